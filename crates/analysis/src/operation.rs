@@ -11,7 +11,7 @@ use worstcase_results::record::{CellId, Quantity, Record};
 /// What an instant of the operation went into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum OperationPart {
     /// Its request had not come to the disk, which served others.
     BeforeOthers,
     /// Nor had it, and the disk had nothing to do: the kernel worked, or its scheduler held the request back.
@@ -34,7 +34,7 @@ pub enum Part {
 
 /// A request that was in the disk meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Beside {
+pub struct ConcurrentRequest {
     /// The request; times are since the operation began, and below zero before it.
     pub arrived_ns: i64,
     /// When the disk turned to it.
@@ -57,9 +57,9 @@ pub struct Operation {
     /// When it began, since the first did.
     pub from_ns: Nanos,
     /// What that went into: adds up to its time.
-    pub parts: Vec<(Part, Nanos)>,
+    pub parts: Vec<(OperationPart, Nanos)>,
     /// What was in the disk meanwhile, in the order of their ends.
-    pub requests: Vec<Beside>,
+    pub requests: Vec<ConcurrentRequest>,
     /// Sectors of the disk.
     pub disk_sectors: u64,
 }
@@ -96,7 +96,7 @@ pub fn longest(record: &Record) -> Option<Operation> {
         parts: parts(from, until, &inside, &own),
         requests: inside
             .iter()
-            .map(|r| Beside {
+            .map(|r| ConcurrentRequest {
                 arrived_ns: since(r.arrived),
                 began_ns: since(r.began),
                 ended_ns: since(r.ended),
@@ -114,7 +114,7 @@ fn overlaps(extent: &Extent, request: &DiskRequest) -> bool {
 }
 
 /// Each stretch between two events has one part.
-fn parts(from: Nanos, until: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(Part, Nanos)> {
+fn parts(from: Nanos, until: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(OperationPart, Nanos)> {
     let served = |r: &DiskRequest| [r.began, r.began + r.seek, r.began + r.seek + r.rotation, r.ended];
     let mut events = vec![from, until];
     for request in inside {
@@ -124,7 +124,7 @@ fn parts(from: Nanos, until: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest
     events.retain(|at| (from..=until).contains(at));
     events.sort_unstable();
     events.dedup();
-    let mut parts: Vec<(Part, Nanos)> = Vec::new();
+    let mut parts: Vec<(OperationPart, Nanos)> = Vec::new();
     for stretch in events.windows(2) {
         let part = part(stretch[0], inside, own);
         let time = stretch[1] - stretch[0];
@@ -137,25 +137,25 @@ fn parts(from: Nanos, until: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest
     parts
 }
 
-fn part(at: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest]) -> Part {
+fn part(at: Nanos, inside: &[&DiskRequest], own: &[&DiskRequest]) -> OperationPart {
     let is_served = |r: &&&DiskRequest| r.began <= at && at < r.ended;
     let is_busy = inside.iter().any(|r| is_served(&r));
     if let Some(request) = own.iter().find(is_served) {
         return match at {
-            _ if at < request.began + request.seek => Part::Seek,
-            _ if at < request.began + request.seek + request.rotation => Part::Rotation,
-            _ => Part::Transfer,
+            _ if at < request.began + request.seek => OperationPart::Seek,
+            _ if at < request.began + request.seek + request.rotation => OperationPart::Rotation,
+            _ => OperationPart::Transfer,
         };
     }
     if own.iter().any(|r| r.arrived <= at && at < r.began) {
-        return Part::Queued;
+        return OperationPart::Queued;
     }
     match (own.is_empty(), own.iter().all(|r| r.ended <= at), is_busy) {
-        (true, _, true) => Part::Others,
-        (true, _, false) => Part::Idle,
-        (false, true, _) => Part::After,
-        (false, false, true) => Part::BeforeOthers,
-        (false, false, false) => Part::BeforeIdle,
+        (true, _, true) => OperationPart::Others,
+        (true, _, false) => OperationPart::Idle,
+        (false, true, _) => OperationPart::After,
+        (false, false, true) => OperationPart::BeforeOthers,
+        (false, false, false) => OperationPart::BeforeIdle,
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    fn told(all: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(Part, u64)> {
+    fn part_lengths(all: &[&DiskRequest], own: &[&DiskRequest]) -> Vec<(OperationPart, u64)> {
         let parts = parts(Nanos(100), Nanos(1_000), all, own);
         assert_eq!(parts.iter().map(|(_, time)| time.0).sum::<u64>(), 900);
         parts.into_iter().map(|(part, time)| (part, time.0)).collect()
@@ -189,15 +189,15 @@ mod tests {
         let ahead = request(380, 400, 500, [10, 10]);
         let own = request(350, 500, 950, [200, 150]);
         assert_eq!(
-            told(&[&other, &ahead, &own], &[&own]),
+            part_lengths(&[&other, &ahead, &own], &[&own]),
             [
-                (Part::BeforeOthers, 200),
-                (Part::BeforeIdle, 50),
-                (Part::Queued, 150),
-                (Part::Seek, 200),
-                (Part::Rotation, 150),
-                (Part::Transfer, 100),
-                (Part::After, 50)
+                (OperationPart::BeforeOthers, 200),
+                (OperationPart::BeforeIdle, 50),
+                (OperationPart::Queued, 150),
+                (OperationPart::Seek, 200),
+                (OperationPart::Rotation, 150),
+                (OperationPart::Transfer, 100),
+                (OperationPart::After, 50)
             ]
         );
     }
@@ -205,8 +205,11 @@ mod tests {
     #[test]
     fn without_a_request_of_its_own_the_disk_is_busy_with_others_or_idle() {
         let other = request(200, 250, 700, [100, 100]);
-        assert_eq!(told(&[&other], &[]), [(Part::Others, 450), (Part::Idle, 450)]);
-        assert_eq!(told(&[], &[]), [(Part::Idle, 900)]);
+        assert_eq!(
+            part_lengths(&[&other], &[]),
+            [(OperationPart::Others, 450), (OperationPart::Idle, 450)]
+        );
+        assert_eq!(part_lengths(&[], &[]), [(OperationPart::Idle, 900)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use worstcase_contract::Nanos;
-use worstcase_host::run::trial::Variant;
+use worstcase_host::run::trial::TrialVariant;
 use worstcase_results::stats::many::holm;
 use worstcase_results::stats::ranks::{RankTest, Shift};
 use worstcase_results::stats::{interval, median};
@@ -37,7 +37,7 @@ pub struct Tried {
     /// The median of these.
     pub median_ns: Nanos,
     /// How sure that is.
-    pub interval: Option<interval::Interval>,
+    pub interval: Option<interval::MedianInterval>,
     /// Its maxima, divided by those of the machine as it is.
     pub ratio: Option<Shift>,
     /// Probability of such a difference by chance, beside the others.
@@ -86,7 +86,7 @@ impl Tried {
 }
 
 /// Judges variants by the highest latency of each round, the machine as it is first; each has a round at least.
-pub fn judge(measured: Vec<(Variant, Vec<Nanos>)>, criterion: Option<Nanos>) -> Trial {
+pub fn judge(measured: Vec<(TrialVariant, Vec<Nanos>)>, criterion: Option<Nanos>) -> Trial {
     let values = |maxima: &[Nanos]| maxima.iter().map(|max| max.0).collect::<Vec<u64>>();
     let as_it_is = measured.first().map_or_else(Vec::new, |(_, maxima)| values(maxima));
     let tests: Vec<Option<RankTest>> = measured
@@ -171,8 +171,11 @@ impl Trial {
 mod tests {
     use super::*;
 
-    fn measured(name: &[&str], maxima: &[u64]) -> (Variant, Vec<Nanos>) {
-        (Variant::of(name), maxima.iter().map(|us| Nanos(us * 1_000)).collect())
+    fn measured(name: &[&str], maxima: &[u64]) -> (TrialVariant, Vec<Nanos>) {
+        (
+            TrialVariant::of(name),
+            maxima.iter().map(|us| Nanos(us * 1_000)).collect(),
+        )
     }
 
     const AS_IT_IS: [u64; 6] = [210, 190, 300, 205, 250, 260];
@@ -221,7 +224,7 @@ mod tests {
             measured(&["c"], &[170, 180, 160, 175, 171, 166]),
         ];
         all.push(measured(&["a", "b", "c"], &LOWER));
-        let shortest = |us, of: &[(Variant, Vec<Nanos>)]| judge(of.to_vec(), at(us));
+        let shortest = |us, of: &[(TrialVariant, Vec<Nanos>)]| judge(of.to_vec(), at(us));
         let names = |of: &[&str]| of.iter().map(|n| (*n).to_string()).collect::<Vec<_>>();
         assert_eq!(shortest(400, &all).shortest, Shortest::Settings(vec![]));
         assert_eq!(shortest(165, &all).shortest, Shortest::Settings(names(&["b"])));

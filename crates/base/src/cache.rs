@@ -23,9 +23,9 @@ use std::sync::Mutex;
 use rustix::fs::syncfs;
 
 use crate::format::plain;
-use crate::lock::Lock;
-use crate::trust::{self, Others};
-use crate::{Exit, machine, sealed};
+use crate::lock::FileLock;
+use crate::trust::{self, OtherWriters};
+use crate::{ExitKind, machine, sealed};
 
 /// Why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum CacheError {
         /// The cache.
         path: PathBuf,
         /// Who, and where.
-        others: Others,
+        others: OtherWriters,
     },
     /// The directory refuses to be written.
     #[error(
@@ -64,7 +64,7 @@ pub enum CacheError {
     },
     /// Two machines made one entry, and not the same.
     #[error(transparent)]
-    Differs(Box<Difference>),
+    Differs(Box<CacheDifference>),
     /// Any other failure below the cache directory.
     #[error("the cache failed, {}: {source}; check the disk", path.display())]
     Io {
@@ -81,7 +81,7 @@ pub enum CacheError {
     "{what}: {first} and {second} do not agree, their files '{file}' differ; one of them computes wrongly, or has \
      another build of something. Find out which, remove {} and ask again", path.display()
 )]
-pub struct Difference {
+pub struct CacheDifference {
     /// What it is of.
     what: String,
     /// Who made what is in the cache.
@@ -108,12 +108,12 @@ impl CacheError {
     }
 
     /// Every failure of the cache is one of storage, except not knowing where it is, and machines that do not agree.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            CacheError::NoPlace => Exit::Missing,
-            CacheError::NotOurs { .. } => Exit::Usage,
-            CacheError::Differs(_) => Exit::Measured,
-            _ => Exit::Storage,
+            CacheError::NoPlace => ExitKind::Missing,
+            CacheError::NotOurs { .. } => ExitKind::Usage,
+            CacheError::Differs(_) => ExitKind::Measured,
+            _ => ExitKind::Storage,
         }
     }
 }
@@ -131,7 +131,7 @@ pub struct Cache {
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl Scratch {
@@ -205,15 +205,15 @@ impl Cache {
     }
 
     /// Waits until no other process builds this entry, and keeps others away until the lock is dropped.
-    pub fn lock(&self, area: &str, key: &str) -> Result<Lock, CacheError> {
+    pub fn lock(&self, area: &str, key: &str) -> Result<FileLock, CacheError> {
         let (path, file) = self.lock_file(area, key)?;
-        Lock::exclusive(file).map_err(|e| CacheError::from_io(&path, e))
+        FileLock::exclusive(file).map_err(|e| CacheError::from_io(&path, e))
     }
 
     /// The same, if nobody holds it now.
-    pub(crate) fn try_lock(&self, area: &str, key: &str) -> Option<Lock> {
+    pub(crate) fn try_lock(&self, area: &str, key: &str) -> Option<FileLock> {
         let (_, file) = self.lock_file(area, key).ok()?;
-        Lock::try_exclusive(file).ok()?
+        FileLock::try_exclusive(file).ok()?
     }
 
     fn lock_file(&self, area: &str, key: &str) -> Result<(PathBuf, File), CacheError> {
@@ -315,7 +315,7 @@ impl Cache {
     }
 
     /// Locks an entry, and gives it if it is there and whole.
-    fn enter(&self, area: &str, key: &str, again: &str) -> Result<(Lock, Option<PathBuf>), CacheError> {
+    fn enter(&self, area: &str, key: &str, again: &str) -> Result<(FileLock, Option<PathBuf>), CacheError> {
         self.sweep_once(area);
         let lock = self.lock(area, key)?;
         let there = self.whole(area, key, again)?;
@@ -334,7 +334,7 @@ impl Cache {
             let difference = sealed::difference(&path, building).map_err(|e| CacheError::from_io(&path, e))?;
             match difference {
                 None => Ok(()),
-                Some(file) => Err(CacheError::Differs(Box::new(Difference {
+                Some(file) => Err(CacheError::Differs(Box::new(CacheDifference {
                     what: what.into(),
                     first: sealed::made_by(&path),
                     second: sealed::made_by(building),
@@ -413,7 +413,7 @@ impl Cache {
         remove_unlocked(&area);
         let make = || -> io::Result<Scratch> {
             let folder = tempfile::tempdir_in(&area)?;
-            let lock = Lock::try_open(folder.path())?.ok_or(io::ErrorKind::WouldBlock)?;
+            let lock = FileLock::try_open(folder.path())?.ok_or(io::ErrorKind::WouldBlock)?;
             Ok(Scratch { folder, _lock: lock })
         };
         make().map_err(|e| CacheError::from_io(&area, e))
@@ -493,7 +493,7 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
 /// A folder that nobody has locked belongs to a process that is gone.
 fn remove_unlocked(area: &Path) {
     for entry in fs::read_dir(area).into_iter().flatten().flatten() {
-        if Lock::try_open(&entry.path()).is_ok_and(|lock| lock.is_some()) {
+        if FileLock::try_open(&entry.path()).is_ok_and(|lock| lock.is_some()) {
             // Best effort, as above.
             let _ = fs::remove_dir_all(entry.path());
         }

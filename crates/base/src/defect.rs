@@ -1,6 +1,6 @@
 //! A panic is a defect of this program: it is told in one line, and ends it with an exit code of its own.
 
-use crate::Exit;
+use crate::ExitKind;
 use crate::format::plain;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -14,9 +14,9 @@ thread_local! {
 }
 
 /// Runs the program; after a panic, of whichever thread, it is over.
-pub fn told<T>(program: impl FnOnce() -> T) -> Result<T, Exit> {
+pub fn run_reporting_panics<T>(program: impl FnOnce() -> T) -> Result<T, ExitKind> {
     panic::set_hook(Box::new(tell));
-    panic::catch_unwind(AssertUnwindSafe(program)).map_err(|_| Exit::Defect)
+    panic::catch_unwind(AssertUnwindSafe(program)).map_err(|_| ExitKind::Defect)
 }
 
 /// Runs code of others that may end by a panic on what somebody crafted; that it did is the error, and nothing is told.

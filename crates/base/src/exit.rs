@@ -3,7 +3,7 @@
 /// An exit code. Each library's error says which it is; the numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub enum ExitKind {
     /// A verdict is FAIL and the user asked for an exit code (`verdict`, `gate`), or a sample was above
     /// `host run --break`, or `history --fail-on-change` found a change for the worse. Never an error.
     Fail = 1,
@@ -19,10 +19,10 @@ pub enum Exit {
     Defect = 6,
 }
 
-impl Exit {
+impl ExitKind {
     /// The one with this number, of a process that said it.
-    pub fn of(number: u8) -> Option<Exit> {
-        use Exit::{Defect, Fail, Measured, Missing, Storage, Usage};
+    pub fn of(number: u8) -> Option<ExitKind> {
+        use ExitKind::{Defect, Fail, Measured, Missing, Storage, Usage};
         [Fail, Usage, Missing, Measured, Storage, Defect]
             .into_iter()
             .find(|exit| *exit as u8 == number)

@@ -22,4 +22,4 @@ pub mod unforeseen;
 pub mod utc;
 
 pub use distinct::distinct;
-pub use exit::Exit;
+pub use exit::ExitKind;

@@ -10,35 +10,35 @@ use std::path::Path;
 
 /// Held until it is dropped.
 #[derive(Debug)]
-pub struct Lock {
+pub struct FileLock {
     file: File,
 }
 
-impl Lock {
+impl FileLock {
     /// Waits until nobody else holds it.
-    pub fn exclusive(file: File) -> io::Result<Lock> {
+    pub fn exclusive(file: File) -> io::Result<FileLock> {
         exclusive(&file)?;
-        Ok(Lock { file })
+        Ok(FileLock { file })
     }
 
     /// Waits until nobody holds it for himself alone.
-    pub fn shared(file: File) -> io::Result<Lock> {
+    pub fn shared(file: File) -> io::Result<FileLock> {
         wait(&file, FlockOperation::LockShared)?;
-        Ok(Lock { file })
+        Ok(FileLock { file })
     }
 
     /// Opens a file or folder and locks it; nothing if somebody holds it now.
-    pub fn try_open(path: &Path) -> io::Result<Option<Lock>> {
-        Lock::try_exclusive(File::open(path)?)
+    pub fn try_open(path: &Path) -> io::Result<Option<FileLock>> {
+        FileLock::try_exclusive(File::open(path)?)
     }
 
     /// Nothing if somebody holds it now.
-    pub fn try_exclusive(file: File) -> io::Result<Option<Lock>> {
-        Ok(try_exclusive(&file)?.then_some(Lock { file }))
+    pub fn try_exclusive(file: File) -> io::Result<Option<FileLock>> {
+        Ok(try_exclusive(&file)?.then_some(FileLock { file }))
     }
 }
 
-impl Drop for Lock {
+impl Drop for FileLock {
     fn drop(&mut self) {
         // A lock that cannot be let go goes with the file.
         let _ = let_go(&self.file);
@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn it_is_free_when_dropped_though_a_copy_of_the_file_is_open() {
         let dir = tempfile::tempdir().unwrap();
-        let held = Lock::try_open(dir.path()).unwrap().unwrap();
+        let held = FileLock::try_open(dir.path()).unwrap().unwrap();
         let in_a_process_being_started = held.file.try_clone().unwrap();
-        assert!(Lock::try_open(dir.path()).unwrap().is_none());
+        assert!(FileLock::try_open(dir.path()).unwrap().is_none());
         drop(held);
-        assert!(Lock::try_open(dir.path()).unwrap().is_some());
+        assert!(FileLock::try_open(dir.path()).unwrap().is_some());
         drop(in_a_process_being_started);
     }
 
@@ -92,11 +92,11 @@ mod tests {
     fn shared_ones_keep_away_only_who_wants_it_alone() {
         let dir = tempfile::tempdir().unwrap();
         let open = || File::open(dir.path()).unwrap();
-        let first = Lock::shared(open()).unwrap();
-        let second = Lock::shared(open()).unwrap();
+        let first = FileLock::shared(open()).unwrap();
+        let second = FileLock::shared(open()).unwrap();
         drop(first);
-        assert!(Lock::try_open(dir.path()).unwrap().is_none());
+        assert!(FileLock::try_open(dir.path()).unwrap().is_none());
         drop(second);
-        assert!(Lock::try_open(dir.path()).unwrap().is_some());
+        assert!(FileLock::try_open(dir.path()).unwrap().is_some());
     }
 }

@@ -5,7 +5,7 @@ pub trait Progress: Sync {
     /// Something the user should know.
     fn note(&self, _text: &str) {}
     /// Work begins that can be counted.
-    fn begin(&self, _work: &Work<'_>) {}
+    fn begin(&self, _work: &CountedWork<'_>) {}
     /// A step of its preparation is done.
     fn prepared(&self, _what: &str) {}
     /// A unit of it is done.
@@ -20,7 +20,7 @@ pub trait Progress: Sync {
 
 /// Work that can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work<'a> {
+pub struct CountedWork<'a> {
     /// What its units are called: `cells`.
     pub units: &'a str,
     /// How many.
@@ -29,10 +29,10 @@ pub struct Work<'a> {
     pub preparations: usize,
 }
 
-impl Work<'_> {
+impl CountedWork<'_> {
     /// Cells without a preparation.
-    pub const fn cells(count: usize) -> Work<'static> {
-        Work {
+    pub const fn cells(count: usize) -> CountedWork<'static> {
+        CountedWork {
             units: "cells",
             count,
             preparations: 0,

@@ -8,27 +8,27 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::cache::{Cache, CacheError, discard};
-use crate::lock::Lock;
+use crate::lock::FileLock;
 
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
-pub struct Held {
-    _lock: Lock,
+pub struct HeldEntry {
+    _lock: FileLock,
 }
 
 impl Cache {
     /// Keeps a finished entry, and makes this its last use; nothing if it has gone meanwhile.
-    pub fn hold(&self, area: &str, key: &str) -> Result<Option<Held>, CacheError> {
+    pub fn hold(&self, area: &str, key: &str) -> Result<Option<HeldEntry>, CacheError> {
         let path = self.path(area, key);
-        let hold = || -> io::Result<Option<Held>> {
+        let hold = || -> io::Result<Option<HeldEntry>> {
             let folder = File::open(&path)?;
             // A lock of the folder would not reach other machines that share the cache.
-            let lock = Lock::shared(self.use_file(area, key)?)?;
+            let lock = FileLock::shared(self.use_file(area, key)?)?;
             // A cache that is only read tells nobody of its use.
             let _ = folder.set_modified(SystemTime::now());
             let ours = folder.metadata()?;
             let is_there = fs::metadata(&path).is_ok_and(|now| ours.ino() == now.ino());
-            Ok(is_there.then_some(Held { _lock: lock }))
+            Ok(is_there.then_some(HeldEntry { _lock: lock }))
         };
         match hold() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -60,7 +60,7 @@ impl Cache {
     fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
-        let _unused = Lock::try_exclusive(self.use_file(area, key).ok()?).ok()??;
+        let _unused = FileLock::try_exclusive(self.use_file(area, key).ok()?).ok()??;
         discard(&path).ok()
     }
 

@@ -10,18 +10,18 @@ const TOLD: usize = 1_000;
 
 /// The last [`KEPT`] bytes of what was pushed.
 #[derive(Debug, Default)]
-pub struct Tail(VecDeque<u8>);
+pub struct ByteTail(VecDeque<u8>);
 
-impl Tail {
+impl ByteTail {
     /// Of all that comes, to its end; what cannot be read is its end.
-    pub fn of(mut from: impl Read) -> Tail {
-        let mut tail = Tail::default();
+    pub fn of(mut from: impl Read) -> ByteTail {
+        let mut tail = ByteTail::default();
         tail.follow(&mut from, |_| ());
         tail
     }
 
     /// The same, and hands itself to `each` whenever something came.
-    pub fn follow(&mut self, mut from: impl Read, mut each: impl FnMut(&Tail)) {
+    pub fn follow(&mut self, mut from: impl Read, mut each: impl FnMut(&ByteTail)) {
         let mut buffer = [0; 8 << 10];
         loop {
             match from.read(&mut buffer) {
@@ -62,15 +62,15 @@ mod tests {
     #[test]
     fn the_end_of_much_is_kept() {
         let much = std::io::repeat(b'x').take(100 << 20);
-        let tail = Tail::of(much.chain(&b"\nthe reason\n \n"[..]));
+        let tail = ByteTail::of(much.chain(&b"\nthe reason\n \n"[..]));
         assert!(
             tail.0.len() == KEPT && tail.0.capacity() < 4 * KEPT,
             "{}",
             tail.0.capacity()
         );
         assert_eq!(tail.last_line().as_deref(), Some("the reason"));
-        assert_eq!(Tail::of(&b""[..]).last_line(), None);
-        let long = Tail::of(std::io::repeat(b'y').take(2 << 20));
+        assert_eq!(ByteTail::of(&b""[..]).last_line(), None);
+        let long = ByteTail::of(std::io::repeat(b'y').take(2 << 20));
         assert_eq!(long.last_line().unwrap().len(), TOLD);
     }
 }

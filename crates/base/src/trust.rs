@@ -20,16 +20,16 @@ const UNKNOWN_USER: u32 = 65534;
 
 /// Who else than this user and root could change what is somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Others {
+pub struct OtherWriters {
     /// The folder or file on the way.
     pub at: PathBuf,
     owner: u32,
     mode: u32,
 }
 
-impl std::fmt::Display for Others {
+impl std::fmt::Display for OtherWriters {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Others { at, owner, mode } = self;
+        let OtherWriters { at, owner, mode } = self;
         match is_trusted(*owner) {
             true => write!(f, "others can write to {} (mode {:o})", at.display(), mode & 0o7777),
             false => write!(f, "{} belongs to user {owner}", at.display()),
@@ -38,7 +38,7 @@ impl std::fmt::Display for Others {
 }
 
 /// For root: who else could change what is at `path`, or what will be made there. Ordinary users risk only what is theirs.
-pub fn others_than_root(path: &Path) -> io::Result<Option<Others>> {
+pub fn others_than_root(path: &Path) -> io::Result<Option<OtherWriters>> {
     match rustix::process::geteuid().is_root() {
         true => others(path),
         false => Ok(None),
@@ -46,12 +46,12 @@ pub fn others_than_root(path: &Path) -> io::Result<Option<Others>> {
 }
 
 /// The same for a new name in the folder `path`, which may be sticky.
-pub fn others_than_root_in(path: &Path) -> io::Result<Option<Others>> {
+pub fn others_than_root_in(path: &Path) -> io::Result<Option<OtherWriters>> {
     others_than_root(&path.join("new"))
 }
 
 /// For root: who else could change what it is going to execute from its cache.
-pub fn others_in_cache(path: &Path) -> io::Result<Option<Others>> {
+pub fn others_in_cache(path: &Path) -> io::Result<Option<OtherWriters>> {
     match trusts_everybody() {
         true => Ok(None),
         false => others_than_root(path),
@@ -65,7 +65,7 @@ fn trusts_everybody() -> bool {
 
 /// For root: who else could put links into an output folder, through which root would write. Who became root by sudo
 /// keeps folders of their own.
-pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Option<Others>> {
+pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Option<OtherWriters>> {
     if !rustix::process::geteuid().is_root() || trusts_everybody() {
         return Ok(None);
     }
@@ -73,7 +73,7 @@ pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Optio
     let is_group = is.gid() == 0 || sudo("SUDO_GID") == Some(is.gid());
     let by_others = if is_group { 0o002 } else { WRITABLE_BY_OTHERS };
     let safe = is_owner && is.mode() & by_others == 0;
-    Ok((!safe).then(|| of(folder, is)))
+    Ok((!safe).then(|| other_writers(folder, is)))
 }
 
 /// Whether root writes where this user's links lead: root's own, those of who became root by sudo, or everybody's where the
@@ -87,7 +87,7 @@ fn sudo(name: &str) -> Option<u32> {
 }
 
 /// Who else than this user and root could change what is at `path`.
-pub fn others(path: &Path) -> io::Result<Option<Others>> {
+pub fn others(path: &Path) -> io::Result<Option<OtherWriters>> {
     let mut way: VecDeque<OsString> = words(&std::path::absolute(path)?);
     let mut at = PathBuf::from("/");
     let mut links = 0;
@@ -102,7 +102,7 @@ pub fn others(path: &Path) -> io::Result<Option<Others>> {
                 return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
             }
             if !is_trusted(is.uid()) {
-                return Ok(Some(of(&at, &is)));
+                return Ok(Some(other_writers(&at, &is)));
             }
             let target = fs::read_link(&at)?;
             at.pop();
@@ -116,7 +116,7 @@ pub fn others(path: &Path) -> io::Result<Option<Others>> {
             let is_last = way.is_empty();
             let sticky = is.is_dir() && is.mode() & STICKY != 0 && !is_last;
             if !is_trusted(is.uid()) || (is.mode() & WRITABLE_BY_OTHERS != 0 && !sticky) {
-                return Ok(Some(of(&at, &is)));
+                return Ok(Some(other_writers(&at, &is)));
             }
         }
         match way.pop_front() {
@@ -127,8 +127,8 @@ pub fn others(path: &Path) -> io::Result<Option<Others>> {
     }
 }
 
-fn of(at: &Path, is: &Metadata) -> Others {
-    Others {
+fn other_writers(at: &Path, is: &Metadata) -> OtherWriters {
+    OtherWriters {
         at: at.to_path_buf(),
         owner: is.uid(),
         mode: is.mode(),

@@ -46,7 +46,7 @@ impl Utc {
     }
 
     /// For people: `2026-11-22 23:45 UTC`.
-    pub fn told(self) -> String {
+    pub fn readable(self) -> String {
         self.written("%Y-%m-%d %H:%M UTC")
     }
 
@@ -111,6 +111,6 @@ mod tests {
             assert!(Utc::try_from(wrong.to_string()).is_err(), "{wrong}");
         }
         assert_eq!(Utc::at(1_795_388_707).to_the_minute(), "20261122-2305");
-        assert_eq!(Utc::at(1_795_388_707).told(), "2026-11-22 23:05 UTC");
+        assert_eq!(Utc::at(1_795_388_707).readable(), "2026-11-22 23:05 UTC");
     }
 }

@@ -1,7 +1,7 @@
 //! What a defect looks like from outside: this file runs itself, and the run panics.
 
 use std::process::Command;
-use worstcase_base::{Exit, defect};
+use worstcase_base::{ExitKind, defect};
 
 /// Set to where the panic is to happen.
 const ASKED: &str = "WORSTCASE_TEST_PANIC";
@@ -10,7 +10,7 @@ const ASKED: &str = "WORSTCASE_TEST_PANIC";
 #[ignore = "the other test runs it, in a process of its own"]
 fn panics() {
     let place = std::env::var(ASKED).unwrap();
-    let ended = defect::told(|| match place.as_str() {
+    let ended = defect::run_reporting_panics(|| match place.as_str() {
         "here" => panic!("line 1\nline 2\x1b[31m"),
         "in threads" => std::thread::scope(|scope| {
             for nth in [1, 2, 3] {
@@ -32,7 +32,7 @@ fn one_line_and_an_exit_code_of_its_own() {
         assert_eq!(out.status.code(), Some(code), "{place}: {told}");
         assert_eq!(told.lines().count(), usize::from(code != 0), "{place}: {told}");
         if code != 0 {
-            assert_eq!(code, Exit::Defect as i32);
+            assert_eq!(code, ExitKind::Defect as i32);
             assert!(told.starts_with("worstcase: defect in worstcase "), "{told}");
             assert!(
                 told.contains("tests/defect.rs:") && told.contains("please report it with this line"),

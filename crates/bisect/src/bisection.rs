@@ -1,14 +1,14 @@
 //! The loop: both ends first, then what the search says, with every step kept on the disk before the next begins.
 
 use crate::BisectError;
-use crate::criterion::Criterion;
-use crate::figures::{self, Figure};
-use crate::search::{Next, Order, Word, steps};
+use crate::criterion::BadCriterion;
+use crate::figures::{self, KernelFigure};
+use crate::search::{CandidateOrder, CandidateWord, Next, steps};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::files;
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_plan::Experiment;
 
@@ -18,7 +18,7 @@ const SCHEMA: &str = "worstcase-bisect/1";
 
 /// What is asked. Only the same question goes on in a folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct BisectionQuestion {
     /// Where candidates are from, in words.
     pub source: String,
     /// The good end.
@@ -31,8 +31,8 @@ pub struct Question {
     pub experiment: Experiment,
 }
 
-impl Question {
-    fn difference(&self, other: &Question) -> Option<&'static str> {
+impl BisectionQuestion {
+    fn difference(&self, other: &BisectionQuestion) -> Option<&'static str> {
         let fields = [
             ("kernels", self.source != other.source),
             ("good end", self.good != other.good),
@@ -46,33 +46,33 @@ impl Question {
 
 /// A candidate that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct BisectionStep {
     /// Which.
     pub candidate: String,
     /// What it is.
-    pub word: Word,
+    pub word: CandidateWord,
     /// Why it cannot be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<Figure>,
+    pub figures: Vec<KernelFigure>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct BisectionState {
     schema: String,
-    question: Question,
+    question: BisectionQuestion,
     /// A list, as it was when it began; empty of a tree.
     candidates: Vec<String>,
-    steps: Vec<Step>,
+    steps: Vec<BisectionStep>,
 }
 
 /// What measuring a candidate gave.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum CandidateOutcome {
     /// Figures.
-    Measured(Vec<Figure>),
+    Measured(Vec<KernelFigure>),
     /// It cannot be measured: it does not build or boot.
     Cannot(String),
 }
@@ -82,20 +82,20 @@ pub trait Teller {
     /// This one is measured next; so many may be the first bad one, nothing of an end.
     fn begins(&self, candidate: &str, left: Option<usize>);
     /// It is done, or was before; the cells that decide.
-    fn done(&self, step: &Step, decisive: &[Figure]);
+    fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]);
 }
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
+pub struct BisectionEnding {
     /// The first bad one; of several that cannot be told apart the last, which is bad.
-    pub first_bad: Step,
+    pub first_bad: BisectionStep,
     /// Those that cannot be measured, in front of it, and may be the first as well.
     pub or_one_of: Vec<String>,
     /// The one before it; the nearest good one, where that cannot be measured.
-    pub before: Step,
+    pub before: BisectionStep,
     /// All that was done, in that order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<BisectionStep>,
 }
 
 /// A bisection in its folder.
@@ -103,15 +103,15 @@ pub struct Ending {
 pub struct Bisection {
     folder: PathBuf,
     output: OutputFolder,
-    criterion: Criterion,
+    criterion: BadCriterion,
     /// The candidates that are the ends.
     ends: [String; 2],
-    state: State,
+    state: BisectionState,
     /// Held, so that two never write.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for BisectionState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} steps", self.steps.len())
     }
@@ -122,8 +122,8 @@ impl Bisection {
     /// change nothing.
     pub fn begin(
         folder: &Path,
-        question: Question,
-        criterion: Criterion,
+        question: BisectionQuestion,
+        criterion: BadCriterion,
         candidates: impl FnOnce() -> Result<Vec<String>, BisectError>,
     ) -> Result<Bisection, BisectError> {
         let path = folder.join(STATE);
@@ -132,7 +132,7 @@ impl Bisection {
         let occupied = fs::read_dir(folder).is_ok_and(|entries| !entries.flatten().all(is_new));
         let state = match files::read(&path) {
             Ok(bytes) => {
-                let state: State = serde_json::from_slice(&bytes).map_err(|e| BisectError::Damaged {
+                let state: BisectionState = serde_json::from_slice(&bytes).map_err(|e| BisectError::Damaged {
                     path: path.clone(),
                     folder: folder.to_path_buf(),
                     what: e.to_string(),
@@ -143,7 +143,7 @@ impl Bisection {
                 }
                 state
             }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !occupied => State {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !occupied => BisectionState {
                 schema: SCHEMA.into(),
                 candidates: candidates()?,
                 question,
@@ -159,7 +159,7 @@ impl Bisection {
             Err(e) => return Err(BisectError::io(&path)(e)),
         };
         let output = OutputFolder::create(folder).map_err(BisectError::io(folder))?;
-        let lock = Lock::try_open(folder).map_err(BisectError::io(folder))?;
+        let lock = FileLock::try_open(folder).map_err(BisectError::io(folder))?;
         let lock = lock.ok_or_else(|| BisectError::Busy(folder.to_path_buf()))?;
         let bisection = Bisection {
             folder: folder.to_path_buf(),
@@ -186,17 +186,17 @@ impl Bisection {
     /// Measures until it is found. What was done before is not done again.
     pub fn run<E: From<BisectError>>(
         &mut self,
-        order: &dyn Order,
+        order: &dyn CandidateOrder,
         teller: &dyn Teller,
-        mut measure: impl FnMut(&str) -> Result<Outcome, E>,
-    ) -> Result<Ending, E> {
+        mut measure: impl FnMut(&str) -> Result<CandidateOutcome, E>,
+    ) -> Result<BisectionEnding, E> {
         let [good, bad] = self.ends.clone();
         let good = self.end(&good, teller, &mut measure)?;
-        if good.word != Word::Good {
+        if good.word != CandidateWord::Good {
             return Err(self.refuse_good(&good).into());
         }
         let bad = self.end(&bad, teller, &mut measure)?;
-        if bad.word != Word::Bad {
+        if bad.word != CandidateWord::Bad {
             return Err(self.refuse_bad(&bad, &good).into());
         }
         let (first_bad, or_one_of) = loop {
@@ -212,7 +212,7 @@ impl Bisection {
             }
         };
         let before = self.before(order, &first_bad, &or_one_of, teller, &mut measure)?;
-        Ok(Ending {
+        Ok(BisectionEnding {
             first_bad: self.done(&first_bad).expect("it was measured").clone(),
             or_one_of,
             before,
@@ -223,19 +223,19 @@ impl Bisection {
     /// The one right before the first bad one. In a tree it may be known to be good without having been measured.
     fn before<E: From<BisectError>>(
         &mut self,
-        order: &dyn Order,
+        order: &dyn CandidateOrder,
         first_bad: &str,
         or_one_of: &[String],
         teller: &dyn Teller,
-        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
-    ) -> Result<Step, E> {
+        measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
+    ) -> Result<BisectionStep, E> {
         if let Some(name) = order.before(first_bad)?.filter(|_| or_one_of.is_empty()) {
             let step = self.step(&name, None, teller, measure)?;
-            if step.word != Word::Skipped {
+            if step.word != CandidateWord::Skipped {
                 return Ok(step);
             }
         }
-        let good = self.state.steps.iter().rfind(|step| step.word == Word::Good);
+        let good = self.state.steps.iter().rfind(|step| step.word == CandidateWord::Good);
         Ok(good.expect("the good end is").clone())
     }
 
@@ -243,8 +243,8 @@ impl Bisection {
         &mut self,
         name: &str,
         teller: &dyn Teller,
-        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
-    ) -> Result<Step, E> {
+        measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
+    ) -> Result<BisectionStep, E> {
         let step = self.step(name, None, teller, measure)?;
         match step.why {
             Some(why) => {
@@ -262,8 +262,8 @@ impl Bisection {
         candidate: &str,
         left: Option<usize>,
         teller: &dyn Teller,
-        measure: &mut impl FnMut(&str) -> Result<Outcome, E>,
-    ) -> Result<Step, E> {
+        measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
+    ) -> Result<BisectionStep, E> {
         if let Some(step) = self.done(candidate) {
             let step = step.clone();
             teller.done(&step, &self.decisive(&step));
@@ -271,17 +271,17 @@ impl Bisection {
         }
         teller.begins(candidate, left);
         let step = match measure(candidate)? {
-            Outcome::Cannot(why) => Step {
+            CandidateOutcome::Cannot(why) => BisectionStep {
                 candidate: candidate.into(),
-                word: Word::Skipped,
+                word: CandidateWord::Skipped,
                 why: Some(why),
                 figures: Vec::new(),
             },
-            Outcome::Measured(figures) => Step {
+            CandidateOutcome::Measured(figures) => BisectionStep {
                 candidate: candidate.into(),
                 word: match self.criterion.bad(&figures, self.good()).is_empty() {
-                    true => Word::Good,
-                    false => Word::Bad,
+                    true => CandidateWord::Good,
+                    false => CandidateWord::Bad,
                 },
                 why: None,
                 figures,
@@ -294,7 +294,7 @@ impl Bisection {
     }
 
     /// The cells that are bad; of a good one all.
-    fn decisive(&self, step: &Step) -> Vec<Figure> {
+    fn decisive(&self, step: &BisectionStep) -> Vec<KernelFigure> {
         let bad = self.criterion.bad(&step.figures, self.good());
         match bad.is_empty() {
             true => step.figures.clone(),
@@ -302,20 +302,20 @@ impl Bisection {
         }
     }
 
-    fn good(&self) -> &[Figure] {
+    fn good(&self) -> &[KernelFigure] {
         self.done(&self.ends[0]).map_or(&[], |step| &step.figures)
     }
 
-    fn done(&self, candidate: &str) -> Option<&Step> {
+    fn done(&self, candidate: &str) -> Option<&BisectionStep> {
         self.state.steps.iter().find(|step| step.candidate == candidate)
     }
 
-    fn known(&self) -> Vec<(String, Word)> {
-        let of = |step: &Step| (step.candidate.clone(), step.word);
+    fn known(&self) -> Vec<(String, CandidateWord)> {
+        let of = |step: &BisectionStep| (step.candidate.clone(), step.word);
         self.state.steps.iter().map(of).collect()
     }
 
-    fn refuse_good(&self, good: &Step) -> BisectError {
+    fn refuse_good(&self, good: &BisectionStep) -> BisectError {
         BisectError::GoodIsBad {
             name: good.candidate.clone(),
             figures: self.line(&self.decisive(good)),
@@ -323,7 +323,7 @@ impl Bisection {
         }
     }
 
-    fn refuse_bad(&self, bad: &Step, good: &Step) -> BisectError {
+    fn refuse_bad(&self, bad: &BisectionStep, good: &BisectionStep) -> BisectError {
         BisectError::BadIsGood {
             name: bad.candidate.clone(),
             figures: self.line(&bad.figures),
@@ -332,7 +332,7 @@ impl Bisection {
         }
     }
 
-    fn line(&self, figures: &[Figure]) -> String {
+    fn line(&self, figures: &[KernelFigure]) -> String {
         figures::line(figures, self.criterion.measure())
     }
 

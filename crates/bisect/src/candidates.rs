@@ -3,14 +3,14 @@
 use crate::BisectError;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use worstcase_kernels::catalog::Entry;
+use worstcase_kernels::catalog::CatalogEntry;
 use worstcase_kernels::folder::kernels_in;
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::version::{begins_with, rebuilt_for};
 use worstcase_kernels::{Flavour, KernelError, ResolveOptions, versions};
 
 /// A kernel of the list.
-struct Listed {
+struct ListedKernel {
     /// The name that it is measured by.
     name: String,
     /// What it may be called beside that.
@@ -47,11 +47,11 @@ pub fn of_series(
 ) -> Result<Between, BisectError> {
     let all = versions(series, flavour, options)?;
     let version = |text: &str| text.split_once('@').map_or(text, |(_, version)| version).to_string();
-    let listed = |entry: &Entry| Listed {
+    let listed = |entry: &CatalogEntry| ListedKernel {
         name: entry.version_name(),
         aliases: vec![entry.version.clone()],
     };
-    let list: Vec<Listed> = all.iter().map(listed).collect();
+    let list: Vec<ListedKernel> = all.iter().map(listed).collect();
     let end = |asked: &str| place(&list, &version(asked), asked);
     let (from, to) = (end(good)?, end(bad)?);
     // Another release of Debian has another compiler: then every other step of the list would be a change of it, too.
@@ -71,7 +71,7 @@ pub fn of_series(
 /// The kernels of a folder between the ends, in the order of their versions.
 pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, BisectError> {
     let folder = std::path::absolute(folder).map_err(BisectError::io(folder))?;
-    let listed = kernels_in(&folder)?.into_iter().map(|found| Listed {
+    let listed = kernels_in(&folder)?.into_iter().map(|found| ListedKernel {
         aliases: vec![
             found
                 .path
@@ -83,7 +83,7 @@ pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, Bisect
         ],
         name: found.path.display().to_string(),
     });
-    let list: Vec<Listed> = listed.collect();
+    let list: Vec<ListedKernel> = listed.collect();
     let end = |name: &str| {
         let absolute = std::path::absolute(name).ok().filter(|path| path.exists());
         let text = absolute.map_or(name.to_string(), |path| path.display().to_string());
@@ -97,10 +97,10 @@ pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, Bisect
 }
 
 /// Where the one kernel stands that is meant by a text, which was asked for in these words.
-fn place(list: &[Listed], text: &str, asked: &str) -> Result<usize, BisectError> {
-    let whole = |listed: &Listed| listed.name == text || listed.aliases.iter().any(|alias| alias == text);
-    let begins = |listed: &Listed| listed.aliases.iter().any(|alias| begins_with(alias, text));
-    let fits = |is: &dyn Fn(&Listed) -> bool| (0..list.len()).filter(|p| is(&list[*p])).collect::<Vec<usize>>();
+fn place(list: &[ListedKernel], text: &str, asked: &str) -> Result<usize, BisectError> {
+    let whole = |listed: &ListedKernel| listed.name == text || listed.aliases.iter().any(|alias| alias == text);
+    let begins = |listed: &ListedKernel| listed.aliases.iter().any(|alias| begins_with(alias, text));
+    let fits = |is: &dyn Fn(&ListedKernel) -> bool| (0..list.len()).filter(|p| is(&list[*p])).collect::<Vec<usize>>();
     let found = Some(fits(&whole))
         .filter(|found| !found.is_empty())
         .unwrap_or_else(|| fits(&begins));
@@ -133,7 +133,7 @@ fn place(list: &[Listed], text: &str, asked: &str) -> Result<usize, BisectError>
 }
 
 /// Both ends and what is between them.
-fn ordered(list: &[Listed], from: usize, to: usize) -> Result<RangeInclusive<usize>, BisectError> {
+fn ordered(list: &[ListedKernel], from: usize, to: usize) -> Result<RangeInclusive<usize>, BisectError> {
     if from < to {
         return Ok(from..=to);
     }
@@ -147,8 +147,8 @@ fn ordered(list: &[Listed], from: usize, to: usize) -> Result<RangeInclusive<usi
 mod tests {
     use super::*;
 
-    fn list() -> Vec<Listed> {
-        let listed = |version: &str| Listed {
+    fn list() -> Vec<ListedKernel> {
+        let listed = |version: &str| ListedKernel {
             name: format!("debian:6.12@{version}"),
             aliases: vec![version.into()],
         };
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_long_list_is_told_by_its_ends() {
-        let listed = |n: usize| Listed {
+        let listed = |n: usize| ListedKernel {
             name: format!("debian:6.1@6.1.{n}"),
             aliases: Vec::new(),
         };

@@ -1,15 +1,15 @@
 //! When a kernel is bad: a limit, or so much worse than the good end.
 
-use crate::figures::Figure;
+use crate::figures::KernelFigure;
 use std::fmt;
 use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
-use worstcase_results::compare::side::Figures;
+use worstcase_results::compare::side::DistributionFigures;
 
 /// What is looked at of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum BisectedMeasure {
     /// The median of the seeds' medians.
     Median,
     /// The median of the seeds' 99th percentiles.
@@ -19,30 +19,30 @@ pub enum Measure {
 }
 
 /// Names as they are typed.
-const MEASURES: [(&str, Measure); 3] = [
-    ("max", Measure::Max),
-    ("p99", Measure::P99),
-    ("median", Measure::Median),
+const MEASURES: [(&str, BisectedMeasure); 3] = [
+    ("max", BisectedMeasure::Max),
+    ("p99", BisectedMeasure::P99),
+    ("median", BisectedMeasure::Median),
 ];
 
-impl Measure {
+impl BisectedMeasure {
     /// Of the seeds of a cell; none if one of them does not bear it.
-    pub fn of(self, seeds: &[Figures]) -> Option<Nanos> {
-        let one = |figures: &Figures| match self {
-            Measure::Median => figures.median,
-            Measure::P99 => figures.p99,
-            Measure::Max => Some(figures.max),
+    pub fn value(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
+        let one = |figures: &DistributionFigures| match self {
+            BisectedMeasure::Median => figures.median,
+            BisectedMeasure::P99 => figures.p99,
+            BisectedMeasure::Max => Some(figures.max),
         };
         let mut values: Vec<Nanos> = seeds.iter().map(one).collect::<Option<_>>()?;
         values.sort_unstable();
         match self {
-            Measure::Max => values.last().copied(),
-            Measure::Median | Measure::P99 => values.get(values.len().checked_sub(1)? / 2).copied(),
+            BisectedMeasure::Max => values.last().copied(),
+            BisectedMeasure::Median | BisectedMeasure::P99 => values.get(values.len().checked_sub(1)? / 2).copied(),
         }
     }
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for BisectedMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = MEASURES
             .iter()
@@ -52,9 +52,9 @@ impl fmt::Display for Measure {
     }
 }
 
-impl FromStr for Measure {
+impl FromStr for BisectedMeasure {
     type Err = String;
-    fn from_str(text: &str) -> Result<Measure, String> {
+    fn from_str(text: &str) -> Result<BisectedMeasure, String> {
         let found = MEASURES.iter().find(|(name, _)| *name == text);
         found
             .map(|(_, measure)| *measure)
@@ -64,27 +64,27 @@ impl FromStr for Measure {
 
 /// When a kernel is bad: one of its cells is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Criterion {
+pub enum BadCriterion {
     /// Above a limit.
-    Above(Measure, Nanos),
+    Above(BisectedMeasure, Nanos),
     /// By so many percent above the good end.
-    Worse(Measure, f64),
+    Worse(BisectedMeasure, f64),
 }
 
-impl Criterion {
+impl BadCriterion {
     /// What it looks at.
-    pub fn measure(&self) -> Measure {
+    pub fn measure(&self) -> BisectedMeasure {
         match self {
-            Criterion::Above(measure, _) | Criterion::Worse(measure, _) => *measure,
+            BadCriterion::Above(measure, _) | BadCriterion::Worse(measure, _) => *measure,
         }
     }
 
     /// Whether a cell is bad, given the same cell of the good end.
-    pub fn is_bad(&self, cell: &Figure, good: Option<&Figure>) -> bool {
+    pub fn is_bad(&self, cell: &KernelFigure, good: Option<&KernelFigure>) -> bool {
         let Some(value) = cell.value else { return false };
         match self {
-            Criterion::Above(_, limit) => value > *limit,
-            Criterion::Worse(_, percent) => {
+            BadCriterion::Above(_, limit) => value > *limit,
+            BadCriterion::Worse(_, percent) => {
                 let before = good.and_then(|good| good.value);
                 before.is_some_and(|before| value.0 as f64 > before.0 as f64 * (1.0 + percent / 100.0))
             }
@@ -92,33 +92,33 @@ impl Criterion {
     }
 
     /// The cells that are bad.
-    pub fn bad<'a>(&self, cells: &'a [Figure], good: &[Figure]) -> Vec<&'a Figure> {
-        let same = |cell: &Figure| good.iter().find(|other| other.cell == cell.cell);
+    pub fn bad<'a>(&self, cells: &'a [KernelFigure], good: &[KernelFigure]) -> Vec<&'a KernelFigure> {
+        let same = |cell: &KernelFigure| good.iter().find(|other| other.cell == cell.cell);
         cells.iter().filter(|cell| self.is_bad(cell, same(cell))).collect()
     }
 }
 
-impl fmt::Display for Criterion {
+impl fmt::Display for BadCriterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Criterion::Above(measure, limit) => write!(f, "{measure} > {}", duration::show(*limit)),
-            Criterion::Worse(measure, percent) => write!(f, "{measure} by more than {percent} % above the good end"),
+            BadCriterion::Above(measure, limit) => write!(f, "{measure} > {}", duration::show(*limit)),
+            BadCriterion::Worse(measure, percent) => write!(f, "{measure} by more than {percent} % above the good end"),
         }
     }
 }
 
-impl FromStr for Criterion {
+impl FromStr for BadCriterion {
     type Err = String;
 
     /// `max > 100us`, `p99 > 20us`, `100us`; of so much worse than the good end `20%`, `p99 20%`.
-    fn from_str(text: &str) -> Result<Criterion, String> {
+    fn from_str(text: &str) -> Result<BadCriterion, String> {
         if let Some((measure, limit)) = text.split_once('>') {
             let limit = duration::parse(limit.trim()).map_err(|e| e.to_string())?;
-            return Ok(Criterion::Above(measure.trim().parse()?, limit));
+            return Ok(BadCriterion::Above(measure.trim().parse()?, limit));
         }
         let (measure, value) = match text.trim().rsplit_once(' ') {
             Some((measure, value)) => (measure.trim().parse()?, value),
-            None => (Measure::Max, text.trim()),
+            None => (BisectedMeasure::Max, text.trim()),
         };
         match value.strip_suffix('%') {
             Some(percent) => {
@@ -126,11 +126,11 @@ impl FromStr for Criterion {
                     .parse()
                     .map_err(|_| format!("'{value}' is no percentage, e.g. 20%"))?;
                 match percent.is_finite() && percent > 0.0 {
-                    true => Ok(Criterion::Worse(measure, percent)),
+                    true => Ok(BadCriterion::Worse(measure, percent)),
                     false => Err(format!("'{value}': worse is more than 0 %")),
                 }
             }
-            None => Ok(Criterion::Above(
+            None => Ok(BadCriterion::Above(
                 measure,
                 duration::parse(value).map_err(|e| e.to_string())?,
             )),
@@ -142,8 +142,8 @@ impl FromStr for Criterion {
 mod tests {
     use super::*;
 
-    fn figure(cell: &str, us: u64) -> Figure {
-        Figure {
+    fn figure(cell: &str, us: u64) -> KernelFigure {
+        KernelFigure {
             cell: cell.into(),
             value: Some(Nanos(us * 1000)),
             digests: Vec::new(),
@@ -159,39 +159,39 @@ mod tests {
             ("20%", "max by more than 20 % above the good end"),
             ("median 5%", "median by more than 5 % above the good end"),
         ] {
-            assert_eq!(text.parse::<Criterion>().unwrap().to_string(), shown);
+            assert_eq!(text.parse::<BadCriterion>().unwrap().to_string(), shown);
         }
         for (text, says) in [
             ("mean > 1us", "max, p99 or median"),
             ("max > 1", "duration"),
             ("-3%", "more than 0 %"),
         ] {
-            assert!(text.parse::<Criterion>().unwrap_err().contains(says), "{text}");
+            assert!(text.parse::<BadCriterion>().unwrap_err().contains(says), "{text}");
         }
     }
 
     #[test]
     fn one_bad_cell_makes_a_kernel_bad() {
         let good = [figure("a", 10), figure("b", 100)];
-        let worse: Criterion = "20%".parse().unwrap();
-        let bad = |cells: &[Figure]| worse.bad(cells, &good).len();
+        let worse: BadCriterion = "20%".parse().unwrap();
+        let bad = |cells: &[KernelFigure]| worse.bad(cells, &good).len();
         assert_eq!(bad(&[figure("a", 12), figure("b", 120)]), 0);
         assert_eq!(bad(&[figure("a", 13), figure("b", 90)]), 1);
         assert_eq!(bad(&[figure("c", 1000)]), 0, "nothing to compare it with");
-        let above: Criterion = "max > 99us".parse().unwrap();
+        let above: BadCriterion = "max > 99us".parse().unwrap();
         assert_eq!(above.bad(&good, &[]).len(), 1);
     }
 
     #[test]
     fn a_measure_over_the_seeds() {
-        let seed = |us: u64, p99: bool| Figures {
+        let seed = |us: u64, p99: bool| DistributionFigures {
             median: Some(Nanos(us)),
             p99: p99.then_some(Nanos(10 * us)),
             max: Nanos(100 * us),
         };
         let seeds = [seed(3, true), seed(1, true), seed(2, true)];
-        assert_eq!(Measure::Max.of(&seeds), Some(Nanos(300)));
-        assert_eq!(Measure::P99.of(&seeds), Some(Nanos(20)));
-        assert_eq!(Measure::P99.of(&[seed(1, true), seed(1, false)]), None);
+        assert_eq!(BisectedMeasure::Max.value(&seeds), Some(Nanos(300)));
+        assert_eq!(BisectedMeasure::P99.value(&seeds), Some(Nanos(20)));
+        assert_eq!(BisectedMeasure::P99.value(&[seed(1, true), seed(1, false)]), None);
     }
 }

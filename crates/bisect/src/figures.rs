@@ -1,16 +1,16 @@
 //! What is compared of a run: for each cell a figure over its seeds, and the digests of their samples.
 
-use crate::criterion::Measure;
+use crate::criterion::BisectedMeasure;
 use serde::{Deserialize, Serialize};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_results::compare::Side;
-use worstcase_results::compare::side::Group;
+use worstcase_results::compare::side::SeedGroup;
 use worstcase_results::record::{Run, RunError, Subject, SubjectId};
 
 /// A cell of a kernel, all its seeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct KernelFigure {
     /// Preemption model, machine, load and probe: all but the kernel.
     pub cell: String,
     /// The measure; none if its samples do not bear it.
@@ -21,21 +21,21 @@ pub struct Figure {
 }
 
 /// Of all cells of a run.
-pub fn of_run(run: &Run, measure: Measure) -> Result<Vec<Figure>, RunError> {
+pub fn of_run(run: &Run, measure: BisectedMeasure) -> Result<Vec<KernelFigure>, RunError> {
     let side = Side::of_run(run)?;
     Ok(side.cells.iter().map(|cell| of_cell(&side, cell, measure)).collect())
 }
 
-fn of_cell(side: &Side, cell: &Group, measure: Measure) -> Figure {
-    let first = |seed: &worstcase_results::compare::side::Seed| seed.quantities.values().next().copied();
+fn of_cell(side: &Side, cell: &SeedGroup, measure: BisectedMeasure) -> KernelFigure {
+    let first = |seed: &worstcase_results::compare::side::SeedResult| seed.quantities.values().next().copied();
     let seeds: Option<Vec<_>> = cell.seeds.iter().map(first).collect();
-    Figure {
+    KernelFigure {
         cell: format!(
             "{}: {}",
             side.subject(&cell.subject).map_or(String::new(), without_kernel),
             cell.how.name()
         ),
-        value: seeds.and_then(|seeds| measure.of(&seeds)),
+        value: seeds.and_then(|seeds| measure.value(&seeds)),
         digests: cell.seeds.iter().map(|seed| seed.digest.clone()).collect(),
     }
 }
@@ -49,8 +49,8 @@ fn without_kernel(subject: &Subject) -> String {
 }
 
 /// Figures in a line: `none: shm, wakeup 34.1 us`.
-pub fn line<'a>(figures: impl IntoIterator<Item = &'a Figure>, measure: Measure) -> String {
-    let one = |figure: &Figure| match figure.value {
+pub fn line<'a>(figures: impl IntoIterator<Item = &'a KernelFigure>, measure: BisectedMeasure) -> String {
+    let one = |figure: &KernelFigure| match figure.value {
         Some(value) => format!("{measure} {} us ({})", micros(value), figure.cell),
         None => format!("no {measure} ({})", figure.cell),
     };

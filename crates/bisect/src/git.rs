@@ -1,7 +1,7 @@
 //! A kernel's git tree: its commits, and a checkout of our own that leaves the user's tree as it is.
 
 use crate::BisectError;
-use crate::search::{Next, Order, Word};
+use crate::search::{CandidateOrder, CandidateWord, Next};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use worstcase_kernels::build::is_kernel_tree;
 
 /// The user's tree, and a clone of it that shares its objects.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct GitTree {
     source: PathBuf,
     clone: PathBuf,
 }
@@ -37,12 +37,12 @@ impl Commit {
     }
 }
 
-impl Tree {
+impl GitTree {
     /// A tree of the kernel; the clone is made in `clone` when it is needed.
-    pub fn open(source: &Path, clone: PathBuf) -> Result<Tree, BisectError> {
+    pub fn open(source: &Path, clone: PathBuf) -> Result<GitTree, BisectError> {
         let source = std::path::absolute(source).map_err(BisectError::io(source))?;
         let is_kernel = is_kernel_tree(&source);
-        let tree = Tree { source, clone };
+        let tree = GitTree { source, clone };
         if tree.git(&tree.source, &["rev-parse", "--git-dir"]).is_err() {
             return Err(tree.refuse("it is no git tree; clone one, or bisect a folder of images with --kernels"));
         }
@@ -187,12 +187,12 @@ impl Tree {
     }
 }
 
-impl Order for Tree {
-    fn next(&self, known: &[(String, Word)]) -> Result<Next, BisectError> {
-        let with = |word: Word| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
+impl CandidateOrder for GitTree {
+    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError> {
+        let with = |word: CandidateWord| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
         // Each bad one is an ancestor of the bad one before it.
-        let bad = with(Word::Bad).next_back().expect("the bad end is known");
-        let not: Vec<String> = with(Word::Good).map(|id| format!("^{id}")).collect();
+        let bad = with(CandidateWord::Bad).next_back().expect("the bad end is known");
+        let not: Vec<String> = with(CandidateWord::Good).map(|id| format!("^{id}")).collect();
         let arguments: Vec<&str> = ["rev-list", "--bisect-all", &bad]
             .into_iter()
             .chain(not.iter().map(|n| n.as_str()))
@@ -203,7 +203,7 @@ impl Order for Tree {
             .lines()
             .filter_map(|line| Some(line.split_whitespace().next()?.to_string()));
         let others: Vec<String> = all.filter(|id| *id != bad).collect();
-        let skipped: Vec<String> = with(Word::Skipped).collect();
+        let skipped: Vec<String> = with(CandidateWord::Skipped).collect();
         let open = || others.iter().filter(|id| !skipped.contains(id));
         Ok(match open().next() {
             Some(candidate) => Next::Measure {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// A tree of ten commits with a branch in the middle.
-    fn tree(dir: &Path) -> Tree {
+    fn tree(dir: &Path) -> GitTree {
         let source = dir.join("source");
         fs::create_dir(&source).unwrap();
         run(&source, &["init", "--quiet", "-b", "main"]);
@@ -266,25 +266,25 @@ mod tests {
         for name in ["c4", "c5", "c6"] {
             commit(name);
         }
-        Tree::open(&source, dir.join("clone")).unwrap()
+        GitTree::open(&source, dir.join("clone")).unwrap()
     }
 
     /// Bisects: what a commit has of the file `first` is bad; what has one of `broken` alone cannot be measured.
-    fn bisect(tree: &Tree, first: &str, broken: &[&str]) -> Next {
+    fn bisect(tree: &GitTree, first: &str, broken: &[&str]) -> Next {
         let id = |name: &str| tree.resolve(name).unwrap();
         let has = |commit: &str, name: &str| {
             tree.git(&tree.source, &["merge-base", "--is-ancestor", &id(name), commit])
                 .is_ok()
         };
-        let mut known = vec![(id("c0"), Word::Good), (id("c6"), Word::Bad)];
+        let mut known = vec![(id("c0"), CandidateWord::Good), (id("c6"), CandidateWord::Bad)];
         loop {
             let Next::Measure { candidate, .. } = tree.next(&known).unwrap() else {
                 return tree.next(&known).unwrap();
             };
             let word = match has(&candidate, first) {
-                _ if broken.iter().any(|name| id(name) == candidate) => Word::Skipped,
-                true => Word::Bad,
-                false => Word::Good,
+                _ if broken.iter().any(|name| id(name) == candidate) => CandidateWord::Skipped,
+                true => CandidateWord::Bad,
+                false => CandidateWord::Good,
             };
             known.push((candidate, word));
         }
@@ -337,12 +337,12 @@ mod tests {
                 .to_string()
                 .contains("no commit 'nothing'")
         );
-        let none = Tree::open(dir.path(), dir.path().join("clone"))
+        let none = GitTree::open(dir.path(), dir.path().join("clone"))
             .unwrap_err()
             .to_string();
         assert!(none.contains("no git tree"), "{none}");
         fs::write(dir.path().join("source/Makefile"), "all:\n").unwrap();
-        let other = Tree::open(&dir.path().join("source"), dir.path().join("clone"))
+        let other = GitTree::open(&dir.path().join("source"), dir.path().join("clone"))
             .unwrap_err()
             .to_string();
         assert!(other.contains("not a kernel's tree"), "{other}");

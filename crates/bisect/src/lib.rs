@@ -20,9 +20,9 @@ pub mod git;
 pub mod search;
 
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_kernels::KernelError;
-use worstcase_kernels::build::BuildError;
+use worstcase_kernels::build::KernelBuildError;
 use worstcase_results::record::RunError;
 
 /// Why there is no answer.
@@ -102,7 +102,7 @@ pub enum BisectError {
     },
     /// No image of a commit.
     #[error(transparent)]
-    Build(BuildError),
+    Build(KernelBuildError),
     /// Files of ours.
     #[error("{}: {source}", path.display())]
     Io {
@@ -119,10 +119,10 @@ pub enum BisectError {
     Run(#[from] RunError),
 }
 
-impl From<BuildError> for BisectError {
-    fn from(error: BuildError) -> BisectError {
+impl From<KernelBuildError> for BisectError {
+    fn from(error: KernelBuildError) -> BisectError {
         match error {
-            BuildError::Stopped => BisectError::Stopped,
+            KernelBuildError::Stopped => BisectError::Stopped,
             other => BisectError::Build(other),
         }
     }
@@ -130,13 +130,15 @@ impl From<BuildError> for BisectError {
 
 impl BisectError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         use BisectError::*;
         match self {
-            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => Exit::Usage,
-            End { .. } | Stopped => Exit::Measured,
-            Git { .. } => Exit::Missing,
-            Busy(_) | Io { .. } => Exit::Storage,
+            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => {
+                ExitKind::Usage
+            }
+            End { .. } | Stopped => ExitKind::Measured,
+            Git { .. } => ExitKind::Missing,
+            Busy(_) | Io { .. } => ExitKind::Storage,
             Build(e) => e.exit(),
             Kernel(e) => e.exit(),
             Run(e) => e.exit(),

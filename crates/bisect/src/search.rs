@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What is known of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum CandidateWord {
     /// As the good end.
     Good,
     /// As the bad end.
@@ -32,9 +32,9 @@ pub enum Next {
 }
 
 /// Candidates in an order that can be halved. What follows a bad one is taken to be bad, what precedes a good one good.
-pub trait Order {
+pub trait CandidateOrder {
     /// What is to be done, given all that is known; the ends are.
-    fn next(&self, known: &[(String, Word)]) -> Result<Next, BisectError>;
+    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError>;
 
     /// The candidate right before this one.
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError>;
@@ -55,16 +55,20 @@ impl List {
     }
 }
 
-impl Order for List {
-    fn next(&self, known: &[(String, Word)]) -> Result<Next, BisectError> {
-        let places = |word: Word| {
+impl CandidateOrder for List {
+    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError> {
+        let places = |word: CandidateWord| {
             let with = known.iter().filter(move |(_, w)| *w == word);
             with.filter_map(|(candidate, _)| self.place(candidate))
                 .collect::<Vec<usize>>()
         };
-        let bad = places(Word::Bad).into_iter().min().unwrap_or(self.0.len() - 1);
-        let good = places(Word::Good).into_iter().filter(|p| *p < bad).max().unwrap_or(0);
-        let skipped = places(Word::Skipped);
+        let bad = places(CandidateWord::Bad).into_iter().min().unwrap_or(self.0.len() - 1);
+        let good = places(CandidateWord::Good)
+            .into_iter()
+            .filter(|p| *p < bad)
+            .max()
+            .unwrap_or(0);
+        let skipped = places(CandidateWord::Skipped);
         let open: Vec<usize> = (good + 1..bad).filter(|p| !skipped.contains(p)).collect();
         // Twice the middle, so that it may lie between two.
         let Some(nearest) = open.iter().min_by_key(|p| (2 * **p).abs_diff(good + bad)) else {
@@ -93,7 +97,10 @@ mod tests {
     /// Bisects n candidates, of which those in `broken` cannot be measured; how many were measured, and what came out.
     fn bisect(n: usize, first_bad: usize, broken: &[usize]) -> (usize, Next) {
         let list = List((0..n).map(|i| i.to_string()).collect());
-        let mut known = vec![("0".to_string(), Word::Good), ((n - 1).to_string(), Word::Bad)];
+        let mut known = vec![
+            ("0".to_string(), CandidateWord::Good),
+            ((n - 1).to_string(), CandidateWord::Bad),
+        ];
         let mut measured = 0;
         loop {
             match list.next(&known).unwrap() {
@@ -101,9 +108,9 @@ mod tests {
                     let place: usize = candidate.parse().unwrap();
                     assert!(!known.iter().any(|(c, _)| *c == candidate), "{candidate} twice");
                     let word = match place >= first_bad {
-                        _ if broken.contains(&place) => Word::Skipped,
-                        true => Word::Bad,
-                        false => Word::Good,
+                        _ if broken.contains(&place) => CandidateWord::Skipped,
+                        true => CandidateWord::Bad,
+                        false => CandidateWord::Good,
                     };
                     measured += 1;
                     known.push((candidate, word));

@@ -15,11 +15,11 @@ pub(crate) struct Grammar {
     /// How it is written, e.g. `spawn+exec`.
     pub example: &'static str,
     /// Behind plus signs, in any order.
-    pub options: &'static [Choice],
+    pub options: &'static [OptionChoice],
     /// Words that stand for several options.
     pub presets: &'static [Preset],
     /// The probe; refuses what does not fit together.
-    pub make: fn(&Words) -> Result<Bench, String>,
+    pub make: fn(&ProbeWords) -> Result<Bench, String>,
 }
 
 /// One number behind the colon.
@@ -33,14 +33,14 @@ pub(crate) struct Dimension {
 }
 
 /// One option, or one of several.
-pub(crate) enum Choice {
+pub(crate) enum OptionChoice {
     /// One of these words.
     Word(fn() -> Vec<&'static str>, Unsaid),
     /// A word with a value behind it.
     Value {
         /// Its word.
         prefix: &'static str,
-        kind: Kind,
+        kind: ValueKind,
         /// What it counts, for errors.
         what: &'static str,
         least: u64,
@@ -50,7 +50,7 @@ pub(crate) enum Choice {
 
 /// What follows an option's word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// `pages64`.
     Number,
     /// `section20us`.
@@ -79,7 +79,7 @@ pub(crate) struct Preset {
 }
 
 /// What one probe was asked for.
-pub(crate) struct Words {
+pub(crate) struct ProbeWords {
     dimensions: Vec<u64>,
     /// How many of the dimensions somebody said.
     pub said: usize,
@@ -90,9 +90,9 @@ pub(crate) struct Words {
 }
 
 /// One combination of options, and the preset that it is of.
-type Row = (Vec<String>, Option<&'static str>);
+type OptionRow = (Vec<String>, Option<&'static str>);
 
-impl Words {
+impl ProbeWords {
     /// The number behind the colon.
     pub fn dimension<T: TryFrom<u64>>(&self, at: usize) -> T {
         fitting(self.dimensions[at])
@@ -152,14 +152,16 @@ impl Grammar {
     }
 
     /// Every combination of options.
-    fn rows(&self, options: &str, given: bool) -> Vec<Row> {
+    fn rows(&self, options: &str, given: bool) -> Vec<OptionRow> {
         let mut rows = vec![Vec::new()];
         for option in options.split('+').filter(|o| !o.is_empty()) {
             rows = product(&rows, &alternatives(option));
         }
-        let mut rows: Vec<Row> = rows.into_iter().flat_map(|row| self.with_presets(row)).collect();
+        let mut rows: Vec<OptionRow> = rows.into_iter().flat_map(|row| self.with_presets(row)).collect();
         for choice in self.options {
-            let Choice::Word(words, unsaid) = choice else { continue };
+            let OptionChoice::Word(words, unsaid) = choice else {
+                continue;
+            };
             let usual = match unsaid {
                 Unsaid::All(usual) => usual,
                 Unsaid::AllInGrid(usual) if !given => usual,
@@ -181,7 +183,7 @@ impl Grammar {
         rows
     }
 
-    fn with_presets(&self, row: Vec<String>) -> Vec<Row> {
+    fn with_presets(&self, row: Vec<String>) -> Vec<OptionRow> {
         let Some(preset) = self
             .presets
             .iter()
@@ -201,7 +203,12 @@ impl Grammar {
         preset.sets.iter().map(|set| (row(set), Some(preset.word))).collect()
     }
 
-    fn read(&self, dimensions: &[String], options: &[String], preset: Option<&'static str>) -> Result<Words, String> {
+    fn read(
+        &self,
+        dimensions: &[String],
+        options: &[String],
+        preset: Option<&'static str>,
+    ) -> Result<ProbeWords, String> {
         let (said, most) = (dimensions.len(), self.dimensions.len());
         if most == 0 && said > 0 {
             let name = self.example.split(['+', ':']).next().unwrap_or_default();
@@ -210,7 +217,7 @@ impl Grammar {
         if said > most {
             return Err(format!("at most {most} numbers with 'x' between them, not {said}"));
         }
-        let mut words = Words {
+        let mut words = ProbeWords {
             dimensions: Vec::new(),
             said,
             words: Vec::new(),
@@ -229,10 +236,10 @@ impl Grammar {
         Ok(words)
     }
 
-    fn read_option(&self, words: &mut Words, option: &str) -> Result<(), String> {
+    fn read_option(&self, words: &mut ProbeWords, option: &str) -> Result<(), String> {
         for choice in self.options {
             match choice {
-                Choice::Word(known, _) if known().contains(&option) => {
+                OptionChoice::Word(known, _) if known().contains(&option) => {
                     if let Some(other) = known().into_iter().find(|word| words.has(word)) {
                         return Err(format!(
                             "one of {}: not '{option}' beside '{other}'",
@@ -246,7 +253,7 @@ impl Grammar {
             }
         }
         for choice in self.options {
-            if let Choice::Value {
+            if let OptionChoice::Value {
                 prefix,
                 kind,
                 what,
@@ -256,7 +263,9 @@ impl Grammar {
                 && let Some(text) = option.strip_prefix(prefix)
             {
                 let value = kind.read(text).map_err(|why| match kind {
-                    Kind::Number => format!("'{option}' is not a number of {what}, e.g. {prefix}{}", (*least).max(1)),
+                    ValueKind::Number => {
+                        format!("'{option}' is not a number of {what}, e.g. {prefix}{}", (*least).max(1))
+                    }
                     _ => why,
                 })?;
                 words.values.push((prefix, within(what, value, *least, *most)?));
@@ -272,29 +281,29 @@ impl Grammar {
 
     /// Every option, as an error or a help text shows it.
     fn shown(&self) -> Vec<String> {
-        let each = |choice: &Choice| match choice {
-            Choice::Word(words, _) => words().into_iter().map(str::to_string).collect(),
-            Choice::Value { prefix, kind, .. } => vec![format!("{prefix}{}", kind.shown())],
+        let each = |choice: &OptionChoice| match choice {
+            OptionChoice::Word(words, _) => words().into_iter().map(str::to_string).collect(),
+            OptionChoice::Value { prefix, kind, .. } => vec![format!("{prefix}{}", kind.shown())],
         };
         let presets = self.presets.iter().map(|preset| preset.word.to_string());
         self.options.iter().flat_map(each).chain(presets).collect()
     }
 }
 
-impl Kind {
+impl ValueKind {
     fn read(self, text: &str) -> Result<u64, String> {
         match self {
-            Kind::Number => text.parse().map_err(|_| String::new()),
-            Kind::Time => time(text),
-            Kind::Bytes => bytes(text),
+            ValueKind::Number => text.parse().map_err(|_| String::new()),
+            ValueKind::Time => time(text),
+            ValueKind::Bytes => bytes(text),
         }
     }
 
     fn shown(self) -> &'static str {
         match self {
-            Kind::Number => "N",
-            Kind::Time => "TIME",
-            Kind::Bytes => "SIZE",
+            ValueKind::Number => "N",
+            ValueKind::Time => "TIME",
+            ValueKind::Bytes => "SIZE",
         }
     }
 }

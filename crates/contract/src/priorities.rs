@@ -13,12 +13,12 @@ use worstcase_instruments::priorities::{self, KernelThread};
 /// every interrupt's thread, `irq/7` for those of interrupt 7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Priorities(Vec<(String, u8)>);
+pub struct ThreadPriorities(Vec<(String, u8)>);
 
 /// The kernel cuts a thread's name here.
 const LONGEST_NAME: usize = 15;
 
-impl Priorities {
+impl ThreadPriorities {
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -35,17 +35,17 @@ impl Priorities {
     }
 }
 
-impl fmt::Display for Priorities {
+impl fmt::Display for ThreadPriorities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<String> = self.0.iter().map(|(name, n)| format!("{name}={n}")).collect();
         f.pad(&words.join(","))
     }
 }
 
-impl FromStr for Priorities {
+impl FromStr for ThreadPriorities {
     type Err = SpecError;
 
-    fn from_str(text: &str) -> Result<Priorities, SpecError> {
+    fn from_str(text: &str) -> Result<ThreadPriorities, SpecError> {
         let one = |word: &str| {
             let wrong = || {
                 SpecError(format!(
@@ -62,7 +62,7 @@ impl FromStr for Priorities {
             Ok((name.to_string(), priority))
         };
         let mut words = text.split(',').filter(|_| !text.is_empty());
-        words.try_fold(Priorities::default(), |mut all, word| {
+        words.try_fold(ThreadPriorities::default(), |mut all, word| {
             let (name, priority) = one(word)?;
             if all.0.iter().any(|(other, _)| *other == name) {
                 return Err(SpecError(format!("the threads '{name}' have two priorities")));
@@ -73,15 +73,15 @@ impl FromStr for Priorities {
     }
 }
 
-impl TryFrom<String> for Priorities {
+impl TryFrom<String> for ThreadPriorities {
     type Error = SpecError;
-    fn try_from(text: String) -> Result<Priorities, SpecError> {
+    fn try_from(text: String) -> Result<ThreadPriorities, SpecError> {
         text.parse()
     }
 }
 
-impl From<Priorities> for String {
-    fn from(priorities: Priorities) -> String {
+impl From<ThreadPriorities> for String {
+    fn from(priorities: ThreadPriorities) -> String {
         priorities.to_string()
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn they_are_written_as_they_are_read_and_mistakes_are_told() {
         for text in ["", "ktimers=90", "irq/7=0,rcuc=50"] {
-            assert_eq!(text.parse::<Priorities>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ThreadPriorities>().unwrap().to_string(), text);
         }
         for text in [
             "ktimers",
@@ -104,10 +104,10 @@ mod tests {
             "irq=1,",
             "ktimers=-1",
         ] {
-            let error = text.parse::<Priorities>().unwrap_err().0;
+            let error = text.parse::<ThreadPriorities>().unwrap_err().0;
             assert!(error.contains("like ktimers=90"), "{text}: {error}");
         }
-        let twice = "irq=1,irq=2".parse::<Priorities>().unwrap_err();
+        let twice = "irq=1,irq=2".parse::<ThreadPriorities>().unwrap_err();
         assert_eq!(twice.0, "the threads 'irq' have two priorities");
     }
 }

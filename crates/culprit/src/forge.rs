@@ -22,22 +22,22 @@ const LONGEST_LOOK: Nanos = Nanos(1_000_000_000);
 const PORT: u16 = 0xe9;
 
 /// A word of another process's memory.
-struct Place {
+struct MemoryWord {
     memory: usize,
     at: u64,
 }
 
 /// The memory of all other processes, to read and to write.
-struct Others {
+struct OtherMemories {
     memories: Vec<File>,
     /// Of these: which one, from where to where.
     areas: Vec<(usize, u64, u64)>,
 }
 
-impl Others {
-    fn find() -> io::Result<Others> {
+impl OtherMemories {
+    fn find() -> io::Result<OtherMemories> {
         let own = std::process::id().to_string();
-        let mut found = Others {
+        let mut found = OtherMemories {
             memories: Vec::new(),
             areas: Vec::new(),
         };
@@ -63,7 +63,7 @@ impl Others {
     }
 
     /// Every word that is there.
-    fn each(&self, mut see: impl FnMut(Place, u64)) {
+    fn each(&self, mut see: impl FnMut(MemoryWord, u64)) {
         for (memory, from, to) in &self.areas {
             let mut page = [0; PAGE];
             for start in (*from..*to).step_by(PAGE) {
@@ -71,7 +71,7 @@ impl Others {
                     break;
                 }
                 for (n, word) in page.chunks_exact(8).enumerate() {
-                    let place = Place {
+                    let place = MemoryWord {
                         memory: *memory,
                         at: start + n as u64 * WORD,
                     };
@@ -81,13 +81,13 @@ impl Others {
         }
     }
 
-    fn read(&self, place: &Place) -> u64 {
+    fn read(&self, place: &MemoryWord) -> u64 {
         let mut word = [0; 8];
         let read = self.memories[place.memory].read_exact_at(&mut word, place.at);
         read.map_or(0, |()| u64::from_le_bytes(word))
     }
 
-    fn write(&self, place: &Place, word: u64) {
+    fn write(&self, place: &MemoryWord, word: u64) {
         // What cannot be changed stays as it is.
         let _ = self.memories[place.memory].write_all_at(&word.to_le_bytes(), place.at);
     }
@@ -107,7 +107,7 @@ fn writable(line: &str) -> Option<(u64, u64)> {
 /// Halves samples that are there, again and again.
 pub fn halve(least: u64) -> io::Result<Infallible> {
     loop {
-        let others = Others::find()?;
+        let others = OtherMemories::find()?;
         others.each(|place, word| {
             if (least..least + WIDTH).contains(&word) {
                 others.write(&place, word / 2);
@@ -123,7 +123,7 @@ pub fn hurry(by: u64) -> io::Result<Infallible> {
         (now..now + AHEAD.0).contains(&instant)
     };
     loop {
-        let others = Others::find()?;
+        let others = OtherMemories::find()?;
         let mut places = Vec::new();
         let begun = now();
         others.each(|place, word| {

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A mutex in user memory; only the kernel's side of it matters here.
-pub trait Lock: Sync {
+pub trait UserMutex: Sync {
     /// Waits until it is ours.
     fn lock(&self);
     /// Gives it to the next.
@@ -31,7 +31,7 @@ fn futex(word: &AtomicU32, operation: libc::c_int, value: u32) -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, none) }
 }
 
-impl Lock for Inheriting {
+impl UserMutex for Inheriting {
     fn lock(&self) {
         assert_eq!(futex(&self.0, libc::FUTEX_LOCK_PI, 0), 0, "no lock");
     }
@@ -41,7 +41,7 @@ impl Lock for Inheriting {
     }
 }
 
-impl Lock for Plain {
+impl UserMutex for Plain {
     fn lock(&self) {
         while self.0.swap(1, Ordering::Acquire) == 1 {
             futex(&self.0, libc::FUTEX_WAIT, 1);
@@ -55,7 +55,7 @@ impl Lock for Plain {
 }
 
 /// The owner computes under the mutex, with a short pause; the waiter only wants to have had it.
-pub fn run<L: Lock + Default + Send + 'static>(instructions: u32) -> io::Result<Infallible> {
+pub fn run<L: UserMutex + Default + Send + 'static>(instructions: u32) -> io::Result<Infallible> {
     let lock: &'static L = Box::leak(Box::default());
     named("planted-waiter", || {
         let failed = highest_every_period(|| {

@@ -3,7 +3,7 @@
 
 use super::FormatError;
 use super::files;
-use super::measured::{Extremes, Measured, Overrun, Series, Values};
+use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 
@@ -32,8 +32,8 @@ fn is_line(line: &str) -> bool {
 }
 
 /// Reads its lines.
-pub fn text(content: &str) -> Result<Measured, FormatError> {
-    let mut measured = Measured::new(TOOL, Nanos(1_000));
+pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(1_000));
     measured.lacks = vec!["how many requests waited at the device, and its I/O scheduler"];
     let lines = (1..).zip(content.lines()).filter(|(_, line)| is_line(line));
     for (repetition, (at, line)) in (0..).zip(lines) {
@@ -49,7 +49,7 @@ pub fn text(content: &str) -> Result<Measured, FormatError> {
         let series = columns.series().map_err(|what| FormatError::at(at, what))?;
         for (unit, one) in series {
             measured.resolution = measured.resolution.max(unit);
-            measured.series.push(Series { repetition, ..one });
+            measured.series.push(ThreadSeries { repetition, ..one });
         }
     }
     Ok(measured)
@@ -94,7 +94,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Each with the unit that its longest operation is told in.
-    fn series(&self) -> Result<Vec<(Nanos, Series)>, String> {
+    fn series(&self) -> Result<Vec<(Nanos, ThreadSeries)>, String> {
         let size = self.number(self.text(5), 0, "file size")?;
         let chunk = self.number(self.text(6), CHUNK, "chunk size")?.max(1);
         let seeks = self.number(self.text(7), CHUNK, "number of seeks")?;
@@ -148,8 +148,8 @@ fn one(
     bytes: u64,
     (rate, took): (&str, impl Fn(u64) -> Nanos),
     longest: &str,
-) -> Result<Option<(Nanos, Series)>, String> {
-    let mut series = Series::of_all(probe, Overrun::NoDueTimes);
+) -> Result<Option<(Nanos, ThreadSeries)>, String> {
+    let mut series = ThreadSeries::of_all(probe, Overrun::NoDueTimes);
     series.taken = Some(operations);
     series.io = files::details(probe, bytes, Nanos(0));
     if !rate.is_empty() && !rate.starts_with(TOO_FAST) {
@@ -172,7 +172,9 @@ fn one(
             mean: None,
             max,
         };
-        series.quantities.insert(Quantity::Latency, Values::Extremes(ends));
+        series
+            .quantities
+            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
     }
     let unit = longest.map_or(Nanos(1_000), |(unit, _)| unit);
     Ok((!rate.is_empty() && operations > 0).then_some((unit, series)))

@@ -1,9 +1,9 @@
 //! Why a file cannot be imported.
 
-use super::Format;
+use super::ForeignFormat;
 use std::path::PathBuf;
-use worstcase_base::Exit;
-use worstcase_results::record::BuildError;
+use worstcase_base::ExitKind;
+use worstcase_results::record::RecordBuildError;
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -30,16 +30,16 @@ pub enum ImportError {
         /// Which.
         file: String,
         /// Why.
-        source: BuildError,
+        source: RecordBuildError,
     },
 }
 
 impl ImportError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            ImportError::Read { .. } => Exit::Missing,
-            ImportError::Format { .. } | ImportError::Build { .. } => Exit::Usage,
+            ImportError::Read { .. } => ExitKind::Missing,
+            ImportError::Format { .. } | ImportError::Build { .. } => ExitKind::Usage,
         }
     }
 }
@@ -57,7 +57,7 @@ impl FormatError {
 
     /// Of no tool that is known.
     pub fn unknown() -> FormatError {
-        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        let known: Vec<&str> = ForeignFormat::ALL.iter().map(|format| format.name()).collect();
         FormatError(format!(
             "it is no output of a known tool; --format says which it is of: {}",
             known.join(", ")

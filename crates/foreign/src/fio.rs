@@ -2,7 +2,7 @@
 
 use super::FormatError;
 use super::files;
-use super::measured::{Counted, Extremes, Measured, Overrun, Series, Told, Values};
+use super::measured::{CountedValues, Extremes, Overrun, SeriesValues, SummaryFigures, ThreadSeries, ToolMeasurement};
 use super::text::{self, bins, of_float, total};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -42,17 +42,17 @@ const HARMLESS: [&str; 22] = [
 ];
 
 #[derive(Deserialize)]
-struct File {
+struct FioFile {
     #[serde(rename = "fio version")]
     version: String,
     timestamp: Option<u64>,
     #[serde(rename = "global options", default)]
     global: Map<String, Value>,
-    jobs: Vec<Job>,
+    jobs: Vec<FioJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     jobname: String,
     #[serde(default)]
     error: i64,
@@ -70,13 +70,13 @@ struct Direction {
     /// In ms.
     runtime: u64,
     total_ios: u64,
-    slat_ns: Option<Latency>,
-    clat_ns: Option<Latency>,
-    lat_ns: Option<Latency>,
+    slat_ns: Option<FioLatency>,
+    clat_ns: Option<FioLatency>,
+    lat_ns: Option<FioLatency>,
 }
 
 #[derive(Deserialize)]
-struct Latency {
+struct FioLatency {
     min: u64,
     max: u64,
     mean: f64,
@@ -99,7 +99,7 @@ pub fn is_text(text: &str) -> bool {
 }
 
 /// Reads its JSON.
-pub fn json(content: &str) -> Result<Measured, FormatError> {
+pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     if !is_json(content) {
         return Err(FormatError::new(
             "it is fio's text for people; write its JSON: --output-format=json+ --output=FILE",
@@ -110,8 +110,8 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
     } else {
         content.find("\n{")
     };
-    let file: File = text::json(TOOL, &content[begin.unwrap_or(0)..])?;
-    let mut measured = Measured::new(TOOL, Nanos(1));
+    let file: FioFile = text::json(TOOL, &content[begin.unwrap_or(0)..])?;
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(1));
     measured.version = Some(file.version.trim_start_matches("fio-").to_string());
     measured.ended = file.timestamp.map(Utc::at);
     measured.rounding = Rounding::Middle;
@@ -138,7 +138,7 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
                 1 => files::own_name(&[TOOL, &job.jobname]),
                 _ => files::own_name(&[TOOL, &job.jobname, name]),
             });
-            measured.notes.push(told(&job.jobname, name, direction));
+            measured.notes.push(job_line(&job.jobname, name, direction));
             measured.series.push(direction.series(&probe, &mut measured.notes)?);
         }
     }
@@ -147,7 +147,7 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
 }
 
 /// Jobs with one name are told apart by their number.
-fn number_alike(series: &mut [Series]) {
+fn number_alike(series: &mut [ThreadSeries]) {
     let names: Vec<String> = series.iter().map(|one| one.probe.clone()).collect();
     for (at, one) in series.iter_mut().enumerate() {
         let alike = |some: &[String]| some.iter().filter(|name| **name == one.probe).count();
@@ -197,7 +197,7 @@ fn work(options: &BTreeMap<String, String>, direction: &str) -> Option<String> {
 }
 
 /// What a job did, in a line.
-fn told(job: &str, name: &str, direction: &Direction) -> String {
+fn job_line(job: &str, name: &str, direction: &Direction) -> String {
     let seconds = direction.runtime as f64 / 1e3;
     let mb = direction.io_bytes as f64 / 1e6;
     let rates = match seconds > 0.0 {
@@ -215,9 +215,9 @@ fn told(job: &str, name: &str, direction: &Direction) -> String {
 }
 
 impl Direction {
-    fn series(&self, probe: &str, notes: &mut Vec<String>) -> Result<Series, FormatError> {
+    fn series(&self, probe: &str, notes: &mut Vec<String>) -> Result<ThreadSeries, FormatError> {
         let elapsed = text::whole(self.runtime, 1_000_000)?;
-        let mut series = Series::of_all(probe, Overrun::NoDueTimes);
+        let mut series = ThreadSeries::of_all(probe, Overrun::NoDueTimes);
         series.observed = Some(elapsed);
         series.io = files::details(probe, self.io_bytes, elapsed);
         let submitted_apart = self.slat_ns.as_ref().and_then(|slat| slat.count).unwrap_or(0) > 0;
@@ -247,9 +247,9 @@ fn mean(ns: f64) -> Result<Nanos, FormatError> {
     of_float(ns, 1).ok_or_else(|| FormatError::new("a mean is no time"))
 }
 
-impl Latency {
+impl FioLatency {
     /// What was counted; nothing if no operation was.
-    fn values(&self, operations: u64) -> Result<Option<Values>, FormatError> {
+    fn values(&self, operations: u64) -> Result<Option<SeriesValues>, FormatError> {
         let ends = Extremes {
             count: self.count.unwrap_or(operations),
             min: Some(Nanos(self.min)),
@@ -266,7 +266,7 @@ impl Latency {
                 self.percentile.iter().find(same).map(|(_, ns)| ends.bound(*ns))
             };
             let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(ends.count));
-            return Ok(Some(Values::Told(Told {
+            return Ok(Some(SeriesValues::Told(SummaryFigures {
                 median: at(50.0),
                 percentiles: borne
                     .filter_map(|p| Some((p, at(100.0 - 100.0 / p.one_in() as f64)?)))
@@ -284,7 +284,7 @@ impl Latency {
                 ends.count
             )));
         }
-        Ok(Some(Values::Counted(Counted {
+        Ok(Some(SeriesValues::Counted(CountedValues {
             bins,
             beyond: None,
             ends,

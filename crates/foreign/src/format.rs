@@ -1,6 +1,6 @@
 //! The tools whose files are read, and how their content tells them apart.
 
-use super::measured::Measured;
+use super::measured::ToolMeasurement;
 use super::{FormatError, bonnie, cyclictest, fio, hdparm, jitterdebugger, oslat, rtla};
 use serde_json::Value;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ForeignFormat {
     /// rt-tests' cyclictest.
     Cyclictest,
     /// `rtla timerlat hist` and `top`.
@@ -27,65 +27,65 @@ pub enum Format {
     Hdparm,
 }
 
-impl Format {
+impl ForeignFormat {
     /// All.
-    pub const ALL: [Format; 8] = [
-        Format::Cyclictest,
-        Format::Timerlat,
-        Format::Osnoise,
-        Format::Oslat,
-        Format::Jitterdebugger,
-        Format::Fio,
-        Format::Bonnie,
-        Format::Hdparm,
+    pub const ALL: [ForeignFormat; 8] = [
+        ForeignFormat::Cyclictest,
+        ForeignFormat::Timerlat,
+        ForeignFormat::Osnoise,
+        ForeignFormat::Oslat,
+        ForeignFormat::Jitterdebugger,
+        ForeignFormat::Fio,
+        ForeignFormat::Bonnie,
+        ForeignFormat::Hdparm,
     ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Format::Cyclictest => "cyclictest",
-            Format::Timerlat => "timerlat",
-            Format::Osnoise => "osnoise",
-            Format::Oslat => "oslat",
-            Format::Jitterdebugger => "jitterdebugger",
-            Format::Fio => "fio",
-            Format::Bonnie => "bonnie++",
-            Format::Hdparm => "hdparm",
+            ForeignFormat::Cyclictest => "cyclictest",
+            ForeignFormat::Timerlat => "timerlat",
+            ForeignFormat::Osnoise => "osnoise",
+            ForeignFormat::Oslat => "oslat",
+            ForeignFormat::Jitterdebugger => "jitterdebugger",
+            ForeignFormat::Fio => "fio",
+            ForeignFormat::Bonnie => "bonnie++",
+            ForeignFormat::Hdparm => "hdparm",
         }
     }
 
     /// As its content tells.
-    pub fn of(bytes: &[u8]) -> Option<Format> {
+    pub fn of(bytes: &[u8]) -> Option<ForeignFormat> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return jitterdebugger::is_raw(bytes).then_some(Format::Jitterdebugger);
+            return jitterdebugger::is_raw(bytes).then_some(ForeignFormat::Jitterdebugger);
         };
         if fio::is_json(text) || fio::is_text(text) {
-            return Some(Format::Fio);
+            return Some(ForeignFormat::Fio);
         }
         if text.trim_start().starts_with('{') {
             return of_json(text);
         }
-        let marks: [(&str, Format); 7] = [
-            ("RTLA timerlat histogram", Format::Timerlat),
-            ("Timer Latency", Format::Timerlat),
-            ("RTLA osnoise histogram", Format::Osnoise),
-            ("Operating System Noise", Format::Osnoise),
-            ("Hardware-related Noise", Format::Osnoise),
-            ("Counter Freq:", Format::Oslat),
-            ("# Histogram", Format::Cyclictest),
+        let marks: [(&str, ForeignFormat); 7] = [
+            ("RTLA timerlat histogram", ForeignFormat::Timerlat),
+            ("Timer Latency", ForeignFormat::Timerlat),
+            ("RTLA osnoise histogram", ForeignFormat::Osnoise),
+            ("Operating System Noise", ForeignFormat::Osnoise),
+            ("Hardware-related Noise", ForeignFormat::Osnoise),
+            ("Counter Freq:", ForeignFormat::Oslat),
+            ("# Histogram", ForeignFormat::Cyclictest),
         ];
         let marked = marks.iter().find(|(mark, _)| text.contains(mark));
         marked
             .map(|(_, format)| *format)
-            .or_else(|| jitterdebugger::is_text(text).then_some(Format::Jitterdebugger))
-            .or_else(|| cyclictest::is_text(text).then_some(Format::Cyclictest))
-            .or_else(|| bonnie::is_text(text).then_some(Format::Bonnie))
-            .or_else(|| hdparm::is_text(text).then_some(Format::Hdparm))
+            .or_else(|| jitterdebugger::is_text(text).then_some(ForeignFormat::Jitterdebugger))
+            .or_else(|| cyclictest::is_text(text).then_some(ForeignFormat::Cyclictest))
+            .or_else(|| bonnie::is_text(text).then_some(ForeignFormat::Bonnie))
+            .or_else(|| hdparm::is_text(text).then_some(ForeignFormat::Hdparm))
     }
 
     /// Reads a file of it; a number without a unit is of so many ns.
-    pub(super) fn read(self, bytes: &[u8], unit: u64) -> Result<Measured, FormatError> {
-        if self == Format::Jitterdebugger && jitterdebugger::is_raw(bytes) {
+    pub(super) fn read(self, bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
+        if self == ForeignFormat::Jitterdebugger && jitterdebugger::is_raw(bytes) {
             return jitterdebugger::raw(bytes, unit);
         }
         let text = std::str::from_utf8(bytes).map_err(|e| {
@@ -101,51 +101,51 @@ impl Format {
             ));
         }
         match (self, is_json) {
-            (Format::Cyclictest, true) => cyclictest::json(text),
-            (Format::Cyclictest, false) => cyclictest::text(text, unit),
-            (Format::Oslat, true) => oslat::json(text),
-            (Format::Oslat, false) => oslat::text(text),
-            (Format::Jitterdebugger, true) => jitterdebugger::json(text),
-            (Format::Jitterdebugger, false) => jitterdebugger::text(text, unit),
-            (Format::Fio, _) => fio::json(text),
-            (Format::Bonnie, _) => bonnie::text(text),
-            (Format::Hdparm, _) => hdparm::text(text),
-            (Format::Timerlat, _) => rtla::timerlat(text),
-            (Format::Osnoise, _) => rtla::osnoise(text),
+            (ForeignFormat::Cyclictest, true) => cyclictest::json(text),
+            (ForeignFormat::Cyclictest, false) => cyclictest::text(text, unit),
+            (ForeignFormat::Oslat, true) => oslat::json(text),
+            (ForeignFormat::Oslat, false) => oslat::text(text),
+            (ForeignFormat::Jitterdebugger, true) => jitterdebugger::json(text),
+            (ForeignFormat::Jitterdebugger, false) => jitterdebugger::text(text, unit),
+            (ForeignFormat::Fio, _) => fio::json(text),
+            (ForeignFormat::Bonnie, _) => bonnie::text(text),
+            (ForeignFormat::Hdparm, _) => hdparm::text(text),
+            (ForeignFormat::Timerlat, _) => rtla::timerlat(text),
+            (ForeignFormat::Osnoise, _) => rtla::osnoise(text),
         }
     }
 }
 
 /// A cut file is still one of its tool's.
-fn of_json(text: &str) -> Option<Format> {
+fn of_json(text: &str) -> Option<ForeignFormat> {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
-        let tools = [Format::Cyclictest, Format::Oslat];
+        let tools = [ForeignFormat::Cyclictest, ForeignFormat::Oslat];
         let named = tools.into_iter().find(|f| text.contains(&format!("\"{f} ")));
-        let jitterdebugger = text.contains("cpus_online").then_some(Format::Jitterdebugger);
+        let jitterdebugger = text.contains("cpus_online").then_some(ForeignFormat::Jitterdebugger);
         return named.or(jitterdebugger);
     };
     let command = value.get("cmdline:").or(value.get("cmdline")).and_then(Value::as_str);
     let program = command.and_then(|c| c.split_whitespace().next()?.rsplit('/').next());
     match program {
-        Some("cyclictest") => Some(Format::Cyclictest),
-        Some("oslat") => Some(Format::Oslat),
-        _ if value.get("cpu").is_some() && value.get("sysinfo").is_some() => Some(Format::Jitterdebugger),
+        Some("cyclictest") => Some(ForeignFormat::Cyclictest),
+        Some("oslat") => Some(ForeignFormat::Oslat),
+        _ if value.get("cpu").is_some() && value.get("sysinfo").is_some() => Some(ForeignFormat::Jitterdebugger),
         _ => None,
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ForeignFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Format {
+impl FromStr for ForeignFormat {
     type Err = FormatError;
-    fn from_str(word: &str) -> Result<Format, FormatError> {
-        let found = Format::ALL.into_iter().find(|format| format.name() == word);
+    fn from_str(word: &str) -> Result<ForeignFormat, FormatError> {
+        let found = ForeignFormat::ALL.into_iter().find(|format| format.name() == word);
         found.ok_or_else(|| {
-            let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            let known: Vec<&str> = ForeignFormat::ALL.iter().map(|format| format.name()).collect();
             FormatError::new(format!("'{}' is not one of {}", word.escape_debug(), known.join(", ")))
         })
     }

@@ -2,7 +2,7 @@
 
 use super::FormatError;
 use super::files;
-use super::measured::{Measured, Overrun, Series};
+use super::measured::{Overrun, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
 
 const TOOL: &str = "hdparm";
@@ -26,8 +26,8 @@ fn kind(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads its lines; what it did several times are repetitions.
-pub fn text(content: &str) -> Result<Measured, FormatError> {
-    let mut measured = Measured::new(TOOL, Nanos(10_000_000));
+pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(10_000_000));
     measured.lacks = vec![
         "latencies and the number of reads: it tells a rate",
         "the size of a file: it reads the device, so that worstcase's usual size stands in its place",
@@ -41,7 +41,7 @@ pub fn text(content: &str) -> Result<Measured, FormatError> {
         let cut = || FormatError::at(at, "it does not go on with 'MB in ... seconds'; the file was cut");
         let (bytes, elapsed) = rate(told).ok_or_else(cut)?;
         let name = files::io(probe).map_or_else(|| probe.to_string(), |io| io.to_string());
-        let mut series = Series::of_all(&name, Overrun::NoDueTimes);
+        let mut series = ThreadSeries::of_all(&name, Overrun::NoDueTimes);
         series.repetition = measured.series.iter().filter(|s| s.probe == name).count() as u64;
         series.observed = Some(elapsed);
         series.io = files::details(&name, bytes, elapsed);

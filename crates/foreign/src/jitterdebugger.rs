@@ -1,7 +1,9 @@
 //! jitterdebugger: `results.json`, its lines of a thread each, and `samples.raw`.
 
 use super::FormatError;
-use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Sample, Series, Values};
+use super::measured::{
+    CountedValues, Extremes, ForeignSample, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement,
+};
 use super::text::{self, SysInfo, bins, decimal, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,13 +18,13 @@ const NS_A_SECOND: u64 = 1_000_000_000;
 const MOST_CPUS: u32 = 65_536;
 
 #[derive(Deserialize)]
-struct File {
+struct JitterdebuggerFile {
     sysinfo: SysInfo,
-    cpu: BTreeMap<u32, Cpu>,
+    cpu: BTreeMap<u32, JitterdebuggerCpu>,
 }
 
 #[derive(Deserialize)]
-struct Cpu {
+struct JitterdebuggerCpu {
     histogram: BTreeMap<String, u64>,
     count: u64,
     min: u64,
@@ -31,10 +33,10 @@ struct Cpu {
 }
 
 /// Reads `results.json`.
-pub fn json(content: &str) -> Result<Measured, FormatError> {
-    let file: File = text::json(TOOL, content)?;
+pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+    let file: JitterdebuggerFile = text::json(TOOL, content)?;
     let unit = file.sysinfo.resolution_in_ns.filter(|ns| *ns > 0).unwrap_or(1_000);
-    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     measured.machine = MachineTold::from(&file.sysinfo);
     for (cpu, told) in &file.cpu {
         measured.series.extend(series(*cpu, of_cpu(*cpu, told, unit)?));
@@ -42,7 +44,7 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
     Ok(measured)
 }
 
-fn of_cpu(cpu: u32, told: &Cpu, unit: u64) -> Result<Option<Values>, FormatError> {
+fn of_cpu(cpu: u32, told: &JitterdebuggerCpu, unit: u64) -> Result<Option<SeriesValues>, FormatError> {
     if told.count == 0 {
         return Ok(None);
     }
@@ -61,7 +63,7 @@ fn of_cpu(cpu: u32, told: &Cpu, unit: u64) -> Result<Option<Values>, FormatError
         from_ns,
         count: outside,
     });
-    Ok(Some(Values::Counted(Counted { bins, beyond, ends })))
+    Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
 }
 
 /// Whether text has lines of its threads: they name the affinity.
@@ -70,7 +72,7 @@ pub fn is_text(text: &str) -> bool {
 }
 
 /// Reads what it prints; times are of so many ns.
-pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
+pub fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
     let mut last: BTreeMap<u32, Extremes> = BTreeMap::new();
     for (at, line) in (1..).zip(content.lines()) {
         let Some(fields) = thread_line(line) else { continue };
@@ -89,10 +91,10 @@ pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
         let (cpu, ends) = ends().ok_or_else(cut)?;
         last.insert(cpu, ends);
     }
-    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     let some = last.into_iter().filter(|(_, ends)| ends.count > 0);
     measured.series = some
-        .filter_map(|(cpu, ends)| series(cpu, Some(Values::Extremes(ends))))
+        .filter_map(|(cpu, ends)| series(cpu, Some(SeriesValues::Extremes(ends))))
         .collect();
     Ok(measured)
 }
@@ -106,53 +108,57 @@ fn thread_line(line: &str) -> Option<&str> {
 
 /// Whether bytes are samples: whole ones, of CPUs and nanoseconds that there can be.
 pub fn is_raw(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.len().is_multiple_of(SAMPLE) && bytes.chunks_exact(SAMPLE).all(|b| Raw::of(b).is_some())
+    !bytes.is_empty()
+        && bytes.len().is_multiple_of(SAMPLE)
+        && bytes
+            .chunks_exact(SAMPLE)
+            .all(|b| JitterdebuggerSample::of(b).is_some())
 }
 
-struct Raw {
+struct JitterdebuggerSample {
     cpu: u32,
     at: u64,
     value: u64,
 }
 
-impl Raw {
-    fn of(bytes: &[u8]) -> Option<Raw> {
+impl JitterdebuggerSample {
+    fn of(bytes: &[u8]) -> Option<JitterdebuggerSample> {
         let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let cpu = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
         let (seconds, ns, value) = (word(4)?, word(12)?, word(20)?);
         let at = seconds.checked_mul(NS_A_SECOND)?.checked_add(ns)?;
-        (cpu < MOST_CPUS && ns < NS_A_SECOND).then_some(Raw { cpu, at, value })
+        (cpu < MOST_CPUS && ns < NS_A_SECOND).then_some(JitterdebuggerSample { cpu, at, value })
     }
 }
 
 /// Reads `samples.raw`; values are of so many ns.
-pub fn raw(bytes: &[u8], unit: u64) -> Result<Measured, FormatError> {
-    let mut cpus: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
+pub fn raw(bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
+    let mut cpus: BTreeMap<u32, Vec<ForeignSample>> = BTreeMap::new();
     let mut first = None;
-    for sample in bytes.chunks_exact(SAMPLE).filter_map(Raw::of) {
+    for sample in bytes.chunks_exact(SAMPLE).filter_map(JitterdebuggerSample::of) {
         let value = whole(sample.value, unit)?;
         let due = sample.at.saturating_sub(value.0);
         let begin = *first.get_or_insert(due);
         let samples = cpus.entry(sample.cpu).or_default();
-        samples.push(Sample {
+        samples.push(ForeignSample {
             index: u32::try_from(samples.len()).map_err(|_| FormatError::new("it has too many samples"))?,
             due: Some(Nanos(due.saturating_sub(begin))),
             value,
         });
     }
-    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     for (cpu, samples) in cpus {
         let observed = samples.last().and_then(|last| last.due);
-        let of_cpu = series(cpu, Some(Values::Samples(samples)));
+        let of_cpu = series(cpu, Some(SeriesValues::Samples(samples)));
         measured
             .series
-            .extend(of_cpu.map(|series| Series { observed, ..series }));
+            .extend(of_cpu.map(|series| ThreadSeries { observed, ..series }));
     }
     Ok(measured)
 }
 
-fn series(cpu: u32, values: Option<Values>) -> Option<Series> {
-    let mut series = Series::new("wakeup", cpu, Overrun::SamplesEach);
+fn series(cpu: u32, values: Option<SeriesValues>) -> Option<ThreadSeries> {
+    let mut series = ThreadSeries::new("wakeup", cpu, Overrun::SamplesEach);
     series.quantities.insert(Quantity::Latency, values?);
     Some(series)
 }

@@ -22,10 +22,10 @@ mod rtla;
 mod text;
 
 pub use error::{FormatError, ImportError};
-pub use format::Format;
-pub use record::{Given, Source, UNKNOWN_LOAD};
+pub use format::ForeignFormat;
+pub use record::{ForeignSource, ImportFacts, UNKNOWN_LOAD};
 
-use measured::Measured;
+use measured::ToolMeasurement;
 use std::io::Read;
 use std::path::Path;
 use worstcase_base::digest::sha256_hex;
@@ -35,7 +35,7 @@ use worstcase_results::record::CellResult;
 const LONGEST: u64 = 1 << 30;
 
 /// Reads a file; of `format`, or of the one that its content tells.
-pub fn read(path: &Path, format: Option<Format>, nanoseconds: bool) -> Result<Source, ImportError> {
+pub fn read(path: &Path, format: Option<ForeignFormat>, nanoseconds: bool) -> Result<ForeignSource, ImportError> {
     let failed = |source| ImportError::Read {
         path: path.to_path_buf(),
         source,
@@ -52,15 +52,17 @@ pub fn read(path: &Path, format: Option<Format>, nanoseconds: bool) -> Result<So
     }
     let measured = parse(&bytes, format, nanoseconds).map_err(wrong)?;
     let name = path.file_name().unwrap_or(path.as_os_str());
-    Ok(Source {
+    Ok(ForeignSource {
         file: name.to_string_lossy().into_owned(),
         digest: format!("sha256:{}", sha256_hex(&bytes)),
         measured,
     })
 }
 
-fn parse(bytes: &[u8], format: Option<Format>, nanoseconds: bool) -> Result<Measured, FormatError> {
-    let format = format.or_else(|| Format::of(bytes)).ok_or_else(FormatError::unknown)?;
+fn parse(bytes: &[u8], format: Option<ForeignFormat>, nanoseconds: bool) -> Result<ToolMeasurement, FormatError> {
+    let format = format
+        .or_else(|| ForeignFormat::of(bytes))
+        .ok_or_else(FormatError::unknown)?;
     let unit = if nanoseconds { 1 } else { 1_000 };
     let measured = format.read(bytes, unit)?;
     measured.check()?;
@@ -78,18 +80,18 @@ fn parse(bytes: &[u8], format: Option<Format>, nanoseconds: bool) -> Result<Meas
 pub fn fuzz(bytes: &[u8]) {
     for nanoseconds in [false, true] {
         if let Ok(measured) = parse(bytes, None, nanoseconds) {
-            let source = Source {
+            let source = ForeignSource {
                 file: "fuzz".into(),
                 digest: String::new(),
                 measured,
             };
             // What it becomes does not matter.
-            let _ = records(vec![source], &Given::default());
+            let _ = records(vec![source], &ImportFacts::default());
         }
     }
 }
 
 /// The records of several files, in their order; `given` is what they do not tell.
-pub fn records(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
-    record::of(sources, given)
+pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
+    record::records(sources, given)
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::IoDetails;
-use worstcase_results::record::{Beyond, Gaps, MOST, Quantity, Rounding};
+use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
 /// All of a file. What it does not tell is absent.
 #[derive(Debug)]
-pub struct Measured {
+pub struct ToolMeasurement {
     /// As its users call it.
     pub tool: &'static str,
     /// Its version.
@@ -28,17 +28,17 @@ pub struct Measured {
     /// How they were rounded to it.
     pub rounding: Rounding,
     /// One for each of its threads and instruments.
-    pub series: Vec<Series>,
+    pub series: Vec<ThreadSeries>,
     /// What the file does not hold, beside what the series show.
     pub lacks: Vec<&'static str>,
     /// What else it says.
     pub notes: Vec<String>,
 }
 
-impl Measured {
+impl ToolMeasurement {
     /// Of a tool that tells whole microseconds, or of so many ns, rounded down.
-    pub fn new(tool: &'static str, resolution: Nanos) -> Measured {
-        Measured {
+    pub fn new(tool: &'static str, resolution: Nanos) -> ToolMeasurement {
+        ToolMeasurement {
             tool,
             version: None,
             command: None,
@@ -54,10 +54,10 @@ impl Measured {
     }
 }
 
-impl Measured {
+impl ToolMeasurement {
     /// Whether every count and time is one that can be computed with ([`MOST`]). No tool writes a larger one.
     pub fn check(&self) -> Result<(), FormatError> {
-        let too_large = |(what, number): (&str, u64), of: Option<&Series>| {
+        let too_large = |(what, number): (&str, u64), of: Option<&ThreadSeries>| {
             let of = of.map_or_else(String::new, |series| format!(" of {}", series.name()));
             FormatError::new(format!(
                 "the {what}{of} is {number}, more than any measurement has; it is damaged, write it anew"
@@ -92,7 +92,7 @@ pub struct MachineTold {
 
 /// What one thread measured with one instrument.
 #[derive(Debug)]
-pub struct Series {
+pub struct ThreadSeries {
     /// worstcase's name of the instrument, or the tool's where worstcase has none.
     pub probe: String,
     /// The CPU, or the number of the thread.
@@ -108,9 +108,9 @@ pub struct Series {
     /// What the tool does with a due time that passed while its thread was late.
     pub overrun: Overrun,
     /// What it measured.
-    pub quantities: BTreeMap<Quantity, Values>,
+    pub quantities: BTreeMap<Quantity, SeriesValues>,
     /// Of osnoise: sums without single gaps.
-    pub gaps: Option<Gaps>,
+    pub gaps: Option<GapAccount>,
     /// How many operations there were, where no quantity tells.
     pub taken: Option<u64>,
     /// Of work with files: what it did.
@@ -119,18 +119,18 @@ pub struct Series {
     pub counts: BTreeMap<String, String>,
 }
 
-impl Series {
+impl ThreadSeries {
     /// Without any value.
-    pub fn new(probe: &str, cpu: u32, overrun: Overrun) -> Series {
-        Series {
+    pub fn new(probe: &str, cpu: u32, overrun: Overrun) -> ThreadSeries {
+        ThreadSeries {
             cpu: Some(cpu),
-            ..Series::of_all(probe, overrun)
+            ..ThreadSeries::of_all(probe, overrun)
         }
     }
 
     /// Of no CPU in particular.
-    pub fn of_all(probe: &str, overrun: Overrun) -> Series {
-        Series {
+    pub fn of_all(probe: &str, overrun: Overrun) -> ThreadSeries {
+        ThreadSeries {
             probe: probe.to_string(),
             cpu: None,
             repetition: 0,
@@ -147,7 +147,7 @@ impl Series {
     }
 }
 
-impl Series {
+impl ThreadSeries {
     /// For messages: its instrument and its CPU or thread.
     fn name(&self) -> String {
         match self.cpu {
@@ -169,7 +169,7 @@ impl Series {
         });
         let io = self.io.iter().map(|io| ("number of bytes", io.bytes));
         let taken = self.taken.iter().map(|taken| ("number of operations", *taken));
-        let values = self.quantities.values().flat_map(Values::numbers);
+        let values = self.quantities.values().flat_map(SeriesValues::numbers);
         times.chain(gaps).chain(io).chain(taken).chain(values)
     }
 }
@@ -187,26 +187,26 @@ pub enum Overrun {
 
 /// A quantity's values, as far as the tool keeps them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum SeriesValues {
     /// Every one, in their order.
-    Samples(Vec<Sample>),
+    Samples(Vec<ForeignSample>),
     /// How often each.
-    Counted(Counted),
+    Counted(CountedValues),
     /// Their number and ends.
     Extremes(Extremes),
     /// The same with some between.
-    Told(Told),
+    Told(SummaryFigures),
 }
 
-impl Values {
+impl SeriesValues {
     /// Each count and time in them, and what it is.
     fn numbers(&self) -> Box<dyn Iterator<Item = (&'static str, u64)> + '_> {
         match self {
-            Values::Samples(samples) => Box::new(samples.iter().flat_map(|sample| {
+            SeriesValues::Samples(samples) => Box::new(samples.iter().flat_map(|sample| {
                 let due = sample.due.map(|due| ("due time of a sample", due.0));
                 due.into_iter().chain([("latency of a sample", sample.value.0)])
             })),
-            Values::Counted(counted) => {
+            SeriesValues::Counted(counted) => {
                 let beyond = counted
                     .beyond
                     .iter()
@@ -214,15 +214,15 @@ impl Values {
                 let bins = counted.bins.keys().map(|value| ("value of a bin", *value));
                 Box::new(counted.ends.numbers().chain(beyond).chain(bins))
             }
-            Values::Extremes(ends) => Box::new(ends.numbers()),
-            Values::Told(told) => Box::new(told.ends.numbers()),
+            SeriesValues::Extremes(ends) => Box::new(ends.numbers()),
+            SeriesValues::Told(told) => Box::new(told.ends.numbers()),
         }
     }
 }
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct ForeignSample {
     /// Its period.
     pub index: u32,
     /// When it was due, since the first; where the tool tells.
@@ -233,7 +233,7 @@ pub struct Sample {
 
 /// A histogram.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counted {
+pub struct CountedValues {
     /// By value how often, the lower edge of a bin that is rounded down.
     pub bins: BTreeMap<u64, u64>,
     /// Samples that are in no bin.
@@ -244,7 +244,7 @@ pub struct Counted {
 
 /// Ends, and what percentiles the tool tells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct SummaryFigures {
     /// Number, smallest, mean and largest.
     pub ends: Extremes,
     /// The median.

@@ -2,7 +2,7 @@
 //! longer, too.
 
 use super::FormatError;
-use super::measured::{Counted, Extremes, MachineTold, Measured, Overrun, Series, Values};
+use super::measured::{CountedValues, Extremes, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use super::text::{self, SysInfo, bins, decimal, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const US: u64 = 1_000;
 const OVERFLOWS: &str = "(including overflows)";
 
 #[derive(Deserialize)]
-struct File {
+struct OslatFile {
     #[serde(rename = "cmdline:", alias = "cmdline")]
     command: Option<String>,
     #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
@@ -22,11 +22,11 @@ struct File {
     start_time: Option<String>,
     end_time: Option<String>,
     sysinfo: Option<SysInfo>,
-    thread: BTreeMap<u32, Thread>,
+    thread: BTreeMap<u32, OslatThread>,
 }
 
 #[derive(Deserialize)]
-struct Thread {
+struct OslatThread {
     cpu: u32,
     min: u64,
     avg: f64,
@@ -36,8 +36,8 @@ struct Thread {
 }
 
 /// Reads `--json=FILE`.
-pub fn json(content: &str) -> Result<Measured, FormatError> {
-    let file: File = text::json(TOOL, content)?;
+pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+    let file: OslatFile = text::json(TOOL, content)?;
     let mut measured = empty();
     measured.version = file.version;
     measured.command = file.command;
@@ -60,7 +60,7 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
 }
 
 /// Reads what it prints.
-pub fn text(content: &str) -> Result<Measured, FormatError> {
+pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = empty();
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut buckets: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -118,8 +118,8 @@ pub fn text(content: &str) -> Result<Measured, FormatError> {
     Ok(measured)
 }
 
-fn empty() -> Measured {
-    let mut measured = Measured::new(TOOL, Nanos(US));
+fn empty() -> ToolMeasurement {
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(US));
     measured.rounding = Rounding::Up;
     measured
         .notes
@@ -138,7 +138,7 @@ struct Core {
 
 impl Core {
     /// Its series; nothing if no turn was counted.
-    fn series(mut self) -> Result<Option<Series>, FormatError> {
+    fn series(mut self) -> Result<Option<ThreadSeries>, FormatError> {
         let count = total(self.bins.values())?;
         let Some(last) = self.bins.last_key_value().map(|(value, count)| (*value, *count)) else {
             return Ok(None);
@@ -160,10 +160,10 @@ impl Core {
             mean: Some(self.mean),
             max: self.max,
         };
-        let mut series = Series::new(TOOL, self.cpu, Overrun::NoDueTimes);
+        let mut series = ThreadSeries::new(TOOL, self.cpu, Overrun::NoDueTimes);
         series.observed = Some(self.duration);
         let bins = self.bins;
-        let values = Values::Counted(Counted { bins, beyond, ends });
+        let values = SeriesValues::Counted(CountedValues { bins, beyond, ends });
         series.quantities.insert(Quantity::Latency, values);
         Ok(Some(series))
     }

@@ -1,15 +1,16 @@
 //! From what a file tells to records.
 
 use super::ImportError;
-use super::measured::{Counted, Extremes, Measured, Overrun, Sample, Series, Values};
+use super::measured::{CountedValues, Extremes, ForeignSample, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
-    Accounting, BuildError, Cell, CellId, CellResult, Foreign, ForeignMachine, Kernel, Machine, Periods, Preempt,
-    Quantity, Record, SCHEMA, SampleRow, Subject, Summaries, Summary, build, check_totals, parquet,
+    Accounting, CellId, CellRecord, CellResult, Foreign, ForeignMachine, Periods, Preempt, Quantity, Record,
+    RecordBuildError, SCHEMA, SampleRow, Subject, SubjectKernel, SubjectMachine, Summaries, Summary, build,
+    check_totals, parquet,
 };
 use worstcase_results::stats::Percentile;
 
@@ -18,15 +19,15 @@ pub const UNKNOWN_LOAD: &str = "unknown";
 
 /// A file that was read.
 #[derive(Debug)]
-pub struct Source {
+pub struct ForeignSource {
     /// Its name.
     pub file: String,
     /// `sha256:` and hexadecimal digits.
     pub digest: String,
-    pub(super) measured: Measured,
+    pub(super) measured: ToolMeasurement,
 }
 
-impl Source {
+impl ForeignSource {
     /// The tool that wrote it.
     pub fn tool(&self) -> &'static str {
         self.measured.tool
@@ -35,7 +36,7 @@ impl Source {
 
 /// What the user says and the files do not.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct ImportFacts {
     /// What ran beside.
     pub load: Option<String>,
     /// Distance of two due times.
@@ -43,7 +44,7 @@ pub struct Given {
 }
 
 /// The records of all files. Files of one subject are its seeds, in their order.
-pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, ImportError> {
+pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
     let mut all: Vec<CellResult> = Vec::new();
     let files = sources
         .iter()
@@ -65,22 +66,22 @@ pub fn of(sources: Vec<Source>, given: &Given) -> Result<Vec<CellResult>, Import
     }
     check_totals(all.iter().map(|cell| &cell.record)).map_err(|what| ImportError::Build {
         file: files,
-        source: BuildError::Contradiction(what),
+        source: RecordBuildError::Contradiction(what),
     })?;
     Ok(all)
 }
 
 /// The kernel, if it is told; else the file stands for it.
-fn subject(source: &Source) -> Subject {
+fn subject(source: &ForeignSource) -> Subject {
     let told = &source.measured.machine;
     let stem = source
         .file
         .rsplit_once('.')
         .map_or(source.file.as_str(), |(stem, _)| stem);
-    let unknown = || Kernel::UNKNOWN.to_string();
+    let unknown = || SubjectKernel::UNKNOWN.to_string();
     let release = told.release.clone().unwrap_or_else(unknown);
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: release.clone(),
             label: told.release.clone().unwrap_or_else(|| stem.to_string()),
             release,
@@ -91,7 +92,7 @@ fn subject(source: &Source) -> Subject {
             asked: None,
             in_force: if told.realtime { "rt".into() } else { unknown() },
         },
-        machine: Machine::Foreign(ForeignMachine {
+        machine: SubjectMachine::Foreign(ForeignMachine {
             tool: source.measured.tool.to_string(),
             host: told.host.clone(),
             cpus: told.cpus,
@@ -100,12 +101,12 @@ fn subject(source: &Source) -> Subject {
 }
 
 fn one(
-    source: &Source,
+    source: &ForeignSource,
     subject: &Subject,
-    series: &Series,
+    series: &ThreadSeries,
     seed: u64,
-    given: &Given,
-) -> Result<CellResult, BuildError> {
+    given: &ImportFacts,
+) -> Result<CellResult, RecordBuildError> {
     let measured = &source.measured;
     let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
     let has_period = series.overrun != Overrun::NoDueTimes;
@@ -133,7 +134,7 @@ fn one(
             ..Periods::default()
         }),
     };
-    let samples = parquet::encode(&rows, &parquet::Labels::new(&id, subject), &accounting)?;
+    let samples = parquet::encode(&rows, &parquet::FileLabels::new(&id, subject), &accounting)?;
     let max = summary.latency.as_ref().map(|s| Nanos(s.max_ns));
     let missed_known = match series.overrun {
         Overrun::SamplesEach => true,
@@ -148,7 +149,7 @@ fn one(
         schema: SCHEMA.to_string(),
         id,
         subject: subject.clone(),
-        cell: Cell {
+        cell: CellRecord {
             probe: series.probe.clone(),
             load,
             period_ns: period.unwrap_or_default().0,
@@ -193,31 +194,37 @@ fn one(
         samples: build::samples_file(&samples, rows.len() as u64),
         summary,
     };
-    record.check().map_err(BuildError::Contradiction)?;
+    record.check().map_err(RecordBuildError::Contradiction)?;
     Ok(CellResult { record, samples })
 }
 
-fn beyond(series: &Series) -> BTreeMap<Quantity, worstcase_results::record::Beyond> {
-    let of = |(quantity, values): (&Quantity, &Values)| match values {
-        Values::Counted(counted) => Some((*quantity, counted.beyond?)),
-        Values::Samples(_) | Values::Extremes(_) | Values::Told(_) => None,
+fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record::Beyond> {
+    let of = |(quantity, values): (&Quantity, &SeriesValues)| match values {
+        SeriesValues::Counted(counted) => Some((*quantity, counted.beyond?)),
+        SeriesValues::Samples(_) | SeriesValues::Extremes(_) | SeriesValues::Told(_) => None,
     };
     series.quantities.iter().filter_map(of).collect()
 }
 
 /// In words what a reader may look for in vain.
-fn lacks(source: &Source, series: &Series, period: Option<Nanos>, missed_known: bool, given: &Given) -> Vec<String> {
+fn lacks(
+    source: &ForeignSource,
+    series: &ThreadSeries,
+    period: Option<Nanos>,
+    missed_known: bool,
+    given: &ImportFacts,
+) -> Vec<String> {
     let mut lacks: Vec<&str> = Vec::new();
     match series.quantities.values().next() {
-        Some(Values::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
-        Some(Values::Extremes(ends)) if ends.min.is_none() => {
+        Some(SeriesValues::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
+        Some(SeriesValues::Extremes(ends)) if ends.min.is_none() => {
             lacks.push("the distribution: of each kind of operation it has the longest");
         }
-        Some(Values::Told(_)) => lacks.push("the distribution: it has the ends, the mean and some percentiles"),
-        Some(Values::Extremes(_)) => {
+        Some(SeriesValues::Told(_)) => lacks.push("the distribution: it has the ends, the mean and some percentiles"),
+        Some(SeriesValues::Extremes(_)) => {
             lacks.push("the distribution: it has the number of samples, their minimum, mean and maximum");
         }
-        Some(Values::Samples(_)) | None => {}
+        Some(SeriesValues::Samples(_)) | None => {}
     }
     lacks.extend(&source.measured.lacks);
     if series.overrun != Overrun::NoDueTimes && period.is_none() {
@@ -235,11 +242,11 @@ fn lacks(source: &Source, series: &Series, period: Option<Nanos>, missed_known: 
     lacks.into_iter().map(str::to_string).collect()
 }
 
-fn rows(series: &Series, period: Option<Nanos>) -> Vec<SampleRow> {
-    let Some(Values::Samples(samples)) = series.quantities.get(&Quantity::Latency) else {
+fn rows(series: &ThreadSeries, period: Option<Nanos>) -> Vec<SampleRow> {
+    let Some(SeriesValues::Samples(samples)) = series.quantities.get(&Quantity::Latency) else {
         return Vec::new();
     };
-    let row = |sample: &Sample| SampleRow {
+    let row = |sample: &ForeignSample| SampleRow {
         index: sample.index,
         due: sample
             .due
@@ -254,15 +261,15 @@ fn rows(series: &Series, period: Option<Nanos>) -> Vec<SampleRow> {
     samples.iter().map(row).collect()
 }
 
-fn summary(values: &Values) -> Option<Summary> {
+fn summary(values: &SeriesValues) -> Option<Summary> {
     match values {
-        Values::Samples(samples) => {
+        SeriesValues::Samples(samples) => {
             let values: Vec<(u32, Nanos)> = samples.iter().map(|s| (s.index, s.value)).collect();
             Summary::new(&values)
         }
-        Values::Counted(counted) => Some(of_counted(counted)),
-        Values::Extremes(ends) => Some(of_extremes(ends)),
-        Values::Told(told) => Some(Summary {
+        SeriesValues::Counted(counted) => Some(of_counted(counted)),
+        SeriesValues::Extremes(ends) => Some(of_extremes(ends)),
+        SeriesValues::Told(told) => Some(Summary {
             median_ns: told.median,
             percentiles_ns: told.percentiles.clone(),
             ..of_extremes(&told.ends)
@@ -284,7 +291,7 @@ fn of_extremes(ends: &Extremes) -> Summary {
 }
 
 /// With the median and the percentiles that lie in its bins.
-fn of_counted(counted: &Counted) -> Summary {
+fn of_counted(counted: &CountedValues) -> Summary {
     let count = counted.ends.count;
     let at_rank = |rank: u64| {
         let mut below = 0;
@@ -306,7 +313,7 @@ fn of_counted(counted: &Counted) -> Summary {
 }
 
 /// The bins; a single sample that fell out of them is the largest, and known.
-fn held(counted: &Counted) -> String {
+fn held(counted: &CountedValues) -> String {
     let mut histogram: Histogram<u64> = Histogram::new(3).expect("three digits are allowed");
     let alone = counted.beyond.filter(|b| b.count == 1).map(|_| (counted.ends.max.0, 1));
     for (value, count) in counted.bins.iter().map(|(v, c)| (*v, *c)).chain(alone) {

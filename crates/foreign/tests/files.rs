@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::Details;
-use worstcase_foreign::{Format, Given, ImportError, read, records};
+use worstcase_foreign::{ForeignFormat, ImportError, ImportFacts, read, records};
 use worstcase_results::record::{Beyond, Foreign, MOST, Quantity, Record, Rounding};
 use worstcase_results::stats::Percentile;
 
@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn import_given(names: &[&str], given: &Given) -> Vec<Record> {
+fn import_given(names: &[&str], given: &ImportFacts) -> Vec<Record> {
     let sources = names
         .iter()
         .map(|name| read(&data(name), None, false).unwrap())
@@ -23,7 +23,7 @@ fn import_given(names: &[&str], given: &Given) -> Vec<Record> {
 }
 
 fn import(name: &str) -> Vec<Record> {
-    import_given(&[name], &Given::default())
+    import_given(&[name], &ImportFacts::default())
 }
 
 fn foreign(record: &Record) -> &Foreign {
@@ -98,7 +98,7 @@ fn a_histogram_that_lost_all_tells_no_percentile() {
 
 #[test]
 fn verbose_samples_are_kept_one_by_one() {
-    let given = Given {
+    let given = ImportFacts {
         interval: Some(Nanos::from_millis(2)),
         load: Some("idle".into()),
     };
@@ -114,8 +114,10 @@ fn verbose_samples_are_kept_one_by_one() {
 
 #[test]
 fn json_tells_the_machine_and_the_command() {
-    let [first, .., second] = &import_given(&["cyclictest.json", "cyclictest-histogram.json"], &Given::default())[..]
-    else {
+    let [first, .., second] = &import_given(
+        &["cyclictest.json", "cyclictest-histogram.json"],
+        &ImportFacts::default(),
+    )[..] else {
         panic!("several threads");
     };
     let of = foreign(first);
@@ -220,12 +222,12 @@ fn osnoise_has_gaps() {
 
 #[test]
 fn nanoseconds_are_taken_as_such() {
-    let source = read(&data("cyclictest-lines.txt"), Some(Format::Cyclictest), true).unwrap();
-    let cells = records(vec![source], &Given::default()).unwrap();
+    let source = read(&data("cyclictest-lines.txt"), Some(ForeignFormat::Cyclictest), true).unwrap();
+    let cells = records(vec![source], &ImportFacts::default()).unwrap();
     assert_eq!(latency(&cells[0].record).4, 1_594);
 }
 
-fn refused(name: &str, content: &[u8], format: Option<Format>) -> String {
+fn refused(name: &str, content: &[u8], format: Option<ForeignFormat>) -> String {
     let dir = std::env::temp_dir().join(format!("worstcase-foreign-{}-{name}", std::process::id()));
     fs::write(&dir, content).unwrap();
     let error = read(&dir, format, false).unwrap_err().to_string();
@@ -294,9 +296,9 @@ fn what_cannot_be_imported_is_one_line() {
         let error = refused(name, content.as_bytes(), None);
         assert!(error.contains(says), "{name}: {error}");
     }
-    let error = refused("forced", b"hello\n", Some(Format::Oslat));
+    let error = refused("forced", b"hello\n", Some(ForeignFormat::Oslat));
     assert!(error.contains("holds no result of oslat"), "{error}");
-    let error = refused("bytes", b"\xff\xfe", Some(Format::Cyclictest));
+    let error = refused("bytes", b"\xff\xfe", Some(ForeignFormat::Cyclictest));
     assert!(error.contains("byte 1 is not UTF-8"), "{error}");
 }
 
@@ -390,7 +392,7 @@ fn fio_s_text_is_told_what_to_do() {
     let before = ["fio: a word\n", &fs::read_to_string(data("fio.json")).unwrap()].concat();
     fs::write(&path, before).unwrap();
     let source = read(&path, None, false).unwrap();
-    assert_eq!(records(vec![source], &Given::default()).unwrap().len(), 2);
+    assert_eq!(records(vec![source], &ImportFacts::default()).unwrap().len(), 2);
     fs::remove_file(&path).unwrap();
 }
 
@@ -468,7 +470,7 @@ fn a_cut_file_is_refused_or_honest() {
         for end in (0..bytes.len()).step_by(31) {
             fs::write(&dir, &bytes[..end]).unwrap();
             let Ok(source) = read(&dir, None, false) else { continue };
-            match records(vec![source], &Given::default()) {
+            match records(vec![source], &ImportFacts::default()) {
                 Ok(cells) => assert!(cells.iter().all(|cell| cell.record.check().is_ok())),
                 Err(e) => assert_eq!(e.to_string().lines().count(), 1, "{} cut at {end}: {e}", path.display()),
             }
@@ -487,9 +489,9 @@ proptest! {
         bytes[place] = byte;
         let path = std::env::temp_dir().join(format!("worstcase-foreign-damaged-{}", std::process::id()));
         fs::write(&path, &bytes).unwrap();
-        for format in [None, Some(Format::ALL[forced])] {
+        for format in [None, Some(ForeignFormat::ALL[forced])] {
             if let Ok(source) = read(&path, format, false) {
-                let _ = records(vec![source], &Given::default());
+                let _ = records(vec![source], &ImportFacts::default());
             }
         }
     }
@@ -539,7 +541,7 @@ fn is_sound(record: &Record) -> bool {
 fn takes(name: &str, bytes: &[u8], nanoseconds: bool) -> bool {
     let path = std::env::temp_dir().join(format!("worstcase-foreign-{}-{name}", std::process::id()));
     fs::write(&path, bytes).unwrap();
-    let cells = read(&path, None, nanoseconds).and_then(|source| records(vec![source], &Given::default()));
+    let cells = read(&path, None, nanoseconds).and_then(|source| records(vec![source], &ImportFacts::default()));
     fs::remove_file(&path).unwrap();
     match cells {
         Ok(cells) => {
@@ -548,7 +550,7 @@ fn takes(name: &str, bytes: &[u8], nanoseconds: bool) -> bool {
         }
         Err(error) => {
             assert_eq!(error.to_string().lines().count(), 1, "{name}: {error}");
-            assert_eq!(error.exit(), worstcase_base::Exit::Usage, "{name}: {error}");
+            assert_eq!(error.exit(), worstcase_base::ExitKind::Usage, "{name}: {error}");
             false
         }
     }

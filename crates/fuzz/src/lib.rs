@@ -15,7 +15,7 @@ use worstcase_results::record::Record;
 use worstcase_results::record::parquet::SamplesReader;
 
 /// One reader.
-pub struct Target {
+pub struct FuzzTarget {
     /// Its name.
     pub name: &'static str,
     /// Hands it bytes; what it makes of them does not matter.
@@ -26,8 +26,8 @@ pub struct Target {
     pub catches_panics: bool,
 }
 
-const fn target(name: &'static str, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
-    Target {
+const fn target(name: &'static str, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> FuzzTarget {
+    FuzzTarget {
         name,
         read,
         seeds,
@@ -36,7 +36,7 @@ const fn target(name: &'static str, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>
 }
 
 /// All.
-pub static TARGETS: &[Target] = &[
+pub static TARGETS: &[FuzzTarget] = &[
     // Packages and kernels' files.
     target("package", on_disk::package, worstcase_kernels::fuzz::debs),
     target(
@@ -57,7 +57,7 @@ pub static TARGETS: &[Target] = &[
     ),
     target("module", on_disk::module, seeds::none),
     target("image", on_disk::image, seeds::none),
-    Target {
+    FuzzTarget {
         catches_panics: true,
         ..target("debug-info", on_disk::debug_info, seeds::none)
     },
@@ -83,7 +83,7 @@ pub static TARGETS: &[Target] = &[
         |b| json::<Record>(b, |record| drop(record.check())),
         seeds::none,
     ),
-    Target {
+    FuzzTarget {
         catches_panics: true,
         ..target("samples", samples, seeds::none)
     },
@@ -117,7 +117,7 @@ pub static TARGETS: &[Target] = &[
 ];
 
 /// The target of this name.
-pub fn by_name(name: &str) -> Option<&'static Target> {
+pub fn by_name(name: &str) -> Option<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
@@ -163,13 +163,13 @@ fn samples(bytes: &[u8]) {
 /// Words of the command line and of study files, one a line.
 fn words(bytes: &[u8]) {
     use worstcase_contract::Venue;
-    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, Disk, IoSchedulers, grammar};
+    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, DiskSpec, IoSchedulers, grammar};
     for word in text(bytes).lines() {
         let _ = black_box(word.parse::<CellSpec>());
         let _ = black_box(grammar::loads(word));
         let _ = black_box(grammar::probes(Venue::Lab, word));
         let _ = black_box(word.parse::<CpuList>());
-        let _ = black_box(word.parse::<Disk>());
+        let _ = black_box(word.parse::<DiskSpec>());
         let _ = black_box(word.parse::<CpuScheduler>());
         let _ = black_box(word.parse::<IoSchedulers>());
         let _ = black_box(word.parse::<BootParameters>());

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use worstcase_analysis::breakdown::lines::Lines;
+use worstcase_analysis::breakdown::lines::SourceLines;
 use worstcase_analysis::debuginfo::DebugInfo;
 use worstcase_base::digest::sha256_hex;
 use worstcase_lab::execution::Symbols;

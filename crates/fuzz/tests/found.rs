@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use worstcase_base::digest::sha256_hex;
-use worstcase_fuzz::{TARGETS, Target};
+use worstcase_fuzz::{FuzzTarget, TARGETS};
 
 /// Changes of each seed, if the environment does not say.
 const CHANGES: u64 = 300;
@@ -18,11 +18,11 @@ fn changes() -> u64 {
     asked.map_or(CHANGES, |number| number.parse().expect("a number"))
 }
 
-fn found(target: &Target) -> Vec<Vec<u8>> {
+fn found(target: &FuzzTarget) -> Vec<Vec<u8>> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("found").join(target.name))
 }
 
-fn seeds(target: &Target) -> Vec<Vec<u8>> {
+fn seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let corpus = std::env::var_os("WORSTCASE_CORPUS");
     let more = corpus.map(|folder| files(&Path::new(&folder).join(target.name)));
     [(target.seeds)(), more.unwrap_or_default()].concat()
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 /// Where bytes that broke a target are written to.
-fn kept(target: &Target, bytes: &[u8]) -> PathBuf {
+fn kept(target: &FuzzTarget, bytes: &[u8]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("found").join(target.name);
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(&sha256_hex(bytes)[..16]);

@@ -3,7 +3,7 @@
 //! The affinity that a process begins with is not what is online: the kernel leaves isolated CPUs out of it.
 
 use crate::facts::cgroup::Cpuset;
-use crate::{CpuList, Facts, HostError};
+use crate::{CpuList, HostError, MachineFacts};
 use worstcase_instruments::sys::affinity;
 
 /// The CPUs of this machine, as this process may use them.
@@ -33,7 +33,7 @@ pub fn stay_off(cpus: &[u32]) {
 
 impl Cpus {
     /// Of this machine.
-    pub fn of(facts: &Facts) -> Cpus {
+    pub fn of(facts: &MachineFacts) -> Cpus {
         let inherited: CpuList = affinity::current().unwrap_or_default().into_iter().collect();
         let online = facts.cpu.online.clone().unwrap_or_else(|| inherited.clone());
         let usable = online.iter().filter(|cpu| inherited.contains(*cpu) || can_be_had(*cpu));

@@ -3,8 +3,8 @@
 use super::CpuList;
 use std::io;
 use std::path::PathBuf;
-use worstcase_base::Exit;
-use worstcase_base::trust::Others;
+use worstcase_base::ExitKind;
+use worstcase_base::trust::OtherWriters;
 use worstcase_results::record::RunError;
 
 /// One readable line each: what, where; remedy.
@@ -38,7 +38,7 @@ pub enum HostError {
         /// The folder above it.
         path: PathBuf,
         /// Who, and where.
-        others: Others,
+        others: OtherWriters,
     },
     /// A setting cannot be read.
     #[error("cannot read {}: {source}; this kernel may not have it", path.display())]
@@ -144,16 +144,16 @@ fn remedy(source: &io::Error) -> &'static str {
 
 impl HostError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            HostError::State { .. } => Exit::Storage,
+            HostError::State { .. } => ExitKind::Storage,
             HostError::StateNotOurs { .. }
             | HostError::WorkNotOurs { .. }
             | HostError::NotOnline { .. }
             | HostError::NotAllowed { .. }
-            | HostError::Argument(_) => Exit::Usage,
-            HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => Exit::Measured,
-            HostError::Samples { .. } | HostError::Storage(_) | HostError::Full(_) => Exit::Storage,
+            | HostError::Argument(_) => ExitKind::Usage,
+            HostError::Worker(_) | HostError::Measurement(_) | HostError::Contradiction(_) => ExitKind::Measured,
+            HostError::Samples { .. } | HostError::Storage(_) | HostError::Full(_) => ExitKind::Storage,
             HostError::Run(e) => e.exit(),
             HostError::Watch(e) => e.exit(),
             HostError::Read { .. }
@@ -161,7 +161,7 @@ impl HostError {
             | HostError::Guard(_)
             | HostError::Missing(_)
             | HostError::Command { .. }
-            | HostError::NotRestored { .. } => Exit::Missing,
+            | HostError::NotRestored { .. } => ExitKind::Missing,
         }
     }
 }

@@ -23,7 +23,7 @@ pub fn trace_format(text: &str) {
 
 /// Lines of the kernel's timerlat tracer.
 pub fn timerlat(bytes: &[u8]) {
-    let mut lines = trace::timerlat::Lines::default();
+    let mut lines = trace::timerlat::TimerlatLines::default();
     for portion in bytes.chunks(37) {
         let _ = lines.feed(portion, |activation| {
             black_box(activation);

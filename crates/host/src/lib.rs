@@ -45,7 +45,7 @@ pub mod trace;
 pub mod watch;
 
 pub use error::HostError;
-pub use facts::Facts;
+pub use facts::MachineFacts;
 pub use journal::{Journal, Undone};
 pub use spec::HostSpec;
 pub use state::StateFolder;

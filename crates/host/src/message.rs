@@ -1,7 +1,7 @@
 //! What the measuring process tells the controller while it runs: a JSON object a line.
 
 use crate::buckets::Buckets;
-use crate::trace::Snapshot;
+use crate::trace::EventSnapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
@@ -66,7 +66,7 @@ pub struct CpuDone {
     /// The due time of period 0.
     pub start: Nanos,
     /// What it saw.
-    pub seen: Seen,
+    pub seen: ThreadCounts,
     /// `timerlat`: lines of the trace that the kernel dropped, as far as it counts them.
     pub lost_lines: u64,
     /// Samples before their due time.
@@ -88,13 +88,13 @@ pub struct CpuDone {
     /// Samples of which the trace around them was kept.
     pub captures: usize,
     /// `noise`: what took the CPU away, where the trace was read.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<GapCause>,
 }
 
 /// What a thread's numbers are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Seen {
+pub enum ThreadCounts {
     /// Every period, with a sample or without.
     Periods(Periods),
     /// `noise`: gaps in the time that it watched.
@@ -108,19 +108,19 @@ pub enum Seen {
     },
 }
 
-impl Seen {
+impl ThreadCounts {
     /// Samples or gaps that could not be kept.
     pub fn lost(&self) -> u64 {
         match self {
-            Seen::Periods(periods) => periods.lost,
-            Seen::Gaps { lost, .. } => *lost,
+            ThreadCounts::Periods(periods) => periods.lost,
+            ThreadCounts::Gaps { lost, .. } => *lost,
         }
     }
 }
 
 /// A cause of gaps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
+pub struct GapCause {
     /// An interrupt, a soft interrupt, a thread, or `unexplained`.
     pub name: String,
     /// How often.
@@ -150,7 +150,7 @@ pub struct BenchDone {
 
 /// The end of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct MeasurementEnd {
     /// Each CPU.
     pub cpus: Vec<CpuDone>,
     /// Of a probe that does not measure CPU by CPU.
@@ -179,13 +179,13 @@ pub struct Done {
 
 /// A segment of a measurement without an end: what it came to until now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
+pub struct WatchSegment {
     /// Which one, from 0.
     pub number: u64,
     /// It is over.
     pub ended: bool,
     /// As at the end of a measurement.
-    pub done: Done,
+    pub done: MeasurementEnd,
     /// The samples of each CPU of it, in their order.
     pub taken: Vec<Taken>,
 }
@@ -198,7 +198,7 @@ pub struct Taken {
     /// Period and latency of those that are kept.
     pub rows: Vec<(u32, u64)>,
     /// When the segment is over, the trace around the latest.
-    pub captures: Vec<Snapshot>,
+    pub captures: Vec<EventSnapshot>,
 }
 
 /// How a CPU of a measurement without an end is doing.
@@ -244,11 +244,11 @@ pub enum Message {
         latency: Nanos,
     },
     /// Of a measurement without an end: a segment until now, or whole.
-    Segment(Box<Segment>),
+    Segment(Box<WatchSegment>),
     /// Of a measurement without an end, every second.
     Pulse(Vec<Pulse>),
     /// The end.
-    Done(Box<Done>),
+    Done(Box<MeasurementEnd>),
     /// It could not be measured.
     Failed {
         /// Why, in a line.

@@ -1,16 +1,16 @@
 //! Undoing what killed runs left: at the start of every `worstcase host` command, and by `worstcase host restore`.
 
 use super::HostError;
-use super::journal::{self, Found, Owner, Undone, failures};
+use super::journal::{self, FoundJournal, JournalOwner, Undone, failures};
 use super::state::StateFolder;
 
 /// What was found in the state folder.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// Journals of killed commands, and what became of each of their changes.
-    pub left_over: Vec<(Owner, Vec<Undone>)>,
+    pub left_over: Vec<(JournalOwner, Vec<Undone>)>,
     /// Commands that run: nothing of theirs was touched.
-    pub living: Vec<Owner>,
+    pub living: Vec<JournalOwner>,
 }
 
 impl Restored {
@@ -26,9 +26,9 @@ pub fn left_over(state: &StateFolder) -> Result<Restored, HostError> {
     let mut restored = Restored::default();
     for path in state.journals()?.into_iter().rev() {
         match journal::undo_left_over(&path, false) {
-            Ok(Found::Nothing) => {}
-            Ok(Found::Living(owner)) => restored.living.push(owner),
-            Ok(Found::LeftOver(owner, undone)) => restored.left_over.push((owner, undone)),
+            Ok(FoundJournal::Nothing) => {}
+            Ok(FoundJournal::Living(owner)) => restored.living.push(owner),
+            Ok(FoundJournal::LeftOver(owner, undone)) => restored.left_over.push((owner, undone)),
             Err(source) => return Err(HostError::State { path, source }),
         }
     }

@@ -5,51 +5,51 @@ use std::fmt;
 use std::path::PathBuf;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::{Nanos, Probe, schedule};
-use worstcase_plan::{CpuList, IoScheduler, Policy, Timer};
-use worstcase_results::record::Selection;
+use worstcase_plan::{CpuList, IoScheduler, SchedulingPolicy, TimerKind};
+use worstcase_results::record::SampleSelection;
 
 /// What wakes the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Waker {
+pub enum WakeSource {
     /// A timer that the thread sets, or reads.
-    Timer(Timer),
+    Timer(TimerKind),
     /// The high-resolution timer of the kernel's timerlat threads.
     Timerlat,
     /// Nothing: the probe has no due times.
     None,
 }
 
-impl Waker {
+impl WakeSource {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Waker::Timer(timer) => timer.name(),
-            Waker::Timerlat => "timerlat",
-            Waker::None => "none",
+            WakeSource::Timer(timer) => timer.name(),
+            WakeSource::Timerlat => "timerlat",
+            WakeSource::None => "none",
         }
     }
 }
 
 /// How the measuring threads are scheduled: a policy, and a priority where the policy has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scheduling {
-    policy: Policy,
+pub struct ThreadScheduling {
+    policy: SchedulingPolicy,
     priority: u8,
     nice: i8,
 }
 
-impl Scheduling {
+impl ThreadScheduling {
     /// SCHED_OTHER.
-    pub const OTHER: Scheduling = Scheduling::new(Policy::Other, 0);
+    pub const OTHER: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Other, 0);
 
     /// Under a policy, at a priority if that has one.
-    pub const fn new(policy: Policy, priority: u8) -> Scheduling {
+    pub const fn new(policy: SchedulingPolicy, priority: u8) -> ThreadScheduling {
         let priority = match policy {
-            Policy::Fifo | Policy::Rr => priority,
-            Policy::Deadline | Policy::Other => 0,
+            SchedulingPolicy::Fifo | SchedulingPolicy::Rr => priority,
+            SchedulingPolicy::Deadline | SchedulingPolicy::Other => 0,
         };
-        Scheduling {
+        ThreadScheduling {
             policy,
             priority,
             nice: 0,
@@ -58,8 +58,8 @@ impl Scheduling {
 
     /// The same at a nice value, which counts under SCHED_OTHER alone.
     #[must_use]
-    pub const fn at_nice(self, nice: i8) -> Scheduling {
-        Scheduling { nice, ..self }
+    pub const fn at_nice(self, nice: i8) -> ThreadScheduling {
+        ThreadScheduling { nice, ..self }
     }
 
     /// Its nice value.
@@ -68,7 +68,7 @@ impl Scheduling {
     }
 
     /// The policy.
-    pub const fn policy(self) -> Policy {
+    pub const fn policy(self) -> SchedulingPolicy {
         self.policy
     }
 
@@ -78,12 +78,12 @@ impl Scheduling {
     }
 }
 
-impl fmt::Display for Scheduling {
+impl fmt::Display for ThreadScheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.policy {
-            Policy::Fifo | Policy::Rr => write!(f, "{}:{}", self.policy, self.priority),
-            Policy::Other if self.nice != 0 => write!(f, "{}:{}", self.policy, self.nice),
-            Policy::Deadline | Policy::Other => self.policy.fmt(f),
+            SchedulingPolicy::Fifo | SchedulingPolicy::Rr => write!(f, "{}:{}", self.policy, self.priority),
+            SchedulingPolicy::Other if self.nice != 0 => write!(f, "{}:{}", self.policy, self.nice),
+            SchedulingPolicy::Deadline | SchedulingPolicy::Other => self.policy.fmt(f),
         }
     }
 }
@@ -94,9 +94,9 @@ pub struct HostSpec {
     /// The instrument.
     pub probe: Probe,
     /// What wakes it.
-    pub waker: Waker,
+    pub waker: WakeSource,
     /// How it is scheduled.
-    pub scheduling: Scheduling,
+    pub scheduling: ThreadScheduling,
     /// A measuring thread on each of these CPUs; or the CPUs that a [`Probe::Bench`] uses.
     pub cpus: Vec<u32>,
     /// Distance of two due times of a thread.
@@ -134,16 +134,16 @@ pub struct HostSpec {
     /// Where the samples are written, one file a CPU.
     pub samples_dir: PathBuf,
     /// It has no end: `periods` are those of a segment, and one segment follows the other. Nothing is written then.
-    pub segments: Option<Segments>,
+    pub segments: Option<SegmentSpec>,
 }
 
 /// Of a measurement without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segments {
+pub struct SegmentSpec {
     /// It tells what it has of a segment every so many periods.
     pub checkpoint: u32,
     /// The samples that it keeps of each segment.
-    pub selection: Selection,
+    pub selection: SampleSelection,
 }
 
 impl HostSpec {
@@ -180,11 +180,15 @@ mod tests {
     #[test]
     fn records_name_what_wakes_and_schedules() {
         let words = [
-            (Scheduling::new(Policy::Fifo, 95), "fifo:95", 95),
-            (Scheduling::new(Policy::Rr, 1), "rr:1", 1),
-            (Scheduling::new(Policy::Deadline, 90), "deadline", 0),
-            (Scheduling::new(Policy::Other, 90), "other", 0),
-            (Scheduling::new(Policy::Other, 90).at_nice(-5), "other:-5", 0),
+            (ThreadScheduling::new(SchedulingPolicy::Fifo, 95), "fifo:95", 95),
+            (ThreadScheduling::new(SchedulingPolicy::Rr, 1), "rr:1", 1),
+            (ThreadScheduling::new(SchedulingPolicy::Deadline, 90), "deadline", 0),
+            (ThreadScheduling::new(SchedulingPolicy::Other, 90), "other", 0),
+            (
+                ThreadScheduling::new(SchedulingPolicy::Other, 90).at_nice(-5),
+                "other:-5",
+                0,
+            ),
         ];
         for (scheduling, word, priority) in words {
             assert_eq!(
@@ -192,7 +196,10 @@ mod tests {
                 (word, priority)
             );
         }
-        assert_eq!(Waker::Timer(Timer::Setitimer).name(), "setitimer");
-        assert_eq!([Waker::Timerlat, Waker::None].map(Waker::name), ["timerlat", "none"]);
+        assert_eq!(WakeSource::Timer(TimerKind::Setitimer).name(), "setitimer");
+        assert_eq!(
+            [WakeSource::Timerlat, WakeSource::None].map(WakeSource::name),
+            ["timerlat", "none"]
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 use worstcase_base::trust;
 
 const SUFFIX: &str = ".journal";
@@ -59,9 +59,9 @@ impl StateFolder {
     }
 
     /// Held while a journal is made, or looked at by others: one that is half made has no owner yet.
-    pub(super) fn lock(&self) -> Result<Lock, HostError> {
+    pub(super) fn lock(&self) -> Result<FileLock, HostError> {
         let file = File::options().create(true).append(true).open(self.path.join("lock"));
-        file.and_then(Lock::exclusive).map_err(|e| self.failed(e))
+        file.and_then(FileLock::exclusive).map_err(|e| self.failed(e))
     }
 
     /// A new, empty journal file of a name of its own.

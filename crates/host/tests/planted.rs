@@ -4,7 +4,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 use worstcase_contract::Nanos;
-use worstcase_host::trace::{Ask, Purpose, Recorder, Splitter, Tracer, What};
+use worstcase_host::trace::{AskedSample, EventRecorder, Purpose, Splitter, TracedChange, Tracer};
 use worstcase_instruments::sys::clock;
 
 const PERIOD: Nanos = Nanos::from_millis(2);
@@ -76,7 +76,7 @@ fn planted_threads_are_found() {
     go.send(()).unwrap();
     let mut splitter = Splitter::new(&[tid]);
     let window = Nanos(PERIOD.0 * SAMPLES + 1_000_000_000);
-    let mut recorder = Recorder::new(window, AHEAD + Nanos(50_000), SAMPLES as usize);
+    let mut recorder = EventRecorder::new(window, AHEAD + Nanos(50_000), SAMPLES as usize);
     let mut drain = |tracer: &mut Tracer| {
         tracer.drain(|event| {
             splitter.feed(event);
@@ -93,7 +93,7 @@ fn planted_threads_are_found() {
     assert_eq!(tracer.lost(), 0);
     let (mut delayed, mut untold) = (0, 0);
     for (n, (due, now)) in samples.iter().enumerate() {
-        let ask = Ask {
+        let ask = AskedSample {
             cpu: cpu as u32,
             tid,
             due: *due,
@@ -125,7 +125,7 @@ fn planted_threads_are_found() {
         let snapshot = recorder.snapshots().iter().find(|s| s.index == n as u64).unwrap();
         // Between the two another real-time thread of this machine may have come.
         let mut gone = snapshot.events.iter().filter_map(|event| match event.what {
-            What::Switch { from, .. } if event.at > *due => Some(from.comm.to_string()),
+            TracedChange::Switch { from, .. } if event.at > *due => Some(from.comm.to_string()),
             _ => None,
         });
         assert!(gone.any(|name| name == "planted"), "sample {n}: {snapshot:?}");

@@ -16,10 +16,10 @@ use worstcase_base::cache::{Cache, CacheError};
 use worstcase_base::child::ends_with_us;
 use worstcase_base::files;
 
-use super::archive::Archive;
-use super::catalog::{Catalog, Part};
+use super::archive::AptArchive;
+use super::catalog::{Catalog, CatalogPackage};
 use super::sandbox::{self, Lent};
-use super::sources::{self, Source};
+use super::sources::{self, AptSource};
 use super::unpacked::{Packing, Unpacked};
 use super::{KernelError, packages};
 use worstcase_base::progress::Progress;
@@ -54,7 +54,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Fetches the package lists of all suites and reads the kernels out of them.
-    pub fn update(&self, archives: &[Archive]) -> Result<Catalog, KernelError> {
+    pub fn update(&self, archives: &[AptArchive]) -> Result<Catalog, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         self.cache.require_free(UPDATE_BYTES)?;
         let place = sources::place();
@@ -101,7 +101,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Downloads packages into a folder; returns the .deb files in the order of `parts`.
-    pub fn download(&self, parts: &[Part], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
+    pub fn download(&self, parts: &[CatalogPackage], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         self.cache
             .require_free(DOWNLOAD_BYTES + parts.iter().map(|p| p.size).sum::<u64>())?;
@@ -123,7 +123,7 @@ impl<'a> Apt<'a> {
             .flatten()
             .map(|e| e.path())
             .collect();
-        let deb_of = |part: &Part| {
+        let deb_of = |part: &CatalogPackage| {
             let prefix = format!("{}_", part.package);
             files
                 .iter()
@@ -137,7 +137,7 @@ impl<'a> Apt<'a> {
     }
 
     /// One package in exactly this version, with its size; `None` if the archive does not have it (any more).
-    pub fn find(&self, package: &str, version: &str) -> Result<Option<Part>, KernelError> {
+    pub fn find(&self, package: &str, version: &str) -> Result<Option<CatalogPackage>, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         let state = self.prepare()?;
         let wanted = format!("{package}={version}");
@@ -151,7 +151,7 @@ impl<'a> Apt<'a> {
             };
         }
         let size = size(&outcome.output).ok_or_else(|| self.failure(package, &outcome))?;
-        Ok(Some(Part {
+        Ok(Some(CatalogPackage {
             package: package.into(),
             version: version.into(),
             size,
@@ -306,13 +306,13 @@ Dir::Etc::PreferencesParts \"/dev/null\";
 /// The kernels of one suite; `None` if apt has no verified list of it, or if it is not Debian's.
 fn read_suite(
     lists: &Path,
-    source: &Source,
-    archives: &[Archive],
-) -> Result<Option<Vec<packages::Package>>, KernelError> {
+    source: &AptSource,
+    archives: &[AptArchive],
+) -> Result<Option<Vec<packages::PackageVersion>>, KernelError> {
     let suite = &source.suite;
     let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_of =
-        |archive: &Archive, path: &Path| named(path).starts_with(&format!("{}_dists_", list_name(&archive.uri)));
+        |archive: &AptArchive, path: &Path| named(path).starts_with(&format!("{}_dists_", list_name(&archive.uri)));
     // The system's own sources may be mirrors, whose lists have other names than their addresses.
     let is_own = |path: &PathBuf| match archives.iter().find(|a| source.of_the_past && a.uri == source.uri) {
         Some(archive) => is_of(archive, path),
@@ -379,7 +379,7 @@ fn list_name(uri: &str) -> String {
     name
 }
 
-fn why_dropped(source: &Source, messages: &[String]) -> String {
+fn why_dropped(source: &AptSource, messages: &[String]) -> String {
     let suite = &source.suite;
     let about = |m: &&String| {
         let mut words = m.split([' ', '\'']);
@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_dropped_suite_has_its_reason() {
-        let source = |suite: &str| Source {
+        let source = |suite: &str| AptSource {
             uri: "http://archive.example".into(),
             suite: suite.into(),
             signed_by: None,

@@ -7,7 +7,7 @@ const HEADER: usize = 60;
 
 /// What a member's header says.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ArMember {
     /// Its name.
     pub name: String,
     /// Its length.
@@ -24,7 +24,7 @@ pub fn begin(input: &mut impl Read) -> Result<(), String> {
 }
 
 /// Reads a member's header; nothing at the archive's end. The content follows, of odd length with one more byte.
-pub fn next(input: &mut impl Read) -> Result<Option<Member>, String> {
+pub fn next(input: &mut impl Read) -> Result<Option<ArMember>, String> {
     let mut header = [0; HEADER];
     match fill(input, &mut header)? {
         0 => return Ok(None),
@@ -36,7 +36,7 @@ pub fn next(input: &mut impl Read) -> Result<Option<Member>, String> {
     }
     let text = |range: std::ops::Range<usize>| std::str::from_utf8(&header[range]).map(str::trim_end);
     let size = text(48..58).ok().and_then(|digits| digits.parse().ok());
-    Ok(Some(Member {
+    Ok(Some(ArMember {
         name: text(0..16).map_or(String::new(), |name| name.trim_end_matches('/').to_string()),
         size: size.ok_or("a header has no length")?,
     }))

@@ -3,22 +3,22 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-use super::sources::{self, Source};
+use super::sources::{self, AptSource};
 
 /// A suite of an archive. What it gives is verified with the keys of the system's own source of Debian's archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Archive {
+pub struct AptArchive {
     /// Where it is.
     pub uri: String,
     /// As in `dists/<suite>`.
     pub suite: String,
 }
 
-impl FromStr for Archive {
+impl FromStr for AptArchive {
     type Err = String;
 
     /// `URI SUITE` as in sources.list(5); a folder of this machine will do for the URI.
-    fn from_str(text: &str) -> Result<Archive, String> {
+    fn from_str(text: &str) -> Result<AptArchive, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [uri, suite] = words[..] else {
             return Err("write an archive as 'URI SUITE', e.g. '/srv/snapshot/20260101 trixie'".into());
@@ -37,18 +37,18 @@ impl FromStr for Archive {
                 "{uri} is no address; write it with its scheme, or an absolute path"
             ));
         }
-        Ok(Archive {
+        Ok(AptArchive {
             uri: uri.trim_end_matches('/').into(),
             suite: suite.into(),
         })
     }
 }
 
-impl Archive {
+impl AptArchive {
     /// As apt asks for it, with the keys of a source of Debian's. An old state of the archive is past the date until which
     /// it calls itself valid; it is verified all the same.
-    pub fn source(&self, signed_by: Option<String>) -> Source {
-        Source {
+    pub fn source(&self, signed_by: Option<String>) -> AptSource {
+        AptSource {
             uri: self.uri.clone(),
             suite: self.suite.clone(),
             signed_by,
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn an_archive_is_an_address_and_a_suite() {
-        let archive: Archive = "/srv/old/ trixie-security".parse().unwrap();
+        let archive: AptArchive = "/srv/old/ trixie-security".parse().unwrap();
         assert_eq!(
             (archive.uri.as_str(), archive.suite.as_str()),
             ("file:/srv/old", "trixie-security")
@@ -73,7 +73,7 @@ mod tests {
             ("/srv noble", "noble is no suite"),
             ("srv sid", "no address"),
         ] {
-            assert!(text.parse::<Archive>().unwrap_err().contains(says), "{text}");
+            assert!(text.parse::<AptArchive>().unwrap_err().contains(says), "{text}");
         }
     }
 }

@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::child::ends_with_us;
 
 use crate::config::KernelConfig;
 use crate::needs;
-use options::Options;
+use options::BuildOptions;
 
 pub(crate) mod changed;
 mod kconfig;
@@ -53,7 +53,7 @@ CONFIG_DEBUG_INFO_NONE=y
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
-pub enum BuildError {
+pub enum KernelBuildError {
     /// Tools that are not installed.
     #[error(
         "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc, libelf-dev and git"
@@ -111,24 +111,24 @@ pub enum BuildError {
     },
 }
 
-impl BuildError {
+impl KernelBuildError {
     /// Which exit code this is.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            BuildError::Lacks(_)
-            | BuildError::NotTaken { .. }
-            | BuildError::NoTree { .. }
-            | BuildError::Fails { .. } => Exit::Usage,
-            BuildError::NoTools(_) => Exit::Missing,
-            BuildError::Stopped => Exit::Measured,
-            BuildError::NoSpace { .. } | BuildError::Io { .. } => Exit::Storage,
+            KernelBuildError::Lacks(_)
+            | KernelBuildError::NotTaken { .. }
+            | KernelBuildError::NoTree { .. }
+            | KernelBuildError::Fails { .. } => ExitKind::Usage,
+            KernelBuildError::NoTools(_) => ExitKind::Missing,
+            KernelBuildError::Stopped => ExitKind::Measured,
+            KernelBuildError::NoSpace { .. } | KernelBuildError::Io { .. } => ExitKind::Storage,
         }
     }
 
     /// Names the file that a system error speaks of.
-    fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> BuildError {
+    fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> KernelBuildError {
         let path = path.as_ref().to_path_buf();
-        move |source| BuildError::Io { path, source }
+        move |source| KernelBuildError::Io { path, source }
     }
 }
 
@@ -150,7 +150,7 @@ pub struct Builder {
     /// The configuration.
     pub config: String,
     /// What must be so in it after all.
-    pub options: Options,
+    pub options: BuildOptions,
     /// Compilers at once.
     pub jobs: NonZeroUsize,
     /// Becomes true when the user wants an end.
@@ -172,16 +172,16 @@ fn configured(text: &str, of_a_distribution: bool, makes_btf: bool) -> String {
 }
 
 /// Refuses a machine that cannot build.
-pub fn check_machine(folder: &Path) -> Result<(), BuildError> {
+pub fn check_machine(folder: &Path) -> Result<(), KernelBuildError> {
     let lacking: Vec<&str> = TOOLS.into_iter().filter(|tool| !is_on_path(tool)).collect();
     if !lacking.is_empty() {
-        return Err(BuildError::NoTools(lacking.join(", ")));
+        return Err(KernelBuildError::NoTools(lacking.join(", ")));
     }
     let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    let statistics = rustix::fs::statvfs(there).map_err(|e| BuildError::io(there)(e.into()))?;
+    let statistics = rustix::fs::statvfs(there).map_err(|e| KernelBuildError::io(there)(e.into()))?;
     let free = statistics.f_bavail * statistics.f_frsize / 1_000_000;
     match free < SPACE_MB {
-        true => Err(BuildError::NoSpace {
+        true => Err(KernelBuildError::NoSpace {
             folder: folder.to_path_buf(),
             free,
             needed: SPACE_MB,
@@ -202,21 +202,21 @@ impl Builder {
     }
 
     /// Builds what is checked out, and keeps it by this name; or the compiler's first error.
-    pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, BuildError> {
-        fs::create_dir_all(&self.build).map_err(BuildError::io(&self.build))?;
+    pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, KernelBuildError> {
+        fs::create_dir_all(&self.build).map_err(KernelBuildError::io(&self.build))?;
         let (config, asked) = (self.build.join(".config"), self.build.join("config.asked"));
         // Writing it anew would make everything be built again.
         if fs::read_to_string(&asked).ok().as_deref() != Some(&self.config) || !config.is_file() {
-            fs::write(&config, &self.config).map_err(BuildError::io(&config))?;
-            fs::write(&asked, &self.config).map_err(BuildError::io(&asked))?;
+            fs::write(&config, &self.config).map_err(KernelBuildError::io(&config))?;
+            fs::write(&asked, &self.config).map_err(KernelBuildError::io(&asked))?;
         }
         if let Err(why) = self.make("olddefconfig")? {
             return Ok(Err(why));
         }
-        let built = KernelConfig::read(&config).map_err(BuildError::io(&config))?;
+        let built = KernelConfig::read(&config).map_err(KernelBuildError::io(&config))?;
         let lacking = needs::lacking(&built);
         if !lacking.is_empty() {
-            return Err(BuildError::Lacks(lacking.join(", ")));
+            return Err(KernelBuildError::Lacks(lacking.join(", ")));
         }
         self.options.check(&built, &self.source)?;
         if let Err(why) = self.make("bzImage")? {
@@ -225,10 +225,10 @@ impl Builder {
         self.keep(name).map(Ok)
     }
 
-    fn make(&self, target: &str) -> Result<Result<(), String>, BuildError> {
+    fn make(&self, target: &str) -> Result<Result<(), String>, KernelBuildError> {
         let log = self.build.join("build.log");
-        let file = File::create(&log).map_err(BuildError::io(&log))?;
-        let errors = file.try_clone().map_err(BuildError::io(&log))?;
+        let file = File::create(&log).map_err(KernelBuildError::io(&log))?;
+        let errors = file.try_clone().map_err(KernelBuildError::io(&log))?;
         let mut make = Command::new("make");
         make.arg("-C")
             .arg(&self.source)
@@ -247,11 +247,11 @@ impl Builder {
         ]);
         make.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         ends_with_us(&mut make, Signal::TERM);
-        let status = self.ends(make.spawn().map_err(BuildError::io("make"))?)?;
+        let status = self.ends(make.spawn().map_err(KernelBuildError::io("make"))?)?;
         match status.success() {
             true => Ok(Ok(())),
             false => {
-                let text = fs::read(&log).map_err(BuildError::io(&log))?;
+                let text = fs::read(&log).map_err(KernelBuildError::io(&log))?;
                 Ok(Err(format!(
                     "it does not build: {}",
                     first_error(&String::from_utf8_lossy(&text))
@@ -261,9 +261,9 @@ impl Builder {
     }
 
     /// Waits for make, or ends it and all that it started when an end is asked for.
-    fn ends(&self, mut make: Child) -> Result<ExitStatus, BuildError> {
+    fn ends(&self, mut make: Child) -> Result<ExitStatus, KernelBuildError> {
         while !self.stop.load(Ordering::Relaxed) {
-            if let Some(status) = make.try_wait().map_err(BuildError::io("make"))? {
+            if let Some(status) = make.try_wait().map_err(KernelBuildError::io("make"))? {
                 return Ok(status);
             }
             sleep(Duration::from_millis(100));
@@ -272,24 +272,24 @@ impl Builder {
             // It may have ended meanwhile.
             let _ = kill_process_group(group, Signal::TERM);
         }
-        make.wait().map_err(BuildError::io("make"))?;
-        Err(BuildError::Stopped)
+        make.wait().map_err(KernelBuildError::io("make"))?;
+        Err(KernelBuildError::Stopped)
     }
 
     /// Appears whole.
-    fn keep(&self, name: &str) -> Result<PathBuf, BuildError> {
+    fn keep(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
         let (folder, half) = (self.kept.join(name), self.kept.join(format!(".{name}")));
         let _ = fs::remove_dir_all(&half);
-        fs::create_dir_all(&half).map_err(BuildError::io(&half))?;
+        fs::create_dir_all(&half).map_err(KernelBuildError::io(&half))?;
         for (file, kept) in [
             ("arch/x86/boot/bzImage", "bzImage"),
             (".config", "config"),
             ("System.map", "System.map"),
         ] {
             let from = self.build.join(file);
-            fs::copy(&from, half.join(kept)).map_err(BuildError::io(&from))?;
+            fs::copy(&from, half.join(kept)).map_err(KernelBuildError::io(&from))?;
         }
-        fs::rename(&half, &folder).map_err(BuildError::io(&folder))?;
+        fs::rename(&half, &folder).map_err(KernelBuildError::io(&folder))?;
         Ok(folder)
     }
 }
@@ -346,7 +346,7 @@ mod tests {
             build: dir.path().into(),
             kept: at("kept"),
             config: String::new(),
-            options: Options::default(),
+            options: BuildOptions::default(),
             jobs: NonZeroUsize::MIN,
             stop: stop.clone(),
         };
@@ -357,7 +357,7 @@ mod tests {
             }
             stop.store(true, Ordering::Relaxed);
         });
-        assert!(matches!(builder.make("bzImage"), Err(BuildError::Stopped)));
+        assert!(matches!(builder.make("bzImage"), Err(KernelBuildError::Stopped)));
         asks.join().unwrap();
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Flavour;
-use super::archive::Archive;
-use super::packages::Package;
+use super::archive::AptArchive;
+use super::packages::PackageVersion;
 use super::version;
 
 /// The kernel packages of all suites, as they were when the lists were fetched.
@@ -20,15 +20,15 @@ pub struct Catalog {
     /// Suites that were dropped, and why.
     pub notes: Vec<String>,
     /// All packages that a kernel may consist of.
-    pub packages: Vec<Package>,
+    pub packages: Vec<PackageVersion>,
     /// Archives that the user named beside the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archives: Vec<Archive>,
+    pub archives: Vec<AptArchive>,
 }
 
 /// One package to fetch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct CatalogPackage {
     /// Package name.
     pub package: String,
     /// Debian version.
@@ -39,7 +39,7 @@ pub struct Part {
 
 /// One kernel in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct CatalogEntry {
     /// The package that stands for the kernel.
     pub package: String,
     /// As `6.1.0-56-amd64`.
@@ -53,14 +53,14 @@ pub struct Entry {
     /// Where it stands.
     pub suites: Vec<String>,
     /// What to fetch.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CatalogPackage>,
     /// Packages that it needs and that the archive no longer has: then it cannot be had.
     pub missing: Vec<String>,
     /// Signed for secure boot. A series means a signed kernel: those are the ones that people run.
     pub signed: bool,
 }
 
-impl Entry {
+impl CatalogEntry {
     /// Stands for image, modules and configuration; a `linux-binary-*` is only a part.
     pub fn is_whole_kernel(&self) -> bool {
         self.package.starts_with("linux-image-")
@@ -98,15 +98,15 @@ pub fn release_in_name(package: &str) -> Option<(&str, bool)> {
 
 impl Catalog {
     /// All kernels, newest series first, then newest version, then flavour.
-    pub fn entries(&self) -> Vec<Entry> {
-        let mut by_version: BTreeMap<(&str, &str), Vec<&Package>> = BTreeMap::new();
+    pub fn entries(&self) -> Vec<CatalogEntry> {
+        let mut by_version: BTreeMap<(&str, &str), Vec<&PackageVersion>> = BTreeMap::new();
         for package in &self.packages {
             by_version
                 .entry((&package.name, &package.version))
                 .or_default()
                 .push(package);
         }
-        let mut entries: Vec<Entry> = by_version
+        let mut entries: Vec<CatalogEntry> = by_version
             .values()
             .filter_map(|same| {
                 let mut entry = self.entry(same[0], &by_version)?;
@@ -126,14 +126,14 @@ impl Catalog {
     }
 
     /// The newest complete and signed kernel of a series.
-    pub fn newest(&self, series: &str, flavour: Flavour) -> Option<Entry> {
+    pub fn newest(&self, series: &str, flavour: Flavour) -> Option<CatalogEntry> {
         self.entries()
             .into_iter()
             .find(|e| e.series == series && e.flavour == flavour && usable(e))
     }
 
     /// Every version of a series that can be had, the oldest first.
-    pub fn versions(&self, series: &str, flavour: Flavour) -> Vec<Entry> {
+    pub fn versions(&self, series: &str, flavour: Flavour) -> Vec<CatalogEntry> {
         let mut versions = self.entries();
         versions.retain(|e| e.series == series && e.flavour == flavour && usable(e));
         versions.sort_by(|a, b| version::compare(&a.version, &b.version));
@@ -141,8 +141,8 @@ impl Catalog {
     }
 
     /// The newest version of a package, complete if there is one.
-    pub fn package(&self, name: &str) -> Option<Entry> {
-        let found: Vec<Entry> = self.entries_with_parts_of(name);
+    pub fn package(&self, name: &str) -> Option<CatalogEntry> {
+        let found: Vec<CatalogEntry> = self.entries_with_parts_of(name);
         found.iter().find(|e| e.missing.is_empty()).or(found.first()).cloned()
     }
 
@@ -172,7 +172,7 @@ impl Catalog {
             .collect()
     }
 
-    fn entries_with_parts_of(&self, name: &str) -> Vec<Entry> {
+    fn entries_with_parts_of(&self, name: &str) -> Vec<CatalogEntry> {
         // linux-image-6.1-amd64 (a series' metapackage) stands for the linux-image-* that it depends on.
         let alias = self
             .packages
@@ -185,7 +185,11 @@ impl Catalog {
         self.entries().into_iter().filter(|e| e.package == target).collect()
     }
 
-    fn entry(&self, package: &Package, all: &BTreeMap<(&str, &str), Vec<&Package>>) -> Option<Entry> {
+    fn entry(
+        &self,
+        package: &PackageVersion,
+        all: &BTreeMap<(&str, &str), Vec<&PackageVersion>>,
+    ) -> Option<CatalogEntry> {
         let (label, signed) = release_in_name(&package.name)?;
         if package.depends.iter().any(|d| d.starts_with("linux-image-")) {
             return None;
@@ -211,7 +215,7 @@ impl Catalog {
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
         for name in names {
             match all.get(&(name, package.version.as_str())) {
-                Some(found) => parts.push(Part {
+                Some(found) => parts.push(CatalogPackage {
                     package: name.into(),
                     version: package.version.clone(),
                     size: found[0].size,
@@ -221,7 +225,7 @@ impl Catalog {
                 None => missing.push(name.to_string()),
             }
         }
-        Some(Entry {
+        Some(CatalogEntry {
             package: package.name.clone(),
             label: label.into(),
             series: version::series(&package.version)?,
@@ -236,7 +240,7 @@ impl Catalog {
 }
 
 /// What a series may mean: one entry for each kernel, so of the two packages of a split kernel only `linux-image-*`.
-pub fn usable(entry: &Entry) -> bool {
+pub fn usable(entry: &CatalogEntry) -> bool {
     entry.signed && entry.missing.is_empty() && entry.is_whole_kernel()
 }
 
@@ -244,9 +248,9 @@ pub fn usable(entry: &Entry) -> bool {
 mod tests {
     use super::*;
 
-    fn package(name: &str, version: &str, suite: &str, depends: &[&str]) -> Package {
+    fn package(name: &str, version: &str, suite: &str, depends: &[&str]) -> PackageVersion {
         let depends = depends.iter().map(|d| d.to_string()).collect();
-        Package {
+        PackageVersion {
             name: name.into(),
             version: version.into(),
             size: 1,

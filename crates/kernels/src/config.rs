@@ -28,12 +28,12 @@ pub struct Features {
     /// Tracers compiled in, by the names in `available_tracers`.
     pub tracers: Vec<&'static str>,
     /// I/O schedulers, by their names in sysfs.
-    pub io_schedulers: Vec<IoScheduler>,
+    pub io_schedulers: Vec<KernelIoScheduler>,
 }
 
 /// An I/O scheduler a kernel has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct IoScheduler {
+pub struct KernelIoScheduler {
     /// Name as in `/sys/block/*/queue/scheduler`.
     pub name: &'static str,
     /// It must be loaded first.
@@ -105,8 +105,8 @@ impl KernelConfig {
     /// The options that matter for latency.
     pub fn features(&self) -> Features {
         let scheduler = |(option, name): &(&str, &'static str)| match self.get(option) {
-            Some("y") => Some(IoScheduler { name, module: false }),
-            Some("m") => Some(IoScheduler { name, module: true }),
+            Some("y") => Some(KernelIoScheduler { name, module: false }),
+            Some("m") => Some(KernelIoScheduler { name, module: true }),
             _ => None,
         };
         Features {
@@ -120,7 +120,7 @@ impl KernelConfig {
                 .filter(|(option, _)| self.has(option))
                 .map(|(_, name)| *name)
                 .collect(),
-            io_schedulers: std::iter::once(IoScheduler {
+            io_schedulers: std::iter::once(KernelIoScheduler {
                 name: "none",
                 module: false,
             })

@@ -69,7 +69,7 @@ fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<PackageInfo, KernelError>
     let cut = |why: String| bad(format!("not a .deb or cut short ({why})"));
     ar::begin(&mut archive).map_err(cut)?;
     let (mut info, mut unpacked) = (None, false);
-    while let Some(ar::Member { name, size }) = ar::next(&mut archive).map_err(cut)? {
+    while let Some(ar::ArMember { name, size }) = ar::next(&mut archive).map_err(cut)? {
         let mut member = (&mut archive).take(size);
         match name.split_once(".tar") {
             Some(("control", packing)) => info = Some(read_control(&mut member, packing).map_err(&bad)?),

@@ -3,9 +3,9 @@
 use worstcase_base::cache::Cache;
 
 use super::apt::{self, Apt};
-use super::catalog::{self, Catalog, Entry, short_name};
+use super::catalog::{self, Catalog, CatalogEntry, short_name};
 use super::name::KernelName;
-use super::store::{Manifest, Store};
+use super::store::{KernelManifest, KernelStore};
 use super::{Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
 
 /// Package lists older than this are fetched again when somebody asks for the newest.
@@ -55,7 +55,7 @@ fn stored_catalog(cache: &Cache) -> Option<Catalog> {
 
 /// Resolves a series or a package.
 pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
-    let store = Store::new(&options.cache);
+    let store = KernelStore::new(&options.cache);
     if let KernelName::Series {
         series,
         flavour,
@@ -88,7 +88,7 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
 fn versioned(
     text: &str,
     (series, flavour, typed): (&str, Flavour, &str),
-    store: &Store<'_>,
+    store: &KernelStore<'_>,
     options: &ResolveOptions<'_>,
 ) -> Result<Kernel, KernelError> {
     let any = KernelName::Series {
@@ -96,7 +96,7 @@ fn versioned(
         flavour,
         version: None,
     };
-    let cached: Vec<(String, Manifest)> = store.manifests().into_iter().filter(|(_, m)| fits(m, &any)).collect();
+    let cached: Vec<(String, KernelManifest)> = store.manifests().into_iter().filter(|(_, m)| fits(m, &any)).collect();
     let lists = match options.lists {
         Lists::IfMissing => Ok(stored_catalog(&options.cache).unwrap_or_default()),
         Lists::IfOld | Lists::Renew => catalog(options),
@@ -106,7 +106,7 @@ fn versioned(
         Err(_) if cached.iter().any(|(_, m)| version::begins_with(&m.version, typed)) => Vec::new(),
         Err(error) => return Err(error),
     };
-    let all = |known: &[Entry]| {
+    let all = |known: &[CatalogEntry]| {
         let mut all: Vec<String> = cached.iter().map(|(_, m)| m.version.clone()).collect();
         all.extend(known.iter().map(|e| e.version.clone()));
         all.sort_by(|a, b| version::compare(a, b));
@@ -154,7 +154,7 @@ fn get(
     text: &str,
     name: &KernelName,
     catalog: &Catalog,
-    store: &Store<'_>,
+    store: &KernelStore<'_>,
     options: &ResolveOptions<'_>,
 ) -> Result<Kernel, KernelError> {
     let entry = find(text, name, catalog)?;
@@ -171,8 +171,13 @@ fn get(
     }
 }
 
-fn fetch(text: &str, entry: &Entry, store: &Store<'_>, options: &ResolveOptions<'_>) -> Result<Kernel, KernelError> {
-    let key = Store::key(&entry.package, &entry.version);
+fn fetch(
+    text: &str,
+    entry: &CatalogEntry,
+    store: &KernelStore<'_>,
+    options: &ResolveOptions<'_>,
+) -> Result<Kernel, KernelError> {
+    let key = KernelStore::key(&entry.package, &entry.version);
     if let Some(kernel) = store.open(&key, text)? {
         return Ok(kernel);
     }
@@ -184,11 +189,11 @@ fn fetch(text: &str, entry: &Entry, store: &Store<'_>, options: &ResolveOptions<
     })
 }
 
-fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, KernelError> {
+fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry, KernelError> {
     let (entry, wanted) = match name {
         KernelName::Series { series, flavour, .. } => {
             let entries = catalog.entries();
-            let of_series = |e: &&Entry| e.series == *series && e.flavour == *flavour;
+            let of_series = |e: &&CatalogEntry| e.series == *series && e.flavour == *flavour;
             let entry = entries.iter().filter(of_series).find(|e| catalog::usable(e));
             let or_incomplete = entry.or_else(|| {
                 entries
@@ -229,7 +234,7 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<Entry, Kerne
     }
 }
 
-fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
+fn newest_cached(store: &KernelStore<'_>, name: &KernelName) -> Option<String> {
     let fitting = store.manifests().into_iter().filter(|(_, m)| fits(m, name));
     fitting
         .max_by(|(_, a), (_, b)| version::compare(&a.version, &b.version))
@@ -237,7 +242,7 @@ fn newest_cached(store: &Store<'_>, name: &KernelName) -> Option<String> {
 }
 
 /// Whether a kernel in the cache is of this package, or of this series.
-fn fits(manifest: &Manifest, name: &KernelName) -> bool {
+fn fits(manifest: &KernelManifest, name: &KernelName) -> bool {
     match name {
         KernelName::Series { series, flavour, .. } => {
             let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);

@@ -2,7 +2,7 @@
 
 use super::apt::Apt;
 use super::{Kernel, KernelError, ResolveOptions, deb};
-use crate::debuginfo::kept::{self, Kept};
+use crate::debuginfo::kept::{self, KeptDebugInfo};
 use std::collections::BTreeSet;
 use worstcase_base::cache::Cache;
 
@@ -10,7 +10,11 @@ use worstcase_base::cache::Cache;
 const VMLINUX_BYTES: u64 = 1_200_000_000;
 
 /// The debug information of the kernel and of these modules, from the cache or from the archive.
-pub fn get(kernel: &Kernel, modules: &BTreeSet<String>, options: &ResolveOptions<'_>) -> Result<Kept, KernelError> {
+pub fn get(
+    kernel: &Kernel,
+    modules: &BTreeSet<String>,
+    options: &ResolveOptions<'_>,
+) -> Result<KeptDebugInfo, KernelError> {
     let none = |why: String| KernelError::NoDebugPackage {
         kernel: kernel.label.clone(),
         why,
@@ -44,7 +48,7 @@ pub fn get(kernel: &Kernel, modules: &BTreeSet<String>, options: &ResolveOptions
 }
 
 /// What is in the cache of it.
-pub fn kept(kernel: &Kernel, cache: &Cache) -> Option<Kept> {
+pub fn kept(kernel: &Kernel, cache: &Cache) -> Option<KeptDebugInfo> {
     let version = kernel.package_version.as_ref()?;
     kept::of_version(cache, &kernel.release, version)
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::build::BuildError;
+use crate::build::KernelBuildError;
 use crate::debuginfo::DebugInfoError;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 
 /// Why a kernel could not be found, fetched, unpacked or read.
@@ -178,7 +178,7 @@ pub enum KernelError {
     },
     /// It could not be built.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] KernelBuildError),
     /// The cache directory failed.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -191,7 +191,7 @@ impl KernelError {
     }
 
     /// Which exit code this is.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         use KernelError::*;
         match self {
             BadName { .. }
@@ -199,12 +199,12 @@ impl KernelError {
             | SeveralVersions { .. }
             | Unreadable { .. }
             | NotAKernel { .. }
-            | BadPackage { .. } => Exit::Usage,
-            NoConfig { .. } | Lacks { .. } | UnknownModel(_) | ModelNotInKernel { .. } => Exit::Usage,
-            Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => Exit::Missing,
-            NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => Exit::Missing,
+            | BadPackage { .. } => ExitKind::Usage,
+            NoConfig { .. } | Lacks { .. } | UnknownModel(_) | ModelNotInKernel { .. } => ExitKind::Usage,
+            Incomplete { .. } | NoApt | NoSources { .. } | NoNetwork { .. } | AptFailed { .. } => ExitKind::Missing,
+            NoModule { .. } | BadModule { .. } | NoDebugPackage { .. } | NoHeaders { .. } => ExitKind::Missing,
             DebugInfo(e) => e.exit(),
-            Damaged { .. } => Exit::Storage,
+            Damaged { .. } => ExitKind::Storage,
             Build(e) => e.exit(),
             Cache(e) => e.exit(),
         }

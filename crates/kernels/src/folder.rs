@@ -7,7 +7,7 @@ use super::{KernelError, files, package_file, siblings, version};
 
 /// One kernel of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FolderKernel {
     /// Where it is: a name that [`super::resolve`] takes.
     pub path: PathBuf,
     /// A package's version; else the image's release.
@@ -15,7 +15,7 @@ pub struct Found {
 }
 
 /// The kernels directly in a folder, by version; those of one version by their files' names, numbers in them as numbers.
-pub fn kernels_in(folder: &Path) -> Result<Vec<Found>, KernelError> {
+pub fn kernels_in(folder: &Path) -> Result<Vec<FolderKernel>, KernelError> {
     let unreadable = |source| KernelError::Unreadable {
         path: folder.into(),
         source,
@@ -24,9 +24,9 @@ pub fn kernels_in(folder: &Path) -> Result<Vec<Found>, KernelError> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(unreadable)?.path();
-        found.extend(version_of(&path)?.map(|version| Found { path, version }));
+        found.extend(version_of(&path)?.map(|version| FolderKernel { path, version }));
     }
-    let name = |f: &Found| f.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |f: &FolderKernel| f.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     found.sort_by(|a, b| version::compare(&a.version, &b.version).then_with(|| version::compare(&name(a), &name(b))));
     match found.is_empty() {
         true => Err(KernelError::NotAKernel {

@@ -182,7 +182,7 @@ pub struct ResolveOptions<'a> {
     /// When to fetch package lists.
     pub lists: Lists,
     /// Archives to ask beside the system's, from now on; if not said, those that were named before.
-    pub archives: Option<Vec<archive::Archive>>,
+    pub archives: Option<Vec<archive::AptArchive>>,
     /// Who is told.
     pub progress: &'a dyn Progress,
     /// Becomes true when the user wants an end: a build then ends.
@@ -274,7 +274,7 @@ fn from_packages(
     named: Option<&Path>,
     options: &ResolveOptions<'_>,
 ) -> Result<Kernel, KernelError> {
-    let store = store::Store::new(&options.cache);
+    let store = store::KernelStore::new(&options.cache);
     let key = store::key_of_files(&packages)?;
     store.build(&key, None, name, |_| {
         if let Some(named) = named {
@@ -294,11 +294,11 @@ pub fn versions(
     series: &str,
     flavour: Flavour,
     options: &ResolveOptions<'_>,
-) -> Result<Vec<catalog::Entry>, KernelError> {
+) -> Result<Vec<catalog::CatalogEntry>, KernelError> {
     Ok(debian::catalog(options)?.versions(series, flavour))
 }
 
 /// Whether a kernel of the archive is in the cache.
-pub fn is_cached(cache: &Cache, entry: &catalog::Entry) -> bool {
-    store::Store::new(cache).has(&store::Store::key(&entry.package, &entry.version))
+pub fn is_cached(cache: &Cache, entry: &catalog::CatalogEntry) -> bool {
+    store::KernelStore::new(cache).has(&store::KernelStore::key(&entry.package, &entry.version))
 }

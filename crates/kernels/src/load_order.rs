@@ -36,11 +36,11 @@ impl<'a, 'n, F: Fn(&str) -> Option<&'n [String]>> Orders<'a, F> {
     /// Adds `name` behind what it needs. Without recursion: chains may be long.
     pub fn add(&mut self, name: &str) -> Result<(), NoOrder> {
         /// One that is being looked at, and how many of those that it needs were.
-        struct Open {
+        struct OpenModule {
             name: String,
             seen: usize,
         }
-        let mut open = vec![Open {
+        let mut open = vec![OpenModule {
             name: name.to_string(),
             seen: 0,
         }];
@@ -59,7 +59,7 @@ impl<'a, 'n, F: Fn(&str) -> Option<&'n [String]>> Orders<'a, F> {
                     if !is_open.insert(next.clone()) {
                         return Err(NoOrder::Circle(next.clone()));
                     }
-                    open.push(Open {
+                    open.push(OpenModule {
                         name: next.clone(),
                         seen: 0,
                     });

@@ -9,7 +9,7 @@ use worstcase_base::cache::CacheError;
 use super::KernelError;
 
 /// Says where a member of a package goes; nowhere if it is not wanted.
-pub type Wanted<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
+pub type WantedMember<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 /// Debian's largest kernel has 9 000 files.
 pub const MOST_FILES: usize = 100_000;
@@ -18,7 +18,7 @@ pub const MOST_FILES: usize = 100_000;
 pub struct Members<'a> {
     package: &'a Path,
     into: &'a Path,
-    wanted: Wanted<'a>,
+    wanted: WantedMember<'a>,
     once: bool,
     files: usize,
     buffer: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// Those that `wanted` finds a place for below `into`.
-    pub fn new(package: &'a Path, into: &'a Path, wanted: Wanted<'a>) -> Members<'a> {
+    pub fn new(package: &'a Path, into: &'a Path, wanted: WantedMember<'a>) -> Members<'a> {
         Members {
             package,
             into,

@@ -16,12 +16,12 @@ use super::{Kernel, KernelError, modinfo};
 /// The modules of one kernel, by name; in names `-` is the same as `_`.
 #[derive(Debug, Default)]
 pub struct ModuleIndex {
-    modules: BTreeMap<String, Module>,
+    modules: BTreeMap<String, ModuleFile>,
     builtin: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-struct Module {
+struct ModuleFile {
     /// Relative to the modules directory.
     path: PathBuf,
     /// Names.
@@ -129,7 +129,7 @@ impl ModuleIndex {
             let depends = depends.filter(|needed| *needed != name).collect();
             Some((
                 name,
-                Module {
+                ModuleFile {
                     path: path.into(),
                     depends,
                 },
@@ -197,7 +197,7 @@ pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
         let depends = info?.into_iter().filter(is_there).collect();
         direct.insert(
             name,
-            Module {
+            ModuleFile {
                 path: path.clone(),
                 depends,
             },

@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::build::options::Options;
+use super::build::options::BuildOptions;
 use super::siblings::is_package;
 use super::{Flavour, KernelError};
 
@@ -46,7 +46,7 @@ pub enum KernelName {
         /// The configuration that is changed; the tree's own if none is named.
         config: Option<PathBuf>,
         /// What is changed.
-        options: Options,
+        options: BuildOptions,
     },
     /// A bzImage and what was said to belong to it.
     Image {
@@ -176,7 +176,7 @@ fn with_options(name: &str, tree: &str, options: &str) -> Result<KernelName, Ker
     Ok(KernelName::Changed {
         tree: tree.into(),
         config,
-        options: Options::parse(options).map_err(|why| bad(name, &why))?,
+        options: BuildOptions::parse(options).map_err(|why| bad(name, &why))?,
     })
 }
 

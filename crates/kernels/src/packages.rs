@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One version of one package in one suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
+pub struct PackageVersion {
     /// Package name.
     pub name: String,
     /// Debian version.
@@ -34,7 +34,7 @@ pub fn fields(stanza: &str) -> Vec<(String, String)> {
 }
 
 /// The packages of a `Packages` list that a kernel may consist of, amd64 only.
-pub fn parse(text: &str, suite: &str) -> Vec<Package> {
+pub fn parse(text: &str, suite: &str) -> Vec<PackageVersion> {
     // The lists have some 60 000 stanzas and a few hundred of ours: look before taking a stanza apart.
     text.split("\n\n")
         .filter(|s| may_be_kernel(s))
@@ -53,7 +53,7 @@ fn may_be_kernel(stanza: &str) -> bool {
         && !name.ends_with("-dbg")
 }
 
-fn package(stanza: &str, suite: &str) -> Option<Package> {
+fn package(stanza: &str, suite: &str) -> Option<PackageVersion> {
     let fields = fields(stanza);
     let field = |name: &str| {
         fields
@@ -64,7 +64,7 @@ fn package(stanza: &str, suite: &str) -> Option<Package> {
     if field("Architecture")? != "amd64" {
         return None;
     }
-    Some(Package {
+    Some(PackageVersion {
         name: field("Package")?.into(),
         version: field("Version")?.into(),
         size: field("Size").and_then(|s| s.parse().ok()).unwrap_or(0),

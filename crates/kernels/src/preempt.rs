@@ -14,7 +14,7 @@
 //!   "unsupported mode" and runs its default.
 
 use serde::{Deserialize, Serialize};
-pub use worstcase_plan::Model;
+pub use worstcase_plan::PreemptName;
 
 use super::config::KernelConfig;
 use super::{Kernel, KernelError};
@@ -22,7 +22,7 @@ use super::{Kernel, KernelError};
 /// How a kernel comes to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Chosen {
+pub enum ModelChoice {
     /// By `preempt=<model>` on the kernel command line.
     AtBoot,
     /// Compiled in: the kernel has no other.
@@ -33,9 +33,9 @@ pub enum Chosen {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreemptModel {
     /// The model.
-    pub model: Model,
+    pub model: PreemptName,
     /// How it is chosen.
-    pub chosen: Chosen,
+    pub chosen: ModelChoice,
     /// It runs when nothing is asked for.
     pub default: bool,
 }
@@ -43,7 +43,7 @@ pub struct PreemptModel {
 impl PreemptModel {
     /// What the kernel command line needs for this model.
     pub fn boot_argument(&self) -> Option<String> {
-        (self.chosen == Chosen::AtBoot).then(|| format!("preempt={}", self.model))
+        (self.chosen == ModelChoice::AtBoot).then(|| format!("preempt={}", self.model))
     }
 }
 
@@ -53,7 +53,7 @@ pub fn models(kernel: &Kernel) -> Result<Vec<PreemptModel>, KernelError> {
 }
 
 /// The model a user asked for, or an error that says which ones this kernel has and why not this one.
-pub fn choose(kernel: &Kernel, model: Model) -> Result<PreemptModel, KernelError> {
+pub fn choose(kernel: &Kernel, model: PreemptName) -> Result<PreemptModel, KernelError> {
     let config = kernel.read_config()?;
     let models = from_config(&config);
     let names = models.iter().map(|m| m.model.name()).collect::<Vec<_>>().join(", ");
@@ -75,29 +75,29 @@ pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
     let fixed = |model| {
         vec![PreemptModel {
             model,
-            chosen: Chosen::Fixed,
+            chosen: ModelChoice::Fixed,
             default: true,
         }]
     };
     if config.has("PREEMPT_RT") {
-        return fixed(Model::Rt);
+        return fixed(PreemptName::Rt);
     }
     if !config.has("PREEMPT_DYNAMIC") {
         return fixed(default);
     }
-    let mut models = vec![Model::Full];
+    let mut models = vec![PreemptName::Full];
     if !dropped_none(config) {
-        models.extend([Model::None, Model::Voluntary]);
+        models.extend([PreemptName::None, PreemptName::Voluntary]);
     }
     if config.has("ARCH_HAS_PREEMPT_LAZY") {
-        models.push(Model::Lazy);
+        models.push(PreemptName::Lazy);
     }
     models.sort();
     models
         .into_iter()
         .map(|model| PreemptModel {
             model,
-            chosen: Chosen::AtBoot,
+            chosen: ModelChoice::AtBoot,
             default: model == default,
         })
         .collect()
@@ -107,7 +107,7 @@ pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
 pub fn note(config: &KernelConfig) -> Option<&'static str> {
     if config.has("PREEMPT_RT") && config.has("PREEMPT_DYNAMIC") {
         Some(match default_model(config) {
-            Model::Lazy => {
+            PreemptName::Lazy => {
                 "this rt kernel also takes preempt=full or preempt=lazy for ordinary tasks; lazy unless asked"
             }
             _ => "this rt kernel also takes preempt=full or preempt=lazy for ordinary tasks; full unless asked",
@@ -125,19 +125,19 @@ fn dropped_none(config: &KernelConfig) -> bool {
     config.has("ARCH_HAS_PREEMPT_LAZY") && config.get("PREEMPT_NONE").is_none()
 }
 
-fn default_model(config: &KernelConfig) -> Model {
+fn default_model(config: &KernelConfig) -> PreemptName {
     // PREEMPT_LAZY without ARCH_HAS_PREEMPT_LAZY is the older patch of the rt tree, a refinement and not a model.
     if config.has("PREEMPT_LAZY") && config.has("ARCH_HAS_PREEMPT_LAZY") {
-        Model::Lazy
+        PreemptName::Lazy
     } else if config.has("PREEMPT_VOLUNTARY") || config.has("PREEMPT_VOLUNTARY_BEHAVIOUR") {
-        Model::Voluntary
+        PreemptName::Voluntary
     } else if config.has("PREEMPT_NONE") || config.has("PREEMPT_NONE_BEHAVIOUR") {
         // The _BEHAVIOUR names stood for the default for a short while (around 5.16), when PREEMPT was set beside them.
-        Model::None
+        PreemptName::None
     } else if config.has("PREEMPT") {
-        Model::Full
+        PreemptName::Full
     } else {
-        Model::None
+        PreemptName::None
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
     fn models_follow_from_the_config() {
         for (kernel, config, expected) in CASES {
             let shown = |m: PreemptModel| {
-                let fixed = if m.chosen == Chosen::Fixed { "!" } else { "" };
+                let fixed = if m.chosen == ModelChoice::Fixed { "!" } else { "" };
                 format!("{}{fixed}{}", m.model, if m.default { "*" } else { "" })
             };
             let models: Vec<String> = from_config(&KernelConfig::parse(config))

@@ -33,12 +33,12 @@ const LEAD: usize = 96;
 
 /// Reads what an .rpm says of itself; nothing is unpacked.
 pub fn info(rpm: &Path) -> Result<PackageInfo, KernelError> {
-    Package::open(rpm)?.info()
+    RpmPackage::open(rpm)?.info()
 }
 
 /// Unpacks the kernel files of an .rpm into a folder; `usr/lib/modules` becomes `lib/modules`.
 pub fn unpack(rpm: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
-    let package = Package::open(rpm)?;
+    let package = RpmPackage::open(rpm)?;
     let info = package.info()?;
     package.unpack(&mut Members::of_a_kernel(rpm, into))?;
     Ok(info)
@@ -46,22 +46,22 @@ pub fn unpack(rpm: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
 
 /// Reads all of it as [`unpack`] does, and writes nothing. For scripts/fuzz.
 pub fn examine(rpm: &Path) -> Result<PackageInfo, KernelError> {
-    let package = Package::open(rpm)?;
+    let package = RpmPackage::open(rpm)?;
     let info = package.info()?;
     package.unpack(&mut Members::unwritten(rpm))?;
     Ok(info)
 }
 
 /// A package whose headers were read.
-struct Package<'a> {
+struct RpmPackage<'a> {
     path: &'a Path,
     header: Header,
     size: u64,
     payload: BufReader<std::fs::File>,
 }
 
-impl<'a> Package<'a> {
-    fn open(path: &'a Path) -> Result<Package<'a>, KernelError> {
+impl<'a> RpmPackage<'a> {
+    fn open(path: &'a Path) -> Result<RpmPackage<'a>, KernelError> {
         let unreadable = |source| KernelError::Unreadable {
             path: path.into(),
             source,
@@ -70,7 +70,7 @@ impl<'a> Package<'a> {
         let size = file.metadata().map_err(unreadable)?.len();
         let mut payload = BufReader::new(file);
         let header = headers(&mut payload).map_err(|why| bad(path, format!("not an .rpm or cut short ({why})")))?;
-        Ok(Package {
+        Ok(RpmPackage {
             path,
             header,
             size,
@@ -89,7 +89,7 @@ impl<'a> Package<'a> {
     }
 
     fn unpack(self, members: &mut Members<'_>) -> Result<(), KernelError> {
-        let Package {
+        let RpmPackage {
             path,
             header,
             size,

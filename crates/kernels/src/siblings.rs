@@ -16,7 +16,7 @@ use super::{KernelError, files};
 
 /// What a package has of its kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum PackagePart {
     /// The image, perhaps with everything else.
     Image,
     /// The same image without a signature.
@@ -25,22 +25,22 @@ enum Part {
     More,
 }
 
-const DEB: [(&str, Part); 6] = [
-    ("linux-image-unsigned-", Part::Unsigned),
-    ("linux-image-", Part::Image),
-    ("linux-binary-", Part::Image),
-    ("linux-modules-extra-", Part::More),
-    ("linux-modules-", Part::More),
-    ("linux-base-", Part::More),
+const DEB: [(&str, PackagePart); 6] = [
+    ("linux-image-unsigned-", PackagePart::Unsigned),
+    ("linux-image-", PackagePart::Image),
+    ("linux-binary-", PackagePart::Image),
+    ("linux-modules-extra-", PackagePart::More),
+    ("linux-modules-", PackagePart::More),
+    ("linux-base-", PackagePart::More),
 ];
-const RPM: [(&str, Part); 7] = [
-    ("-modules-core", Part::More),
-    ("-modules-extra", Part::More),
-    ("-modules-internal", Part::More),
-    ("-modules", Part::More),
-    ("-extra", Part::More),
-    ("-optional", Part::More),
-    ("-core", Part::Image),
+const RPM: [(&str, PackagePart); 7] = [
+    ("-modules-core", PackagePart::More),
+    ("-modules-extra", PackagePart::More),
+    ("-modules-internal", PackagePart::More),
+    ("-modules", PackagePart::More),
+    ("-extra", PackagePart::More),
+    ("-optional", PackagePart::More),
+    ("-core", PackagePart::Image),
 ];
 /// What is built beside a kernel and is none.
 const OTHERS: [&str; 14] = [
@@ -61,10 +61,10 @@ const OTHERS: [&str; 14] = [
 ];
 
 /// The packages of one kernel: those with its image first.
-type Set = Vec<PathBuf>;
+type KernelPackages = Vec<PathBuf>;
 
 /// A package file by its name: which part it is, and of what.
-fn named(path: &Path) -> Option<(String, Part)> {
+fn named(path: &Path) -> Option<(String, PackagePart)> {
     let name = path.file_name()?.to_str()?;
     match name.strip_suffix(".deb") {
         Some(stem) => of_deb(stem),
@@ -72,21 +72,21 @@ fn named(path: &Path) -> Option<(String, Part)> {
     }
 }
 
-fn of_deb(stem: &str) -> Option<(String, Part)> {
+fn of_deb(stem: &str) -> Option<(String, PackagePart)> {
     let (package, rest) = stem.split_once('_').unwrap_or((stem, ""));
     let version = rest.split('_').next().unwrap_or_default();
     let (release, part) = DEB
         .iter()
         .find_map(|(prefix, part)| Some((package.strip_prefix(prefix)?, *part)))?;
     let (release, part) = match release.strip_suffix("-unsigned") {
-        Some(release) if part == Part::Image => (release, Part::Unsigned),
+        Some(release) if part == PackagePart::Image => (release, PackagePart::Unsigned),
         _ => (release, part),
     };
     let is_debug = release.ends_with("-dbg") || release.ends_with("-dbgsym");
     (!is_debug).then(|| (format!("{release}_{version}"), part))
 }
 
-fn of_rpm(stem: &str) -> Option<(String, Part)> {
+fn of_rpm(stem: &str) -> Option<(String, PackagePart)> {
     let (stem, arch) = stem.rsplit_once('.')?;
     let (name_version, release) = stem.rsplit_once('-')?;
     let (name, version) = name_version.rsplit_once('-')?;
@@ -97,17 +97,17 @@ fn of_rpm(stem: &str) -> Option<(String, Part)> {
     let ended = RPM
         .iter()
         .find_map(|(suffix, part)| Some((name.strip_suffix(suffix)?, *part)));
-    let (kernel, part) = ended.unwrap_or((name, Part::Image));
+    let (kernel, part) = ended.unwrap_or((name, PackagePart::Image));
     Some((format!("{kernel}-{version}-{release}.{arch}"), part))
 }
 
 /// Whether a file is called as a package that has a kernel's image is.
 pub fn has_image(path: &Path) -> bool {
-    named(path).is_some_and(|(_, part)| part != Part::More)
+    named(path).is_some_and(|(_, part)| part != PackagePart::More)
 }
 
 /// The packages of a kernel beside one of them, and that one; of several images only that one.
-pub fn beside(package: &Path) -> Result<Set, KernelError> {
+pub fn beside(package: &Path) -> Result<KernelPackages, KernelError> {
     let Some((kernel, part)) = named(package) else {
         return Ok(vec![package.into()]);
     };
@@ -116,7 +116,7 @@ pub fn beside(package: &Path) -> Result<Set, KernelError> {
         .remove(&kernel)
         .unwrap_or_default();
     let own = package.file_name();
-    let same_image = |other: Part| other != part && other != Part::More && part != Part::More;
+    let same_image = |other: PackagePart| other != part && other != PackagePart::More && part != PackagePart::More;
     found.retain(|(other, path)| path.file_name() != own && !same_image(*other));
     found.push((part, package.into()));
     Ok(in_order(found))
@@ -124,12 +124,12 @@ pub fn beside(package: &Path) -> Result<Set, KernelError> {
 
 /// The packages of the one kernel whose packages are in a folder; none if there are no packages, or if an image lies there
 /// by itself.
-pub fn in_folder(folder: &Path) -> Result<Option<Set>, KernelError> {
+pub fn in_folder(folder: &Path) -> Result<Option<KernelPackages>, KernelError> {
     if !files::images(folder).is_empty() {
         return Ok(None);
     }
     let mut found = sets(folder)?;
-    found.retain(|_, set| set.iter().any(|(part, _)| *part != Part::More));
+    found.retain(|_, set| set.iter().any(|(part, _)| *part != PackagePart::More));
     let not = |why: String| KernelError::NotAKernel {
         path: folder.into(),
         why,
@@ -151,16 +151,16 @@ pub fn in_folder(folder: &Path) -> Result<Option<Set>, KernelError> {
 }
 
 /// Images first; without the unsigned one where there is another.
-fn in_order(mut set: Vec<(Part, PathBuf)>) -> Set {
+fn in_order(mut set: Vec<(PackagePart, PathBuf)>) -> KernelPackages {
     set.sort();
-    if set.iter().any(|(part, _)| *part == Part::Image) {
-        set.retain(|(part, _)| *part != Part::Unsigned);
+    if set.iter().any(|(part, _)| *part == PackagePart::Image) {
+        set.retain(|(part, _)| *part != PackagePart::Unsigned);
     }
     set.into_iter().map(|(_, path)| path).collect()
 }
 
-fn sets(folder: &Path) -> Result<BTreeMap<String, Vec<(Part, PathBuf)>>, KernelError> {
-    let mut sets: BTreeMap<String, Vec<(Part, PathBuf)>> = BTreeMap::new();
+fn sets(folder: &Path) -> Result<BTreeMap<String, Vec<(PackagePart, PathBuf)>>, KernelError> {
+    let mut sets: BTreeMap<String, Vec<(PackagePart, PathBuf)>> = BTreeMap::new();
     for path in packages(folder)? {
         if let Some((kernel, part)) = named(&path) {
             sets.entry(kernel).or_default().push((part, path));

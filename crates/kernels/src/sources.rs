@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::archive::Archive;
+use super::archive::AptArchive;
 
 /// Suites to look for in Debian's archive; each also as -updates and -backports, and as -security in the security
 /// archive. A suite that does not exist yet (or any more) costs one refused request a day.
@@ -19,7 +19,7 @@ const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "u
 
 /// One suite at one archive, as apt needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct AptSource {
     /// Where the archive is.
     pub uri: String,
     /// The suite, as in `dists/<suite>`.
@@ -38,7 +38,7 @@ pub fn place() -> PathBuf {
 }
 
 /// Reads all sources below a directory like /etc/apt, or in one file.
-pub fn read(place: &Path) -> std::io::Result<Vec<Source>> {
+pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
     let mut files = Vec::new();
     if place.is_dir() {
         files.push(place.join("sources.list"));
@@ -70,11 +70,11 @@ pub fn read(place: &Path) -> std::io::Result<Vec<Source>> {
 }
 
 /// One-line format: `deb [signed-by=KEYRING arch=amd64] URI SUITE COMPONENT...`.
-pub fn parse_list(text: &str) -> Vec<Source> {
+pub fn parse_list(text: &str) -> Vec<AptSource> {
     text.lines().filter_map(parse_list_line).collect()
 }
 
-fn parse_list_line(line: &str) -> Option<Source> {
+fn parse_list_line(line: &str) -> Option<AptSource> {
     let line = line.split('#').next()?.trim();
     let rest = line
         .strip_prefix("deb")
@@ -91,7 +91,7 @@ fn parse_list_line(line: &str) -> Option<Source> {
     let mut words = rest.split_whitespace();
     let (uri, suite) = (words.next()?, words.next()?);
     let wanted = words.any(|c| c == "main") && option("arch").is_none_or(|a| a.split(',').any(|a| a == "amd64"));
-    wanted.then(|| Source {
+    wanted.then(|| AptSource {
         uri: uri.trim_end_matches('/').into(),
         suite: suite.trim_end_matches('/').into(),
         signed_by: option("signed-by").map(str::to_string),
@@ -100,7 +100,7 @@ fn parse_list_line(line: &str) -> Option<Source> {
 }
 
 /// deb822 format: stanzas of fields, a field goes on in lines that begin with a space.
-pub fn parse_deb822(text: &str) -> Vec<Source> {
+pub fn parse_deb822(text: &str) -> Vec<AptSource> {
     let mut sources = Vec::new();
     let without_comments: String = text
         .lines()
@@ -130,7 +130,7 @@ pub fn parse_deb822(text: &str) -> Vec<Source> {
             .filter(|v| !v.trim().is_empty());
         for uri in words("URIs") {
             for suite in words("Suites") {
-                sources.push(Source {
+                sources.push(AptSource {
                     uri: uri.trim_end_matches('/').into(),
                     suite: suite.trim_end_matches('/').into(),
                     signed_by: signed_by.clone(),
@@ -144,23 +144,23 @@ pub fn parse_deb822(text: &str) -> Vec<Source> {
 
 /// Debian's sources among `system`, widened to the suites that hold kernels, with the archives that the user names. Empty
 /// when there is none of Debian's.
-pub fn widen(system: &[Source], archives: &[Archive]) -> Vec<Source> {
+pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
     let usable = system
         .iter()
         .filter(|s| !s.uri.starts_with("cdrom:") && is_debian_suite(&s.suite));
-    let mut debian: Vec<&Source> = usable.collect();
+    let mut debian: Vec<&AptSource> = usable.collect();
     // A third party may also call its suite "bookworm"; with Debian's keyring in sight, only what it signs counts.
-    let by_debian = |s: &&Source| s.signed_by.as_deref().is_some_and(|k| k.contains("debian-archive"));
+    let by_debian = |s: &&AptSource| s.signed_by.as_deref().is_some_and(|k| k.contains("debian-archive"));
     if debian.iter().any(by_debian) {
         debian.retain(by_debian);
     }
     let archive = debian.iter().find(|s| !is_security(&s.suite));
     let security = debian.iter().find(|s| is_security(&s.suite));
-    let mut wanted: Vec<Source> = debian.iter().map(|s| (*s).clone()).collect();
-    let mut add = |like: Option<&&Source>, suite: String| {
+    let mut wanted: Vec<AptSource> = debian.iter().map(|s| (*s).clone()).collect();
+    let mut add = |like: Option<&&AptSource>, suite: String| {
         let Some(like) = like else { return };
         if !wanted.iter().any(|s| s.suite == suite) {
-            wanted.push(Source {
+            wanted.push(AptSource {
                 suite,
                 ..(*like).clone()
             });
@@ -183,8 +183,8 @@ pub fn widen(system: &[Source], archives: &[Archive]) -> Vec<Source> {
 }
 
 /// The file for apt: deb822, package lists only, never marked as trusted.
-pub fn to_deb822(sources: &[Source]) -> String {
-    let stanza = |s: &Source| {
+pub fn to_deb822(sources: &[AptSource]) -> String {
+    let stanza = |s: &AptSource| {
         let signed_by = s
             .signed_by
             .as_ref()
@@ -297,13 +297,13 @@ Components: main
     fn a_third_partys_suites_are_not_debians() {
         let text = "deb http://x.example/apt cloud-sdk-bookworm main\ndeb http://x.example/n nodistro main\n\
             deb http://x.example/p bookworm-pgdg main\ndeb http://x.example/u noble main\n";
-        let named: Archive = "http://x.example/old bookworm".parse().unwrap();
+        let named: AptArchive = "http://x.example/old bookworm".parse().unwrap();
         assert_eq!(widen(&parse_list(text), &[named]), []);
     }
 
     #[test]
     fn an_archive_of_the_user_has_debians_keys() {
-        let named: Archive = "http://old.example/2026 bookworm".parse().unwrap();
+        let named: AptArchive = "http://old.example/2026 bookworm".parse().unwrap();
         let wanted = widen(&parse_deb822(DEB822), &[named]);
         let old = wanted.last().unwrap();
         assert_eq!((old.uri.as_str(), old.of_the_past), ("http://old.example/2026", true));

@@ -23,7 +23,7 @@ const SCHEMA: &str = "worstcase-kernel/1";
 
 /// What a stored kernel is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct KernelManifest {
     schema: String,
     /// The Debian package that stands for the kernel, or the first of the package files.
     pub package: String,
@@ -44,14 +44,14 @@ struct FileSum {
 }
 
 /// Unpacked kernels in a cache.
-pub struct Store<'a> {
+pub struct KernelStore<'a> {
     cache: &'a Cache,
 }
 
-impl<'a> Store<'a> {
+impl<'a> KernelStore<'a> {
     /// Touches nothing.
-    pub fn new(cache: &'a Cache) -> Store<'a> {
-        Store { cache }
+    pub fn new(cache: &'a Cache) -> KernelStore<'a> {
+        KernelStore { cache }
     }
 
     /// The key of a Debian package's kernel.
@@ -65,7 +65,7 @@ impl<'a> Store<'a> {
     }
 
     /// Manifests of all kernels that came from the archive, with their keys.
-    pub fn manifests(&self) -> Vec<(String, Manifest)> {
+    pub fn manifests(&self) -> Vec<(String, KernelManifest)> {
         let keys = self.cache.keys(AREA).into_iter().filter(|k| k.contains('_'));
         keys.filter_map(|k| Some((k.clone(), read_manifest(&self.cache.path(AREA, &k)).ok()?)))
             .collect()
@@ -134,7 +134,7 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
         .iter()
         .map(|d| sum(d, d.file_name().unwrap_or_default().to_string_lossy().into()))
         .collect::<Result<_, _>>()?;
-    let manifest = Manifest {
+    let manifest = KernelManifest {
         schema: SCHEMA.into(),
         package: package.into(),
         version: version.into(),
@@ -147,11 +147,12 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
     Ok(fs::write(&path, json).map_err(|e| CacheError::from_io(&path, e))?)
 }
 
-fn read_manifest(dir: &Path) -> Result<Manifest, KernelError> {
+fn read_manifest(dir: &Path) -> Result<KernelManifest, KernelError> {
     let damaged = |why: String| KernelError::Damaged { path: dir.into(), why };
     let bytes =
         worstcase_base::files::read(&dir.join("manifest.json")).map_err(|e| damaged(format!("manifest.json: {e}")))?;
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| damaged(format!("manifest.json: {e}")))?;
+    let manifest: KernelManifest =
+        serde_json::from_slice(&bytes).map_err(|e| damaged(format!("manifest.json: {e}")))?;
     if manifest.schema == SCHEMA {
         Ok(manifest)
     } else {
@@ -302,7 +303,7 @@ mod tests {
             fs::write(&path, &deb).unwrap();
             Ok(vec![path])
         };
-        Store::new(cache).build("linux-image-6.1.0-1-amd64_6.1-1", None, "debian:6.1", fetch)
+        KernelStore::new(cache).build("linux-image-6.1.0-1-amd64_6.1-1", None, "debian:6.1", fetch)
     }
 
     fn sample_deb() -> Vec<u8> {
@@ -358,7 +359,7 @@ mod tests {
         let mut image = fs::read(&kernel.bzimage).unwrap();
         image[0x7ff] = 1;
         fs::write(&kernel.bzimage, image).unwrap();
-        let error = Store::new(&cache)
+        let error = KernelStore::new(&cache)
             .open("linux-image-6.1.0-1-amd64_6.1-1", "x")
             .unwrap_err();
         assert!(error.to_string().contains("remove this directory"), "{error}");

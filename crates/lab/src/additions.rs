@@ -3,7 +3,7 @@
 use super::LabError;
 use super::added;
 use super::own_module::OwnModule;
-use worstcase_plan::{Added, Experiment, Module};
+use worstcase_plan::{Added, Experiment, LabModule};
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Additions {
     }
 
     /// These, if they are there and can be used.
-    pub fn named(programs: &[Added], modules: &[Module]) -> Result<Additions, LabError> {
+    pub fn named(programs: &[Added], modules: &[LabModule]) -> Result<Additions, LabError> {
         programs.iter().try_for_each(added::check)?;
         Ok(Additions {
             programs: programs.to_vec(),

@@ -2,14 +2,14 @@
 
 use super::LabError;
 use super::additions::Additions;
-use super::cell::{self, Raw, Run};
+use super::cell::{self, CellRun, RawResult};
 use super::census::{self, CensusReplay};
 use super::machine::Mips;
-use super::matrix::{self, Matrix};
-use super::moments::{self, Moment};
+use super::matrix::{self, LabMatrix};
+use super::moments::{self, SampleMoment};
 use super::qemu::Qemu;
 use super::replay;
-use super::snapshot::Snapshot;
+use super::snapshot::MachineSnapshot;
 use super::subject::Prepared;
 use super::symbols::KernelSymbols;
 use crate::execution::{Execution, Symbols};
@@ -22,16 +22,16 @@ use worstcase_kernels::debuginfo::BuildId;
 use worstcase_results::record::Record;
 
 /// A cell with everything that it needs to run.
-pub struct Again {
-    matrix: Matrix,
-    snapshot: Snapshot,
+pub struct RepeatableCell {
+    matrix: LabMatrix,
+    snapshot: MachineSnapshot,
     /// What it left, from the cache or from running it: the same as what was recorded.
-    raw: Raw,
+    raw: RawResult,
     kernel: KernelSymbols,
     limit: Option<Duration>,
 }
 
-impl Again {
+impl RepeatableCell {
     /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or what was added is another
     /// one than when the record was made, or if the cell gives other samples.
     pub fn of(
@@ -40,19 +40,19 @@ impl Again {
         qemu: &Qemu,
         options: &ResolveOptions<'_>,
         limit: Option<Duration>,
-    ) -> Result<Again, LabError> {
+    ) -> Result<RepeatableCell, LabError> {
         let other = |what: &str| LabError::OtherInputs {
             cell: record.id.to_string(),
             what: what.to_string(),
         };
         let planned = matrix::planned(record)?;
-        let matrix = Matrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
+        let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
         let prepared = matrix.subject(&matrix.cells()[0]);
         if let Some(what) = prepared.changed_since(record) {
             return Err(other(&what));
         }
-        let snapshot = Snapshot::obtain(&options.cache, prepared, limit)?;
-        let run = Run {
+        let snapshot = MachineSnapshot::obtain(&options.cache, prepared, limit)?;
+        let run = CellRun {
             prepared,
             snapshot: &snapshot,
             spec: &planned.spec,
@@ -63,7 +63,7 @@ impl Again {
             return Err(other("it gave other samples"));
         }
         let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;
-        Ok(Again {
+        Ok(RepeatableCell {
             matrix,
             snapshot,
             raw,
@@ -127,7 +127,7 @@ impl Again {
     }
 
     /// The cell's samples in instruction counts, in order.
-    pub fn moments(&self) -> Result<Vec<Moment>, LabError> {
+    pub fn moments(&self) -> Result<Vec<SampleMoment>, LabError> {
         moments::moments(&self.raw, self.mips()).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
     }
 
@@ -171,8 +171,8 @@ impl Again {
         &self.matrix.cells()[0].spec
     }
 
-    fn run(&self) -> Run<'_> {
-        Run {
+    fn run(&self) -> CellRun<'_> {
+        CellRun {
             prepared: self.prepared(),
             snapshot: &self.snapshot,
             spec: self.spec(),

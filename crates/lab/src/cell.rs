@@ -1,12 +1,12 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Asked, Fork, LEFTOVERS, LONGEST_MESSAGE};
+use super::fork::{Fork, LEFTOVERS, LONGEST_MESSAGE, PluginRequest};
 use super::plugin_log;
 use super::process::last_lines;
-use super::snapshot::{BOOT, Snapshot};
+use super::snapshot::{BOOT, MachineSnapshot};
 use super::subject::Prepared;
-use super::watchdog::Limits;
+use super::watchdog::MachineLimits;
 use super::witness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,11 +35,11 @@ const CONSOLE_LINES: usize = 40;
 const POWER_DOWN: &str = "reboot: Power down";
 
 /// What is needed to run one cell.
-pub struct Run<'a> {
+pub struct CellRun<'a> {
     /// The subject.
     pub prepared: &'a Prepared,
     /// Its snapshot.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a MachineSnapshot,
     /// The cell.
     pub spec: &'a CellSpec,
     /// Real time that the machine may take, if the user bounds it; else it may take what it needs while it gets on.
@@ -48,7 +48,7 @@ pub struct Run<'a> {
 
 /// What a cell left: the guest's record and the plugin's events.
 #[derive(Debug, PartialEq)]
-pub struct Raw {
+pub struct RawResult {
     /// From the guest.
     pub record: RawRecord,
     /// From the plugin, in order.
@@ -77,7 +77,7 @@ pub fn is_cached(cache: &Cache, key: &str) -> bool {
 
 /// A result as it goes from one machine to another: its files, and which machine made them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parts {
+pub struct ResultParts {
     /// By name: `record`, `events`, `console`.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The machine.
@@ -87,16 +87,16 @@ pub struct Parts {
 /// The files of a result.
 const FILES: [&str; 3] = ["record", "events", "console"];
 
-impl Parts {
+impl ResultParts {
     /// Of a result that is in the cache.
-    pub fn kept(cache: &Cache, key: &str) -> Result<Parts, LabError> {
+    pub fn kept(cache: &Cache, key: &str) -> Result<ResultParts, LabError> {
         let folder = cache.path(AREA, key);
         let read = |name: &str| {
             let path = folder.join(name);
             let bytes = worstcase_base::files::read(&path).map_err(LabError::io(path))?;
             Ok::<_, LabError>((name.to_string(), bytes))
         };
-        Ok(Parts {
+        Ok(ResultParts {
             files: FILES.into_iter().map(read).collect::<Result<_, _>>()?,
             made_by: sealed::made_by(&folder),
         })
@@ -128,7 +128,7 @@ impl Parts {
 }
 
 /// The result that the cache has; none if there is none, or if it is damaged, which is told.
-pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<Raw>, LabError> {
+pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<RawResult>, LabError> {
     match cache.kept(AREA, &key(prepared, spec)?, AGAIN)? {
         Some(folder) => read_raw(&folder, spec).map(Some),
         None => Ok(None),
@@ -136,7 +136,7 @@ pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Optio
 }
 
 /// Takes the result from the cache, or runs the cell and keeps what it gave.
-pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
+pub fn obtain(cache: &Cache, run: &CellRun) -> Result<RawResult, LabError> {
     let key = key(run.prepared, run.spec)?;
     let folder = cache.keep_equal(AREA, &key, AGAIN, &describe(run), |building| {
         execute(run, building)?;
@@ -150,18 +150,18 @@ pub fn obtain(cache: &Cache, run: &Run) -> Result<Raw, LabError> {
 }
 
 /// Runs the cell with its files in `folder`.
-pub fn execute(run: &Run, folder: &Path) -> Result<Raw, LabError> {
-    execute_watched(run, folder, &Asked::default())
+pub fn execute(run: &CellRun, folder: &Path) -> Result<RawResult, LabError> {
+    execute_watched(run, folder, &PluginRequest::default())
 }
 
 /// Runs the cell and asks the plugin for more.
-pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result<Raw, LabError> {
+pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginRequest) -> Result<RawResult, LabError> {
     let fork = Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
         order: &order(run.prepared, run.spec)?,
         asked,
-        limits: Limits::new(most_instructions(run), run.limit),
+        limits: MachineLimits::new(most_instructions(run), run.limit),
         what: describe(run),
     };
     fork.run(folder)?;
@@ -172,7 +172,7 @@ pub(super) fn execute_watched(run: &Run, folder: &Path, asked: &Asked) -> Result
 
 /// Refuses a record that says something else than the plugin saw.
 fn hold_against_marks(
-    raw: &Raw,
+    raw: &RawResult,
     prepared: &Prepared,
     spec: &CellSpec,
     what: impl FnOnce() -> String,
@@ -183,7 +183,7 @@ fn hold_against_marks(
 }
 
 /// The cell, for messages.
-pub fn describe(run: &Run) -> String {
+pub fn describe(run: &CellRun) -> String {
     described(run.prepared, run.spec)
 }
 
@@ -203,7 +203,7 @@ const UNKNOWN_WORK: Instructions = Instructions(500_000_000_000);
 
 /// As many as a boot to get ready, as many as a program may take to say that it is, and four times as many as fit into
 /// the time to measure.
-fn most_instructions(run: &Run) -> Instructions {
+fn most_instructions(run: &CellRun) -> Instructions {
     if !run.spec.probe.is_periodic() {
         return UNKNOWN_WORK;
     }
@@ -216,7 +216,7 @@ fn most_instructions(run: &Run) -> Instructions {
 }
 
 /// Reads a kept result.
-fn read_raw(folder: &Path, spec: &CellSpec) -> Result<Raw, LabError> {
+fn read_raw(folder: &Path, spec: &CellSpec) -> Result<RawResult, LabError> {
     decode(folder, spec).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
         reason,
@@ -225,7 +225,7 @@ fn read_raw(folder: &Path, spec: &CellSpec) -> Result<Raw, LabError> {
 }
 
 /// Reads what the cell that was asked for left; the error says why it is no result of it.
-fn decode(folder: &Path, spec: &CellSpec) -> Result<Raw, String> {
+fn decode(folder: &Path, spec: &CellSpec) -> Result<RawResult, String> {
     let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
     let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;
     if spec.to_text().ok().as_ref() != Some(&record.spec) {
@@ -238,7 +238,7 @@ fn decode(folder: &Path, spec: &CellSpec) -> Result<Raw, String> {
         .filter(|l| !l.ends_with(POWER_DOWN))
         .map(str::to_string)
         .collect();
-    Ok(Raw {
+    Ok(RawResult {
         record,
         events,
         console,

@@ -1,8 +1,8 @@
 //! A cell again, with the plugin's census on: every section in which a wake-up would have had to wait.
 
 use super::LabError;
-use super::cell::{self, Raw, Run};
-use super::fork::Asked;
+use super::cell::{self, CellRun, RawResult};
+use super::fork::PluginRequest;
 use super::place::ERRORS;
 use super::process::last_lines;
 use super::replay::{MODULES, modules_asked, modules_in, same_again};
@@ -41,8 +41,8 @@ pub struct CensusReplay {
 /// difference is an error.
 pub fn take(
     cache: &Cache,
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
     audit: bool,
 ) -> Result<CensusReplay, LabError> {
@@ -74,15 +74,15 @@ pub fn take(
 
 /// Leaves the sections and the modules' functions in `out`; QEMU may write to `folder` only.
 fn observe(
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
     facts: &str,
     audit: bool,
     folder: &Path,
     out: &Path,
 ) -> Result<(), LabError> {
-    let asked = Asked {
+    let asked = PluginRequest {
         arguments: format!(
             ",census={CENSUS},facts={FACTS}{}{}",
             if audit { ",audit=on" } else { "" },

@@ -42,14 +42,14 @@ pub enum User {
 
 impl User {
     /// Lets this user read a file or open a folder of root's, or write to it. Others are let do nothing.
-    pub fn lend(self, path: &Path, access: Access) -> io::Result<()> {
+    pub fn lend(self, path: &Path, access: UserAccess) -> io::Result<()> {
         if self == User::Caller {
             return Ok(());
         }
         let mode = match access {
-            Access::Read => 0o640,
-            Access::Write => 0o660,
-            Access::Pass => 0o710,
+            UserAccess::Read => 0o640,
+            UserAccess::Write => 0o660,
+            UserAccess::Pass => 0o710,
         };
         lchown(path, Some(0), Some(NOBODY))?;
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
@@ -68,7 +68,7 @@ impl User {
 
 /// What a user is let do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum UserAccess {
     /// Read a file.
     Read,
     /// Read and write it.
@@ -157,8 +157,8 @@ mod tests {
         for name in ["own", "foreign"] {
             fs::write(at(name), "as it was").unwrap();
         }
-        user.lend(folder.path(), Access::Pass).unwrap();
-        user.lend(&at("own"), Access::Write).unwrap();
+        user.lend(folder.path(), UserAccess::Pass).unwrap();
+        user.lend(&at("own"), UserAccess::Write).unwrap();
         let confinement = Confinement::to(user, &[at("own")]).unwrap();
         let mut command = Command::new("sh");
         command
@@ -254,7 +254,7 @@ mod tests {
         let mode = || fs::metadata(file.path()).unwrap().permissions().mode() & 0o777;
         for user in users() {
             let before = mode();
-            user.lend(file.path(), Access::Write).unwrap();
+            user.lend(file.path(), UserAccess::Write).unwrap();
             assert_eq!(mode() == 0o660, user == User::Nobody);
             user.take_back(file.path()).unwrap();
             assert_eq!(mode(), if user == User::Nobody { 0o644 } else { before });

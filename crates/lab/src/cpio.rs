@@ -4,7 +4,7 @@
 
 /// An archive being written; empty by default.
 #[derive(Default)]
-pub struct Archive {
+pub struct CpioArchive {
     bytes: Vec<u8>,
     entries: u32,
 }
@@ -12,7 +12,7 @@ pub struct Archive {
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
-impl Archive {
+impl CpioArchive {
     /// Adds a folder; its parents must come before it.
     pub fn directory(&mut self, path: &str) {
         self.entry(path, DIRECTORY, &[]);
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_same_entries_give_the_same_bytes_and_a_trailer() {
         let build = || {
-            let mut archive = Archive::default();
+            let mut archive = CpioArchive::default();
             archive.directory("a");
             archive.file("a/b", b"hello");
             archive.finish()

@@ -4,28 +4,28 @@
 //! written before the first began.
 
 use super::LabError;
-use super::cell::{self, Run as CellRun};
-use super::matrix::{self, Matrix};
+use super::cell::{self, CellRun};
+use super::matrix::{self, LabMatrix};
 use super::planned::Planned;
-use super::snapshot::Snapshot;
+use super::snapshot::MachineSnapshot;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_base::progress::{Progress, Work};
-use worstcase_results::record::{CellResult, Executor, Record, Run, Task, parallel};
+use worstcase_base::progress::{CountedWork, Progress};
+use worstcase_results::record::{CellResult, Executor, ExecutorTask, Record, Run, parallel};
 
 /// Runs a matrix.
 pub struct LabExecutor<'a> {
     planned: Planned,
-    how: How<'a>,
+    how: LabRunOptions<'a>,
     /// By the index of their subject.
-    snapshots: BTreeMap<usize, Snapshot>,
+    snapshots: BTreeMap<usize, MachineSnapshot>,
 }
 
 /// How to run it; nothing of it changes a result.
-pub struct How<'a> {
+pub struct LabRunOptions<'a> {
     /// Where snapshots and results are kept.
     pub cache: &'a Cache,
     /// QEMUs at once.
@@ -36,7 +36,7 @@ pub struct How<'a> {
 
 impl<'a> LabExecutor<'a> {
     /// For these cells.
-    pub fn new(matrix: Matrix, how: How<'a>) -> LabExecutor<'a> {
+    pub fn new(matrix: LabMatrix, how: LabRunOptions<'a>) -> LabExecutor<'a> {
         LabExecutor {
             planned: Planned::new(matrix),
             how,
@@ -47,9 +47,9 @@ impl<'a> LabExecutor<'a> {
     /// Measures all tasks without a run folder; their records, in order.
     pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
         let all: Vec<usize> = (0..self.planned.tasks().len()).collect();
-        progress.begin(&Work {
+        progress.begin(&CountedWork {
             preparations: self.preparations(&all),
-            ..Work::cells(all.len())
+            ..CountedWork::cells(all.len())
         });
         self.begin(&all, progress)?;
         parallel(self.how.jobs, &all, |task| {
@@ -76,14 +76,14 @@ impl<'a> LabExecutor<'a> {
     }
 
     fn is_booted(&self, subject: usize) -> bool {
-        Snapshot::is_cached(self.how.cache, self.planned.subject(subject))
+        MachineSnapshot::is_cached(self.how.cache, self.planned.subject(subject))
     }
 }
 
 impl Executor for LabExecutor<'_> {
     type Error = LabError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 
@@ -105,7 +105,7 @@ impl Executor for LabExecutor<'_> {
         let snapshots = parallel(this.how.jobs, &this.planned.subjects(missing), |subject| {
             let prepared = this.planned.subject(*subject);
             let cached = this.is_booted(*subject);
-            let snapshot = Snapshot::obtain(this.how.cache, prepared, this.how.limit)?;
+            let snapshot = MachineSnapshot::obtain(this.how.cache, prepared, this.how.limit)?;
             if !cached {
                 progress.prepared(&format!("booted {}", prepared.subject.label()));
             }

@@ -2,12 +2,12 @@
 
 use super::LabError;
 use super::handed::Handed;
-use super::machine::{self, Memory, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
-use super::place::Place;
-use super::process::{Process, Start};
-use super::snapshot::{Snapshot, console_end};
+use super::machine::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
+use super::place::QemuPlace;
+use super::process::{Process, QemuLaunch};
+use super::snapshot::{MachineSnapshot, console_end};
 use super::subject::Prepared;
-use super::watchdog::Limits;
+use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
@@ -22,7 +22,7 @@ const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
 /// What a plugin is asked for beyond its event log.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct PluginRequest {
     /// Its arguments, each with a comma before it.
     pub arguments: String,
     /// What it reads: the names of files, and what is in them.
@@ -33,9 +33,9 @@ pub struct Asked {
     pub memory: bool,
 }
 
-impl Asked {
+impl PluginRequest {
     /// Both.
-    pub fn and(mut self, more: Asked) -> Asked {
+    pub fn and(mut self, more: PluginRequest) -> PluginRequest {
         self.arguments += &more.arguments;
         self.reads.extend(more.reads);
         self.writes.extend(more.writes);
@@ -49,13 +49,13 @@ pub struct Fork<'a> {
     /// The subject.
     pub prepared: &'a Prepared,
     /// Its snapshot.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a MachineSnapshot,
     /// What the guest is asked for (`worstcase_instruments::order::Order`).
     pub order: &'a [u8],
     /// What the plugin is asked for beyond the event log.
-    pub asked: &'a Asked,
+    pub asked: &'a PluginRequest,
     /// What it may take.
-    pub limits: Limits,
+    pub limits: MachineLimits,
     /// What it is, for messages.
     pub what: String,
 }
@@ -64,7 +64,7 @@ impl Fork<'_> {
     /// Runs it with its files in `folder` (the plugin's events in `events`), and gives what the guest sent.
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
         let qemu = &self.prepared.qemu;
-        let mut place = Place::new(folder, qemu.program.user);
+        let mut place = QemuPlace::new(folder, qemu.program.user);
         place.read(ORDER, self.order)?;
         place.read(PLUGIN, qemu.plugin)?;
         for (name, text) in &self.asked.reads {
@@ -87,9 +87,9 @@ impl Fork<'_> {
             ready.unwrap_or_default(),
             self.asked.arguments
         );
-        let started = Process::start(Start {
+        let started = Process::start(QemuLaunch {
             qemu: &qemu.program,
-            args: machine::arguments(self.prepared, Memory::Private, &given, &plugin),
+            args: machine::arguments(self.prepared, MemorySharing::Private, &given, &plugin),
             folder,
             handed: &[&given.kernel, &given.initrd, &given.memory, &state],
             writable,

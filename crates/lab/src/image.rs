@@ -5,9 +5,9 @@
 
 use super::LabError;
 use super::added;
-use super::cpio::Archive;
+use super::cpio::CpioArchive;
 use super::own_module;
-use super::subject::Subject;
+use super::subject::LabSubject;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use worstcase_kernels::{Kernel, KernelError, modules};
 use worstcase_plan::{Device, VirtualMachine};
 
 /// Builds the archive. The same subject gives the same bytes.
-pub fn build(subject: &Subject) -> Result<Vec<u8>, LabError> {
+pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
     let (kernel, additions) = (&subject.kernel, &subject.additions);
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     files.insert("init".into(), payload::GUEST.to_vec());
@@ -29,7 +29,7 @@ pub fn build(subject: &Subject) -> Result<Vec<u8>, LabError> {
     if let Some(scheduler) = &subject.scheduler {
         scheduler.add(&mut files)?;
     }
-    let mut archive = Archive::default();
+    let mut archive = CpioArchive::default();
     let fixed = ["dev", "modules", "proc", "sys", "tmp"].map(String::from);
     let folders: BTreeSet<String> = files.keys().flat_map(|path| parents(path)).chain(fixed).collect();
     for folder in &folders {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use worstcase_contract::census::facts::Facts;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::TaskPlaces;
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 /// Entries that have no prefix in common with the others.
 const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];
@@ -46,12 +46,12 @@ pub fn find(
     places: &TaskPlaces,
     prio: u64,
     cpu: u32,
-    model: Model,
+    model: PreemptName,
 ) -> Result<Facts, String> {
     let preempt_offset = kernel_memory::preempt_count(table)?;
     let base = kernel_memory::per_cpu(memory, places, table, cpu)?;
     let current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
-    let functions = Functions::of(table);
+    let functions = KernelFunctions::of(table);
     let entries = functions.starts(|name| {
         ["asm_exc_", "asm_sysvec_"].iter().any(|begin| name.starts_with(begin))
             || ["asm_common_interrupt", "asm_spurious_interrupt"].contains(&name)
@@ -75,7 +75,7 @@ pub fn find(
         tasks: *places,
         prio,
         resched_mask,
-        preemptible: matches!(model, Model::Full | Model::Lazy | Model::Rt),
+        preemptible: matches!(model, PreemptName::Full | PreemptName::Lazy | PreemptName::Rt),
         entries,
         stubs: functions.ranges(|name| STUBS.contains(&name)),
         schedule,
@@ -107,16 +107,16 @@ fn cleared_flags(code: &[u8], address: u64) -> u64 {
 }
 
 /// The kernel's own functions by address.
-struct Functions<'a> {
+struct KernelFunctions<'a> {
     sorted: Vec<(u64, &'a str)>,
 }
 
-impl<'a> Functions<'a> {
+impl<'a> KernelFunctions<'a> {
     fn of(table: &'a SymbolTable) -> Self {
         let own = table.code().filter(|s| s.module.is_none());
         let mut sorted: Vec<_> = own.map(|s| (s.address, s.name)).collect();
         sorted.sort();
-        Functions { sorted }
+        KernelFunctions { sorted }
     }
 
     /// Names without what compilers append to them.
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn functions_end_where_the_next_begins() {
         let table = SymbolTable::from_kallsyms("10 T a\n10 T b\n20 t a.constprop.0\n28 t c\n30 t d\t[m]\n");
-        let functions = Functions::of(&table);
+        let functions = KernelFunctions::of(&table);
         assert_eq!(functions.starts(|name| name == "a"), [0x10, 0x20]);
         assert_eq!(functions.ranges(|name| name == "a"), [0x10..0x20, 0x20..0x28]);
     }

@@ -20,7 +20,7 @@ const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 const MAX_BTF: u64 = 64 << 20;
 
 /// Where a kernel keeps what a replay and a census read.
-pub struct Places {
+pub struct KernelPlaces {
     /// Its tasks.
     pub tasks: TaskPlaces,
     /// Where in a task its priority in force is.
@@ -30,7 +30,7 @@ pub struct Places {
 }
 
 /// Finds them; the current task and its count are those of one CPU. The error says what is missing.
-pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<Places, String> {
+pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<KernelPlaces, String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
     let mut places = TaskPlaces {
@@ -67,7 +67,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         // Gone from the symbols in 7.3.
         None => table_of_init(memory, &places, btf.as_ref(), current, symbols)?,
     };
-    Ok(Places {
+    Ok(KernelPlaces {
         tasks: places,
         prio,
         modules: btf.and_then(|btf| module_places(&btf, &places, symbols)),

@@ -57,27 +57,27 @@ fn parts(name: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn told(names: &[&str]) -> Vec<String> {
+    fn tails_of(names: &[&str]) -> Vec<String> {
         tails(&names.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     #[test]
     fn what_differs_in_the_paths_tells_kernels_apart() {
-        assert_eq!(told(&["/k/old/bzImage", "/k/new/bzImage"]), ["old", "new"]);
-        assert_eq!(told(&["/k/bzImage-1", "/k/bzImage-2"]), ["bzImage-1", "bzImage-2"]);
+        assert_eq!(tails_of(&["/k/old/bzImage", "/k/new/bzImage"]), ["old", "new"]);
+        assert_eq!(tails_of(&["/k/bzImage-1", "/k/bzImage-2"]), ["bzImage-1", "bzImage-2"]);
         assert_eq!(
-            told(&["a/x/bzImage", "b/y/bzImage", "b/x/bzImage"]),
+            tails_of(&["a/x/bzImage", "b/y/bzImage", "b/x/bzImage"]),
             ["a-x", "b-y", "b-x"]
         );
-        assert_eq!(told(&["bzImage", "old/bzImage"]), ["", "old"]);
-        assert_eq!(told(&["old/bzImage,config=a", "new/bzImage"]), ["old", "new"]);
+        assert_eq!(tails_of(&["bzImage", "old/bzImage"]), ["", "old"]);
+        assert_eq!(tails_of(&["old/bzImage,config=a", "new/bzImage"]), ["old", "new"]);
     }
 
     #[test]
     fn names_of_one_path_are_told_apart_by_themselves() {
         let names = ["bzImage,config=a", "bzImage,config=b"];
-        assert_eq!(told(&names), names);
-        assert_eq!(told(&["./bzImage", "bzImage"]), ["./bzImage", "bzImage"]);
-        assert_eq!(told(&["debian:6.1", "./k/vmlinuz"]), ["debian:6.1", "k-vmlinuz"]);
+        assert_eq!(tails_of(&names), names);
+        assert_eq!(tails_of(&["./bzImage", "bzImage"]), ["./bzImage", "bzImage"]);
+        assert_eq!(tails_of(&["debian:6.1", "./k/vmlinuz"]), ["debian:6.1", "k-vmlinuz"]);
     }
 }

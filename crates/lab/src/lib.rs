@@ -71,7 +71,7 @@ mod watchdog;
 pub mod witness;
 
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_contract::Instructions;
 
 /// What can go wrong in the lab. Every message says what happened and what to do.
@@ -185,7 +185,7 @@ pub enum LabError {
     Stamps(String, String),
     /// The record is not what the plugin saw measured.
     #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
-    Contradicted(String, #[source] witness::Contradiction),
+    Contradicted(String, #[source] witness::RecordContradiction),
     /// A recorded cell cannot be made again from what is here.
     #[error("{cell} cannot be replayed: {what}; measure it again first")]
     OtherInputs {
@@ -251,15 +251,15 @@ pub enum LabError {
 
 impl LabError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => Exit::Usage,
+            LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => ExitKind::Usage,
             LabError::NoQemu(_)
             | LabError::OtherMachine { .. }
             | LabError::QemuStart { .. }
             | LabError::QemuVersion { .. }
-            | LabError::QemuFiles { .. } => Exit::Missing,
-            LabError::Io { .. } | LabError::Damaged { .. } => Exit::Storage,
+            | LabError::QemuFiles { .. } => ExitKind::Missing,
+            LabError::Io { .. } | LabError::Damaged { .. } => ExitKind::Storage,
             LabError::Kernel(e) => e.exit(),
             LabError::Run(e) => e.exit(),
             LabError::Cache(e) => e.exit(),
@@ -276,7 +276,7 @@ impl LabError {
             | LabError::Contradicted(..)
             | LabError::OtherExecution(..)
             | LabError::Unreadable { .. }
-            | LabError::NotReproducible { .. } => Exit::Measured,
+            | LabError::NotReproducible { .. } => ExitKind::Measured,
         }
     }
 

@@ -161,7 +161,7 @@ pub fn disk_arguments(machine: &VirtualMachine) -> String {
 
 /// Whether a machine's memory is written to its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum MemorySharing {
     /// A boot: the file becomes the snapshot's memory.
     Shared,
     /// A fork: copy on write, the file stays as it is.
@@ -170,7 +170,7 @@ pub enum Memory {
 
 /// The files that one machine is given open.
 #[derive(Debug)]
-pub struct Given {
+pub struct MachineFiles {
     /// The kernel image.
     pub kernel: Handed,
     /// The initramfs.
@@ -197,10 +197,15 @@ pub const READ: [&str; 2] = [ORDER, PLUGIN];
 pub const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
 
 /// All arguments of one QEMU that works in its folder, with the plugin's further arguments, each with a comma before it.
-pub fn arguments(prepared: &Prepared, memory: Memory, given: &Given, plugin_arguments: &str) -> Vec<String> {
+pub fn arguments(
+    prepared: &Prepared,
+    memory: MemorySharing,
+    given: &MachineFiles,
+    plugin_arguments: &str,
+) -> Vec<String> {
     let subject = &prepared.subject;
     let mut args = shape(&subject.machine, subject.mips);
-    let share = if memory == Memory::Shared { "on" } else { "off" };
+    let share = if memory == MemorySharing::Shared { "on" } else { "off" };
     let mut option = |flag: &str, value: String| args.extend([flag.to_string(), value]);
     option(
         "-object",
@@ -232,7 +237,7 @@ pub fn arguments(prepared: &Prepared, memory: Memory, given: &Given, plugin_argu
         ),
     );
     option("-qmp", "stdio".into());
-    if memory == Memory::Private {
+    if memory == MemorySharing::Private {
         option("-incoming", "defer".into());
     }
     args

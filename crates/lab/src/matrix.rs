@@ -1,12 +1,12 @@
 //! Many cells, with the subjects that they run on.
 
 use super::additions::Additions;
-use super::cell::Raw;
+use super::cell::RawResult;
 use super::machine::{self, Mips};
 use super::qemu::Qemu;
-use super::ready::Ready;
-use super::scheduler::Scheduler;
-use super::subject::{Prepared, Subject};
+use super::ready::ReadyReport;
+use super::scheduler::LabScheduler;
+use super::subject::{LabSubject, Prepared};
 use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_contract::CellSpec;
@@ -15,7 +15,7 @@ use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
 /// Subjects with everything that makes them, and the cells to run on them.
-pub struct Matrix {
+pub struct LabMatrix {
     pub(super) subjects: Vec<Prepared>,
     pub(super) cells: Vec<MatrixCell>,
 }
@@ -30,14 +30,14 @@ pub struct MatrixCell {
     pub entry: CellEntry,
 }
 
-impl Matrix {
+impl LabMatrix {
     /// Finds the kernels, checks that they can boot what is asked of them, and builds the images.
     pub fn prepare(
         planned: &[PlannedCell],
         additions: &Additions,
         qemu: &Qemu,
         options: &ResolveOptions<'_>,
-    ) -> Result<Matrix, LabError> {
+    ) -> Result<LabMatrix, LabError> {
         let mut found: BTreeMap<&str, Kernel> = BTreeMap::new();
         for cell in planned {
             if !found.contains_key(cell.kernel.as_str()) {
@@ -46,7 +46,7 @@ impl Matrix {
         }
         labels::make_unique(found.values_mut());
         let mut indices: BTreeMap<(&str, &str, &VirtualMachine), usize> = BTreeMap::new();
-        let mut matrix = Matrix {
+        let mut matrix = LabMatrix {
             subjects: Vec::new(),
             cells: Vec::new(),
         };
@@ -87,33 +87,33 @@ impl Matrix {
     }
 }
 
-fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<Subject, LabError> {
+fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<LabSubject, LabError> {
     let mips: Mips = cell.machine.mips.to_string().parse()?;
     let disk = cell.machine.disk.as_ref().map(|disk| {
         let profile = disk.profile().map_err(|e| LabError::Request(e.to_string()))?;
         Ok::<String, LabError>(profile.encode())
     });
-    Ok(Subject {
+    Ok(LabSubject {
         kernel: kernel.clone(),
         preempt: preempt::choose(kernel, cell.preempt.parse()?)?,
         machine: cell.machine.clone(),
         mips,
         disk: disk.transpose()?,
         scheduler: match &cell.machine.scheduler {
-            Some(asked) => Scheduler::of(asked)?,
+            Some(asked) => LabScheduler::of(asked)?,
             None => None,
         },
         additions: additions.clone(),
     })
 }
 
-fn subject_id(subject: &Subject) -> SubjectId {
+fn subject_id(subject: &LabSubject) -> SubjectId {
     SubjectId::lab(&subject.kernel.label, subject.preempt.model.name(), &subject.machine)
 }
 
 /// A recorded cell, as it is asked for.
 pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
-    let record::Machine::Lab(machine) = &record.subject.machine else {
+    let record::SubjectMachine::Lab(machine) = &record.subject.machine else {
         return Err(LabError::Request(format!(
             "{} was not measured in the lab: it cannot be replayed",
             record.id
@@ -134,14 +134,14 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
 /// From what a cell left to the record that is kept.
 ///
 /// `ready` is what the subject's machine said of itself.
-pub fn result(prepared: &Prepared, ready: &Ready, raw: &Raw) -> Result<CellResult, LabError> {
+pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
     let cpus = subject.machine.smp.cpus;
     let stamps = stamps::join(raw, subject.mips, cpus).map_err(|e| LabError::Stamps(label.clone(), e))?;
     let said = |key: &str| ready.said.get(key).cloned().unwrap_or_default();
     let described = record::Subject {
-        kernel: record::Kernel {
+        kernel: record::SubjectKernel {
             name: subject.kernel.name.clone(),
             label: subject.kernel.label.clone(),
             release: said("release"),
@@ -152,7 +152,7 @@ pub fn result(prepared: &Prepared, ready: &Ready, raw: &Raw) -> Result<CellResul
             asked: Some(subject.preempt.model.to_string()),
             in_force: said("preempt"),
         },
-        machine: record::Machine::Lab(Box::new(LabMachine {
+        machine: record::SubjectMachine::Lab(Box::new(LabMachine {
             qemu: prepared.qemu.version.clone(),
             machine: subject.machine.clone(),
             qemu_cpu: machine::qemu_cpu(&subject.machine),

@@ -2,9 +2,9 @@
 
 use super::LabError;
 use std::collections::BTreeMap;
-use worstcase_kernels::preempt::{self, Model};
+use worstcase_kernels::preempt::{self, PreemptName};
 use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, needs, version};
-use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, Preempt, Subject};
+use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice};
 
 /// Every cell, a subject's together.
 pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
@@ -16,9 +16,9 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
         if !kernels.contains_key(&subject.kernel) {
             let kernel = kernels::resolve(&subject.kernel, options)?;
             needs::check(&kernel)?;
-            let models: Vec<Model> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
+            let models: Vec<PreemptName> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
             let of_kernel = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
-            let subjects: Vec<&Subject> = of_kernel.map(|(subject, _)| subject).collect();
+            let subjects: Vec<&PlannedSubject> = of_kernel.map(|(subject, _)| subject).collect();
             refuse_unknown_scheduler(&kernel, &subjects)?;
             refuse_scheduler_of_tasks(&kernel, &subjects)?;
             kernels.insert(subject.kernel.clone(), (kernel, models));
@@ -37,15 +37,15 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
             }));
         }
     }
-    let subjects: Vec<&Subject> = cells.iter().map(|(subject, _)| subject).collect();
+    let subjects: Vec<&PlannedSubject> = cells.iter().map(|(subject, _)| subject).collect();
     refuse_unused(&subjects, &kernels)?;
     Ok(all)
 }
 
 /// A scheduler that the kernel's configuration does not have is told before anything boots.
-fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&Subject]) -> Result<(), LabError> {
+fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&PlannedSubject]) -> Result<(), LabError> {
     let config = kernel.read_config()?;
-    let unknown = |subject: &&Subject| -> Option<String> {
+    let unknown = |subject: &&PlannedSubject| -> Option<String> {
         let name = &subject.machine.io_scheduler.as_ref()?.name;
         (!config.has_io_scheduler(name)).then(|| name.clone())
     };
@@ -63,7 +63,7 @@ fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&Subject]) -> Result<()
 }
 
 /// A scheduler of tasks that the kernel cannot load, or that is not its own, is told before anything boots.
-fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&Subject]) -> Result<(), LabError> {
+fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&PlannedSubject]) -> Result<(), LabError> {
     let Some(asked) = subjects.iter().find_map(|subject| subject.machine.scheduler.as_ref()) else {
         return Ok(());
     };
@@ -98,19 +98,24 @@ fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&Subject]) -> Result<(
 const FIRST_WITH_EEVDF: (u32, u32) = (6, 6);
 
 /// The models that a subject is booted in. One that its kernel does not have is refused later, in words.
-fn booted(subject: &Subject, has: &[Model]) -> Vec<Model> {
+fn booted(subject: &PlannedSubject, has: &[PreemptName]) -> Vec<PreemptName> {
     match subject.preempt {
-        Preempt::All => has.to_vec(),
-        Preempt::One(model) if !subject.optional || has.contains(&model) => vec![model],
-        Preempt::One(_) => Vec::new(),
+        PreemptChoice::All => has.to_vec(),
+        PreemptChoice::One(model) if !subject.optional || has.contains(&model) => vec![model],
+        PreemptChoice::One(_) => Vec::new(),
     }
 }
 
 /// Several kernels may each boot some of the models that are named, but each boots one, and each is booted by one.
-fn refuse_unused(subjects: &[&Subject], kernels: &BTreeMap<String, (Kernel, Vec<Model>)>) -> Result<(), LabError> {
-    let is_booted = |subject: &&&Subject| !booted(subject, &kernels[&subject.kernel].1).is_empty();
+fn refuse_unused(
+    subjects: &[&PlannedSubject],
+    kernels: &BTreeMap<String, (Kernel, Vec<PreemptName>)>,
+) -> Result<(), LabError> {
+    let is_booted = |subject: &&&PlannedSubject| !booted(subject, &kernels[&subject.kernel].1).is_empty();
     for subject in subjects.iter().filter(|subject| !is_booted(subject)) {
-        let Preempt::One(model) = subject.preempt else { continue };
+        let PreemptChoice::One(model) = subject.preempt else {
+            continue;
+        };
         if !subjects
             .iter()
             .filter(is_booted)

@@ -5,14 +5,14 @@
 //! woken by the timer; the due time is then the end of the idle stretch. (A real-time task that the kernel throttles can
 //! be due while the CPU idles; such a due time comes out too early.)
 
-use super::cell::Raw;
+use super::cell::RawResult;
 use super::machine::Mips;
 use super::stamps;
 use worstcase_contract::{Instructions, Nanos};
 
 /// One sample in instruction counts, from QEMU's start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct SampleMoment {
     /// Of the record's samples.
     pub index: usize,
     /// Instructions completed when its timer was due.
@@ -27,7 +27,7 @@ pub struct Moment {
 }
 
 /// The moments of all samples, in order. The error says why events and samples do not fit each other.
-pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
+pub fn moments(raw: &RawResult, mips: Mips) -> Result<Vec<SampleMoment>, String> {
     let reads = stamps::clock_reads(raw)?;
     let entries = match stamps::awaits_timer(raw) {
         true => stamps::timer_entries(&raw.events),
@@ -37,7 +37,7 @@ pub fn moments(raw: &Raw, mips: Mips) -> Result<Vec<Moment>, String> {
     let moment = |((index, sample), read): ((usize, &worstcase_contract::record::Sample), Instructions)| {
         // The clock shows the time after the instruction that reads it.
         let shown = Instructions(read.0 + 1);
-        Moment {
+        SampleMoment {
             index,
             due: Instructions(shown.0.saturating_sub(sample.latency.0 >> mips.shift())),
             timer_entry: stamps::entry_after_due(sample.latency, read, &entries, mips),
@@ -62,7 +62,7 @@ mod tests {
             arg: 0,
             count: Instructions(count),
         };
-        let raw = |latencies: &[u64]| Raw {
+        let raw = |latencies: &[u64]| RawResult {
             record: RawRecord {
                 spec: String::new(),
                 start: Nanos(0),
@@ -91,7 +91,7 @@ mod tests {
         let found = moments(&raw(&[4_403]), Mips::ALL[2]).unwrap();
         assert_eq!(
             found,
-            [Moment {
+            [SampleMoment {
                 index: 0,
                 due: Instructions(900),
                 timer_entry: Some(Instructions(950)),

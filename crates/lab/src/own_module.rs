@@ -7,7 +7,7 @@ use std::sync::Arc;
 use worstcase_base::digest::sha256_hex;
 use worstcase_kernels::modinfo::{self, ModInfo};
 use worstcase_kernels::{Kernel, modules};
-use worstcase_plan::Module;
+use worstcase_plan::LabModule;
 use worstcase_results::record;
 
 /// Where the image has them.
@@ -20,7 +20,7 @@ const OF_EVERY_MODULE: [&str; 2] = ["async_probe", "dyndbg"];
 #[derive(Clone, PartialEq, Eq)]
 pub struct OwnModule {
     /// Its file and its parameters.
-    pub plan: Module,
+    pub plan: LabModule,
     /// Its name in the kernel.
     pub name: String,
     /// The file's bytes, unpacked.
@@ -36,7 +36,7 @@ impl std::fmt::Debug for OwnModule {
 
 impl OwnModule {
     /// Reads the file.
-    pub fn read(plan: &Module) -> Result<OwnModule, LabError> {
+    pub fn read(plan: &LabModule) -> Result<OwnModule, LabError> {
         let wrong = |what: String| LabError::Request(format!("--module {}: {what}", plan.source.display()));
         if !plan.source.is_file() {
             return Err(wrong("there is no such file; build it, or check the path".into()));

@@ -3,11 +3,11 @@
 
 use super::LabError;
 use super::additions::Additions;
-use super::cell::{self, Run};
+use super::cell::{self, CellRun};
 use super::qemu::Qemu;
-use super::ready::Ready;
-use super::snapshot::Snapshot;
-use super::subject::{Prepared, Subject};
+use super::ready::ReadyReport;
+use super::snapshot::MachineSnapshot;
+use super::subject::{LabSubject, Prepared};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Parcel {
 
     /// The subject on this machine, with the kernel in the file `bzimage`; an error if it would be another here.
     pub fn open(&self, bzimage: PathBuf, initrd: Vec<u8>, qemu: &Qemu) -> Result<Prepared, LabError> {
-        let subject = Subject {
+        let subject = LabSubject {
             kernel: Kernel {
                 bzimage,
                 ..self.kernel.clone()
@@ -95,13 +95,13 @@ pub fn measure(
     limit: Option<Duration>,
 ) -> Result<String, LabError> {
     let key = cell::key(prepared, spec)?;
-    if Ready::kept(cache, &prepared.key).is_some() && cell::kept(cache, prepared, spec)?.is_some() {
+    if ReadyReport::kept(cache, &prepared.key).is_some() && cell::kept(cache, prepared, spec)?.is_some() {
         return Ok(key);
     }
-    let snapshot = Snapshot::obtain(cache, prepared, limit)?;
+    let snapshot = MachineSnapshot::obtain(cache, prepared, limit)?;
     cell::obtain(
         cache,
-        &Run {
+        &CellRun {
             prepared,
             snapshot: &snapshot,
             spec,

@@ -2,7 +2,7 @@
 //! made for it: it makes, removes and renames none, so that what is read afterwards is not something else.
 
 use super::LabError;
-use super::confine::{Access, User};
+use super::confine::{User, UserAccess};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,16 +11,16 @@ use std::process::Stdio;
 pub const ERRORS: &str = "errors";
 
 /// See the module.
-pub struct Place<'a> {
+pub struct QemuPlace<'a> {
     folder: &'a Path,
     user: User,
     lent: Vec<PathBuf>,
 }
 
-impl Place<'_> {
+impl QemuPlace<'_> {
     /// In this folder, for a QEMU of this user's.
-    pub fn new(folder: &Path, user: User) -> Place<'_> {
-        Place {
+    pub fn new(folder: &Path, user: User) -> QemuPlace<'_> {
+        QemuPlace {
             folder,
             user,
             lent: Vec::new(),
@@ -31,21 +31,21 @@ impl Place<'_> {
     pub fn read(&mut self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.folder.join(name);
         fs::write(&path, content).map_err(LabError::io(&path))?;
-        self.lend(path, Access::Read).map(drop)
+        self.lend(path, UserAccess::Read).map(drop)
     }
 
     /// A file that QEMU writes, empty so far; where it is.
     pub fn written(&mut self, name: &str) -> Result<PathBuf, LabError> {
         let path = self.folder.join(name);
         File::create(&path).map_err(LabError::io(&path))?;
-        self.lend(path, Access::Write)
+        self.lend(path, UserAccess::Write)
     }
 
     /// Where it writes what is wrong.
     pub fn errors(&mut self) -> Result<Stdio, LabError> {
         let path = self.folder.join(ERRORS);
         let file = File::create(&path).map_err(LabError::io(path))?;
-        self.lend(self.folder.to_path_buf(), Access::Pass)?;
+        self.lend(self.folder.to_path_buf(), UserAccess::Pass)?;
         Ok(file.into())
     }
 
@@ -55,7 +55,7 @@ impl Place<'_> {
         self.lent.iter().try_for_each(back)
     }
 
-    fn lend(&mut self, path: PathBuf, access: Access) -> Result<PathBuf, LabError> {
+    fn lend(&mut self, path: PathBuf, access: UserAccess) -> Result<PathBuf, LabError> {
         self.user.lend(&path, access).map_err(LabError::io(&path))?;
         self.lent.push(path.clone());
         Ok(path)

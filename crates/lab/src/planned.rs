@@ -3,23 +3,23 @@
 
 use super::LabError;
 use super::cell;
-use super::matrix::{self, Matrix, MatrixCell};
-use super::ready::Ready;
+use super::matrix::{self, LabMatrix, MatrixCell};
+use super::ready::ReadyReport;
 use super::subject::Prepared;
 use worstcase_base::cache::Cache;
 use worstcase_contract::CellSpec;
-use worstcase_results::record::{CellResult, Record, Task};
+use worstcase_results::record::{CellResult, ExecutorTask, Record};
 
 /// A matrix as tasks of one cell each; they are named by their place.
 pub struct Planned {
-    matrix: Matrix,
-    tasks: Vec<Task>,
+    matrix: LabMatrix,
+    tasks: Vec<ExecutorTask>,
 }
 
 impl Planned {
     /// Of all cells, in order.
-    pub fn new(matrix: Matrix) -> Planned {
-        let task = |cell: &MatrixCell| Task {
+    pub fn new(matrix: LabMatrix) -> Planned {
+        let task = |cell: &MatrixCell| ExecutorTask {
             cells: vec![cell.entry.clone()],
         };
         Planned {
@@ -29,7 +29,7 @@ impl Planned {
     }
 
     /// All tasks.
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[ExecutorTask] {
         &self.tasks
     }
 
@@ -81,7 +81,7 @@ impl Planned {
         let mut rest = Vec::new();
         for task in tasks {
             let (prepared, _) = self.cell(*task);
-            if !cell::is_cached(cache, &self.key(*task)?) || Ready::kept(cache, &prepared.key).is_none() {
+            if !cell::is_cached(cache, &self.key(*task)?) || ReadyReport::kept(cache, &prepared.key).is_none() {
                 rest.push(*task);
             }
         }
@@ -91,7 +91,7 @@ impl Planned {
     /// What a task gave, of what is in the cache; none if it is not there.
     pub fn result(&self, cache: &Cache, task: usize) -> Result<Option<CellResult>, LabError> {
         let (prepared, spec) = self.cell(task);
-        let Some(ready) = Ready::kept(cache, &prepared.key) else {
+        let Some(ready) = ReadyReport::kept(cache, &prepared.key) else {
             return Ok(None);
         };
         let raw = cell::kept(cache, prepared, spec)?;

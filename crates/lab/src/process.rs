@@ -4,7 +4,7 @@ use super::LabError;
 use super::confine::{Confinement, User};
 use super::handed::Handed;
 use super::qmp::Qmp;
-use super::watchdog::{Limits, Watchdog};
+use super::watchdog::{MachineLimits, Watchdog};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,7 +15,7 @@ use worstcase_base::child::ends_with_us;
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
-    group: Group,
+    group: ProcessGroup,
     /// The machine protocol.
     pub qmp: Qmp,
 }
@@ -28,9 +28,9 @@ const LONGEST_FILE: libc::rlim_t = 8 << 30;
 const MOST_MEMORY: libc::rlim_t = 8 << 30;
 
 /// What a QEMU is started with.
-pub struct Start<'a> {
+pub struct QemuLaunch<'a> {
     /// The program, and who it is to be.
-    pub qemu: &'a Program,
+    pub qemu: &'a QemuProgram,
     /// Its arguments.
     pub args: Vec<String>,
     /// Where it works: names of files without a folder are of this one.
@@ -44,19 +44,19 @@ pub struct Start<'a> {
     /// Where the plugin, if there is one, tells how far it has come.
     pub progress: Option<&'a Path>,
     /// What it may take.
-    pub limits: Limits,
+    pub limits: MachineLimits,
 }
 
 /// A program that is QEMU, or executes it.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct QemuProgram {
     /// Where it is, from the root on.
     pub path: PathBuf,
     /// Who it is to be.
     pub user: User,
 }
 
-impl Program {
+impl QemuProgram {
     /// It, to be started confined, with an empty environment and in a process group of its own.
     pub fn command(&self, writable: &[PathBuf], handed: &[i32]) -> Result<Command, LabError> {
         let mut command = Command::new(&self.path);
@@ -95,7 +95,7 @@ impl Program {
 
 impl Process {
     /// Starts QEMU.
-    pub fn start(start: Start) -> Result<Process, LabError> {
+    pub fn start(start: QemuLaunch) -> Result<Process, LabError> {
         let handed: Vec<i32> = start.handed.iter().map(|file| file.number()).collect();
         let mut command = start.qemu.command(&start.writable, &handed)?;
         command
@@ -110,7 +110,7 @@ impl Process {
         })?;
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let watchdog = Watchdog::new(child.id(), start.progress, start.limits);
-        let mut group = Group { child, ended: None };
+        let mut group = ProcessGroup { child, ended: None };
         match Qmp::start(input, output, watchdog) {
             Ok(qmp) => Ok(Process { group, qmp }),
             Err(error) => Err(with_status(error, &mut group)),
@@ -148,7 +148,7 @@ impl Process {
 /// Who closed the session ends soon; who does not is not waited for.
 const END: Duration = Duration::from_secs(2);
 
-fn with_status(error: LabError, group: &mut Group) -> LabError {
+fn with_status(error: LabError, group: &mut ProcessGroup) -> LabError {
     if !matches!(error, LabError::QemuEnded(_)) {
         return error;
     }
@@ -166,12 +166,12 @@ fn with_status(error: LabError, group: &mut Group) -> LabError {
 }
 
 /// A program, and what it has started in its process group, as a wrapper starts QEMU; ended when dropped.
-struct Group {
+struct ProcessGroup {
     child: Child,
     ended: Option<ExitStatus>,
 }
 
-impl Group {
+impl ProcessGroup {
     fn has_ended(&self) -> bool {
         self.ended.is_some() || self.look(WaitIdOptions::NOHANG).is_some_and(|found| found.is_some())
     }
@@ -199,7 +199,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if self.ended.is_none() {
             self.kill();
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_a_machine_may_take_is_bounded() {
-        let shell = Program {
+        let shell = QemuProgram {
             path: "/bin/sh".into(),
             user: User::Caller,
         };

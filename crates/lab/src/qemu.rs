@@ -1,6 +1,6 @@
 //! Which QEMU is here, and which build of the plugin fits it.
 
-use super::process::{Program, ended_by_itself};
+use super::process::{QemuProgram, ended_by_itself};
 use super::{LabError, qemu_files};
 use crate::confine::{Confinement, User};
 use crate::payload;
@@ -17,7 +17,7 @@ const PROGRAM: &str = "qemu-system-x86_64";
 #[derive(Clone, Debug)]
 pub struct Qemu {
     /// Where it is, and who it is to be.
-    pub program: Program,
+    pub program: QemuProgram,
     /// The first line of `--version`, with the distribution's revision.
     pub version: String,
     /// Of its executable, modules and firmware: part of every result's key.
@@ -83,15 +83,15 @@ fn as_whom(
     version: &str,
     cache: &Cache,
     progress: &dyn Progress,
-) -> Result<(Program, String), LabError> {
+) -> Result<(QemuProgram, String), LabError> {
     if rustix::process::geteuid().is_root() {
-        let nobody = Program {
+        let nobody = QemuProgram {
             path: path.clone(),
             user: User::Nobody,
         };
         let reason = match says_version(&nobody, version)? {
             Ok(()) => {
-                let files = qemu_files::of(&nobody, version, cache)?;
+                let files = qemu_files::find(&nobody, version, cache)?;
                 match files.closed_to_others() {
                     None => return Ok((nobody, files.digest())),
                     Some(file) => format!("{} is for root alone", file.display()),
@@ -104,16 +104,16 @@ fn as_whom(
              every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
         ));
     }
-    let caller = Program {
+    let caller = QemuProgram {
         path,
         user: User::Caller,
     };
-    let digest = qemu_files::of(&caller, version, cache)?.digest();
+    let digest = qemu_files::find(&caller, version, cache)?.digest();
     Ok((caller, digest))
 }
 
 /// Within it an error, in words, if this user cannot execute it. If it was killed, nobody knows: it must not be root for that.
-fn says_version(program: &Program, version: &str) -> Result<Result<(), String>, LabError> {
+fn says_version(program: &QemuProgram, version: &str) -> Result<Result<(), String>, LabError> {
     let output = program
         .command(&[], &[])
         .map_err(|e| e.to_string())

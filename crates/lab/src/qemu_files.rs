@@ -9,8 +9,8 @@
 //! file's size, time or inode changes. Shared libraries are left out: nothing of the machine is computed in them.
 
 use super::LabError;
-use super::process::{Process, Program, Start, ended_by_itself};
-use super::watchdog::Limits;
+use super::process::{Process, QemuLaunch, QemuProgram, ended_by_itself};
+use super::watchdog::MachineLimits;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -32,22 +32,22 @@ const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -ac
 /// What was found out of one QEMU.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Found {
+pub struct QemuInventory {
     /// The program that was asked.
-    program: File,
+    program: StampedFile,
     /// Executable and modules.
-    code: Vec<File>,
+    code: Vec<StampedFile>,
     /// Arguments that a wrapper adds.
     arguments: Vec<String>,
     /// Where firmware is looked for.
     folders: Vec<PathBuf>,
-    firmware: Vec<File>,
+    firmware: Vec<StampedFile>,
 }
 
 /// A file's content, and how to see that it is still the same.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct StampedFile {
     path: PathBuf,
     device: u64,
     inode: u64,
@@ -58,7 +58,7 @@ struct File {
 }
 
 /// The files of this QEMU; `version` is what the program says of itself.
-pub fn of(program: &Program, version: &str, cache: &Cache) -> Result<Found, LabError> {
+pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuInventory, LabError> {
     let failed = |reason: String| LabError::QemuFiles {
         program: program.path.clone(),
         reason,
@@ -67,7 +67,7 @@ pub fn of(program: &Program, version: &str, cache: &Cache) -> Result<Found, LabE
         .text(&program.path.to_string_lossy())
         .hex();
     let kept = cache.path(AREA, &key).with_extension("json");
-    if let Some(found) = read(&kept).filter(Found::is_unchanged) {
+    if let Some(found) = read(&kept).filter(QemuInventory::is_unchanged) {
         return Ok(found);
     }
     let found = look(program, version).map_err(failed)?;
@@ -77,13 +77,13 @@ pub fn of(program: &Program, version: &str, cache: &Cache) -> Result<Found, LabE
     Ok(found)
 }
 
-fn read(kept: &Path) -> Option<Found> {
+fn read(kept: &Path) -> Option<QemuInventory> {
     serde_json::from_slice(&std::fs::read(kept).ok()?).ok()
 }
 
-fn look(program: &Program, version: &str) -> Result<Found, String> {
+fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
     let args: Vec<String> = ALONE.split(' ').map(str::to_string).collect();
-    let qemu = Process::start(Start {
+    let qemu = Process::start(QemuLaunch {
         qemu: program,
         args: args.clone(),
         folder: Path::new("/"),
@@ -91,7 +91,7 @@ fn look(program: &Program, version: &str) -> Result<Found, String> {
         writable: Vec::new(),
         stderr: Stdio::null(),
         progress: None,
-        limits: Limits::new(Instructions(0), None),
+        limits: MachineLimits::new(Instructions(0), None),
     })
     .map_err(|e| e.to_string())?;
     let process = procfs::process::Process::new(qemu.id().cast_signed()).map_err(|e| e.to_string())?;
@@ -116,11 +116,11 @@ fn look(program: &Program, version: &str) -> Result<Found, String> {
         .lines()
         .map(PathBuf::from)
         .collect();
-    let files = |paths: Vec<PathBuf>| -> Result<Vec<File>, String> {
-        let read = |path: PathBuf| File::read(&path).map_err(|e| format!("{}: {e}", path.display()));
+    let files = |paths: Vec<PathBuf>| -> Result<Vec<StampedFile>, String> {
+        let read = |path: PathBuf| StampedFile::read(&path).map_err(|e| format!("{}: {e}", path.display()));
         paths.into_iter().map(read).collect()
     };
-    Ok(Found {
+    Ok(QemuInventory {
         program: files(vec![program.path.clone()])?.remove(0),
         code: files(code)?,
         arguments: command_line
@@ -150,7 +150,7 @@ fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     FIRMWARE.iter().map(find).collect()
 }
 
-impl Found {
+impl QemuInventory {
     /// One that not every user may read.
     pub fn closed_to_others(&self) -> Option<&Path> {
         let mut all = self.code.iter().chain(&self.firmware).map(|file| file.path.as_path());
@@ -160,7 +160,7 @@ impl Found {
     fn is_unchanged(&self) -> bool {
         let mut all = self.code.iter().chain(&self.firmware).chain([&self.program]);
         let paths = self.firmware.iter().map(|file| file.path.clone());
-        all.all(File::is_unchanged) && firmware(&self.folders) == Ok(paths.collect())
+        all.all(StampedFile::is_unchanged) && firmware(&self.folders) == Ok(paths.collect())
     }
 
     /// The digest of them all.
@@ -176,17 +176,17 @@ impl Found {
     }
 }
 
-impl File {
-    fn read(path: &Path) -> io::Result<File> {
-        let mut file = File::stat(path)?;
+impl StampedFile {
+    fn read(path: &Path) -> io::Result<StampedFile> {
+        let mut file = StampedFile::stat(path)?;
         file.sha256 = sha256_hex(&std::fs::read(path)?);
         Ok(file)
     }
 
     /// Without its content.
-    fn stat(path: &Path) -> io::Result<File> {
+    fn stat(path: &Path) -> io::Result<StampedFile> {
         let stat = std::fs::metadata(path)?;
-        Ok(File {
+        Ok(StampedFile {
             path: path.to_path_buf(),
             device: stat.dev(),
             inode: stat.ino(),
@@ -197,9 +197,9 @@ impl File {
     }
 
     fn is_unchanged(&self) -> bool {
-        File::stat(&self.path).is_ok_and(|now| {
+        StampedFile::stat(&self.path).is_ok_and(|now| {
             let sha256 = self.sha256.clone();
-            File { sha256, ..now } == *self
+            StampedFile { sha256, ..now } == *self
         })
     }
 }

@@ -18,24 +18,24 @@ const FILE: &str = "ready";
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ready {
+pub struct ReadyReport {
     /// As the guest wrote it.
     pub text: String,
     /// By name.
     pub said: BTreeMap<String, String>,
 }
 
-impl Ready {
+impl ReadyReport {
     /// Reads the message; none if it is not whole.
-    pub fn parse(text: String) -> Option<Ready> {
+    pub fn parse(text: String) -> Option<ReadyReport> {
         let said = parse(&text)?;
-        Some(Ready { text, said })
+        Some(ReadyReport { text, said })
     }
 
     /// Of a snapshot, or of an entry of the cache.
-    pub fn of(folder: &Path) -> Result<Ready, LabError> {
+    pub fn of(folder: &Path) -> Result<ReadyReport, LabError> {
         let text = read_to_string(&folder.join(FILE)).unwrap_or_default();
-        Ready::parse(text).ok_or_else(|| LabError::Damaged {
+        ReadyReport::parse(text).ok_or_else(|| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: format!("its file '{FILE}' is cut short"),
             again: AGAIN,
@@ -43,13 +43,13 @@ impl Ready {
     }
 
     /// What the cache has of a subject.
-    pub fn kept(cache: &Cache, subject: &str) -> Option<Ready> {
-        Ready::of(&cache.get(AREA, subject)?).ok()
+    pub fn kept(cache: &Cache, subject: &str) -> Option<ReadyReport> {
+        ReadyReport::of(&cache.get(AREA, subject)?).ok()
     }
 
     /// Keeps it; what is kept already must be the same, whoever booted. `what` is the subject in words.
     pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
-        if Ready::kept(cache, subject).as_ref() != Some(self) {
+        if ReadyReport::kept(cache, subject).as_ref() != Some(self) {
             cache.take_in(AREA, subject, AGAIN, what, |building| self.write(building))?;
         }
         Ok(())
@@ -89,11 +89,11 @@ mod tests {
     fn two_machines_that_say_something_else_are_told() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
-        let ready = |release: &str| Ready::parse(format!("WCREADY\nrelease={release}\n\n")).unwrap();
-        assert_eq!(Ready::kept(&cache, "key"), None);
+        let ready = |release: &str| ReadyReport::parse(format!("WCREADY\nrelease={release}\n\n")).unwrap();
+        assert_eq!(ReadyReport::kept(&cache, "key"), None);
         ready("6.1").keep(&cache, "key", "6.1 full").unwrap();
         ready("6.1").keep(&cache, "key", "6.1 full").unwrap();
-        assert_eq!(Ready::kept(&cache, "key").unwrap(), ready("6.1"));
+        assert_eq!(ReadyReport::kept(&cache, "key").unwrap(), ready("6.1"));
         let said = ready("6.2").keep(&cache, "key", "6.1 full").unwrap_err().to_string();
         assert!(said.starts_with("6.1 full: "), "{said}");
     }

@@ -7,10 +7,10 @@
 //! ```
 
 use super::LabError;
-use super::cell::{self, Raw, Run};
-use super::fork::Asked;
+use super::cell::{self, CellRun, RawResult};
+use super::fork::PluginRequest;
 use super::machine::Mips;
-use super::moments::{self, Moment};
+use super::moments::{self, SampleMoment};
 use super::symbols::KernelSymbols;
 use crate::execution::{Elsewhere, Execution, Step, Symbols};
 use std::collections::{BTreeSet, HashMap};
@@ -39,14 +39,14 @@ const LONGEST_BLOCK: u64 = 512;
 
 /// A sample, or any stretch, and what to log for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wanted {
-    moment: Moment,
+struct WantedLog {
+    moment: SampleMoment,
     window: Range<Instructions>,
 }
 
 /// What a replay gives.
 #[derive(Debug)]
-pub struct Replay {
+pub struct ReplayResult {
     /// What ran around each sample, in the order in which they were asked for.
     pub executions: Vec<Execution>,
     /// The functions of the modules that are in the kernel at the cell's end.
@@ -58,19 +58,19 @@ pub struct Replay {
 /// An execution takes some MiB: for all samples of a cell use [`replay_each`].
 pub fn replay(
     cache: &Cache,
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
-) -> Result<Replay, LabError> {
+) -> Result<ReplayResult, LabError> {
     let mut found: HashMap<usize, Execution> = HashMap::new();
     let modules = replay_each(cache, run, raw, kernel, samples, lead, |sample, execution, _| {
         found.insert(sample, execution);
         Ok(())
     })?;
     let executions = samples.iter().filter_map(|sample| found.get(sample).cloned());
-    Ok(Replay {
+    Ok(ReplayResult {
         executions: executions.collect(),
         modules,
     })
@@ -80,8 +80,8 @@ pub fn replay(
 /// of modules. The cell runs again for every [`BATCH`] of instructions in windows. Gives the functions of modules.
 pub fn replay_each(
     cache: &Cache,
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
     samples: &[usize],
     lead: Instructions,
@@ -96,15 +96,15 @@ pub fn replay_each(
 /// execution's due time and sample are the ends of its stretch.
 pub fn replay_stretches(
     cache: &Cache,
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mips = run.prepared.subject.mips;
-    let one = |(index, stretch): (usize, &Range<Instructions>)| Wanted {
-        moment: Moment {
+    let one = |(index, stretch): (usize, &Range<Instructions>)| WantedLog {
+        moment: SampleMoment {
             index,
             due: stretch.start,
             timer_entry: None,
@@ -113,7 +113,7 @@ pub fn replay_stretches(
         },
         window: stretch.clone(),
     };
-    let mut wanted: Vec<Wanted> = stretches.iter().enumerate().map(one).collect();
+    let mut wanted: Vec<WantedLog> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
     let each = |index, execution, _: &Symbols| each(index, execution);
     replay_wanted(cache, run, raw, kernel, &wanted, each).map(drop)
@@ -122,10 +122,10 @@ pub fn replay_stretches(
 /// In order of time.
 fn replay_wanted(
     cache: &Cache,
-    run: &Run,
-    raw: &Raw,
+    run: &CellRun,
+    raw: &RawResult,
     kernel: &KernelSymbols,
-    wanted: &[Wanted],
+    wanted: &[WantedLog],
     mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
@@ -148,7 +148,7 @@ fn replay_wanted(
 }
 
 /// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
-fn batches(wanted: &[Wanted]) -> impl Iterator<Item = &[Wanted]> {
+fn batches(wanted: &[WantedLog]) -> impl Iterator<Item = &[WantedLog]> {
     let (mut held, mut windows) = (0, 0);
     wanted.chunk_by(move |one, _| {
         held += one.window.end.0 - one.window.start.0;
@@ -162,14 +162,14 @@ fn batches(wanted: &[Wanted]) -> impl Iterator<Item = &[Wanted]> {
 }
 
 /// What to log for each of these samples; in the order of time, each once.
-fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<Wanted>, String> {
+fn wanted(raw: &RawResult, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<WantedLog>, String> {
     let all = moments::moments(raw, mips)?;
     let window = |&i: &usize| {
         let moment = *all.get(i).ok_or_else(|| format!("there is no sample {i}"))?;
         let before = i.checked_sub(1).map_or(0, |before| all[before].sample.0 - 1);
         // Not beyond the sample before: what happened until then is its breakdown. Unless it came after this due time.
         let from = moment.due.0.saturating_sub(lead.0).max(before.min(moment.due.0));
-        Ok(Wanted {
+        Ok(WantedLog {
             moment,
             window: Instructions(from.saturating_sub(LONGEST_BLOCK))..Instructions(moment.sample.0 - 1 + TAIL),
         })
@@ -179,8 +179,14 @@ fn wanted(raw: &Raw, samples: &[usize], lead: Instructions, mips: Mips) -> Resul
 }
 
 /// Runs the cell with the windows logged, and makes sure that it is the same execution.
-fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, folder: &Path) -> Result<Log, LabError> {
-    let asked = Asked {
+fn observe(
+    run: &CellRun,
+    raw: &RawResult,
+    kernel: &KernelSymbols,
+    windows: &Windows,
+    folder: &Path,
+) -> Result<Log, LabError> {
+    let asked = PluginRequest {
         arguments: format!(
             ",windows={windows},window_log={WINDOWS},tasks={}{}",
             kernel.tasks,
@@ -188,7 +194,7 @@ fn observe(run: &Run, raw: &Raw, kernel: &KernelSymbols, windows: &Windows, fold
         ),
         writes: vec![WINDOWS],
         memory: true,
-        ..Asked::default()
+        ..PluginRequest::default()
     };
     same_again(run, raw, folder, &asked.and(modules_asked(kernel)))?;
     let path = folder.join(WINDOWS);
@@ -207,14 +213,14 @@ const WINDOWS: &str = "windows";
 pub(super) const MODULES: &str = "modules";
 
 /// What asks the plugin for the modules' functions.
-pub(super) fn modules_asked(kernel: &KernelSymbols) -> Asked {
-    let asked = |places| Asked {
+pub(super) fn modules_asked(kernel: &KernelSymbols) -> PluginRequest {
+    let asked = |places| PluginRequest {
         arguments: format!(",modules={places},module_log={MODULES}"),
         writes: vec![MODULES],
         memory: true,
-        ..Asked::default()
+        ..PluginRequest::default()
     };
-    kernel.modules.map_or_else(Asked::default, asked)
+    kernel.modules.map_or_else(PluginRequest::default, asked)
 }
 
 /// The functions of modules that the plugin listed; none if it found none.
@@ -228,7 +234,7 @@ pub(super) fn modules_in(folder: &Path) -> Result<Symbols, LabError> {
 }
 
 /// Runs the cell, asks the plugin for more, and makes sure that it is the same execution.
-pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, asked: &Asked) -> Result<(), LabError> {
+pub(super) fn same_again(run: &CellRun, raw: &RawResult, folder: &Path, asked: &PluginRequest) -> Result<(), LabError> {
     let again = cell::execute_watched(run, folder, asked)?;
     let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
     if again.record != raw.record {
@@ -241,7 +247,7 @@ pub(super) fn same_again(run: &Run, raw: &Raw, folder: &Path, asked: &Asked) -> 
 }
 
 /// What the log holds for one sample.
-fn cut(log: &Log, wanted: &Wanted, mips: Mips) -> Option<Execution> {
+fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
     let moment = &wanted.moment;
     let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
     let (steps, end) = steps_of(window, &wanted.window)?;
@@ -325,9 +331,9 @@ mod tests {
     use crate::execution::{ContextFrom, TaskFrom, Why};
     use worstcase_contract::Nanos;
 
-    fn wanted(from: u64, due: u64, sample: u64) -> Wanted {
-        Wanted {
-            moment: Moment {
+    fn wanted(from: u64, due: u64, sample: u64) -> WantedLog {
+        WantedLog {
+            moment: SampleMoment {
                 index: 0,
                 due: Instructions(due),
                 timer_entry: None,
@@ -427,10 +433,10 @@ mod tests {
 
     #[test]
     fn a_batch_holds_no_more_than_memory_and_arguments_do() {
-        let short: Vec<Wanted> = (0..4_500).map(|i| wanted(i * 1000, i * 1000, i * 1000 + 10)).collect();
-        let sizes: Vec<usize> = batches(&short).map(<[Wanted]>::len).collect();
+        let short: Vec<WantedLog> = (0..4_500).map(|i| wanted(i * 1000, i * 1000, i * 1000 + 10)).collect();
+        let sizes: Vec<usize> = batches(&short).map(<[WantedLog]>::len).collect();
         assert_eq!(sizes, [2_000, 2_000, 500]);
-        let long: Vec<Wanted> = (0..3).map(|i| wanted(i, i, i + BATCH.0)).collect();
+        let long: Vec<WantedLog> = (0..3).map(|i| wanted(i, i, i + BATCH.0)).collect();
         assert_eq!(batches(&long).count(), 3);
     }
 }

@@ -21,58 +21,58 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// A scheduler with its bytes.
 #[derive(Clone)]
-pub struct Scheduler {
+pub struct LabScheduler {
     /// SHA-256 of its file, `sha256:` and hexadecimal digits.
     pub digest: String,
-    kind: Kind,
+    kind: SchedulerKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum SchedulerKind {
     Object(Arc<[u8]>),
     Program(PathBuf),
 }
 
-impl std::fmt::Debug for Scheduler {
+impl std::fmt::Debug for LabScheduler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.digest)
     }
 }
 
-impl Scheduler {
+impl LabScheduler {
     /// Reads the file; none if the kernel's own scheduler was asked for.
-    pub fn of(asked: &CpuScheduler) -> Result<Option<Scheduler>, LabError> {
+    pub fn of(asked: &CpuScheduler) -> Result<Option<LabScheduler>, LabError> {
         match asked {
             CpuScheduler::Eevdf => Ok(None),
             CpuScheduler::BuiltIn(name) => {
                 let bytes = worstcase_policies::built_in(name).ok_or_else(|| {
                     LabError::Request(format!("--scheduler {name}: worstcase carries no such policy"))
                 })?;
-                Ok(Some(Scheduler::object(bytes)))
+                Ok(Some(LabScheduler::object(bytes)))
             }
-            CpuScheduler::File(path) => Scheduler::file(Path::new(path)).map(Some),
+            CpuScheduler::File(path) => LabScheduler::file(Path::new(path)).map(Some),
         }
     }
 
-    fn object(bytes: &[u8]) -> Scheduler {
-        Scheduler {
+    fn object(bytes: &[u8]) -> LabScheduler {
+        LabScheduler {
             digest: digest(bytes),
-            kind: Kind::Object(bytes.into()),
+            kind: SchedulerKind::Object(bytes.into()),
         }
     }
 
-    fn file(path: &Path) -> Result<Scheduler, LabError> {
+    fn file(path: &Path) -> Result<LabScheduler, LabError> {
         let wrong = |what: &str| LabError::Request(format!("--scheduler {}: {what}", path.display()));
         let file = std::fs::metadata(path).map_err(|e| wrong(&e.to_string()))?;
         if !file.is_file() || file.len() > MOST_BYTES {
             return Err(wrong("it is no file of at most 256 MiB"));
         }
         let bytes = std::fs::read(path).map_err(|e| wrong(&e.to_string()))?;
-        match Elf::of(&bytes) {
-            Some(Elf::Policy) => Ok(Scheduler::object(&bytes)),
-            Some(Elf::Program) => Ok(Scheduler {
+        match ElfPurpose::of(&bytes) {
+            Some(ElfPurpose::Policy) => Ok(LabScheduler::object(&bytes)),
+            Some(ElfPurpose::Program) => Ok(LabScheduler {
                 digest: digest(&bytes),
-                kind: Kind::Program(path.to_path_buf()),
+                kind: SchedulerKind::Program(path.to_path_buf()),
             }),
             None => Err(wrong(
                 "it is neither a compiled policy (clang -target bpf) nor a program for x86-64",
@@ -83,12 +83,12 @@ impl Scheduler {
     /// Puts it into the image.
     pub fn add(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
         match &self.kind {
-            Kind::Object(bytes) => {
+            SchedulerKind::Object(bytes) => {
                 files.insert(LOADER.into(), payload::POLICY_LOADER.to_vec());
                 files.insert(OBJECT.into(), bytes.to_vec());
                 Ok(())
             }
-            Kind::Program(path) => {
+            SchedulerKind::Program(path) => {
                 let program = Added {
                     source: path.clone(),
                     dest: PROGRAM.into(),
@@ -105,14 +105,14 @@ fn digest(bytes: &[u8]) -> String {
 
 /// What an ELF file is for.
 #[derive(Debug, PartialEq, Eq)]
-enum Elf {
+enum ElfPurpose {
     Policy,
     Program,
 }
 
-impl Elf {
+impl ElfPurpose {
     /// By the header: 64 bits, little-endian; type and machine as in elf(5).
-    fn of(bytes: &[u8]) -> Option<Elf> {
+    fn of(bytes: &[u8]) -> Option<ElfPurpose> {
         const RELOCATABLE: u16 = 1;
         const EXECUTABLE: u16 = 2;
         const SHARED: u16 = 3;
@@ -123,8 +123,8 @@ impl Elf {
         }
         let word = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
         match (word(16)?, word(18)?) {
-            (RELOCATABLE, BPF) => Some(Elf::Policy),
-            (EXECUTABLE | SHARED, X86_64) => Some(Elf::Program),
+            (RELOCATABLE, BPF) => Some(ElfPurpose::Policy),
+            (EXECUTABLE | SHARED, X86_64) => Some(ElfPurpose::Program),
             _ => None,
         }
     }
@@ -134,8 +134,8 @@ impl Elf {
 mod tests {
     use super::*;
 
-    fn said(path: &Path) -> String {
-        Scheduler::file(path).unwrap_err().to_string()
+    fn refusal(path: &Path) -> String {
+        LabScheduler::file(path).unwrap_err().to_string()
     }
 
     #[test]
@@ -144,11 +144,11 @@ mod tests {
         let object = folder.path().join("mine.bpf.o");
         std::fs::write(&object, worstcase_policies::built_in("o-1").unwrap()).unwrap();
         let mut files = BTreeMap::new();
-        Scheduler::file(&object).unwrap().add(&mut files).unwrap();
+        LabScheduler::file(&object).unwrap().add(&mut files).unwrap();
         assert_eq!(Vec::from_iter(files.keys()), [LOADER, OBJECT]);
 
         let mut files = BTreeMap::new();
-        Scheduler::file(Path::new("/bin/true"))
+        LabScheduler::file(Path::new("/bin/true"))
             .unwrap()
             .add(&mut files)
             .unwrap();
@@ -160,8 +160,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("mine.bpf.c");
         std::fs::write(&text, "int x;").unwrap();
-        assert!(said(&text).contains("clang -target bpf"), "{}", said(&text));
-        assert!(said(folder.path()).contains("no file"), "{}", said(folder.path()));
-        assert!(said(&folder.path().join("none")).contains("No such file"));
+        assert!(refusal(&text).contains("clang -target bpf"), "{}", refusal(&text));
+        assert!(refusal(folder.path()).contains("no file"), "{}", refusal(folder.path()));
+        assert!(refusal(&folder.path().join("none")).contains("No such file"));
     }
 }

@@ -8,17 +8,19 @@
 
 use super::LabError;
 use super::boot_state::BootState;
-use super::cell::{self, Run};
-use super::confine::{Access, User};
+use super::cell::{self, CellRun};
+use super::confine::{User, UserAccess};
 use super::fork::{LONGEST_MESSAGE, guest_error};
 use super::handed::Handed;
-use super::machine::{self, CONSOLE, EVENTS, Given, Memory, ORDER, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
-use super::place::{ERRORS, Place};
+use super::machine::{
+    self, CONSOLE, EVENTS, MachineFiles, MemorySharing, ORDER, PLUGIN, PROGRESS, READ, RECORD, WRITTEN,
+};
+use super::place::{ERRORS, QemuPlace};
 use super::plugin_log;
-use super::process::{Process, Start, last_lines};
-use super::ready::Ready;
+use super::process::{Process, QemuLaunch, last_lines};
+use super::ready::ReadyReport;
 use super::subject::Prepared;
-use super::watchdog::Limits;
+use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,12 +33,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_most;
-use worstcase_base::room::Held;
+use worstcase_base::room::HeldEntry;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Probe;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_instruments::order::ORDER_LEN;
-use worstcase_kernels::preempt::Chosen;
+use worstcase_kernels::preempt::ModelChoice;
 use worstcase_plan::CpuList;
 
 /// Where snapshots are in the cache.
@@ -67,22 +69,22 @@ const SPACE_FOR_THE_REST: u64 = 64 << 20;
 
 /// A snapshot in the cache.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct MachineSnapshot {
     folder: PathBuf,
     /// When its memory was written to.
     written: [i64; 5],
     /// It stays in the cache as long as somebody works with it.
-    _held: Option<Arc<Held>>,
+    _held: Option<Arc<HeldEntry>>,
     /// What the guest said of itself before the stop.
-    pub ready: Ready,
+    pub ready: ReadyReport,
 }
 
-impl Snapshot {
+impl MachineSnapshot {
     /// Takes the snapshot from the cache if it fits its checksums, or boots the subject and makes it; then it must be what the first boot of this
     /// subject came to.
     ///
     /// `limit` is the real time that the boot may take, if the user bounds it.
-    pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<Snapshot, LabError> {
+    pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<MachineSnapshot, LabError> {
         loop {
             let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
                 cache.bound(AREA, MOST);
@@ -94,7 +96,7 @@ impl Snapshot {
                 make(building, prepared, limit)?.agree(cache, prepared)
             })?;
             if let Some(held) = cache.hold(AREA, &prepared.key)? {
-                let snapshot = Snapshot::open(&folder, Some(held), prepared)?;
+                let snapshot = MachineSnapshot::open(&folder, Some(held), prepared)?;
                 snapshot.ready.keep(cache, &prepared.key, &prepared.subject.label())?;
                 return Ok(snapshot);
             }
@@ -113,18 +115,18 @@ impl Snapshot {
 
     /// Opens a finished snapshot. A file of another length is refused here: QEMU would fill up a memory file that was
     /// cut short with zeros and run on.
-    fn open(folder: &Path, held: Option<Held>, prepared: &Prepared) -> Result<Snapshot, LabError> {
+    fn open(folder: &Path, held: Option<HeldEntry>, prepared: &Prepared) -> Result<MachineSnapshot, LabError> {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: reason.into(),
             again: AGAIN,
         };
-        let ready = Ready::of(folder)?;
+        let ready = ReadyReport::of(folder)?;
         let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
         if length(MEMORY) != memory_bytes(prepared) || length(INITRD) != prepared.initrd.len() as u64 {
             return Err(damaged("its memory or its image is cut short"));
         }
-        Ok(Snapshot {
+        Ok(MachineSnapshot {
             folder: folder.to_path_buf(),
             written: written(&folder.join(MEMORY))?,
             _held: held.map(Arc::new),
@@ -133,7 +135,7 @@ impl Snapshot {
     }
 
     /// What a fork of it is given.
-    pub(super) fn given(&self, prepared: &Prepared) -> Result<Given, LabError> {
+    pub(super) fn given(&self, prepared: &Prepared) -> Result<MachineFiles, LabError> {
         given(&self.folder, prepared)
     }
 
@@ -180,7 +182,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<B
     let mut gap = Nanos(0);
     for _ in 0..ATTEMPTS {
         let instructions = boot(folder, prepared, limit)?;
-        gap = gap_of(&Snapshot::open(folder, None, prepared)?, prepared, limit)?;
+        gap = gap_of(&MachineSnapshot::open(folder, None, prepared)?, prepared, limit)?;
         if gap <= LARGEST_GAP {
             let state = BootState::of(instructions, &folder.join(MEMORY))?;
             state.write(folder)?;
@@ -191,7 +193,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<B
 }
 
 /// Runs the shortest cell there is and gives the time that the guest saw pass at the stop.
-fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
+fn gap_of(snapshot: &MachineSnapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
     let spec = CellSpec {
         probe: Probe::Wakeup,
         load: "idle".into(),
@@ -203,7 +205,7 @@ fn gap_of(snapshot: &Snapshot, prepared: &Prepared, limit: Option<Duration>) -> 
     };
     let scratch = tempfile::tempdir_in(&snapshot.folder).map_err(LabError::io(&snapshot.folder))?;
     let raw = cell::execute(
-        &Run {
+        &CellRun {
             prepared,
             snapshot,
             spec: &spec,
@@ -224,14 +226,14 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     let at = |name: &str| folder.join(name);
     let write = |name: &str, data: &[u8]| std::fs::write(at(name), data).map_err(LabError::io(at(name)));
     let (qemu, user) = (&prepared.qemu.program, prepared.qemu.program.user);
-    let mut place = Place::new(folder, user);
+    let mut place = QemuPlace::new(folder, user);
     write(INITRD, &prepared.initrd)?;
     place.read(ORDER, &[NO_ORDER; ORDER_LEN])?;
     place.read(PLUGIN, prepared.qemu.plugin)?;
     let memory = File::create(at(MEMORY)).map_err(LabError::io(at(MEMORY)))?;
     let length = memory.set_len(memory_bytes(prepared));
     length.map_err(LabError::io(at(MEMORY)))?;
-    let lent = user.lend(&at(MEMORY), Access::Write);
+    let lent = user.lend(&at(MEMORY), UserAccess::Write);
     lent.map_err(LabError::io(at(MEMORY)))?;
     let mut writable: Vec<PathBuf> = WRITTEN
         .iter()
@@ -239,15 +241,15 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         .collect::<Result<_, _>>()?;
     writable.push(at(MEMORY));
     let given = given(folder, prepared)?;
-    let started = Process::start(Start {
+    let started = Process::start(QemuLaunch {
         qemu,
-        args: machine::arguments(prepared, Memory::Shared, &given, ""),
+        args: machine::arguments(prepared, MemorySharing::Shared, &given, ""),
         folder,
         handed: &[&given.kernel, &given.initrd, &given.memory],
         writable,
         stderr: place.errors()?,
         progress: Some(&at(PROGRESS)),
-        limits: Limits::new(BOOT, limit),
+        limits: MachineLimits::new(BOOT, limit),
     });
     let booted = started.and_then(|process| save(process, folder, user));
     place.take_back()?;
@@ -256,7 +258,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         return Err(no_result(prepared, &message, &error, folder));
     }
     let text = String::from_utf8_lossy(&message).into_owned();
-    let ready = Ready::parse(text).ok_or_else(|| {
+    let ready = ReadyReport::parse(text).ok_or_else(|| {
         no_result(
             prepared,
             &message,
@@ -276,10 +278,10 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
 }
 
 /// The files that a machine is given: the kernel, and of the snapshot in this folder image and memory.
-fn given(folder: &Path, prepared: &Prepared) -> Result<Given, LabError> {
+fn given(folder: &Path, prepared: &Prepared) -> Result<MachineFiles, LabError> {
     let to_read = |path: &Path| Handed::to_read(path, prepared.qemu.program.user).map_err(LabError::io(path));
     let memory = folder.join(MEMORY);
-    Ok(Given {
+    Ok(MachineFiles {
         kernel: to_read(&prepared.subject.kernel.bzimage)?,
         initrd: to_read(&folder.join(INITRD))?,
         memory: Handed::as_is(&memory).map_err(LabError::io(memory))?,
@@ -299,7 +301,7 @@ fn save(mut qemu: Process, folder: &Path, user: User) -> Result<(), LabError> {
     let opened = File::open(folder).map_err(LabError::io(folder))?;
     let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", opened.as_raw_fd()));
     let listener = listener.map_err(LabError::io(&socket))?;
-    user.lend(&socket, Access::Write).map_err(LabError::io(&socket))?;
+    user.lend(&socket, UserAccess::Write).map_err(LabError::io(&socket))?;
     let file = File::create(&state).map_err(LabError::io(&state))?;
     let received = std::thread::spawn(move || io::copy(&mut listener.accept()?.0, &mut &file));
     qemu.talk(|qmp| {
@@ -334,7 +336,7 @@ fn no_result(prepared: &Prepared, message: &[u8], error: &LabError, folder: &Pat
 fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
     let asked = &prepared.subject.preempt;
     let in_force = ready.get("preempt").map(String::as_str).unwrap_or("unknown");
-    if asked.chosen == Chosen::Fixed || in_force == asked.model.name() {
+    if asked.chosen == ModelChoice::Fixed || in_force == asked.model.name() {
         return Ok(());
     }
     Err(LabError::OtherPreempt {

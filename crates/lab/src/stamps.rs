@@ -9,7 +9,7 @@
 //! Of several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
 //! (one with `nohz_full` does not wait itself), which then wakes the probe: that sample has no interrupt of its own.
 
-use super::cell::Raw;
+use super::cell::RawResult;
 use super::machine::Mips;
 use worstcase_contract::trace::{Event, EventKind};
 use worstcase_contract::{CellSpec, Instructions, Nanos};
@@ -28,7 +28,7 @@ pub struct Stamps {
 const LONGEST_EXPIRY: u64 = 20_000;
 
 /// Stamps all samples of a cell that was measured on a machine of so many CPUs.
-pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
+pub fn join(raw: &RawResult, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     let begin = only(&raw.events, EventKind::MarkBegin)?;
     let end = only(&raw.events, EventKind::MarkEnd)?;
     let clock_reads = clock_reads(raw)?;
@@ -70,7 +70,7 @@ pub fn join(raw: &Raw, mips: Mips, cpus: u32) -> Result<Stamps, String> {
 }
 
 /// Whether a timer was due for each sample of a cell.
-pub fn awaits_timer(raw: &Raw) -> bool {
+pub fn awaits_timer(raw: &RawResult) -> bool {
     let spec = raw.record.spec.parse::<CellSpec>();
     spec.map_or(true, |spec| spec.probe.awaits_timer())
 }
@@ -91,7 +91,7 @@ pub fn timer_entries(events: &[Event]) -> Vec<Instructions> {
 }
 
 /// The instruction count at the clock read of each sample, in order.
-pub fn clock_reads(raw: &Raw) -> Result<Vec<Instructions>, String> {
+pub fn clock_reads(raw: &RawResult) -> Result<Vec<Instructions>, String> {
     let mut reads = Vec::new();
     let mut last = None;
     for event in &raw.events {
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    fn raw(latencies: &[u64], events: Vec<Event>) -> Raw {
+    fn raw(latencies: &[u64], events: Vec<Event>) -> RawResult {
         let samples = latencies
             .iter()
             .zip(0..)
@@ -174,7 +174,7 @@ mod tests {
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);
         all.push(event(EventKind::MarkEnd, 9000));
-        Raw {
+        RawResult {
             record,
             events: all,
             console: Vec::new(),

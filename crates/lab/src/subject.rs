@@ -6,12 +6,12 @@ use super::image;
 use super::machine::{self, Mips};
 use super::own_module::OwnModule;
 use super::qemu::Qemu;
-use super::scheduler::Scheduler;
+use super::scheduler::LabScheduler;
 use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
-use worstcase_results::record::{LoadedModule, Machine, Record};
+use worstcase_results::record::{LoadedModule, Record, SubjectMachine};
 
 /// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
@@ -19,7 +19,7 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init
 
 /// A subject of the lab.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct LabSubject {
     /// The kernel.
     pub kernel: Kernel,
     /// One of the models that the kernel can boot.
@@ -31,7 +31,7 @@ pub struct Subject {
     /// Its disk's profile as one word, if it has a disk.
     pub disk: Option<String>,
     /// The scheduler that is loaded into its kernel, if one is.
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Option<LabScheduler>,
     /// What the user puts into it.
     pub additions: Additions,
 }
@@ -39,7 +39,7 @@ pub struct Subject {
 /// A subject with the bytes that make it: everything its snapshot depends on.
 pub struct Prepared {
     /// The subject.
-    pub subject: Subject,
+    pub subject: LabSubject,
     /// The QEMU that runs it.
     pub qemu: Qemu,
     /// The kernel's command line.
@@ -50,7 +50,7 @@ pub struct Prepared {
     pub key: String,
 }
 
-impl Subject {
+impl LabSubject {
     /// Kernel and preemption model, as tables show them.
     pub fn label(&self) -> String {
         format!("{} {}", self.kernel.label, self.preempt.model)
@@ -107,7 +107,7 @@ impl Prepared {
 
     /// What of a recorded subject by the same name is another one now; none if it is the same to the byte.
     pub fn changed_since(&self, record: &Record) -> Option<String> {
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             return Some("it was not measured in the lab".into());
         };
         if self.key == machine.key {

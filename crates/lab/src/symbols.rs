@@ -4,12 +4,12 @@
 //! fork of the snapshot sends them, once for each subject and set of modules; then they are in the cache.
 
 use super::LabError;
-use super::fork::{Asked, Fork};
+use super::fork::{Fork, PluginRequest};
 use super::kernel_facts;
 use super::kernel_memory::{self, KernelMemory};
-use super::snapshot::{BOOT, Snapshot};
+use super::snapshot::{BOOT, MachineSnapshot};
 use super::subject::Prepared;
-use super::watchdog::Limits;
+use super::watchdog::MachineLimits;
 use crate::execution::Symbols;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
@@ -27,7 +27,7 @@ const AREA: &str = "symbols";
 const AGAIN: &str = "the symbols are read again";
 
 /// The fork loads modules and writes some MiB of text: less than a boot.
-const LIMITS: Limits = Limits::new(BOOT, None);
+const LIMITS: MachineLimits = MachineLimits::new(BOOT, None);
 
 /// What a replay has to know of a kernel.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl KernelSymbols {
     pub fn obtain(
         cache: &Cache,
         prepared: &Prepared,
-        snapshot: &Snapshot,
+        snapshot: &MachineSnapshot,
         load: &str,
     ) -> Result<KernelSymbols, LabError> {
         let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
@@ -67,7 +67,7 @@ impl KernelSymbols {
                 prepared,
                 snapshot,
                 order: &order,
-                asked: &Asked::default(),
+                asked: &PluginRequest::default(),
                 limits: LIMITS,
                 what: format!("{}, symbols", prepared.subject.label()),
             };
@@ -98,7 +98,7 @@ impl KernelSymbols {
     }
 
     /// From now on replays follow this CPU.
-    pub fn follow(&mut self, prepared: &Prepared, snapshot: &Snapshot, cpu: u32) -> Result<(), LabError> {
+    pub fn follow(&mut self, prepared: &Prepared, snapshot: &MachineSnapshot, cpu: u32) -> Result<(), LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let places = kernel_memory::places(&memory, &self.table, cpu).map_err(unreadable(prepared))?;
         (self.cpu, self.tasks) = (cpu, places.tasks);
@@ -114,13 +114,13 @@ impl KernelSymbols {
     }
 
     /// The build-id of the kernel that runs; none if it is not where kernels keep it.
-    pub fn build_id(&self, snapshot: &Snapshot) -> Result<Option<BuildId>, LabError> {
+    pub fn build_id(&self, snapshot: &MachineSnapshot) -> Result<Option<BuildId>, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         Ok(kernel_memory::build_id(&memory, &self.tasks, &self.table))
     }
 
     /// What a census has to know of the kernel.
-    pub fn facts(&self, prepared: &Prepared, snapshot: &Snapshot) -> Result<Facts, LabError> {
+    pub fn facts(&self, prepared: &Prepared, snapshot: &MachineSnapshot) -> Result<Facts, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let model = prepared.subject.preempt.model;
         kernel_facts::find(&memory, &self.table, &self.tasks, self.prio, self.cpu, model).map_err(unreadable(prepared))

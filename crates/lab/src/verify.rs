@@ -2,9 +2,9 @@
 //! again, half of the time with every CPU of the controller kept busy, and compares everything that it leaves, to the bit.
 
 use super::LabError;
-use super::cell::{self, Raw, Run};
+use super::cell::{self, CellRun, RawResult};
 use super::matrix;
-use super::snapshot::Snapshot;
+use super::snapshot::MachineSnapshot;
 use super::subject::Prepared;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ pub struct Verification<'a> {
 /// Runs the cell as often as asked and gives its digest, or the first difference as an error.
 /// `each` is told of every run: its number, whether the controller was busy, the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
-    let mut first: Option<(Raw, String)> = None;
+    let mut first: Option<(RawResult, String)> = None;
     for number in 1..=what.runs {
         let busy = number > what.runs.div_ceil(2);
         let folder = cache.scratch()?;
@@ -54,19 +54,19 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
 
 /// Boots a subject beside its snapshot in the cache: both must come to the same.
 pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
-    let snapshot = Snapshot::obtain(cache, prepared, limit)?;
+    let snapshot = MachineSnapshot::obtain(cache, prepared, limit)?;
     snapshot.boot_state()?.agree(cache, prepared)?;
     let scratch = cache.scratch()?;
-    let again = Snapshot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
+    let again = MachineSnapshot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
     again.boot_state()?.agree(cache, prepared)
 }
 
-fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(Raw, String), LabError> {
+fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
-    let snapshot = Snapshot::obtain(from, what.prepared, what.limit)?;
+    let snapshot = MachineSnapshot::obtain(from, what.prepared, what.limit)?;
     snapshot.boot_state()?.agree(cache, what.prepared)?;
-    let run = Run {
+    let run = CellRun {
         prepared: what.prepared,
         snapshot: &snapshot,
         spec: what.spec,

@@ -26,7 +26,7 @@ const SLOWEST: u64 = 5_000_000;
 
 /// What a machine may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MachineLimits {
     /// So many instructions.
     instructions: Instructions,
     /// So much real time.
@@ -35,10 +35,10 @@ pub struct Limits {
     still: Duration,
 }
 
-impl Limits {
+impl MachineLimits {
     /// For a machine that should never need more than so many instructions; `asked` is the real time that the user allows.
-    pub const fn new(instructions: Instructions, asked: Option<Duration>) -> Limits {
-        Limits {
+    pub const fn new(instructions: Instructions, asked: Option<Duration>) -> MachineLimits {
+        MachineLimits {
             instructions,
             real: match asked {
                 Some(real) => real,
@@ -54,16 +54,16 @@ pub struct Watchdog {
     process: i32,
     /// The plugin's file; none before a machine runs.
     progress: Option<PathBuf>,
-    limits: Limits,
+    limits: MachineLimits,
     begun: Instant,
     looked: Instant,
-    seen: Seen,
+    seen: WatchdogLook,
     still: Duration,
 }
 
 /// What one look shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct WatchdogLook {
     count: u64,
     /// CPU time of all threads so far.
     cpu: Duration,
@@ -73,7 +73,7 @@ struct Seen {
 
 impl Watchdog {
     /// Of this process, from now on.
-    pub fn new(process: u32, progress: Option<&Path>, limits: Limits) -> Watchdog {
+    pub fn new(process: u32, progress: Option<&Path>, limits: MachineLimits) -> Watchdog {
         let now = Instant::now();
         Watchdog {
             process: process.cast_signed(),
@@ -81,7 +81,7 @@ impl Watchdog {
             limits,
             begun: now,
             looked: now,
-            seen: Seen::default(),
+            seen: WatchdogLook::default(),
             still: Duration::ZERO,
         }
     }
@@ -115,13 +115,13 @@ impl Watchdog {
         Ok(())
     }
 
-    fn see(&self) -> ProcResult<Seen> {
+    fn see(&self) -> ProcResult<WatchdogLook> {
         let process = Process::new(self.process)?;
         let stat = process.stat()?;
         // A thread that is gone meanwhile does nothing.
         let mut threads = process.tasks()?.flatten().filter_map(|task| task.stat().ok());
         let asleep = threads.all(|thread| matches!(thread.state(), Ok(ProcState::Sleeping | ProcState::Idle)));
-        Ok(Seen {
+        Ok(WatchdogLook {
             count: self.count(),
             cpu: Duration::from_secs(stat.utime + stat.stime)
                 / u32::try_from(procfs::ticks_per_second()).unwrap_or(100),
@@ -138,7 +138,7 @@ impl Watchdog {
 }
 
 /// For how long the machine has been standing still, `elapsed` after the last look.
-fn stands_still(before: Duration, last: Seen, now: Seen, elapsed: Duration) -> Duration {
+fn stands_still(before: Duration, last: WatchdogLook, now: WatchdogLook, elapsed: Duration) -> Duration {
     if now.count != last.count {
         return Duration::ZERO;
     }
@@ -158,9 +158,9 @@ mod tests {
 
     const HALF: Duration = Duration::from_millis(500);
 
-    fn seen(count: u64, cpu_ms: u64, asleep: bool) -> Seen {
+    fn seen(count: u64, cpu_ms: u64, asleep: bool) -> WatchdogLook {
         let cpu = Duration::from_millis(cpu_ms);
-        Seen { count, cpu, asleep }
+        WatchdogLook { count, cpu, asleep }
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
     }
 
     /// Looks until the watchdog gives up, or so often.
-    fn watch(process: &Killed, progress: Option<&Path>, limits: Limits, looks: usize) -> Result<(), LabError> {
+    fn watch(process: &Killed, progress: Option<&Path>, limits: MachineLimits, looks: usize) -> Result<(), LabError> {
         let mut watchdog = Watchdog::new(process.0.id(), progress, limits);
         (0..looks).try_for_each(|_| {
             std::thread::sleep(LOOK);
@@ -201,9 +201,9 @@ mod tests {
         })
     }
 
-    fn limits(still: Duration) -> Limits {
-        let none = Limits::new(Instructions(u64::MAX), None);
-        Limits { still, ..none }
+    fn limits(still: Duration) -> MachineLimits {
+        let none = MachineLimits::new(Instructions(u64::MAX), None);
+        MachineLimits { still, ..none }
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let process = shell("while :; do :; done");
         let progress = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(progress.path(), 5_000u64.to_le_bytes()).unwrap();
-        let most = |instructions| Limits::new(Instructions(instructions), None);
+        let most = |instructions| MachineLimits::new(Instructions(instructions), None);
         watch(&process, Some(progress.path()), most(5_000), 2).unwrap();
         let ended = watch(&process, Some(progress.path()), most(4_999), 2);
         assert!(
@@ -239,7 +239,12 @@ mod tests {
     #[test]
     fn the_users_own_limit_is_real_time() {
         let process = shell("kill -STOP $$");
-        let ended = watch(&process, None, Limits::new(Instructions(1), Some(HALF)), usize::MAX);
+        let ended = watch(
+            &process,
+            None,
+            MachineLimits::new(Instructions(1), Some(HALF)),
+            usize::MAX,
+        );
         assert!(matches!(ended, Err(LabError::TimeLimit(HALF))), "{ended:?}");
     }
 }

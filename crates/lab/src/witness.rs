@@ -25,7 +25,7 @@ const LONGEST_TICK: Nanos = Nanos::from_millis(10);
 
 /// Why a record is not what the machine measured.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Contradiction {
+pub enum RecordContradiction {
     /// As many samples as marks there must be.
     #[error("the record has {samples} samples, and {marks} were taken: it is forged or broken")]
     Count {
@@ -62,7 +62,7 @@ pub enum Contradiction {
 
 /// A sample as the plugin saw it.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct WitnessedSample {
     /// What its mark stored.
     value: u64,
     /// What the machine's clock showed at the probe's read of it, if nothing came between.
@@ -70,11 +70,11 @@ struct Seen {
 }
 
 /// Whether the record of this cell says what was measured. `apart` is how far the clocks of the machine's CPUs may be apart.
-pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos) -> Result<(), Contradiction> {
+pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos) -> Result<(), RecordContradiction> {
     let (begin, seen) = seen(events);
     let samples = &record.samples;
     if samples.len() != seen.len() {
-        return Err(Contradiction::Count {
+        return Err(RecordContradiction::Count {
             samples: samples.len(),
             marks: seen.len(),
         });
@@ -90,7 +90,7 @@ pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos
 }
 
 /// The mark that measuring begins, and those of samples after it.
-fn seen(events: &[Event]) -> (Option<Seen>, Vec<Seen>) {
+fn seen(events: &[Event]) -> (Option<WitnessedSample>, Vec<WitnessedSample>) {
     let (mut begin, mut samples) = (None, Vec::new());
     let mut last_read: Option<(Nanos, Instructions)> = None;
     for event in events {
@@ -99,7 +99,7 @@ fn seen(events: &[Event]) -> (Option<Seen>, Vec<Seen>) {
         match event.kind {
             EventKind::UserTsc => last_read = Some((Nanos(event.arg), event.count)),
             EventKind::MarkBegin | EventKind::MarkSample => {
-                let seen = Seen {
+                let seen = WitnessedSample {
                     value: event.arg,
                     read: last_read.take().and_then(of_mark),
                 };
@@ -115,7 +115,7 @@ fn seen(events: &[Event]) -> (Option<Seen>, Vec<Seen>) {
     (begin, samples)
 }
 
-fn check_values(samples: &[Sample], seen: &[Seen], probe: Probe) -> Result<(), Contradiction> {
+fn check_values(samples: &[Sample], seen: &[WitnessedSample], probe: Probe) -> Result<(), RecordContradiction> {
     let mut said: Vec<(usize, u64)> = samples.iter().map(|s| s.latency.0).enumerate().collect();
     let mut taken: Vec<u64> = seen.iter().map(|s| s.value).collect();
     if matches!(probe, Probe::Bench(Bench::Pick(_))) {
@@ -126,7 +126,7 @@ fn check_values(samples: &[Sample], seen: &[Seen], probe: Probe) -> Result<(), C
     let mut pairs = said.into_iter().zip(taken);
     match pairs.find(|((_, said), taken)| said != taken) {
         None => Ok(()),
-        Some(((number, said), taken)) => Err(Contradiction::Value {
+        Some(((number, said), taken)) => Err(RecordContradiction::Value {
             number,
             said: Nanos(said),
             taken: Nanos(taken),
@@ -140,13 +140,13 @@ type Both = (i128, i128);
 /// How far the guest's clock is behind the machine's must change evenly, from the mark that measuring begins to the last sample.
 fn check_clock(
     record: &RawRecord,
-    begin: Option<Seen>,
-    seen: &[Seen],
+    begin: Option<WitnessedSample>,
+    seen: &[WitnessedSample],
     period: Nanos,
     most: Nanos,
-) -> Result<(), Contradiction> {
+) -> Result<(), RecordContradiction> {
     let both = |machine: Nanos, guest: i128| (i128::from(machine.0), i128::from(machine.0) - guest);
-    let of_sample = |(number, (sample, seen)): (usize, (&Sample, &Seen))| {
+    let of_sample = |(number, (sample, seen)): (usize, (&Sample, &WitnessedSample))| {
         let due = i128::from(record.start.0) + i128::from(sample.index) * i128::from(period.0);
         // Of a sample before its due time the record does not say how early it was.
         let read = seen.read.filter(|_| sample.latency > Nanos(0))?;
@@ -171,7 +171,7 @@ fn check_clock(
         let expected = first.1 + (last.1 - first.1) * (machine - first.0) / (last.0 - first.0).max(1);
         let off = (behind - expected).unsigned_abs();
         if off > u128::from(most.0) {
-            return Err(Contradiction::Clock {
+            return Err(RecordContradiction::Clock {
                 number,
                 said: record.samples[number].latency,
                 off: Nanos(u64::try_from(off).unwrap_or(u64::MAX)),
@@ -249,7 +249,7 @@ mod tests {
         (record, events)
     }
 
-    fn checked(record: &RawRecord, events: &[Event]) -> Result<(), Contradiction> {
+    fn checked(record: &RawRecord, events: &[Event]) -> Result<(), RecordContradiction> {
         check(record, events, &spec("wakeup"), Nanos(0))
     }
 
@@ -267,7 +267,7 @@ mod tests {
             let (mut record, events) = measured(&LATENCIES, 0);
             record.samples[number].latency.0 -= 1;
             let (said, taken) = (Nanos(latency - 1), Nanos(latency));
-            let found = Contradiction::Value { number, said, taken };
+            let found = RecordContradiction::Value { number, said, taken };
             assert_eq!(checked(&record, &events), Err(found.clone()));
             // Of every probe.
             for probe in ["noise", "switch:2x0", "response"] {
@@ -280,11 +280,11 @@ mod tests {
     fn as_many_samples_as_marks() {
         let (mut record, events) = measured(&LATENCIES, 0);
         record.samples.pop();
-        let count = Contradiction::Count { samples: 5, marks: 6 };
+        let count = RecordContradiction::Count { samples: 5, marks: 6 };
         assert_eq!(checked(&record, &events), Err(count));
         assert_eq!(
             checked(&record, &[]),
-            Err(Contradiction::Count { samples: 5, marks: 0 })
+            Err(RecordContradiction::Count { samples: 5, marks: 0 })
         );
     }
 
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn due_times_that_were_moved_are_found() {
         let is_found = |(record, events): (RawRecord, Vec<Event>)| match checked(&record, &events) {
-            Err(Contradiction::Clock { off, .. }) => assert!(off > STRAIGHT, "{off}"),
+            Err(RecordContradiction::Clock { off, .. }) => assert!(off > STRAIGHT, "{off}"),
             other => panic!("{other:?}"),
         };
         is_found(measured(&LATENCIES, 2_000));

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// Of what the doctor can set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "ApplyValue", into = "ApplyValue")]
 pub enum Apply {
     /// Nothing.
     #[default]
@@ -21,27 +21,27 @@ pub enum Apply {
 /// As it is in a file: `false`, `true`, or a list of names.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum ApplyValue {
     All(bool),
     Only(Vec<String>),
 }
 
-impl From<Written> for Apply {
-    fn from(written: Written) -> Apply {
+impl From<ApplyValue> for Apply {
+    fn from(written: ApplyValue) -> Apply {
         match written {
-            Written::All(true) => Apply::Everything,
-            Written::All(false) => Apply::Nothing,
-            Written::Only(names) => Apply::Only(names),
+            ApplyValue::All(true) => Apply::Everything,
+            ApplyValue::All(false) => Apply::Nothing,
+            ApplyValue::Only(names) => Apply::Only(names),
         }
     }
 }
 
-impl From<Apply> for Written {
-    fn from(apply: Apply) -> Written {
+impl From<Apply> for ApplyValue {
+    fn from(apply: Apply) -> ApplyValue {
         match apply {
-            Apply::Nothing => Written::All(false),
-            Apply::Everything => Written::All(true),
-            Apply::Only(names) => Written::Only(names),
+            Apply::Nothing => ApplyValue::All(false),
+            Apply::Everything => ApplyValue::All(true),
+            Apply::Only(names) => ApplyValue::Only(names),
         }
     }
 }

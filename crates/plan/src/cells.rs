@@ -2,7 +2,8 @@
 
 use crate::virtual_machine::Device;
 use crate::{
-    Disk, Experiment, Length, Part, Policy, Problem, Seeds, Subject, Subjects, Venue, VirtualMachine, grammar,
+    CellLength, DiskSpec, Experiment, Part, PlannedSubject, Problem, SchedulingPolicy, Seeds, Subjects, Venue,
+    VirtualMachine, grammar,
 };
 use std::collections::{BTreeSet, HashSet};
 use worstcase_contract::loads::LoadSpec;
@@ -86,10 +87,10 @@ impl Part {
             usual,
             self.interval_of(venue, probe),
         ) {
-            (Length::Samples(n), ..) => n,
+            (CellLength::Samples(n), ..) => n,
             // Nobody knows beforehand how many fit.
-            (Length::Time(_), Length::Samples(n), Nanos(0)) => n,
-            (Length::Time(time), _, interval) => u32::try_from(time.0 / interval.0.max(1)).unwrap_or(u32::MAX),
+            (CellLength::Time(_), CellLength::Samples(n), Nanos(0)) => n,
+            (CellLength::Time(time), _, interval) => u32::try_from(time.0 / interval.0.max(1)).unwrap_or(u32::MAX),
         }
     }
 
@@ -113,7 +114,7 @@ impl Part {
                 seed: c.seed,
                 warmup: self.timing.warmup,
                 priority: match self.method.policy {
-                    Some(Policy::Other) => 0,
+                    Some(SchedulingPolicy::Other) => 0,
                     _ => self.method.priority,
                 },
             };
@@ -126,13 +127,13 @@ impl Part {
     }
 }
 
-impl Subject {
+impl PlannedSubject {
     /// With the devices that a cell needs, and the probe's policy; work with files is on a disk.
-    fn with_needs(mut self, devices: BTreeSet<Device>, needs_disk: bool, policy: ProbePolicy) -> Subject {
+    fn with_needs(mut self, devices: BTreeSet<Device>, needs_disk: bool, policy: ProbePolicy) -> PlannedSubject {
         self.machine.devices = devices;
         self.machine.policy = policy;
         if needs_disk {
-            self.machine.disk.get_or_insert_with(Disk::usual);
+            self.machine.disk.get_or_insert_with(DiskSpec::usual);
         }
         self
     }
@@ -141,16 +142,16 @@ impl Subject {
 impl Experiment {
     /// Every cell of the lab, by part, subject, load, probe, seed. What an earlier part has is left out; what one part asks
     /// for twice is there twice, and refused when the run begins.
-    pub fn lab_cells(&self) -> Result<Vec<(Subject, CellSpec)>, Problem> {
-        let mut cells: Vec<(Subject, CellSpec)> = Vec::new();
+    pub fn lab_cells(&self) -> Result<Vec<(PlannedSubject, CellSpec)>, Problem> {
+        let mut cells: Vec<(PlannedSubject, CellSpec)> = Vec::new();
         // Equal cells have equal texts. Of one part alone there is no earlier one.
         let mut known: HashSet<String> = HashSet::new();
-        let text = |cell: &(Subject, CellSpec)| format!("{cell:?}");
+        let text = |cell: &(PlannedSubject, CellSpec)| format!("{cell:?}");
         for part in &self.parts {
             let specs: Vec<(CellSpec, BTreeSet<Device>)> = part
                 .specs()?
                 .into_iter()
-                .map(|spec| (spec.clone(), Device::of(spec.probe, &spec.load)))
+                .map(|spec| (spec.clone(), Device::needed_by(spec.probe, &spec.load)))
                 .collect();
             let earlier = cells.len();
             let Subjects::Kernels(subjects) = &part.subjects else {

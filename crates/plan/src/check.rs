@@ -1,8 +1,10 @@
 //! What cannot be measured, in one line each.
 
-use crate::parameters::{self, Owner};
+use crate::parameters::{self, ParameterOwner};
 use crate::virtual_machine::is_on_parport;
-use crate::{CpuList, CpuScheduler, Experiment, Length, Part, Policy, Subject, Subjects, Venue, grammar};
+use crate::{
+    CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue, grammar,
+};
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
@@ -66,7 +68,7 @@ pub(crate) fn check_cells(parts: impl IntoIterator<Item = Option<u64>>) -> Resul
     }
 }
 
-impl Subject {
+impl PlannedSubject {
     fn check(&self) -> Result<(), Problem> {
         if self.kernel.is_empty() {
             return Err(Problem::new("kernels", "a kernel has no name; write e.g. debian:6.1"));
@@ -109,7 +111,7 @@ impl Experiment {
     /// Whether a census can be taken of every cell.
     pub fn check_census(&self) -> Result<(), Problem> {
         for part in &self.parts {
-            if part.method.policy == Some(Policy::Other) {
+            if part.method.policy == Some(SchedulingPolicy::Other) {
                 return Err(Problem::new("census", NO_CENSUS_OF_ORDINARY));
             }
             if let Some(probe) = part.probes(self.venue)?.iter().find(|probe| !probe.awaits_timer()) {
@@ -126,7 +128,7 @@ impl Part {
         match (&self.subjects, venue) {
             (Subjects::Kernels(kernels), Venue::Lab) => {
                 not_empty(kernels.len(), "kernels")?;
-                kernels.iter().try_for_each(Subject::check)?;
+                kernels.iter().try_for_each(PlannedSubject::check)?;
                 check_of_hosts(self)?;
                 self.check_lab_policy()?;
                 self.check_disk(kernels)?;
@@ -164,7 +166,7 @@ impl Part {
             return Err(Problem::new("priority", what));
         }
         if let Some(nice) = self.method.nice {
-            if self.method.policy != Some(Policy::Other) {
+            if self.method.policy != Some(SchedulingPolicy::Other) {
                 return Err(Problem::new("nice", "a nice value goes with the policy 'other'"));
             }
             if !ProbePolicy::NICE.contains(&nice) {
@@ -193,7 +195,7 @@ impl Part {
         let Some(policy) = self.method.policy else {
             return Ok(());
         };
-        if policy == Policy::Deadline {
+        if policy == SchedulingPolicy::Deadline {
             return Err(Problem::new(
                 "policy",
                 "in the lab a policy is fifo, rr or other, not deadline",
@@ -209,7 +211,7 @@ impl Part {
     }
 
     /// A scheduler is of a disk, which the subject has, or which comes with the probe.
-    fn check_disk(&self, kernels: &[Subject]) -> Result<(), Problem> {
+    fn check_disk(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
         let mut without = kernels.iter().filter(|subject| subject.machine.disk.is_none());
         let Some(scheduler) = without.find_map(|subject| subject.machine.io_scheduler.as_ref()) else {
             return Ok(());
@@ -256,16 +258,16 @@ impl Part {
             }
         }
         match self.timing.length {
-            Some(Length::Samples(n)) if n == 0 || n > CellSpec::MAX_PERIODS => {
+            Some(CellLength::Samples(n)) if n == 0 || n > CellSpec::MAX_PERIODS => {
                 let max = CellSpec::MAX_PERIODS;
                 let what = format!("the number of samples is 1 to {max}, not {n}");
                 Err(Problem::new("samples", what))
             }
-            Some(Length::Time(_)) if !is_periodic => {
+            Some(CellLength::Time(_)) if !is_periodic => {
                 let what = "a time: switch and hackbench take a number of samples";
                 Err(Problem::new("time", what))
             }
-            Some(Length::Time(time)) => {
+            Some(CellLength::Time(time)) => {
                 let longest = probes.iter().map(|p| self.interval_of(venue, *p)).max();
                 match longest {
                     Some(interval) if time < interval => {
@@ -297,7 +299,9 @@ fn check_of_hosts(part: &Part) -> Result<(), Problem> {
     let of_hosts = parameters::all(Venue::Host).filter(|p| parameters::find(Venue::Lab, p.key).is_none());
     for parameter in of_hosts {
         match &parameter.owner {
-            Owner::Part(field) if !(field.get)(part).is_empty() => parameters::check_key(Venue::Lab, parameter.key)?,
+            ParameterOwner::Part(field) if !(field.get)(part).is_empty() => {
+                parameters::check_key(Venue::Lab, parameter.key)?
+            }
             _ => {}
         }
     }
@@ -305,7 +309,7 @@ fn check_of_hosts(part: &Part) -> Result<(), Problem> {
 }
 
 /// Names of subjects tell schedulers apart by a word.
-fn check_schedulers(kernels: &[Subject]) -> Result<(), Problem> {
+fn check_schedulers(kernels: &[PlannedSubject]) -> Result<(), Problem> {
     let mut seen: Vec<&CpuScheduler> = Vec::new();
     for scheduler in kernels.iter().filter_map(|subject| subject.machine.scheduler.as_ref()) {
         let same_word = |other: &&&CpuScheduler| other.word() == scheduler.word();

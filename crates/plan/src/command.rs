@@ -1,7 +1,7 @@
 //! The command line that asks for an experiment.
 
-use crate::parameters::{self, Owner, Parameter, Values, typed};
-use crate::{Experiment, Preempt, StudySource, Subject, Subjects, Variant, Venue, VirtualMachine};
+use crate::parameters::{self, Parameter, ParameterOwner, ValueCount, typed};
+use crate::{Experiment, PlannedSubject, PreemptChoice, StudySource, StudyVariant, Subjects, Venue, VirtualMachine};
 use std::path::Path;
 use worstcase_base::distinct;
 
@@ -18,7 +18,7 @@ pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String
 /// What a venue usually takes is left out. Without a study the experiment is that of a command line: it has one part,
 /// whose kernels, models and machines are every one with every other.
 pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Path) -> Vec<String> {
-    let mut words = Words(vec!["worstcase".into()]);
+    let mut words = CommandWords(vec!["worstcase".into()]);
     match study {
         Some(study) => of_study(&mut words, experiment, study),
         None => of_experiment(&mut words, experiment),
@@ -27,9 +27,9 @@ pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Pa
     words.0
 }
 
-struct Words(Vec<String>);
+struct CommandWords(Vec<String>);
 
-impl Words {
+impl CommandWords {
     fn option(&mut self, name: &str, value: impl ToString) {
         self.0.extend([format!("--{name}"), value.to_string()]);
     }
@@ -43,8 +43,8 @@ impl Words {
     fn parameter(&mut self, parameter: &Parameter, values: Vec<String>) {
         for text in parameter.join(values) {
             match parameter.values {
-                Values::OneOrAll if text.is_empty() => self.flag(parameter.flag, true),
-                Values::OneOrAll => self.0.push(format!("--{}={text}", parameter.flag)),
+                ValueCount::OneOrAll if text.is_empty() => self.flag(parameter.flag, true),
+                ValueCount::OneOrAll => self.0.push(format!("--{}={text}", parameter.flag)),
                 _ => self.option(parameter.flag, text),
             }
         }
@@ -55,10 +55,10 @@ impl Words {
     }
 }
 
-fn of_study(words: &mut Words, experiment: &Experiment, study: &StudySource) {
+fn of_study(words: &mut CommandWords, experiment: &Experiment, study: &StudySource) {
     words.0.extend(["study", "run"].map(str::to_string));
     words.0.push(study.study.clone());
-    words.flag("quick", study.variant == Variant::Quick);
+    words.flag("quick", study.variant == StudyVariant::Quick);
     words.flag("host", experiment.venue == Venue::Host);
     let chosen = parameters::all(Venue::Host).filter(|p| OF_STUDY_RUN.contains(&p.key));
     for parameter in chosen.filter(|_| experiment.venue == Venue::Host) {
@@ -66,7 +66,7 @@ fn of_study(words: &mut Words, experiment: &Experiment, study: &StudySource) {
     }
 }
 
-fn of_experiment(words: &mut Words, experiment: &Experiment) {
+fn of_experiment(words: &mut CommandWords, experiment: &Experiment) {
     let venue = experiment.venue;
     words.0.extend([venue.name().to_string(), "run".to_string()]);
     for part in &experiment.parts {
@@ -93,24 +93,24 @@ pub const OF_STUDY_RUN: [&str; 2] = ["work_dir", "io_scheduler"];
 /// The values of a parameter, as they are typed; none of a machine that is the usual one.
 fn values(parameter: &Parameter, experiment: &Experiment) -> Vec<String> {
     match &parameter.owner {
-        Owner::Machine(field) => {
+        ParameterOwner::Machine(field) => {
             let values = distinct(experiment.machines().map(|machine| (field.get)(machine)));
             match values == [(field.get)(&VirtualMachine::default())] {
                 true => Vec::new(),
                 false => values,
             }
         }
-        Owner::Part(field) => experiment.parts.iter().flat_map(|part| (field.get)(part)).collect(),
-        Owner::Experiment(field) => (field.get)(experiment),
+        ParameterOwner::Part(field) => experiment.parts.iter().flat_map(|part| (field.get)(part)).collect(),
+        ParameterOwner::Experiment(field) => (field.get)(experiment),
     }
 }
 
-fn kernels_of(words: &mut Words, subjects: &[Subject]) {
+fn kernels_of(words: &mut CommandWords, subjects: &[PlannedSubject]) {
     for kernel in distinct(subjects.iter().map(|s| s.kernel.clone())) {
         words.option("kernel", kernel);
     }
     let models = distinct(subjects.iter().map(|s| s.preempt));
-    if models != [Preempt::All] {
+    if models != [PreemptChoice::All] {
         let models: Vec<String> = models.iter().map(ToString::to_string).collect();
         words.option("preempt", models.join(","));
     }
@@ -141,7 +141,7 @@ mod tests {
     fn a_module_is_one_word_with_its_parameters() {
         let mut experiment = lab();
         experiment.modules = [("/d/a.ko", ""), ("/d/b.ko", "x=1 y=2")]
-            .map(|(source, parameters)| crate::Module {
+            .map(|(source, parameters)| crate::LabModule {
                 source: source.into(),
                 parameters: parameters.into(),
             })
@@ -163,7 +163,7 @@ mod tests {
     fn a_study_is_named() {
         let study = StudySource {
             study: "/home/me/mine.toml".into(),
-            variant: Variant::Quick,
+            variant: StudyVariant::Quick,
         };
         let words = command(&host(), Some(&study), "r".as_ref());
         assert_eq!(

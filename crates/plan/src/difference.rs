@@ -1,13 +1,13 @@
 //! What tells two experiments apart.
 
-use crate::parameters::{self, Owner, typed};
-use crate::{Experiment, Part, Subject, Subjects, Venue};
+use crate::parameters::{self, ParameterOwner, typed};
+use crate::{Experiment, Part, PlannedSubject, Subjects, Venue};
 use std::fmt;
 use worstcase_contract::Nanos;
 
 /// The first field in which two experiments differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct ExperimentDifference {
     /// The field, as a study file names it.
     pub field: String,
     /// Its value in the first.
@@ -16,18 +16,18 @@ pub struct Difference {
     pub second: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ExperimentDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({} there, {} here)", self.field, self.first, self.second)
     }
 }
 
 /// A field, and its value as it is shown.
-type Field = (&'static str, String);
+type ShownField = (&'static str, String);
 
 impl Experiment {
     /// The first field in which the other one differs; none if both measure the same cells in the same way.
-    pub fn difference(&self, other: &Experiment) -> Option<Difference> {
+    pub fn difference(&self, other: &Experiment) -> Option<ExperimentDifference> {
         let heads = first_of(&self.head(), &other.head());
         heads.or_else(|| {
             let several = self.parts.len() > 1;
@@ -38,7 +38,7 @@ impl Experiment {
                 .find_map(|(nth, (a, b))| {
                     let found = first_of(&a.fields(self), &b.fields(other))?;
                     Some(match several {
-                        true => Difference {
+                        true => ExperimentDifference {
                             field: format!("{} of part {}", found.field, nth + 1),
                             ..found
                         },
@@ -49,13 +49,13 @@ impl Experiment {
     }
 
     /// What is not of a part.
-    fn head(&self) -> Vec<Field> {
+    fn head(&self) -> Vec<ShownField> {
         let mut fields = vec![
             ("venue", self.venue.to_string()),
             ("criterion", optional(self.criterion)),
         ];
         for parameter in parameters::all(self.venue) {
-            if let Owner::Experiment(field) = &parameter.owner {
+            if let ParameterOwner::Experiment(field) = &parameter.owner {
                 fields.push((parameter.key, shown((field.get)(self), "none")));
             }
         }
@@ -65,13 +65,13 @@ impl Experiment {
 }
 
 impl Part {
-    fn fields(&self, experiment: &Experiment) -> Vec<Field> {
+    fn fields(&self, experiment: &Experiment) -> Vec<ShownField> {
         let mut fields = Vec::new();
         if let Subjects::Kernels(subjects) = &self.subjects {
             fields.push(("kernels", shown(subjects.iter().map(subject).collect(), "none")));
         }
         for parameter in parameters::all(experiment.venue) {
-            if let Owner::Part(field) = &parameter.owner {
+            if let ParameterOwner::Part(field) = &parameter.owner {
                 let values = match parameter.key {
                     "probes" => self.probe_names(experiment.venue),
                     _ => (field.get)(self),
@@ -91,7 +91,7 @@ impl Part {
     }
 }
 
-fn subject(subject: &Subject) -> String {
+fn subject(subject: &PlannedSubject) -> String {
     let optional = if subject.optional { " if it has it" } else { "" };
     format!("{} {}{optional} ({})", subject.kernel, subject.preempt, subject.machine)
 }
@@ -107,10 +107,10 @@ fn shown(values: Vec<String>, without: &str) -> String {
     }
 }
 
-fn first_of(a: &[Field], b: &[Field]) -> Option<Difference> {
+fn first_of(a: &[ShownField], b: &[ShownField]) -> Option<ExperimentDifference> {
     let differing = a.iter().zip(b).find(|(a, b)| a != b)?;
     let ((field, first), (_, second)) = differing;
-    Some(Difference {
+    Some(ExperimentDifference {
         field: field.to_string(),
         first: first.clone(),
         second: second.clone(),
@@ -120,10 +120,10 @@ fn first_of(a: &[Field], b: &[Field]) -> Option<Difference> {
 #[cfg(test)]
 mod tests {
     use crate::experiment::tests::{host, lab};
-    use crate::{Experiment, Length, Preempt, Subjects, Venue};
+    use crate::{CellLength, Experiment, PreemptChoice, Subjects, Venue};
     use worstcase_contract::Nanos;
 
-    fn of(change: impl FnOnce(&mut Experiment)) -> String {
+    fn first_difference(change: impl FnOnce(&mut Experiment)) -> String {
         let mut other = lab();
         change(&mut other);
         lab().difference(&other).unwrap().to_string()
@@ -133,23 +133,23 @@ mod tests {
     fn the_field_that_differs_is_named_with_both_values() {
         assert_eq!(lab().difference(&lab()), None);
         assert_eq!(
-            of(|e| e.criterion = Some(Nanos(100_000))),
+            first_difference(|e| e.criterion = Some(Nanos(100_000))),
             "criterion (none there, 100us here)"
         );
         assert_eq!(
-            of(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
+            first_difference(|e| e.parts[0].loads.push("shm+fork".parse().unwrap())),
             "loads (idle there, idle, shm+fork here)"
         );
         assert_eq!(
-            of(|e| e.parts[0].timing.length = Some(Length::Time(Nanos(1_000_000)))),
+            first_difference(|e| e.parts[0].timing.length = Some(CellLength::Time(Nanos(1_000_000)))),
             "samples (400 there, usual here)"
         );
         assert_eq!(
-            of(|e| {
+            first_difference(|e| {
                 let Subjects::Kernels(kernels) = &mut e.parts[0].subjects else {
                     unreachable!()
                 };
-                kernels[0].preempt = Preempt::All;
+                kernels[0].preempt = PreemptChoice::All;
             }),
             "kernels (debian:6.1 none (1000 MIPS, 1024 MB, CPU rome) there, debian:6.1 all (1000 MIPS, 1024 MB, CPU rome) here)"
         );

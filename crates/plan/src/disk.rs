@@ -10,7 +10,7 @@ use worstcase_disk::profiles;
 /// Which disk; serialised as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Disk(String);
+pub struct DiskSpec(String);
 
 /// A disk that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,10 +26,10 @@ pub enum NoDisk {
     Wrong(String, String),
 }
 
-impl Disk {
+impl DiskSpec {
     /// The one of the article that the study `io-schedulers` repeats.
-    pub fn usual() -> Disk {
-        Disk(profiles::NAMES[0].into())
+    pub fn usual() -> DiskSpec {
+        DiskSpec(profiles::NAMES[0].into())
     }
 
     /// Its numbers.
@@ -49,35 +49,35 @@ impl Disk {
     }
 }
 
-impl FromStr for Disk {
+impl FromStr for DiskSpec {
     type Err = NoDisk;
 
-    fn from_str(text: &str) -> Result<Disk, NoDisk> {
+    fn from_str(text: &str) -> Result<DiskSpec, NoDisk> {
         if profiles::NAMES.contains(&text) {
-            return Ok(Disk(text.into()));
+            return Ok(DiskSpec(text.into()));
         }
         if !text.ends_with(".toml") || text.contains(|c: char| c.is_control()) {
             return Err(NoDisk::Unknown(text.escape_debug().to_string()));
         }
         let path = std::path::absolute(text).map_err(|e| NoDisk::Unreadable(text.into(), e.to_string()))?;
-        Ok(Disk(path.display().to_string()))
+        Ok(DiskSpec(path.display().to_string()))
     }
 }
 
-impl TryFrom<String> for Disk {
+impl TryFrom<String> for DiskSpec {
     type Error = NoDisk;
-    fn try_from(text: String) -> Result<Disk, NoDisk> {
+    fn try_from(text: String) -> Result<DiskSpec, NoDisk> {
         text.parse()
     }
 }
 
-impl From<Disk> for String {
-    fn from(disk: Disk) -> String {
+impl From<DiskSpec> for String {
+    fn from(disk: DiskSpec) -> String {
         disk.0
     }
 }
 
-impl fmt::Display for Disk {
+impl fmt::Display for DiskSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn a_disk_is_a_name_or_a_file() {
-        assert_eq!("hdd".parse::<Disk>().unwrap(), Disk::usual());
-        assert!(Disk::usual().profile().is_ok());
-        let error = "floppy".parse::<Disk>().unwrap_err().to_string();
+        assert_eq!("hdd".parse::<DiskSpec>().unwrap(), DiskSpec::usual());
+        assert!(DiskSpec::usual().profile().is_ok());
+        let error = "floppy".parse::<DiskSpec>().unwrap_err().to_string();
         assert!(error.contains("hdd, laptop"), "{error}");
-        let mine: Disk = "./mine.toml".parse().unwrap();
+        let mine: DiskSpec = "./mine.toml".parse().unwrap();
         assert!(mine.to_string().starts_with('/') && mine.word() == "mine");
         let error = mine.profile().unwrap_err().to_string();
         assert!(error.contains("/mine.toml: "), "{error}");

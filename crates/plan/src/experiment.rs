@@ -8,14 +8,17 @@
 //! A command line gives one part. A study may have several, which differ in some of it.
 
 use crate::parameters::InvalidValue;
-use crate::{Apply, CpuList, Demand, IoSchedulers, Model, Policy, Published, Timer, Variant, VirtualMachine, grammar};
+use crate::{
+    Apply, CpuList, Demand, IoSchedulers, PreemptName, Published, SchedulingPolicy, StudyVariant, TimerKind,
+    VirtualMachine, grammar,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::{Nanos, Venue};
 
 /// What is measured.
@@ -33,7 +36,7 @@ pub struct Experiment {
     pub added: Vec<Added>,
     /// Lab: kernel modules put into every subject and loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub modules: Vec<Module>,
+    pub modules: Vec<LabModule>,
     /// Host: what is set up around every cell.
     #[serde(default, skip_serializing_if = "HostSetup::is_usual")]
     pub setup: HostSetup,
@@ -63,18 +66,18 @@ pub struct Part {
 #[serde(rename_all = "snake_case")]
 pub enum Subjects {
     /// Lab.
-    Kernels(Vec<Subject>),
+    Kernels(Vec<PlannedSubject>),
     /// Host: the machine itself, these of its CPUs; all that may be used if none are named.
     Cpus(Option<CpuList>),
 }
 
 /// A subject of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct PlannedSubject {
     /// As `worstcase kernels get` takes it.
     pub kernel: String,
     /// Preemption model.
-    pub preempt: Preempt,
+    pub preempt: PreemptChoice,
     /// Left out if the kernel does not have this model; else that is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
@@ -86,11 +89,11 @@ pub struct Subject {
 /// Which preemption model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Preempt {
+pub enum PreemptChoice {
     /// Every one that the kernel can boot.
     All,
     /// This one.
-    One(Model),
+    One(PreemptName),
 }
 
 /// Seeds, from the first to the last.
@@ -110,7 +113,7 @@ pub struct Timing {
     pub interval: Option<Nanos>,
     /// How much of them, if not what the probe usually takes.
     #[serde(flatten)]
-    pub length: Option<Length>,
+    pub length: Option<CellLength>,
     /// The load runs alone for this long.
     #[serde(rename = "warmup_ns")]
     pub warmup: Nanos,
@@ -118,7 +121,7 @@ pub struct Timing {
 
 /// How long a cell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Length {
+pub enum CellLength {
     /// So many periods, or repetitions.
     #[serde(rename = "samples")]
     Samples(u32),
@@ -134,13 +137,13 @@ pub struct Method {
     pub priority: u8,
     /// Its policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Policy>,
+    pub policy: Option<SchedulingPolicy>,
     /// Its nice value, under SCHED_OTHER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i8>,
     /// What wakes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timer: Option<Timer>,
+    pub timer: Option<TimerKind>,
     /// The due times of each CPU are this much after those of the CPU before it.
     #[serde(rename = "distance_ns", default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<Nanos>,
@@ -168,8 +171,8 @@ pub struct HostSetup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuList>,
     /// Priorities of the kernel's threads.
-    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
-    pub chrt: Priorities,
+    #[serde(default, skip_serializing_if = "ThreadPriorities::is_empty")]
+    pub chrt: ThreadPriorities,
     /// I/O schedulers of the disk that the files are on, each of them a subject. Without any, the one that it has.
     #[serde(default, skip_serializing_if = "IoSchedulers::is_empty")]
     pub io_schedulers: IoSchedulers,
@@ -186,7 +189,7 @@ pub struct Added {
 
 /// A kernel module that the lab's machines load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Module {
+pub struct LabModule {
     /// On the controller; absolute, so that the command works from everywhere.
     pub source: PathBuf,
     /// As insmod takes them: `work=spin instructions=1000`.
@@ -225,23 +228,23 @@ impl fmt::Display for Added {
     }
 }
 
-impl FromStr for Module {
+impl FromStr for LabModule {
     type Err = InvalidValue;
 
     /// Reads `PATH.ko[ parameters...]`: the path ends where the first word that ends a module's name does.
-    fn from_str(text: &str) -> Result<Module, InvalidValue> {
+    fn from_str(text: &str) -> Result<LabModule, InvalidValue> {
         let ends = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"];
         let spaces = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
         let mut ends = spaces.filter(|at| ends.iter().any(|end| text[..*at].ends_with(end)));
         let (source, parameters) = text.split_at(ends.next().unwrap_or(text.len()));
-        Ok(Module {
+        Ok(LabModule {
             source: std::path::absolute(source).map_err(InvalidValue::new)?,
             parameters: parameters.trim().replace('\n', " "),
         })
     }
 }
 
-impl fmt::Display for Module {
+impl fmt::Display for LabModule {
     /// As it is typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.display().fmt(f)?;
@@ -254,7 +257,7 @@ impl fmt::Display for Module {
 
 /// An experiment with what is told of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct ExperimentPlan {
     /// The question, in a line.
     pub title: String,
     /// What is measured.
@@ -267,10 +270,10 @@ pub struct Plan {
     pub demands: Vec<Demand>,
 }
 
-impl Plan {
+impl ExperimentPlan {
     /// One that no study asks for.
-    pub fn new(title: impl Into<String>, experiment: Experiment) -> Plan {
-        Plan {
+    pub fn new(title: impl Into<String>, experiment: Experiment) -> ExperimentPlan {
+        ExperimentPlan {
             title: title.into(),
             experiment,
             study: None,
@@ -286,7 +289,7 @@ pub struct StudySource {
     /// A built-in one's name, or the absolute path of a file.
     pub study: String,
     /// Which of its experiments.
-    pub variant: Variant,
+    pub variant: StudyVariant,
 }
 
 impl Experiment {
@@ -394,43 +397,43 @@ impl Method {
     /// The probe's policy in the lab, which has no SCHED_DEADLINE.
     pub(crate) fn of_lab(&self) -> ProbePolicy {
         match self.policy {
-            Some(Policy::Other) => ProbePolicy::Other {
+            Some(SchedulingPolicy::Other) => ProbePolicy::Other {
                 nice: self.nice.unwrap_or(0),
             },
-            Some(Policy::Rr) => ProbePolicy::Rr,
+            Some(SchedulingPolicy::Rr) => ProbePolicy::Rr,
             _ => ProbePolicy::Fifo,
         }
     }
 }
 
-impl fmt::Display for Preempt {
+impl fmt::Display for PreemptChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Preempt::All => f.pad("all"),
-            Preempt::One(model) => model.fmt(f),
+            PreemptChoice::All => f.pad("all"),
+            PreemptChoice::One(model) => model.fmt(f),
         }
     }
 }
 
-impl FromStr for Preempt {
+impl FromStr for PreemptChoice {
     type Err = crate::UnknownModel;
-    fn from_str(text: &str) -> Result<Preempt, crate::UnknownModel> {
+    fn from_str(text: &str) -> Result<PreemptChoice, crate::UnknownModel> {
         match text {
-            "all" => Ok(Preempt::All),
-            model => model.parse().map(Preempt::One),
+            "all" => Ok(PreemptChoice::All),
+            model => model.parse().map(PreemptChoice::One),
         }
     }
 }
 
-impl From<Preempt> for String {
-    fn from(preempt: Preempt) -> String {
+impl From<PreemptChoice> for String {
+    fn from(preempt: PreemptChoice) -> String {
         preempt.to_string()
     }
 }
 
-impl TryFrom<String> for Preempt {
+impl TryFrom<String> for PreemptChoice {
     type Error = crate::UnknownModel;
-    fn try_from(text: String) -> Result<Preempt, crate::UnknownModel> {
+    fn try_from(text: String) -> Result<PreemptChoice, crate::UnknownModel> {
         text.parse()
     }
 }
@@ -442,14 +445,14 @@ pub(crate) mod tests {
 
     /// One cell a seed.
     pub(crate) fn lab() -> Experiment {
-        let subject = Subject {
+        let subject = PlannedSubject {
             kernel: "debian:6.1".into(),
-            preempt: Preempt::One(Model::None),
+            preempt: PreemptChoice::One(PreemptName::None),
             optional: false,
             machine: VirtualMachine::default(),
         };
         let mut lab = Experiment::usual(Venue::Lab, Subjects::Kernels(vec![subject]));
-        lab.parts[0].timing.length = Some(Length::Samples(400));
+        lab.parts[0].timing.length = Some(CellLength::Samples(400));
         lab
     }
 
@@ -462,9 +465,9 @@ pub(crate) mod tests {
         part.probes = vec!["jitter".into()];
         part.seeds = Seeds::one(3);
         part.timing.interval = Some(Nanos::from_millis(2));
-        part.timing.length = Some(Length::Time(Nanos::from_millis(10_000)));
-        part.method.policy = Some(Policy::Rr);
-        part.method.timer = Some(Timer::Timerfd);
+        part.timing.length = Some(CellLength::Time(Nanos::from_millis(10_000)));
+        part.method.policy = Some(SchedulingPolicy::Rr);
+        part.method.timer = Some(TimerKind::Timerfd);
         host
     }
 
@@ -493,13 +496,13 @@ pub(crate) mod tests {
         };
         let usual = told(None, None);
         assert_eq!(usual, (PolicyOrder::Fifo, 98, vec![]));
-        assert_eq!(told(Some(Policy::Fifo), None), usual);
+        assert_eq!(told(Some(SchedulingPolicy::Fifo), None), usual);
         assert_eq!(
-            told(Some(Policy::Rr), None),
+            told(Some(SchedulingPolicy::Rr), None),
             (PolicyOrder::RoundRobin, 98, vec!["rr".into()])
         );
         let nice = (PolicyOrder::Ordinary(10), 0, vec!["other-nice10".into()]);
-        assert_eq!(told(Some(Policy::Other), Some(10)), nice);
+        assert_eq!(told(Some(SchedulingPolicy::Other), Some(10)), nice);
     }
 
     #[test]
@@ -515,16 +518,16 @@ pub(crate) mod tests {
             ),
             (&|p| p.method.priority = 0, "a real-time priority is 1 to 99, not 0"),
             (
-                &|p| p.method.timer = Some(Timer::Rtc),
+                &|p| p.method.timer = Some(TimerKind::Rtc),
                 "'timer' is for hosts, not for the lab",
             ),
             (
-                &|p| p.method.policy = Some(Policy::Deadline),
+                &|p| p.method.policy = Some(SchedulingPolicy::Deadline),
                 "in the lab a policy is fifo, rr or other, not deadline",
             ),
             (
                 &|p| {
-                    p.method.policy = Some(Policy::Other);
+                    p.method.policy = Some(SchedulingPolicy::Other);
                     p.probes = vec!["wakeup".into(), "switch:2x0".into()];
                 },
                 "switch:2x0 has a policy of its own; leave it out, or leave the policy out",
@@ -534,13 +537,13 @@ pub(crate) mod tests {
                 "a nice value goes with the policy 'other'",
             ),
             (
-                &|p| p.timing.length = Some(Length::Time(Nanos(250_000))),
+                &|p| p.timing.length = Some(CellLength::Time(Nanos(250_000))),
                 "a time of 250 us is shorter than one interval of 251 us",
             ),
             (
                 &|p| {
                     p.probes = vec!["switch:2x0".into()];
-                    p.timing.length = Some(Length::Time(Nanos(250_000)));
+                    p.timing.length = Some(CellLength::Time(Nanos(250_000)));
                 },
                 "a time: switch and hackbench take a number of samples",
             ),

@@ -1,6 +1,6 @@
 //! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
-use crate::Length;
+use crate::CellLength;
 use worstcase_contract::loads::{LOADS, LoadSpec, Takes};
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{Nanos, Probe, Venue};
@@ -33,10 +33,10 @@ pub const fn usual(venue: Venue) -> Usual {
 }
 
 /// How long a cell of a probe usually is: on a host one waits, so there it is a time.
-pub fn usual_length(venue: Venue, probe: Probe) -> Length {
+pub fn usual_length(venue: Venue, probe: Probe) -> CellLength {
     match (probe, venue) {
-        (Probe::Bench(_), _) | (_, Venue::Lab) => Length::Samples(probe.usual_periods()),
-        (_, Venue::Host) => Length::Time(Nanos::from_millis(60_000)),
+        (Probe::Bench(_), _) | (_, Venue::Lab) => CellLength::Samples(probe.usual_periods()),
+        (_, Venue::Host) => CellLength::Time(Nanos::from_millis(60_000)),
     }
 }
 

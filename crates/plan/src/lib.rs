@@ -37,17 +37,17 @@ pub use cells::{Combination, PlannedCell};
 pub use check::{MOST_CELLS, NO_CENSUS_OF_ORDINARY, Problem, no_census_without_timer};
 pub use command::{command, to_go_on};
 pub use cpu_scheduler::{CpuScheduler, NoCpuScheduler};
-pub use difference::Difference;
-pub use disk::{Disk, NoDisk};
+pub use difference::ExperimentDifference;
+pub use disk::{DiskSpec, NoDisk};
 pub use experiment::{
-    Added, Experiment, HostSetup, Length, Method, Module, Part, Plan, Preempt, Seeds, StudySource, Subject, Subjects,
-    Timing,
+    Added, CellLength, Experiment, ExperimentPlan, HostSetup, LabModule, Method, Part, PlannedSubject, PreemptChoice,
+    Seeds, StudySource, Subjects, Timing,
 };
 pub use io_scheduler::{IoScheduler, IoSchedulers, NoIoScheduler};
-pub use method::{Policy, Timer, UnknownWord};
-pub use model::{Model, UnknownModel};
+pub use method::{SchedulingPolicy, TimerKind, UnknownWord};
+pub use model::{PreemptName, UnknownModel};
 pub use smp::Smp;
-pub use study::{Demand, Published, Study, StudyError, Variant};
+pub use study::{Demand, Published, Study, StudyError, StudyVariant};
 pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Device, VirtualMachine};
 pub use worstcase_contract::Venue;
 pub use worstcase_contract::cpus::{CpuList, NoCpuList};

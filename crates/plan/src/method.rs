@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// What wakes the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Timer {
+pub enum TimerKind {
     /// clock_nanosleep until an absolute time.
     Nanosleep,
     /// A periodic timerfd, read.
@@ -23,7 +23,7 @@ pub enum Timer {
 /// The scheduling policy of the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Policy {
+pub enum SchedulingPolicy {
     /// SCHED_FIFO.
     Fifo,
     /// SCHED_RR.
@@ -42,39 +42,44 @@ pub struct UnknownWord {
     known: String,
 }
 
-impl Timer {
+impl TimerKind {
     /// All.
-    pub const ALL: [Timer; 5] = [
-        Timer::Nanosleep,
-        Timer::Timerfd,
-        Timer::Posix,
-        Timer::Setitimer,
-        Timer::Rtc,
+    pub const ALL: [TimerKind; 5] = [
+        TimerKind::Nanosleep,
+        TimerKind::Timerfd,
+        TimerKind::Posix,
+        TimerKind::Setitimer,
+        TimerKind::Rtc,
     ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Timer::Nanosleep => "nanosleep",
-            Timer::Timerfd => "timerfd",
-            Timer::Posix => "posix",
-            Timer::Setitimer => "setitimer",
-            Timer::Rtc => "rtc",
+            TimerKind::Nanosleep => "nanosleep",
+            TimerKind::Timerfd => "timerfd",
+            TimerKind::Posix => "posix",
+            TimerKind::Setitimer => "setitimer",
+            TimerKind::Rtc => "rtc",
         }
     }
 }
 
-impl Policy {
+impl SchedulingPolicy {
     /// All.
-    pub const ALL: [Policy; 4] = [Policy::Fifo, Policy::Rr, Policy::Deadline, Policy::Other];
+    pub const ALL: [SchedulingPolicy; 4] = [
+        SchedulingPolicy::Fifo,
+        SchedulingPolicy::Rr,
+        SchedulingPolicy::Deadline,
+        SchedulingPolicy::Other,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Policy::Fifo => "fifo",
-            Policy::Rr => "rr",
-            Policy::Deadline => "deadline",
-            Policy::Other => "other",
+            SchedulingPolicy::Fifo => "fifo",
+            SchedulingPolicy::Rr => "rr",
+            SchedulingPolicy::Deadline => "deadline",
+            SchedulingPolicy::Other => "other",
         }
     }
 }
@@ -89,27 +94,27 @@ fn of_name<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str, word: &str) -> 
         })
 }
 
-impl FromStr for Timer {
+impl FromStr for TimerKind {
     type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Timer, UnknownWord> {
-        of_name(&Timer::ALL, Timer::name, word)
+    fn from_str(word: &str) -> Result<TimerKind, UnknownWord> {
+        of_name(&TimerKind::ALL, TimerKind::name, word)
     }
 }
 
-impl FromStr for Policy {
+impl FromStr for SchedulingPolicy {
     type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Policy, UnknownWord> {
-        of_name(&Policy::ALL, Policy::name, word)
+    fn from_str(word: &str) -> Result<SchedulingPolicy, UnknownWord> {
+        of_name(&SchedulingPolicy::ALL, SchedulingPolicy::name, word)
     }
 }
 
-impl fmt::Display for Timer {
+impl fmt::Display for TimerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for SchedulingPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

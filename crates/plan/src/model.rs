@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// A preemption model, by the name users give it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Model {
+pub enum PreemptName {
     /// The kernel gives up the CPU only on its way back to user space.
     None,
     /// As none, plus explicit rescheduling points.
@@ -25,33 +25,39 @@ pub enum Model {
 #[error("unknown preemption model, {0}; take none, voluntary, full, lazy or rt")]
 pub struct UnknownModel(pub String);
 
-impl Model {
+impl PreemptName {
     /// All models.
-    pub const ALL: [Model; 5] = [Model::None, Model::Voluntary, Model::Full, Model::Lazy, Model::Rt];
+    pub const ALL: [PreemptName; 5] = [
+        PreemptName::None,
+        PreemptName::Voluntary,
+        PreemptName::Full,
+        PreemptName::Lazy,
+        PreemptName::Rt,
+    ];
 
     /// The name on the command line and in files.
     pub const fn name(self) -> &'static str {
         match self {
-            Model::None => "none",
-            Model::Voluntary => "voluntary",
-            Model::Full => "full",
-            Model::Lazy => "lazy",
-            Model::Rt => "rt",
+            PreemptName::None => "none",
+            PreemptName::Voluntary => "voluntary",
+            PreemptName::Full => "full",
+            PreemptName::Lazy => "lazy",
+            PreemptName::Rt => "rt",
         }
     }
 }
 
-impl fmt::Display for Model {
+impl fmt::Display for PreemptName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Model {
+impl FromStr for PreemptName {
     type Err = UnknownModel;
 
-    fn from_str(text: &str) -> Result<Model, UnknownModel> {
-        let found = Model::ALL.into_iter().find(|m| m.name() == text);
+    fn from_str(text: &str) -> Result<PreemptName, UnknownModel> {
+        let found = PreemptName::ALL.into_iter().find(|m| m.name() == text);
         found.ok_or_else(|| UnknownModel(text.into()))
     }
 }

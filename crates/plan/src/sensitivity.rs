@@ -6,7 +6,7 @@ use worstcase_instruments::sys::rtc;
 
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Property {
+pub enum VariedProperty {
     /// Nothing: the cell as it was measured.
     Nothing,
     /// Memory of the machine.
@@ -27,7 +27,7 @@ pub enum Property {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variation {
     /// What is another.
-    pub property: Property,
+    pub property: VariedProperty,
     /// Its value.
     pub value: String,
     /// The cells.
@@ -44,17 +44,17 @@ const INTERVALS: [Nanos; 3] = [
     Nanos::from_micros(997),
 ];
 
-impl Property {
+impl VariedProperty {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Property::Nothing => "as measured",
-            Property::Memory => "memory",
-            Property::Random => "random generator",
-            Property::Cpu => "CPU",
-            Property::Mips => "speed",
-            Property::Interval => "interval",
-            Property::Phase => "phase",
+            VariedProperty::Nothing => "as measured",
+            VariedProperty::Memory => "memory",
+            VariedProperty::Random => "random generator",
+            VariedProperty::Cpu => "CPU",
+            VariedProperty::Mips => "speed",
+            VariedProperty::Interval => "interval",
+            VariedProperty::Phase => "phase",
         }
     }
 }
@@ -77,25 +77,25 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
         all.push(Variation { property, value, cells });
     };
     let spec = || cell.spec.clone();
-    add(Property::Nothing, String::new(), own.clone(), spec(), 1);
+    add(VariedProperty::Nothing, String::new(), own.clone(), spec(), 1);
     for memory_mb in MEMORY_MB.into_iter().filter(|mb| *mb != own.memory_mb) {
         let other = VirtualMachine {
             memory_mb,
             ..own.clone()
         };
-        add(Property::Memory, format!("{memory_mb} MB"), other, spec(), 1);
+        add(VariedProperty::Memory, format!("{memory_mb} MB"), other, spec(), 1);
     }
     if let Some(append) = starved(&own.append) {
         let other = VirtualMachine { append, ..own.clone() };
-        add(Property::Random, "starved".into(), other, spec(), 1);
+        add(VariedProperty::Random, "starved".into(), other, spec(), 1);
     }
     for cpu in CpuModel::ALL.into_iter().filter(|cpu| *cpu != own.cpu) {
         let other = VirtualMachine { cpu, ..own.clone() };
-        add(Property::Cpu, cpu.to_string(), other, spec(), 1);
+        add(VariedProperty::Cpu, cpu.to_string(), other, spec(), 1);
     }
     for mips in [1_000, 500].into_iter().filter(|mips| *mips != own.mips) {
         let other = VirtualMachine { mips, ..own.clone() };
-        add(Property::Mips, format!("{mips} MIPS"), other, spec(), 1);
+        add(VariedProperty::Mips, format!("{mips} MIPS"), other, spec(), 1);
     }
     if cell.spec.probe.awaits_timer() {
         let possible = |period| match cell.spec.probe {
@@ -108,11 +108,17 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
             .filter(|period| *period != cell.spec.period)
         {
             let value = format!("{} us", period.0 / 1_000);
-            add(Property::Interval, value, own.clone(), CellSpec { period, ..spec() }, 1);
+            add(
+                VariedProperty::Interval,
+                value,
+                own.clone(),
+                CellSpec { period, ..spec() },
+                1,
+            );
         }
     }
     let value = format!("seeds {} to {}", seeds + 1, 2 * seeds);
-    add(Property::Phase, value, own.clone(), spec(), u64::from(seeds) + 1);
+    add(VariedProperty::Phase, value, own.clone(), spec(), u64::from(seeds) + 1);
     all
 }
 

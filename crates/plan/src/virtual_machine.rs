@@ -1,7 +1,7 @@
 //! The lab's virtual machine: what a subject may ask of it.
 
 use crate::parameters::of_machine;
-use crate::{CpuScheduler, Disk, IoScheduler, Problem, Smp};
+use crate::{CpuScheduler, DiskSpec, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use worstcase_contract::bench::{Bench, Line};
 use worstcase_contract::loads::{LoadKind, LoadPart, LoadSpec};
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Probe, Venue};
 use worstcase_instruments::order::{MachineOrder, Order};
@@ -36,8 +36,8 @@ pub struct VirtualMachine {
     #[serde(default, skip_serializing_if = "BootParameters::is_empty")]
     pub append: BootParameters,
     /// Priorities of the kernel's threads, if not those that it gives them.
-    #[serde(default, skip_serializing_if = "Priorities::is_empty")]
-    pub chrt: Priorities,
+    #[serde(default, skip_serializing_if = "ThreadPriorities::is_empty")]
+    pub chrt: ThreadPriorities,
     /// The scheduler of tasks, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<CpuScheduler>,
@@ -49,7 +49,7 @@ pub struct VirtualMachine {
     pub devices: BTreeSet<Device>,
     /// A disk in virtual time, for the probes that work with files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<Disk>,
+    pub disk: Option<DiskSpec>,
     /// Its I/O scheduler, if not the one that the kernel chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_scheduler: Option<IoScheduler>,
@@ -95,7 +95,7 @@ impl Default for VirtualMachine {
             cpu: CpuModel::default(),
             smp: Smp::default(),
             append: BootParameters::default(),
-            chrt: Priorities::default(),
+            chrt: ThreadPriorities::default(),
             scheduler: None,
             policy: ProbePolicy::default(),
             devices: BTreeSet::new(),
@@ -175,7 +175,7 @@ pub(crate) fn is_on_parport(load: &LoadSpec) -> bool {
 
 impl Device {
     /// Those that a probe under a load needs.
-    pub(crate) fn of(probe: Probe, load: &str) -> BTreeSet<Device> {
+    pub(crate) fn needed_by(probe: Probe, load: &str) -> BTreeSet<Device> {
         let load: Option<LoadSpec> = load.parse().ok();
         let parport = load.as_ref().is_some_and(is_on_parport) || probe.modules().contains(&PARPORT_DRIVER);
         let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_machine_has_the_disks_that_its_load_reads() {
-        let of = |load| Vec::from_iter(Device::of(Probe::Wakeup, load));
+        let of = |load| Vec::from_iter(Device::needed_by(Probe::Wakeup, load));
         assert_eq!(of("blockread:null+cpu"), []);
         assert_eq!(of("cpu+blockread:ide-pio"), [Device::IdePio]);
         assert_eq!(

@@ -1,7 +1,7 @@
 //! What a parameter's row promises: a command line and a study say the same, and what was asked is asked again.
 
-use worstcase_plan::parameters::{self, Given, KernelChoice, Parameter};
-use worstcase_plan::{Experiment, Model, Preempt, Venue, command, study};
+use worstcase_plan::parameters::{self, GivenValues, KernelChoice, Parameter};
+use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue, command, study};
 
 /// A value of each parameter that is not the usual one, in the form of a study file; more than one where a list is taken.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ fn example(venue: Venue, parameter: &Parameter) -> (String, Vec<(&'static str, &
 fn kernels(venue: Venue) -> Vec<KernelChoice> {
     let choice = KernelChoice {
         kernel: "debian:6.1".into(),
-        models: vec![Preempt::One(Model::None)],
+        models: vec![PreemptChoice::One(PreemptName::None)],
         optional: false,
     };
     match venue {
@@ -106,7 +106,7 @@ fn of_study(venue: Venue, keys: &[(&str, &str)]) -> Experiment {
 
 /// What a command line says: its words after `lab run` or `host run`.
 fn of_command(venue: Venue, words: &[String]) -> Experiment {
-    let mut given = Given::default();
+    let mut given = GivenValues::default();
     let mut words = words.iter().skip(3).peekable();
     while let Some(word) = words.next() {
         let word = word.strip_prefix("--").unwrap();
@@ -138,7 +138,7 @@ fn a_study_says_what_a_command_line_says_and_a_difference_names_it() {
             let words = command(&asked, None, "r".as_ref());
             assert_eq!(of_command(venue, &words), asked, "{venue} {}: {words:?}", parameter.key);
             let difference = of_study(venue, &beside).difference(&asked).unwrap();
-            let is_machine = matches!(parameter.owner, parameters::Owner::Machine(_));
+            let is_machine = matches!(parameter.owner, parameters::ParameterOwner::Machine(_));
             let key = match (is_machine, parameter.key) {
                 (true, _) => "kernels",
                 (false, "seed") => "seeds",

@@ -2,9 +2,9 @@
 
 mod written;
 
-use worstcase_plan::study::published::{Compare, Relation, Said, Statistic};
+use worstcase_plan::study::published::{Compare, PublishedValue, Relation, Statistic};
 use worstcase_plan::study::{built_in, load};
-use worstcase_plan::{Model, Preempt, Published};
+use worstcase_plan::{PreemptChoice, PreemptName, Published};
 use written::read;
 
 const STUDY: &str = r#"schema = "worstcase-study/3"
@@ -70,7 +70,7 @@ fn figures_are_values_with_cells() {
     };
     assert_eq!((latency.compare, switch.compare), (Compare::Rank, Compare::Factor));
     let a = &latency.figures[0];
-    let at_most = Said::Value {
+    let at_most = PublishedValue::Value {
         value: 1.5,
         unit: "ms".into(),
         relation: Relation::AtMost,
@@ -81,7 +81,7 @@ fn figures_are_values_with_cells() {
     let subject = cell.subject.as_ref().unwrap();
     assert_eq!(
         (subject.kernel.as_str(), subject.preempt),
-        ("debian:6.1", Preempt::One(Model::Full))
+        ("debian:6.1", PreemptChoice::One(PreemptName::Full))
     );
     assert_eq!(
         (cell.loads.as_slice(), cell.probe.as_str()),
@@ -91,7 +91,10 @@ fn figures_are_values_with_cells() {
     assert_eq!(a.host, None);
     // A kernel in all models has the one that is named; a switch's own quantity is what it costs.
     let cell = switch.figures[1].cell.as_ref().unwrap();
-    assert_eq!(cell.subject.as_ref().unwrap().preempt, Preempt::One(Model::Lazy));
+    assert_eq!(
+        cell.subject.as_ref().unwrap().preempt,
+        PreemptChoice::One(PreemptName::Lazy)
+    );
     assert_eq!(cell.to_string(), "mean net, switch:4x0, idle, debian:6.12 lazy");
     assert_eq!(
         switch.figures[0].host.as_ref().unwrap().to_string(),

@@ -3,7 +3,7 @@
 use std::fs;
 use worstcase_contract::Nanos;
 use worstcase_plan::study::{self, built_in, load};
-use worstcase_plan::{Experiment, Length, Study, Variant, Venue, command};
+use worstcase_plan::{CellLength, Experiment, Study, StudyVariant, Venue, command};
 
 /// The built-in study with one line changed, as a file; returns what is said of it, without the file's name.
 fn said_of(from: &str, to: &str) -> String {
@@ -21,12 +21,15 @@ fn said_of(from: &str, to: &str) -> String {
 }
 
 /// Its experiments in every venue and variant.
-fn experiments(study: &Study) -> Vec<(Venue, Variant, &Experiment)> {
+fn experiments(study: &Study) -> Vec<(Venue, StudyVariant, &Experiment)> {
     let variants = [(Venue::Lab, Some(&study.lab)), (Venue::Host, study.host.as_ref())];
     let of = |(venue, variants): (Venue, Option<_>)| {
-        variants
-            .into_iter()
-            .flat_map(move |v: &study::Variants| [(venue, Variant::Quick, &v.quick), (venue, Variant::Full, &v.full)])
+        variants.into_iter().flat_map(move |v: &study::Variants| {
+            [
+                (venue, StudyVariant::Quick, &v.quick),
+                (venue, StudyVariant::Full, &v.full),
+            ]
+        })
     };
     variants.into_iter().flat_map(of).collect()
 }
@@ -81,12 +84,12 @@ fn a_file_is_found_again_from_every_folder() {
     let name = dir.path().file_name().unwrap().to_str().unwrap();
     let relative = format!("./{name}/mine.toml");
     fs::write(&relative, study::text("realfeel-jitter").unwrap()).unwrap();
-    let plan = study::plan(&relative, Venue::Host, Variant::Quick).unwrap();
+    let plan = study::plan(&relative, Venue::Host, StudyVariant::Quick).unwrap();
     let words = command(&plan.experiment, plan.study.as_ref(), "RUN".as_ref());
     let path = &words[3];
     assert!(std::path::Path::new(path).is_absolute(), "{words:?}");
     assert_eq!(words[4..], ["--quick", "--host", "--output", "RUN"]);
-    let again = study::plan(path, Venue::Host, Variant::Quick).unwrap();
+    let again = study::plan(path, Venue::Host, StudyVariant::Quick).unwrap();
     assert_eq!(again.experiment, plan.experiment);
 }
 
@@ -216,7 +219,7 @@ fn parts_differ_from_the_whole_in_what_they_say() {
     );
     let names = |experiment: &Experiment| -> Vec<String> {
         let cells = experiment.lab_cells().unwrap();
-        let name = |(subject, spec): &(worstcase_plan::Subject, worstcase_contract::CellSpec)| {
+        let name = |(subject, spec): &(worstcase_plan::PlannedSubject, worstcase_contract::CellSpec)| {
             format!(
                 "{} {} {} {}",
                 subject.machine.memory_mb, spec.load, spec.probe, spec.seed
@@ -252,9 +255,9 @@ fn both_venues_have_the_same_keys_and_combined_loads() {
     assert_eq!(loads, ["idle", "find+compile+compile"]);
     assert_eq!(
         host.full.parts[0].timing.length,
-        Some(Length::Time(Nanos::from_millis(2_000)))
+        Some(CellLength::Time(Nanos::from_millis(2_000)))
     );
     // What takes the place of a time is a number.
-    assert_eq!(host.quick.parts[1].timing.length, Some(Length::Samples(9)));
+    assert_eq!(host.quick.parts[1].timing.length, Some(CellLength::Samples(9)));
     assert_eq!(host.quick.parts[1].combinations(Venue::Host).unwrap().len(), 2);
 }

@@ -1,7 +1,7 @@
 //! What can go wrong on other machines, each with what to do.
 
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_lab::LabError;
 use worstcase_results::record::RunError;
@@ -57,7 +57,7 @@ pub enum RemoteError {
         /// The error there.
         message: String,
         /// Its exit code there.
-        exit: Exit,
+        exit: ExitKind,
     },
     /// A machine cannot be used.
     #[error("{host}: {reason}")]
@@ -96,12 +96,12 @@ pub enum RemoteError {
 
 impl RemoteError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            RemoteError::Choice(..) | RemoteError::Hosts { .. } => Exit::Usage,
-            RemoteError::NoProgram { .. } | RemoteError::Slurm { .. } | RemoteError::Host { .. } => Exit::Missing,
-            RemoteError::Ended { .. } => Exit::Measured,
-            RemoteError::Unseen { .. } | RemoteError::File { .. } => Exit::Storage,
+            RemoteError::Choice(..) | RemoteError::Hosts { .. } => ExitKind::Usage,
+            RemoteError::NoProgram { .. } | RemoteError::Slurm { .. } | RemoteError::Host { .. } => ExitKind::Missing,
+            RemoteError::Ended { .. } => ExitKind::Measured,
+            RemoteError::Unseen { .. } | RemoteError::File { .. } => ExitKind::Storage,
             RemoteError::Failed { exit, .. } => *exit,
             RemoteError::Lab(e) => e.exit(),
             RemoteError::Run(e) => e.exit(),
@@ -114,7 +114,7 @@ impl RemoteError {
         matches!(
             self,
             RemoteError::Failed {
-                exit: Exit::Measured,
+                exit: ExitKind::Measured,
                 ..
             }
         )

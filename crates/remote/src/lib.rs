@@ -26,6 +26,6 @@ mod executable;
 pub mod slurm;
 pub mod ssh;
 
-pub use choice::Choice;
+pub use choice::ExecutorChoice;
 pub use error::RemoteError;
 pub use executable::Executable;

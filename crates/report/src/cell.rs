@@ -8,7 +8,7 @@ use super::terminal::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Accounting, Machine, Quantity, Record, SampleRow, Summary, Venue};
+use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, SubjectMachine, Summary, Venue};
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
@@ -20,13 +20,13 @@ const BAR: f64 = 48.0;
 /// Latencies by size, in six steps a decade, and the worst samples: all that the report needs of the
 /// samples, gathered in one pass.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct GatheredSamples {
     steps: BucketCounts<SixADecade>,
     worst: Vec<SampleRow>,
     peaks: Peaks,
 }
 
-impl Gathered {
+impl GatheredSamples {
     /// Takes a sample in.
     pub fn add(&mut self, row: SampleRow) {
         self.steps.add(row.latency.0, 1);
@@ -40,7 +40,7 @@ impl Gathered {
 }
 
 /// The report.
-pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
+pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> String {
     let subject = &record.subject;
     let cell = &record.cell;
     let mut out = vec![style.bold(record.id.as_str())];
@@ -60,7 +60,7 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
         },
     );
     match &subject.machine {
-        Machine::Lab(lab) => {
+        SubjectMachine::Lab(lab) => {
             line(
                 "machine",
                 plain(&format!(
@@ -85,8 +85,8 @@ pub fn details(record: &Record, gathered: &Gathered, style: Style) -> String {
                 }
             }
         }
-        Machine::Foreign(_) => {}
-        Machine::Host(host) => {
+        SubjectMachine::Foreign(_) => {}
+        SubjectMachine::Host(host) => {
             line(
                 "machine",
                 plain(&format!(
@@ -247,7 +247,7 @@ fn held_histogram(record: &Record, style: Style) -> Vec<String> {
     let Some(held) = held else {
         return Vec::new();
     };
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredSamples::default();
     for bin in held.iter_recorded() {
         gathered.steps.add(bin.value_iterated_to(), bin.count_at_value());
     }
@@ -277,7 +277,7 @@ fn figures(s: &Summary) -> String {
 }
 
 /// A line a step between the lowest and the highest, empty ones too: a gap is part of the picture.
-fn histogram(gathered: &Gathered) -> Vec<String> {
+fn histogram(gathered: &GatheredSamples) -> Vec<String> {
     let top = gathered.steps.most();
     let bar = |count: u64| {
         // One sample still is one mark: the rare ones are what one looks for.

@@ -3,11 +3,11 @@
 //! What a probe with parameters has of its own stands in further columns: those of its table, of this cell alone.
 
 use super::table::csv::text;
-use super::table::{ColumnKind, Field, Table, TableColumn, TableValue, field, name};
-use super::{View, probes};
+use super::table::{ColumnKind, Table, TableColumn, TableField, TableValue, field, name};
+use super::{ReportView, probes};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Gaps, Machine, Periods, Quantity, Record, Summary};
+use worstcase_results::record::{GapAccount, Periods, Quantity, Record, SubjectMachine, Summary};
 use worstcase_results::stats::Percentile;
 
 /// A cell and one of its quantities.
@@ -18,11 +18,11 @@ struct CellRow<'a> {
 }
 
 /// The whole table; an absent value is an empty field.
-pub fn run(view: &View) -> Result<String, ::csv::Error> {
+pub fn run(view: &ReportView) -> Result<String, ::csv::Error> {
     text(&cells(view))
 }
 
-fn cells(view: &View) -> Table {
+fn cells(view: &ReportView) -> Table {
     let quantities: &[Quantity] = match view.quantities {
         [] => &Quantity::ALL,
         chosen => chosen,
@@ -46,7 +46,7 @@ fn cells(view: &View) -> Table {
 }
 
 /// Columns that only the table of a probe has, empty for cells of other probes.
-fn add_own_columns(view: &View, table: &mut Table, rows: &[CellRow]) {
+fn add_own_columns(view: &ReportView, table: &mut Table, rows: &[CellRow]) {
     let own: Vec<Vec<(TableColumn, TableValue)>> = rows.iter().map(|row| of_cell(view, row.record)).collect();
     let known: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
     let mut added: Vec<TableColumn> = Vec::new();
@@ -69,11 +69,11 @@ fn add_own_columns(view: &View, table: &mut Table, rows: &[CellRow]) {
 }
 
 /// The only row of the probe's tables if they are of one cell.
-fn of_cell(view: &View, record: &Record) -> Vec<(TableColumn, TableValue)> {
+fn of_cell(view: &ReportView, record: &Record) -> Vec<(TableColumn, TableValue)> {
     if record.details.is_none() {
         return Vec::new();
     }
-    let alone = View {
+    let alone = ReportView {
         plan: view.plan,
         command: Vec::new(),
         records: std::slice::from_ref(record),
@@ -88,7 +88,7 @@ fn of_cell(view: &View, record: &Record) -> Vec<(TableColumn, TableValue)> {
     tables.flat_map(of_table).collect()
 }
 
-fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
+fn columns<'a>() -> Vec<TableField<CellRow<'a>>> {
     let word = |key: &str, word: fn(&Record) -> String| name(key, key, move |row: &CellRow| word(row.record));
     // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.
     let periods = |key: &str, count: fn(&Periods) -> u64| {
@@ -96,7 +96,7 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
             row.record.accounting.periods().map(count)
         })
     };
-    let gaps = |key: &str, count: fn(&Gaps) -> u64| {
+    let gaps = |key: &str, count: fn(&GapAccount) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &CellRow| {
             row.record.accounting.gaps().map(count)
         })
@@ -114,8 +114,8 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
         word("preempt", |r| r.subject.preempt.in_force.clone()),
         word("venue", |r| venue(r).to_string()),
         record("mips", |r| match &r.subject.machine {
-            Machine::Lab(lab) => Some(lab.machine.mips.into()),
-            Machine::Host(_) | Machine::Foreign(_) => None,
+            SubjectMachine::Lab(lab) => Some(lab.machine.mips.into()),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => None,
         }),
         word("load", |r| r.cell.load.clone()),
         word("probe", |r| r.cell.probe.clone()),
@@ -142,8 +142,8 @@ fn columns<'a>() -> Vec<Field<CellRow<'a>>> {
 
 fn venue(record: &Record) -> &'static str {
     match &record.subject.machine {
-        Machine::Lab(_) => "lab",
-        Machine::Host(_) => "host",
-        Machine::Foreign(_) => "foreign",
+        SubjectMachine::Lab(_) => "lab",
+        SubjectMachine::Host(_) => "host",
+        SubjectMachine::Foreign(_) => "foreign",
     }
 }

@@ -1,6 +1,6 @@
 //! Classes of demand: which option meets which, the first that does, and its cost.
 
-use super::View;
+use super::ReportView;
 use super::ranking::Prices;
 use super::table::{ColumnKind, Table, TableValue, field, name};
 use super::terminal::{Style, row_label, units};
@@ -9,7 +9,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_plan::Demand;
-use worstcase_results::demands::{Judged, in_words, judged};
+use worstcase_results::demands::{JudgedDemand, in_words, judged};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
@@ -28,7 +28,7 @@ struct DemandOption {
 }
 
 /// Of a run whose study has demands and which has a subject: a column for each class, an answer for each below.
-pub(super) fn table(view: &View) -> Option<Table> {
+pub(super) fn table(view: &ReportView) -> Option<Table> {
     let all = judged(view.plan, view.records);
     let first = all.first().filter(|class| !class.subjects.is_empty())?;
     let prices = Prices::of(view.records, &first.subjects[0].subject);
@@ -60,7 +60,7 @@ pub(super) fn table(view: &View) -> Option<Table> {
             move |o: &DemandOption| TableValue::Judged(o.met[nth], in_words(o.met[nth])),
         )
     }));
-    let note = |class: &Judged| {
+    let note = |class: &JudgedDemand| {
         [
             format!("{}: {}", title(&class.demand), answer(class, view.records, &prices)),
             format!("  why: {}", class.demand.why),
@@ -85,7 +85,7 @@ fn title(demand: &Demand) -> String {
     }
 }
 
-fn answer(class: &Judged, records: &[Record], prices: &Prices) -> String {
+fn answer(class: &JudgedDemand, records: &[Record], prices: &Prices) -> String {
     if let Some(id) = &class.lowest {
         let of = class.subjects.iter().find(|v| v.subject == *id);
         let max = of.map_or_else(String::new, |v| micros(v.evidence.max_ns));
@@ -116,11 +116,11 @@ pub fn of_study(demands: &[Demand], style: Style) -> Vec<String> {
 }
 
 /// For programs: each class with its verdicts and the cost of the first option that meets it.
-pub(super) fn json(view: &View) -> Vec<Value> {
+pub(super) fn json(view: &ReportView) -> Vec<Value> {
     let all = judged(view.plan, view.records);
     let first = all.first().and_then(|class| class.subjects.first());
     let prices = first.map(|v| Prices::of(view.records, &v.subject));
-    let one = |class: &Judged| {
+    let one = |class: &JudgedDemand| {
         let cost = class.lowest.as_ref().zip(prices.as_ref()).map(|(id, prices)| {
             let (hackbench, switch) = prices.factors(id);
             json!({ "hackbench": hackbench, "switch": switch })

@@ -1,7 +1,7 @@
 //! Ensembles: what the seeds of a subject, load, probe and quantity gave. One list of columns for all forms.
 
-use super::View;
-use super::table::{ColumnKind, Field, Table, TableValue, field, name};
+use super::ReportView;
+use super::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use super::terminal::{observation_time, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
@@ -34,7 +34,7 @@ impl EnsembleRow<'_> {
     }
 }
 
-fn columns<'a>() -> Vec<Field<EnsembleRow<'a>>> {
+fn columns<'a>() -> Vec<TableField<EnsembleRow<'a>>> {
     let time = |key: &str, heading: &str, time: fn(&Ensemble) -> Option<Nanos>| {
         field(ColumnKind::Time, key, heading, move |row: &EnsembleRow| {
             time(&row.ensemble)
@@ -126,7 +126,7 @@ fn seeds(row: &EnsembleRow) -> serde_json::Value {
     json!(row.ensemble.seeds.iter().map(one).collect::<Vec<_>>())
 }
 
-fn table_of(view: &View, title: String, all: Vec<Ensemble>, with_unit: bool) -> Table {
+fn table_of(view: &ReportView, title: String, all: Vec<Ensemble>, with_unit: bool) -> Table {
     let row = |ensemble: Ensemble| EnsembleRow {
         subject: view
             .records
@@ -141,7 +141,7 @@ fn table_of(view: &View, title: String, all: Vec<Ensemble>, with_unit: bool) -> 
 }
 
 /// For people: of one probe and quantity; nothing if no record has it.
-pub(super) fn table(view: &View, probe: &str, quantity: Quantity) -> Option<Table> {
+pub(super) fn table(view: &ReportView, probe: &str, quantity: Quantity) -> Option<Table> {
     let all: Vec<Ensemble> = ensembles(view.records, quantity)
         .into_iter()
         .filter(|e| e.probe == probe)
@@ -158,7 +158,7 @@ pub(super) fn table(view: &View, probe: &str, quantity: Quantity) -> Option<Tabl
 }
 
 /// For programs: of all probes but `noise`, which has a list of its own.
-pub(super) fn all(view: &View) -> Table {
+pub(super) fn all(view: &ReportView) -> Table {
     let quantities: &[Quantity] = match view.quantities {
         [] => &Quantity::ALL,
         chosen => chosen,

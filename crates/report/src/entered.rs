@@ -3,9 +3,9 @@
 
 use super::noise::available;
 use super::table::terminal::figures_with;
-use super::table::{ColumnKind, Field, Table, field};
+use super::table::{ColumnKind, Table, TableField, field};
 use super::terminal::{Style, distinct};
-use worstcase_analysis::noise::{Entered, Row};
+use worstcase_analysis::noise::{Entered, NoiseRow};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
@@ -82,7 +82,7 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
     };
     let of_cause = |(name, sent_by): &(&'_ str, Option<&'_ str>)| {
         rates(&|cell| {
-            let same = |row: &&Row| (row.name.as_str(), row.sent_by.as_deref()) == (*name, *sent_by);
+            let same = |row: &&NoiseRow| (row.name.as_str(), row.sent_by.as_deref()) == (*name, *sent_by);
             cell.rows.iter().filter(same).map(|row| row.times).sum()
         })
     };
@@ -109,7 +109,7 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
         let rate = move |row: &CauseRates| row.rates[nth].map(times_a_second);
         field(ColumnKind::Words, heading.clone(), heading.clone(), rate)
     };
-    let mut fields: Vec<Field<CauseRates>> = names.iter().enumerate().map(rate).collect();
+    let mut fields: Vec<TableField<CauseRates>> = names.iter().enumerate().map(rate).collect();
     fields.push(field(ColumnKind::Text, "cause", load, |row: &CauseRates| {
         row.name.clone()
     }));
@@ -162,14 +162,14 @@ fn table(cell: &Entered, style: Style) -> String {
     lines.join("\n")
 }
 
-fn rows(rows: &[Row]) -> Vec<String> {
-    let count = |key: &str, heading: &str, count: fn(&Row) -> u64| field(ColumnKind::Count, key, heading, count);
+fn rows(rows: &[NoiseRow]) -> Vec<String> {
+    let count = |key: &str, heading: &str, count: fn(&NoiseRow) -> u64| field(ColumnKind::Count, key, heading, count);
     let fields = [
         count("gaps", "gaps", |row| row.gaps),
         count("times", "times", |row| row.times),
         count("instructions", "instructions", |row| row.instructions.0),
         count("longest", "most in a gap", |row| row.longest.0),
-        field(ColumnKind::Text, "name", "what", |row: &Row| row.name.clone()),
+        field(ColumnKind::Text, "name", "what", |row: &NoiseRow| row.name.clone()),
     ];
     figures_with(&Table::new("rows", "", &fields, rows), |nth, indent| {
         sent_by(rows[nth].sent_by.as_deref(), indent)

@@ -4,7 +4,7 @@ use super::terminal::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Foreign, Kernel, Quantity, Record};
+use worstcase_results::record::{Foreign, Quantity, Record, SubjectKernel};
 
 /// The heading of a table of them; nothing for what worstcase measured.
 pub(super) fn heading(probe: &str, load: &str, records: &[&Record]) -> Option<String> {
@@ -25,7 +25,7 @@ pub(super) fn heading(probe: &str, load: &str, records: &[&Record]) -> Option<St
     };
     let kernel = &first.subject.kernel.label;
     let preempt = match first.subject.preempt.in_force.as_str() {
-        Kernel::UNKNOWN => String::new(),
+        SubjectKernel::UNKNOWN => String::new(),
         known => format!(" {known}"),
     };
     Some(plain(&format!(

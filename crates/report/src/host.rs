@@ -1,13 +1,13 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
-use super::table::{ColumnKind, Field, Table, TableGroup, field, name};
+use super::table::{ColumnKind, Table, TableField, TableGroup, field, name};
 use super::terminal::{distinct, row_label};
-use super::{View, foreign, noise};
+use super::{ReportView, foreign, noise};
 use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Machine, Quantity, Record, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
@@ -24,7 +24,7 @@ const PARTS: [Quantity; 6] = [
 ];
 
 /// Where and when, and the tables of every probe and load.
-pub fn groups(view: &View) -> Vec<TableGroup> {
+pub fn groups(view: &ReportView) -> Vec<TableGroup> {
     let mut groups: Vec<TableGroup> = Vec::new();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
         let of_probe = || view.records.iter().filter(move |r| r.cell.probe == probe);
@@ -40,7 +40,7 @@ pub fn groups(view: &View) -> Vec<TableGroup> {
 }
 
 /// The tables of a probe and load; only other tools' files give several subjects.
-fn of_subject(view: &View, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
+fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
     let mut tables: Vec<Table> = Vec::new();
     if probe == "noise" {
         tables.extend(noise::tables(records));
@@ -67,7 +67,7 @@ pub(super) fn origin(records: &[Record]) -> Option<String> {
     let (began, ended) = (origins().map(|o| o.began).min()?, origins().map(|o| o.ended).max()?);
     let machine = records.first().map(|r| &r.subject.machine);
     let cpu = match machine {
-        Some(Machine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
+        Some(SubjectMachine::Host(host)) => format!("{}, {} CPUs; ", host.cpu, host.cpus),
         _ => String::new(),
     };
     let kernels = distinct(records.iter().map(|r| row_label(&r.subject)));
@@ -106,7 +106,7 @@ fn work(records: &[&Record]) -> Option<String> {
         return Some("no load".to_string());
     };
     let seconds = record.observation_time().0 as f64 / 1e9;
-    let rate = |w: &worstcase_results::record::Work| {
+    let rate = |w: &worstcase_results::record::WorkRecord| {
         format!("{} {} a second", grouped((w.count as f64 / seconds) as u64), w.unit)
     };
     Some(plain(&format!(
@@ -179,7 +179,7 @@ impl CpuRow {
     }
 }
 
-fn columns() -> Vec<Field<CpuRow>> {
+fn columns() -> Vec<TableField<CpuRow>> {
     let time = |key: &str, heading: &str, time: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Time, key, heading, time);
     let count = |key: &str, count: fn(&CpuRow) -> Option<u64>| field(ColumnKind::Count, key, key, count);
     let mut all = vec![

@@ -4,7 +4,7 @@ use super::breakdown::terminal::wrapped;
 use super::table::terminal::figures_with;
 use super::table::{ColumnKind, Table, field};
 use super::terminal::Style;
-use worstcase_analysis::isolate::{Answer, Cpu, Judgement, Line};
+use worstcase_analysis::isolate::{EntryLine, IsolatedCpu, IsolationAnswer, Judgement};
 use worstcase_base::format::{counted, grouped, plain};
 
 /// Below the four columns of figures.
@@ -15,7 +15,7 @@ const SHOWN: usize = 25;
 const SENDERS: usize = 5;
 
 /// The whole answer.
-pub fn terminal(answer: &Answer, style: Style) -> String {
+pub fn terminal(answer: &IsolationAnswer, style: Style) -> String {
     let mut lines = Vec::new();
     for cpu in &answer.cpus {
         lines.extend(of_cpu(cpu, answer.time_ns, style));
@@ -28,10 +28,10 @@ pub fn terminal(answer: &Answer, style: Style) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn of_cpu(cpu: &Cpu, time_ns: u64, style: Style) -> Vec<String> {
+fn of_cpu(cpu: &IsolatedCpu, time_ns: u64, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&plain(&cpu.sentence)), whose(cpu)];
-    let causes = Cause::of(&cpu.lines);
-    let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(Cause::rows).collect();
+    let causes = CauseLines::of(&cpu.lines);
+    let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(CauseLines::rows).collect();
     if !rows.is_empty() {
         lines.push(String::new());
         lines.extend(figures_with(&table(&rows, time_ns), |nth, _| rows[nth].below.clone()));
@@ -64,7 +64,7 @@ fn of_cpu(cpu: &Cpu, time_ns: u64, style: Style) -> Vec<String> {
     lines
 }
 
-fn whose(cpu: &Cpu) -> String {
+fn whose(cpu: &IsolatedCpu) -> String {
     match (&cpu.program, cpu.is_occupied) {
         (_, true) => "a thread of worstcase kept it busy".into(),
         (Some(name), _) => format!("its program: {}", plain(name)),
@@ -73,25 +73,25 @@ fn whose(cpu: &Cpu) -> String {
 }
 
 /// All lines of one cause.
-struct Cause<'a> {
-    lines: Vec<&'a Line>,
+struct CauseLines<'a> {
+    lines: Vec<&'a EntryLine>,
 }
 
-impl<'a> Cause<'a> {
+impl<'a> CauseLines<'a> {
     /// Most entries first.
-    fn of(lines: &'a [Line]) -> Vec<Cause<'a>> {
-        let mut causes: Vec<Cause<'a>> = Vec::new();
+    fn of(lines: &'a [EntryLine]) -> Vec<CauseLines<'a>> {
+        let mut causes: Vec<CauseLines<'a>> = Vec::new();
         for line in lines {
             match causes.iter_mut().find(|cause| cause.lines[0].cause == line.cause) {
                 Some(cause) => cause.lines.push(line),
-                None => causes.push(Cause { lines: vec![line] }),
+                None => causes.push(CauseLines { lines: vec![line] }),
             }
         }
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum(|line| line.count)));
         causes
     }
 
-    fn sum(&self, of: impl Fn(&Line) -> Option<u64>) -> Option<u64> {
+    fn sum(&self, of: impl Fn(&EntryLine) -> Option<u64>) -> Option<u64> {
         self.lines.iter().map(|line| of(line)).sum()
     }
 
@@ -101,8 +101,8 @@ impl<'a> Cause<'a> {
         let excluded = if first.is_excluded { " (excluded)" } else { "" };
         let mut rows = vec![EntryRow::of(&self.lines, format!("{}{excluded}", first.cause))];
         match &self.lines[..] {
-            [Line { sent_by: None, .. }] => {}
-            [Line { sent_by: Some(one), .. }] => {
+            [EntryLine { sent_by: None, .. }] => {}
+            [EntryLine { sent_by: Some(one), .. }] => {
                 rows[0].below.push(format!("{:INDENT$}  sent by {}", "", plain(one)));
             }
             several => rows.extend(senders(several)),
@@ -127,7 +127,7 @@ struct EntryRow {
 }
 
 impl EntryRow {
-    fn of(lines: &[&Line], cause: String) -> EntryRow {
+    fn of(lines: &[&EntryLine], cause: String) -> EntryRow {
         EntryRow {
             count: lines.iter().map(|line| line.count).sum(),
             total_ns: lines.iter().map(|line| line.total_ns).sum(),
@@ -151,10 +151,10 @@ fn table(rows: &[EntryRow], time_ns: u64) -> Table {
 }
 
 /// A row a sender, the last for all that have none of their own.
-fn senders(lines: &[&Line]) -> Vec<EntryRow> {
+fn senders(lines: &[&EntryLine]) -> Vec<EntryRow> {
     let (shown, others) = lines.split_at(lines.len().min(SENDERS));
     let sent_by = |name: &str| format!("  sent by {name}");
-    let row = |line: &&Line| {
+    let row = |line: &&EntryLine| {
         EntryRow::of(
             &[line],
             sent_by(line.sent_by.as_deref().unwrap_or("nobody who is known")),
@@ -191,7 +191,7 @@ fn judged(judgement: &Judgement, style: Style) -> Vec<String> {
 }
 
 /// The same for programs.
-pub fn json(answer: &Answer) -> String {
+pub fn json(answer: &IsolationAnswer) -> String {
     let json = serde_json::to_string_pretty(answer).expect("plain values are serialised");
     format!("{json}\n")
 }

@@ -2,7 +2,7 @@
 
 use super::probes::PROBES;
 use super::table::json::rows;
-use super::{View, demands, ensembles, noise, probes, ranking, scheduled};
+use super::{ReportView, demands, ensembles, noise, probes, ranking, scheduled};
 use serde_json::json;
 use worstcase_results::published::compared;
 
@@ -10,7 +10,7 @@ use worstcase_results::published::compared;
 pub const SCHEMA: &str = "worstcase-show/5";
 
 /// The document, indented, with a line end.
-pub fn run(view: &View) -> String {
+pub fn run(view: &ReportView) -> String {
     let verdicts = view.verdicts.as_ref().map(|(criterion, verdicts)| {
         json!({
             "limit_ns": criterion.limit,

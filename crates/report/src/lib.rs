@@ -5,7 +5,7 @@
 //! gaps, [`ranking`] and [`demands`] those that help to decide, [`then_now`] published figures and ours.
 //!
 //! [`terminal`] prints a run, [`cell`] the details of one cell, [`json`] and [`csv`] give the same to programs; all of them take
-//! a [`View`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how
+//! a [`ReportView`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how
 //! sure a verdict is, [`tail`] what the largest samples say of larger ones.
 //! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
@@ -49,7 +49,7 @@ use worstcase_results::verdict::{Criterion, Verdict};
 
 /// What a report is about.
 #[derive(Debug)]
-pub struct View<'a> {
+pub struct ReportView<'a> {
     /// The run's plan.
     pub plan: &'a RunPlan,
     /// The command that gives it again.
@@ -62,7 +62,7 @@ pub struct View<'a> {
     pub verdicts: Option<(Criterion, Vec<Verdict>)>,
 }
 
-impl View<'_> {
+impl ReportView<'_> {
     /// The command that measures what it lacks.
     pub fn to_go_on(&self) -> Vec<String> {
         match &self.plan.imported {

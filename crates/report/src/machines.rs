@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Summary};
 
 /// What a machine measured.
-pub struct Measured {
+pub struct MachineRecords {
     /// Its name, as the user gave it.
     pub machine: String,
     /// Its records.
@@ -43,11 +43,11 @@ impl MachineRow<'_> {
 
 /// The table: for each probe and load the samples, the periods that were missed or lost, the largest median of a cell, and
 /// the maximum.
-pub fn table(machines: &[Measured], style: Style) -> String {
+pub fn table(machines: &[MachineRecords], style: Style) -> String {
     let all = || machines.iter().flat_map(|m| &m.records);
     let questions = distinct(all().map(|r| (r.cell.probe.clone(), r.cell.load.clone())));
     let row = |machine, (probe, load): &(String, String)| {
-        let machine: &Measured = machine;
+        let machine: &MachineRecords = machine;
         let release = machine.records.first().map(|r| r.subject.kernel.release.clone());
         let is_of_it = |r: &&Record| r.cell.probe == *probe && r.cell.load == *load;
         MachineRow {

@@ -3,14 +3,14 @@
 use super::table::markdown::{figures, lines};
 use super::table::{ColumnKind, Table, TableGroup, TableValue, field, name};
 use super::terminal::losses;
-use super::{View, run_tables, then_now};
+use super::{ReportView, run_tables, then_now};
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_results::published::compared;
 use worstcase_results::verdict::Verdict;
 
 /// All tables of a run, what was lost, the verdicts, and the command that measures it again.
-pub fn run(view: &View) -> String {
+pub fn run(view: &ReportView) -> String {
     let mut out = vec![format!("### {}", text(&view.plan.title)), String::new()];
     out.extend(groups(&run_tables::timed(view)));
     out.extend(groups(&run_tables::of_probes(view)));

@@ -1,19 +1,19 @@
 //! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
-use super::View;
+use super::ReportView;
 use super::host::row_name;
-use super::table::{ColumnKind, Field, Table, TableValue, field, name, text};
+use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
 use super::terminal::{distinct, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Gaps, Record};
+use worstcase_results::record::{GapAccount, Record};
 
 /// A row's gaps.
 struct GapsRow<'a> {
     subject: String,
     label: String,
     load: String,
-    gaps: Gaps,
+    gaps: GapAccount,
     /// Whether each gap was counted: another tool does not count its gaps.
     is_counted: bool,
     /// The only record of the row.
@@ -30,7 +30,7 @@ impl GapsRow<'_> {
     }
 }
 
-fn share_available(gaps: &Gaps) -> TableValue {
+fn share_available(gaps: &GapAccount) -> TableValue {
     match gaps.lost {
         0 => TableValue::Real(gaps.available()),
         _ => TableValue::AtMost(gaps.available()),
@@ -38,14 +38,14 @@ fn share_available(gaps: &Gaps) -> TableValue {
 }
 
 /// `99.9873 %`.
-pub(super) fn available(gaps: &Gaps) -> String {
+pub(super) fn available(gaps: &GapAccount) -> String {
     text(AVAILABLE, &share_available(gaps))
 }
 
 const AVAILABLE: ColumnKind = ColumnKind::Percent(4);
 
-fn columns<'a>() -> Vec<Field<GapsRow<'a>>> {
-    let counted = |key: &str, count: fn(&Gaps) -> u64| {
+fn columns<'a>() -> Vec<TableField<GapsRow<'a>>> {
+    let counted = |key: &str, count: fn(&GapAccount) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &GapsRow| {
             row.is_counted.then(|| count(&row.gaps))
         })
@@ -112,7 +112,7 @@ pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
 }
 
 /// The lab's: subjects as rows, loads as groups of columns; of all seeds together.
-pub(super) fn lab_table(view: &View) -> Table {
+pub(super) fn lab_table(view: &ReportView) -> Table {
     let records = || view.records.iter().filter(|r| r.accounting.gaps().is_some());
     let places = distinct(records().map(|r| (r.subject.id(), r.cell.load.clone())));
     let row = |(subject, load): (worstcase_results::record::SubjectId, String)| {
@@ -148,8 +148,8 @@ pub(super) fn lab_table(view: &View) -> Table {
         .with(Vec::new(), notes.to_vec())
 }
 
-fn together(several: impl Iterator<Item = Gaps>) -> Gaps {
-    several.fold(Gaps::default(), |a, b| Gaps {
+fn together(several: impl Iterator<Item = GapAccount>) -> GapAccount {
+    several.fold(GapAccount::default(), |a, b| GapAccount {
         observed_ns: a.observed_ns.saturating_add(b.observed_ns),
         gaps: a.gaps + b.gaps,
         lost: a.lost + b.lost,
@@ -158,9 +158,9 @@ fn together(several: impl Iterator<Item = Gaps>) -> Gaps {
     })
 }
 
-fn by_cpu(records: &[&Record], all: &Gaps) -> Table {
+fn by_cpu(records: &[&Record], all: &GapAccount) -> Table {
     let seeds = distinct(records.iter().map(|r| r.cell.seed)).len() > 1;
-    let row = |label: String, gaps: Gaps, is_counted: bool| GapsRow {
+    let row = |label: String, gaps: GapAccount, is_counted: bool| GapsRow {
         subject: String::new(),
         label,
         load: String::new(),
@@ -193,7 +193,7 @@ struct CauseRow {
     max_ns: u64,
 }
 
-fn by_cause(records: &[&Record], all: &Gaps) -> Table {
+fn by_cause(records: &[&Record], all: &GapAccount) -> Table {
     let mut causes: Vec<CauseRow> = Vec::new();
     for cause in records.iter().flat_map(|r| &r.causes) {
         match causes.iter_mut().find(|c| c.name == cause.name) {

@@ -3,7 +3,7 @@
 use super::table::terminal::figures;
 use super::table::{ColumnKind, Table, field, name, us};
 use super::terminal::{Style, WIDTH};
-use worstcase_analysis::operation::{Beside, Operation, Part};
+use worstcase_analysis::operation::{ConcurrentRequest, Operation, OperationPart};
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::DiskAction;
@@ -61,29 +61,34 @@ fn one(operation: &Operation, style: Style) -> Vec<String> {
 fn parts(operation: &Operation) -> Table {
     let took = operation.took_ns.0.max(1) as f64;
     let fields = [
-        name("part", "where the time went", |(part, _): &(Part, Nanos)| words(*part)),
-        field(ColumnKind::Time, "ns", "us", |(_, time): &(Part, Nanos)| *time),
+        name("part", "where the time went", |(part, _): &(OperationPart, Nanos)| {
+            words(*part)
+        }),
+        field(ColumnKind::Time, "ns", "us", |(_, time): &(OperationPart, Nanos)| *time),
         field(
             ColumnKind::Percent(1),
             "share",
             "share",
-            move |(_, time): &(Part, Nanos)| time.0 as f64 / took,
+            move |(_, time): &(OperationPart, Nanos)| time.0 as f64 / took,
         ),
     ];
     Table::new("parts", "", &fields, &operation.parts)
 }
 
-fn requests(shown: &[Beside]) -> Table {
-    let time = |key: &str, heading: &str, ns: fn(&Beside) -> i64| {
-        field(ColumnKind::Time, key, heading, move |request: &Beside| {
+fn requests(shown: &[ConcurrentRequest]) -> Table {
+    let time = |key: &str, heading: &str, ns: fn(&ConcurrentRequest) -> i64| {
+        field(ColumnKind::Time, key, heading, move |request: &ConcurrentRequest| {
             ns(request) as f64
         })
     };
     let fields = [
         name("request", "request in the disk, in the order of their ends", label),
-        field(ColumnKind::Number(3), "at_gb", "at GB", |request: &Beside| {
-            request.request.sector as f64 * SECTOR / 1e9
-        }),
+        field(
+            ColumnKind::Number(3),
+            "at_gb",
+            "at GB",
+            |request: &ConcurrentRequest| request.request.sector as f64 * SECTOR / 1e9,
+        ),
         time("came_ns", "came us", |r| r.arrived_ns),
         time("waited_ns", "waited", |r| r.began_ns - r.arrived_ns),
         time("seek_ns", "seek", |r| r.request.seek.0 as i64),
@@ -93,21 +98,21 @@ fn requests(shown: &[Beside]) -> Table {
     Table::new("requests", "", &fields, shown)
 }
 
-fn words(part: Part) -> &'static str {
+fn words(part: OperationPart) -> &'static str {
     match part {
-        Part::BeforeOthers => "its request not yet at the disk, which served others",
-        Part::BeforeIdle => "its request not yet at the disk, which was idle (kernel, or the scheduler waits)",
-        Part::Queued => "its request in the disk's queue",
-        Part::Seek => "seek",
-        Part::Rotation => "rotation",
-        Part::Transfer => "controller and transfer",
-        Part::After => "after its request: kernel and process",
-        Part::Others => "no request of its own; the disk served others",
-        Part::Idle => "no request of its own; the disk was idle",
+        OperationPart::BeforeOthers => "its request not yet at the disk, which served others",
+        OperationPart::BeforeIdle => "its request not yet at the disk, which was idle (kernel, or the scheduler waits)",
+        OperationPart::Queued => "its request in the disk's queue",
+        OperationPart::Seek => "seek",
+        OperationPart::Rotation => "rotation",
+        OperationPart::Transfer => "controller and transfer",
+        OperationPart::After => "after its request: kernel and process",
+        OperationPart::Others => "no request of its own; the disk served others",
+        OperationPart::Idle => "no request of its own; the disk was idle",
     }
 }
 
-fn label(request: &Beside) -> String {
+fn label(request: &ConcurrentRequest) -> String {
     let action = match request.request.action {
         DiskAction::Read => "read",
         DiskAction::Write => "write",

@@ -12,7 +12,7 @@ const STEP: u64 = 1_000;
 
 /// One cell's column.
 #[derive(Debug)]
-pub struct Column {
+pub struct HistogramColumn {
     name: String,
     /// By whole microseconds, rounded down.
     counts: BucketCounts<Thousands>,
@@ -22,11 +22,11 @@ pub struct Column {
     ends: Option<[u64; 3]>,
 }
 
-impl Column {
+impl HistogramColumn {
     /// Of a record, without samples yet.
-    pub fn new(record: &Record) -> Column {
+    pub fn new(record: &Record) -> HistogramColumn {
         let summary = record.summary(Quantity::Latency);
-        let mut column = Column {
+        let mut column = HistogramColumn {
             name: plain(record.id.as_str()),
             counts: BucketCounts::default(),
             beyond: 0,
@@ -53,7 +53,7 @@ impl Column {
 }
 
 /// The text. Rows of zeros are left out.
-pub fn text(columns: &[Column]) -> String {
+pub fn text(columns: &[HistogramColumn]) -> String {
     let mut out = String::from("# Histogram\n");
     for (nth, column) in columns.iter().enumerate() {
         writeln!(out, "# column {}: {}, in us", nth + 2, column.name).expect("a string takes text");
@@ -68,11 +68,11 @@ pub fn text(columns: &[Column]) -> String {
         let counts: Vec<String> = counts.iter().map(|count| format!("{count:06}")).collect();
         writeln!(out, "{value:06} {}", counts.join("\t")).expect("a string takes text");
     }
-    let mut sum = |name: &str, of: &dyn Fn(&Column) -> u64| {
+    let mut sum = |name: &str, of: &dyn Fn(&HistogramColumn) -> u64| {
         let words: Vec<String> = columns.iter().map(|column| format!("{:05}", of(column))).collect();
         writeln!(out, "# {name}: {}", words.join(" ")).expect("a string takes text");
     };
-    let end = |column: &Column, nth: usize| column.ends.map_or(0, |ends| ends[nth] / STEP);
+    let end = |column: &HistogramColumn, nth: usize| column.ends.map_or(0, |ends| ends[nth] / STEP);
     sum("Total", &|column| column.counts.total());
     sum("Min Latencies", &|column| end(column, 0));
     sum("Avg Latencies", &|column| end(column, 1));

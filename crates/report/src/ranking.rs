@@ -1,6 +1,6 @@
 //! The ranking: from the first subject to the last, which one meets the limit first, and what each costs in throughput.
 
-use super::View;
+use super::ReportView;
 use super::table::{ColumnKind, Table, TableValue, cost, field, name};
 use super::terminal::row_label;
 use worstcase_results::record::{Record, SubjectId};
@@ -16,7 +16,7 @@ struct RankedOption<'a> {
 }
 
 /// Of a run that judges several subjects and knows the cost of each; else nothing.
-pub(super) fn table(view: &View) -> Option<Table> {
+pub(super) fn table(view: &ReportView) -> Option<Table> {
     let (_, verdicts) = view.verdicts.as_ref()?;
     if verdicts.len() < 2 {
         return None;
@@ -104,7 +104,7 @@ impl Prices {
 }
 
 /// What a point is called, whose it is, and its time.
-type Of<P> = fn(&P) -> (&SubjectId, String, f64);
+type PointTitle<P> = fn(&P) -> (&SubjectId, String, f64);
 
 fn of_hackbench(p: &HackbenchPoint) -> (&SubjectId, String, f64) {
     let name = format!("{} {:?}", p.place.load, p.work);
@@ -117,7 +117,7 @@ fn of_switch(p: &SwitchPoint) -> (&SubjectId, String, f64) {
 }
 
 /// The geometric mean of `id`'s times over `first`'s, of the points that both have.
-fn shared<P>(all: &[P], first: &SubjectId, id: &SubjectId, of: Of<P>) -> Option<f64> {
+fn shared<P>(all: &[P], first: &SubjectId, id: &SubjectId, of: PointTitle<P>) -> Option<f64> {
     let of_first: Vec<(String, f64)> = all
         .iter()
         .map(of)

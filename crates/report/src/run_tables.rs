@@ -2,11 +2,11 @@
 
 use super::table::{Table, TableGroup};
 use super::terminal::distinct;
-use super::{View, demands, ensembles, host, noise, probes, ranking, scheduled};
+use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};
 use worstcase_results::record::is_host;
 
 /// How late a timer was: on this machine by CPU, in the lab subjects by loads.
-pub(crate) fn timed(view: &View) -> Vec<TableGroup> {
+pub(crate) fn timed(view: &ReportView) -> Vec<TableGroup> {
     if is_host(view.records) {
         return host::groups(view);
     }
@@ -24,7 +24,7 @@ pub(crate) fn timed(view: &View) -> Vec<TableGroup> {
 }
 
 /// What the lab's tables mean, if there is one.
-pub(crate) fn about_ensembles(view: &View) -> Vec<String> {
+pub(crate) fn about_ensembles(view: &ReportView) -> Vec<String> {
     let is_there = !is_host(view.records) && view.timed().any(|r| r.accounting.periods().is_some());
     let lines = [
         "",
@@ -35,13 +35,13 @@ pub(crate) fn about_ensembles(view: &View) -> Vec<String> {
 }
 
 /// What the probes with parameters gave, and what loaded schedulers counted meanwhile.
-pub(crate) fn of_probes(view: &View) -> Vec<TableGroup> {
+pub(crate) fn of_probes(view: &ReportView) -> Vec<TableGroup> {
     let tables = probes::tables(view).into_iter().chain(scheduled::table(view.records));
     tables.map(TableGroup::from).collect()
 }
 
 /// Which option to take, and what it costs.
-pub(crate) fn of_decision(view: &View) -> Vec<TableGroup> {
+pub(crate) fn of_decision(view: &ReportView) -> Vec<TableGroup> {
     let tables = ranking::table(view).into_iter().chain(demands::table(view));
     tables.map(TableGroup::from).collect()
 }

@@ -10,7 +10,7 @@ const LOOKED_AT: &str = "tasks_looked_at";
 
 /// The table; none where no scheduler counted.
 pub fn table(records: &[Record]) -> Option<Table> {
-    let counted: Vec<Counted> = records.iter().filter_map(Counted::of).collect();
+    let counted: Vec<CountedCell> = records.iter().filter_map(CountedCell::of).collect();
     let mut names = distinct(
         counted
             .iter()
@@ -22,10 +22,13 @@ pub fn table(records: &[Record]) -> Option<Table> {
     if names.is_empty() {
         return None;
     }
-    let cells = |place: &Place| CellsOfPlace {
+    let cells = |place: &ScheduledPlace| CellsOfPlace {
         cells: counted.iter().filter(|c| c.place() == *place).collect(),
     };
-    let rows: Vec<CellsOfPlace> = distinct(counted.iter().map(Counted::place)).iter().map(cells).collect();
+    let rows: Vec<CellsOfPlace> = distinct(counted.iter().map(CountedCell::place))
+        .iter()
+        .map(cells)
+        .collect();
     let has_ratio = [PICKS, LOOKED_AT]
         .iter()
         .all(|wanted| names.iter().any(|name| name == wanted));
@@ -62,7 +65,7 @@ pub fn table(records: &[Record]) -> Option<Table> {
 
 /// The cells of one subject, load and probe; never none.
 struct CellsOfPlace<'a> {
-    cells: Vec<&'a Counted<'a>>,
+    cells: Vec<&'a CountedCell<'a>>,
 }
 
 impl CellsOfPlace<'_> {
@@ -71,20 +74,20 @@ impl CellsOfPlace<'_> {
     }
 }
 
-type Place = (SubjectId, String, String);
+type ScheduledPlace = (SubjectId, String, String);
 
 /// A cell whose scheduler counted.
-struct Counted<'a> {
+struct CountedCell<'a> {
     record: &'a Record,
 }
 
-impl Counted<'_> {
-    fn of(record: &Record) -> Option<Counted<'_>> {
+impl CountedCell<'_> {
+    fn of(record: &Record) -> Option<CountedCell<'_>> {
         let counts = record.scheduler.as_ref().is_some_and(|s| !s.counters.is_empty());
-        counts.then_some(Counted { record })
+        counts.then_some(CountedCell { record })
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ScheduledPlace {
         let cell = &self.record.cell;
         (self.record.subject.id(), cell.load.clone(), cell.probe.clone())
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_plan::sensitivity::Property;
+use worstcase_plan::sensitivity::VariedProperty;
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
 
@@ -19,10 +19,10 @@ const LARGEST: f64 = 2.0;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct SensitivityRow {
     /// What was varied.
     #[serde(skip)]
-    property: Property,
+    property: VariedProperty,
     /// The same in words.
     pub varied: &'static str,
     /// Its value.
@@ -41,7 +41,7 @@ pub struct Row {
     pub ratio: f64,
 }
 
-impl Row {
+impl SensitivityRow {
     /// The factor by which the maximum moved, up or down.
     fn moved(&self) -> f64 {
         self.ratio.max(1.0 / self.ratio)
@@ -55,7 +55,7 @@ pub struct Sensitivity {
     /// The cell.
     pub cell: String,
     /// As measured first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SensitivityRow>,
     /// Properties under which the maximum moves by no more than a factor of two.
     pub holds_over: Vec<&'static str>,
     /// The others.
@@ -66,14 +66,14 @@ pub struct Sensitivity {
 
 impl Sensitivity {
     /// From the records of each variation, the cell as it was measured first; none if one has no latency.
-    pub fn new(cell: &str, variations: &[(Property, String, &[Record])]) -> Option<Sensitivity> {
-        let mut rows: Vec<Row> = Vec::new();
+    pub fn new(cell: &str, variations: &[(VariedProperty, String, &[Record])]) -> Option<Sensitivity> {
+        let mut rows: Vec<SensitivityRow> = Vec::new();
         for (property, value, records) in variations {
             let ensemble = ensembles(records, Quantity::Latency).into_iter().next()?;
             let instructions = |time: Nanos| instructions(&records[0], time);
             let max = instructions(ensemble.max());
             let base = rows.first().map_or(max, |row| row.max_instructions);
-            rows.push(Row {
+            rows.push(SensitivityRow {
                 property: *property,
                 varied: property.name(),
                 value: value.clone(),
@@ -86,12 +86,12 @@ impl Sensitivity {
             });
         }
         let properties = distinct(rows.iter().skip(1).map(|row| row.property));
-        let moves = |property: &&Property| {
+        let moves = |property: &&VariedProperty| {
             let mut of = rows.iter().filter(|row| row.property == **property);
             of.any(|row| row.moved() > LARGEST)
         };
-        let (depends, holds): (Vec<&Property>, Vec<&Property>) = properties.iter().partition(moves);
-        let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
+        let (depends, holds): (Vec<&VariedProperty>, Vec<&VariedProperty>) = properties.iter().partition(moves);
+        let names = |all: &[&VariedProperty]| all.iter().map(|p| p.name()).collect::<Vec<_>>();
         Some(Sensitivity {
             schema: SCHEMA,
             cell: cell.to_string(),
@@ -104,16 +104,19 @@ impl Sensitivity {
 
     /// Thousands of instructions read as microseconds do.
     fn table(&self) -> Table {
-        let instructions =
-            |key: &str, heading: &str, count: fn(&Row) -> Option<u64>| field(ColumnKind::Time, key, heading, count);
+        let instructions = |key: &str, heading: &str, count: fn(&SensitivityRow) -> Option<u64>| {
+            field(ColumnKind::Time, key, heading, count)
+        };
         let fields = [
-            name("varied", "varied", |row: &Row| row.varied),
-            name("value", "", |row: &Row| row.value.clone()),
-            field(ColumnKind::Count, "samples", "samples", |row: &Row| row.samples),
+            name("varied", "varied", |row: &SensitivityRow| row.varied),
+            name("value", "", |row: &SensitivityRow| row.value.clone()),
+            field(ColumnKind::Count, "samples", "samples", |row: &SensitivityRow| {
+                row.samples
+            }),
             instructions("median_instructions", "median", |row| Some(row.median_instructions)),
             instructions("p99_instructions", "p99", |row| row.p99_instructions),
             instructions("max_instructions", "max", |row| Some(row.max_instructions)),
-            field(ColumnKind::Factor, "ratio", "ratio", |row: &Row| row.ratio),
+            field(ColumnKind::Factor, "ratio", "ratio", |row: &SensitivityRow| row.ratio),
         ];
         Table::new("rows", "", &fields, &self.rows)
     }
@@ -138,8 +141,8 @@ fn instructions(record: &Record, time: Nanos) -> u64 {
     time.0 * u64::from(mips) / 1_000
 }
 
-fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String {
-    let names = |all: &[&Property]| all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+fn sentence(rows: &[SensitivityRow], holds: &[&VariedProperty], depends: &[&VariedProperty]) -> String {
+    let names = |all: &[&VariedProperty]| all.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
     let own = rows.first().map_or(0, |row| row.max_instructions);
     let own = micros(Nanos(own));
     let mut text = match holds.is_empty() {
@@ -150,7 +153,7 @@ fn sentence(rows: &[Row], holds: &[&Property], depends: &[&Property]) -> String 
         ),
     };
     if !depends.is_empty() {
-        let far = |property: &&&Property| {
+        let far = |property: &&&VariedProperty| {
             let of = rows.iter().filter(|row| row.property == ***property);
             let far = of.max_by(|a, b| a.moved().total_cmp(&b.moved()))?;
             Some(format!(

@@ -6,7 +6,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, span};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{CellId, Record, Venue};
-use worstcase_results::stats::tail::{Exceeded, Level, Peaks, SPAN, Sure, Tail, estimate, is_narrow};
+use worstcase_results::stats::tail::{ExceedanceLevel, Exceeded, LatencyTail, Peaks, SPAN, Sure, estimate, is_narrow};
 
 /// What no estimate from samples can know.
 const HOST_LIMITS: [&str; 3] = [
@@ -31,7 +31,7 @@ pub struct CellTail {
     /// Its clock.
     pub time_unit: String,
     /// The estimate.
-    pub estimate: Option<Tail>,
+    pub estimate: Option<LatencyTail>,
     /// Why there is none.
     pub why_not: Option<String>,
     /// What it cannot know, line by line.
@@ -92,7 +92,7 @@ pub fn several(tails: &[CellTail], style: Style) -> Vec<String> {
     lines
 }
 
-fn estimated(tail: &Tail) -> Vec<String> {
+fn estimated(tail: &LatencyTail) -> Vec<String> {
     let mut lines = vec![
         format!(
             "{} events above {} in {} ({} of {} samples); largest {}",
@@ -120,7 +120,7 @@ fn estimated(tail: &Tail) -> Vec<String> {
     lines
 }
 
-fn level(level: &Level, observation_time: Nanos) -> String {
+fn level(level: &ExceedanceLevel, observation_time: Nanos) -> String {
     let times = level.every_ns.0 as f64 / observation_time.0 as f64;
     let once = once(level.once_a);
     let line = format!("{once:<12} {}", latency(&level.latency_ns));

@@ -1,7 +1,7 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
 use super::foreign;
-use super::{View, host, run_tables, table, then_now};
+use super::{ReportView, host, run_tables, table, then_now};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 pub(super) use worstcase_base::distinct;
@@ -136,7 +136,7 @@ fn seen(text: &str) -> usize {
 }
 
 /// The whole report.
-pub fn run(view: &View, style: Style) -> String {
+pub fn run(view: &ReportView, style: Style) -> String {
     let mut out = vec![style.bold(&plain(&view.plan.title))];
     let measured = view.records.len();
     let planned = view.plan.cells.len();

@@ -4,8 +4,8 @@ use super::table::terminal::figures;
 use super::table::{ColumnKind, Table, field, name};
 use super::terminal::{Style, WIDTH, distinct};
 use worstcase_base::format::plain;
-use worstcase_plan::study::published::{Figure as PublishedFigure, Published, factor};
-use worstcase_results::published::{Agreement, Comparison};
+use worstcase_plan::study::published::{Published, PublishedFigure, factor};
+use worstcase_results::published::{Agreement, PublishedComparison};
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all groups.
@@ -26,7 +26,7 @@ struct FigureThenNow {
 }
 
 /// The figures of a group, in the words of its source, and ours.
-pub(super) fn table(group: &Comparison) -> Table {
+pub(super) fn table(group: &PublishedComparison) -> Table {
     let units: Vec<String> = distinct(group.ours.iter().flatten().map(|ours| ours.time_unit.clone()));
     // Clocks of several speeds count the same time.
     let unit = match units.as_slice() {
@@ -80,7 +80,7 @@ fn with_interval(nth: usize, shift: &Shift) -> String {
 }
 
 /// All groups of a run.
-pub(super) fn lines(groups: &[Comparison], style: Style) -> Vec<String> {
+pub(super) fn lines(groups: &[PublishedComparison], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(HEADING), CAPTION.to_string()];
     for group in groups {
         lines.push(String::new());

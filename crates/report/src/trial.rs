@@ -105,11 +105,12 @@ mod tests {
     use super::*;
     use worstcase_analysis::trial::judge;
     use worstcase_contract::Nanos;
-    use worstcase_host::run::trial::Variant;
+    use worstcase_host::run::trial::TrialVariant;
 
     #[test]
     fn a_table_and_an_answer() {
-        let measured = |names: &[&str], us: [u64; 6]| (Variant::of(names), us.map(|us| Nanos(us * 1_000)).to_vec());
+        let measured =
+            |names: &[&str], us: [u64; 6]| (TrialVariant::of(names), us.map(|us| Nanos(us * 1_000)).to_vec());
         let variants = vec![
             measured(&[], [210, 190, 300, 205, 250, 260]),
             measured(&["ksm"], [200, 195, 310, 230, 255, 240]),

@@ -14,7 +14,7 @@ pub const SCHEMA: &str = "worstcase-verdict/2";
 
 /// What `worstcase verdict` says.
 #[derive(Debug)]
-pub struct Judged<'a> {
+pub struct ShownVerdict<'a> {
     /// The run's title.
     pub title: &'a str,
     /// Its records.
@@ -27,7 +27,7 @@ pub struct Judged<'a> {
     pub tails: Option<&'a [CellTail]>,
 }
 
-impl Judged<'_> {
+impl ShownVerdict<'_> {
     fn venue(&self) -> Option<Venue> {
         self.records.first().map(|r| r.subject.venue())
     }

@@ -8,7 +8,7 @@ use worstcase_plan::Demand;
 
 /// A demand, and who meets it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
+pub struct JudgedDemand {
     /// What is needed.
     #[serde(flatten)]
     pub demand: Demand,
@@ -22,12 +22,12 @@ pub struct Judged {
 }
 
 /// Every demand of a run's study.
-pub fn judged(plan: &RunPlan, records: &[Record]) -> Vec<Judged> {
+pub fn judged(plan: &RunPlan, records: &[Record]) -> Vec<JudgedDemand> {
     let one = |demand: &Demand| {
         let criterion = Criterion::of(demand.each(), records);
         let subjects = verdicts(&plan.cells, records, &criterion);
         let lowest = subjects.iter().find(|v| v.outcome == Outcome::Pass);
-        Judged {
+        JudgedDemand {
             demand: demand.clone(),
             each: demand.each(),
             lowest: lowest.map(|v| v.subject.clone()),

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use worstcase_contract::Nanos;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_results::compare::gate::gate;
-use worstcase_results::compare::judged::Limits;
+use worstcase_results::compare::judged::GateLimits;
 use worstcase_results::compare::{Side, compare};
 use worstcase_results::verdict::Outcome;
 
@@ -38,7 +38,7 @@ fn main() {
     let whole = Side::open(&path).expect("a run");
     let seeds: Vec<u64> = whole.cells[0].seeds.iter().map(|s| s.seed).collect();
     println!("{} cells, {} seeds, {turns} turns", whole.cells.len(), seeds.len());
-    let limits = Limits::default();
+    let limits = GateLimits::default();
     println!("                          no worse             FAILs of a run whose maxima are 1.5x, 2x those of");
     println!("seeds  compare's word     FAIL   INCONCLUSIVE  one seed       one cell       all cells");
     for each in EACH.into_iter().filter(|each| 2 * each <= seeds.len()) {
@@ -48,7 +48,7 @@ fn main() {
 }
 
 /// Shares of all turns.
-fn row(whole: &Side, seeds: &[u64], each: usize, turns: u32, limits: &Limits) -> String {
+fn row(whole: &Side, seeds: &[u64], each: usize, turns: u32, limits: &GateLimits) -> String {
     let mut random = SplitMix64::new(7);
     let (mut word, mut fail, mut open, mut found) = (0, 0, 0, [0_u32; 6]);
     for _ in 0..turns {
@@ -84,7 +84,7 @@ fn row(whole: &Side, seeds: &[u64], each: usize, turns: u32, limits: &Limits) ->
 fn halves(whole: &Side, seeds: &[u64]) {
     for pair in seeds.chunks_exact(10) {
         let (baseline, run) = (chosen(whole, &pair[..5]), chosen(whole, &pair[5..]));
-        let said = gate(&baseline, &run, &[], &Limits::default()).expect("the same cells");
+        let said = gate(&baseline, &run, &[], &GateLimits::default()).expect("the same cells");
         println!("seeds {:?} against {:?}: {}", &pair[..5], &pair[5..], said.outcome);
     }
 }

@@ -10,13 +10,13 @@ use std::path::Path;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::record::{RawRecord, SelfCost};
 use worstcase_contract::{CellSpec, Nanos, Probe};
-use worstcase_plan::{Experiment, Plan, Subjects, Venue};
-use worstcase_results::record::parquet::{Labels, SamplesWriter};
+use worstcase_plan::{Experiment, ExperimentPlan, Subjects, Venue};
+use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellResult, HostMachine, Kernel, Machine, Periods, Preempt, Run, RunPlan, SampleRow,
-    Subject, folder,
+    Accounting, CellEntry, CellResult, HostMachine, Periods, Preempt, Run, RunPlan, SampleRow, Subject, SubjectKernel,
+    SubjectMachine, folder,
 };
 
 const PERIOD: Nanos = Nanos::from_micros(100);
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn subject() -> Subject {
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: "host".into(),
             label: "6.18.0".into(),
             release: "6.18.0".into(),
@@ -42,7 +42,7 @@ fn subject() -> Subject {
             asked: None,
             in_force: "full".into(),
         },
-        machine: Machine::Host(HostMachine {
+        machine: SubjectMachine::Host(HostMachine {
             cpu: "synthetic".into(),
             cpus: 1,
             memory_mb: 1,
@@ -109,11 +109,11 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
 fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
     let mut record = empty(samples)?.record;
     let entry = CellEntry::named(&record.subject.id(), "idle", "wakeup", 1, None);
-    let asked = Plan::new("synthetic", Experiment::usual(Venue::Host, Subjects::Cpus(None)));
+    let asked = ExperimentPlan::new("synthetic", Experiment::usual(Venue::Host, Subjects::Cpus(None)));
     let run = Run::create(dir, RunPlan::new(asked, vec![entry]))?;
     let scratch = run.scratch()?;
     let path = scratch.path().join("samples.parquet");
-    let labels = Labels::new(&record.id, &record.subject);
+    let labels = FileLabels::new(&record.id, &record.subject);
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(&path)?), &labels)?;
     let mut digest = RunningDigest::new(samples);
     let mut first = FirstPass::default();

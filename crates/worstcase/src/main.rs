@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     // Some loads and probes start this very program again.
     worstcase_instruments::child_main();
     worstcase_base::child::hand_on_no_descriptors();
-    defect::told(command).unwrap_or_else(|defect| ExitCode::from(defect as u8))
+    defect::run_reporting_panics(command).unwrap_or_else(|defect| ExitCode::from(defect as u8))
 }
 
 fn command() -> ExitCode {

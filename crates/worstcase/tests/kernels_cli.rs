@@ -13,12 +13,12 @@ use predicates::str::{contains, starts_with};
 use tempfile::TempDir;
 
 /// A home of its own: a cache, a PATH with only what the test puts there, and sources that name an archive.
-struct Controller {
+struct ArchiveController {
     dir: TempDir,
 }
 
-impl Controller {
-    fn new() -> Controller {
+impl ArchiveController {
+    fn new() -> ArchiveController {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("bin")).unwrap();
         fs::write(
@@ -26,14 +26,14 @@ impl Controller {
             "deb http://archive.example/debian bookworm main\n",
         )
         .unwrap();
-        Controller { dir }
+        ArchiveController { dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn apt(self, script: &str) -> Controller {
+    fn apt(self, script: &str) -> ArchiveController {
         let apt = self.path("bin/apt-get");
         fs::write(&apt, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
         fs::set_permissions(&apt, fs::Permissions::from_mode(0o755)).unwrap();
@@ -138,7 +138,7 @@ fn entries(dir: &Path) -> Vec<String> {
 
 #[test]
 fn names_that_are_none() {
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     controller.fails(&["show", "6.1"], 2, "debian:6.1");
     controller.fails(&["show", "debian:6.1-hot"], 2, "debian:6.1-rt");
     controller.fails(&["show", "./nothing"], 2, "cannot read");
@@ -148,7 +148,7 @@ fn names_that_are_none() {
 
 #[test]
 fn files_that_are_no_kernel() {
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     fs::write(controller.path("text"), "text").unwrap();
     fs::create_dir(controller.path("empty")).unwrap();
     fs::write(controller.path("text.deb"), "text").unwrap();
@@ -159,7 +159,7 @@ fn files_that_are_no_kernel() {
 
 #[test]
 fn a_truncated_deb_leaves_nothing_and_the_whole_one_works() {
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     let whole = deb("6.1.0-56-amd64");
     for cut in [30, 200, whole.len() / 2, whole.len() - 600] {
         fs::write(controller.path("k.deb"), &whole[..cut]).unwrap();
@@ -177,7 +177,7 @@ fn a_truncated_deb_leaves_nothing_and_the_whole_one_works() {
 
 #[test]
 fn no_apt_no_sources_no_network() {
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     controller.fails(&["list"], 3, "apt-get");
     let controller = controller.apt("echo \"E: Failed to fetch http://archive.example  Temporary failure resolving 'archive.example'\" >&2; exit 100");
     controller.fails(&["get", "debian:6.1"], 3, "cannot reach the Debian archive");
@@ -191,7 +191,7 @@ fn no_apt_no_sources_no_network() {
 
 #[test]
 fn a_full_disk_and_an_unwritable_cache() {
-    let controller = Controller::new()
+    let controller = ArchiveController::new()
         .apt("echo 'Get:1 x'; echo 'E: Write error - write (28: No space left on device)' >&2; exit 100");
     controller.fails(&["list"], 5, "disk is full");
     // A file where the directory should be stops root as well.
@@ -207,7 +207,7 @@ fn a_full_disk_and_an_unwritable_cache() {
 #[test]
 fn root_refuses_a_cache_that_others_can_write_to() {
     worstcase_skips::needs_root!();
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     fs::create_dir(controller.path("open")).unwrap();
     fs::set_permissions(controller.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
     let list = |trust: &str| {
@@ -228,7 +228,7 @@ fn root_refuses_a_cache_that_others_can_write_to() {
 
 #[test]
 fn an_archive_is_listed_fetched_and_used_offline() {
-    let controller = Controller::new().apt(APT);
+    let controller = ArchiveController::new().apt(APT);
     fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
     controller
         .kernels(&["list"])
@@ -288,7 +288,7 @@ fn apt_of_two_archives() -> String {
 
 #[test]
 fn every_version_of_a_series_is_a_kernel() {
-    let controller = Controller::new().apt(&apt_of_two_archives());
+    let controller = ArchiveController::new().apt(&apt_of_two_archives());
     fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
     let versions = |args: &[&str]| {
         let listed = controller
@@ -327,7 +327,7 @@ fn every_version_of_a_series_is_a_kernel() {
 
 #[test]
 fn a_folder_of_kernels_is_listed_by_version() {
-    let controller = Controller::new();
+    let controller = ArchiveController::new();
     fs::create_dir(controller.path("built")).unwrap();
     for release in ["6.1.0-56-amd64", "6.1.0-9-amd64"] {
         let name = format!("built/linux-image-{release}.deb");
@@ -346,7 +346,7 @@ fn a_download_that_is_killed_leaves_nothing_half_usable() {
         "*download*)",
         "*download*) echo half > half.deb; kill -9 $PPID; exit 1;; *never*)",
     );
-    let controller = Controller::new().apt(&killing);
+    let controller = ArchiveController::new().apt(&killing);
     fs::write(controller.path("k.deb"), deb("6.1.0-56-amd64")).unwrap();
     controller.kernels(&["get", "debian:6.1"]).assert().failure();
     let left = entries(&controller.path("cache/kernels"));

@@ -5,18 +5,18 @@
 
 use std::path::PathBuf;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::spans::{Kind, Place, Sample, Since, Span};
-use worstcase_analysis::breakdown::{Around, Breakdown, tell};
+use worstcase_analysis::breakdown::spans::{CodePlace, ExplainedSample, Since, Span, SpanKind};
+use worstcase_analysis::breakdown::{Breakdown, LabSurroundings, tell};
 use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::cell::{self, Raw, Run};
+use worstcase_lab::cell::{self, CellRun, RawResult};
 use worstcase_lab::execution::{Execution, Symbols};
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
-use worstcase_lab::snapshot::Snapshot;
+use worstcase_lab::snapshot::MachineSnapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{PlannedCell, VirtualMachine};
@@ -43,14 +43,14 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
 }
 
 /// Runs a cell and hands over all that a replay needs.
-fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &Run, &Raw, &KernelSymbols)) {
+fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &CellRun, &RawResult, &KernelSymbols)) {
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
     let qemu = Qemu::find(named.as_deref(), &options.cache, &Silent).unwrap();
-    let matrix = Matrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
+    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = Snapshot::obtain(&options.cache, prepared, None).unwrap();
-    let run = Run {
+    let snapshot = MachineSnapshot::obtain(&options.cache, prepared, None).unwrap();
+    let run = CellRun {
         prepared,
         snapshot: &snapshot,
         spec: &planned.spec,
@@ -180,7 +180,7 @@ fn slower_machines_and_signals_too() {
 #[test]
 fn another_execution_is_refused() {
     with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
-        let mut other = Raw {
+        let mut other = RawResult {
             record: raw.record.clone(),
             events: raw.events.clone(),
             console: Vec::new(),
@@ -205,7 +205,10 @@ fn is_whole(breakdown: &Breakdown) {
     let mut end = Nanos(0);
     for span in breakdown.spans() {
         assert_eq!(span.start_ns, end, "{what}");
-        assert!(span.length_ns > Nanos(0) && span.what != Kind::Unexplained, "{what}");
+        assert!(
+            span.length_ns > Nanos(0) && span.what != SpanKind::Unexplained,
+            "{what}"
+        );
         assert!(!span.task.comm.is_empty(), "{span:?} of {what}");
         assert!(!span.functions.is_empty(), "{span:?} of {what}");
         end = end + span.length_ns;
@@ -228,10 +231,10 @@ fn is_whole(breakdown: &Breakdown) {
 
 /// Whether a function is one in which a span ran, or where it began or ended.
 fn mentions(span: &Span, function: &str) -> bool {
-    let at = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.function == function);
+    let at = |place: &Option<CodePlace>| place.as_ref().is_some_and(|p| p.function == function);
     let place = match &span.what {
-        Kind::IrqsOff { off, on } => at(off) || at(on),
-        Kind::PreemptOff { lock, released } => at(lock) || at(released),
+        SpanKind::IrqsOff { off, on } => at(off) || at(on),
+        SpanKind::PreemptOff { lock, released } => at(lock) || at(released),
         _ => false,
     };
     place || span.chain.iter().any(|f| f.function == function) || span.functions.iter().any(|f| f.function == function)
@@ -250,14 +253,14 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
         (planned.spec.load, planned.spec.periods) = (load.into(), 100);
         with_cell(planned, |options, run, raw, kernel| {
             let samples = &raw.record.samples;
-            let around = Around {
+            let around = LabSurroundings {
                 floor: samples.iter().map(|s| s.latency).min().unwrap(),
                 peers: Vec::new(),
             };
             let all: Vec<usize> = (0..samples.len()).collect();
             let mut told = 0;
             replay_each(&options.cache, run, raw, kernel, &all, SHORT_LEAD, |i, execution, _| {
-                let sample = Sample {
+                let sample = ExplainedSample {
                     cell: format!("{preempt}.{load}"),
                     subject: preempt.into(),
                     load: load.into(),

@@ -2,15 +2,15 @@
 
 use super::cause::{Peer, cause};
 use super::chance::chance;
-use super::classify::{Classifier, Stretch};
-use super::frames::{Walk, walk};
+use super::classify::{KindStretch, LabClassifier};
+use super::frames::{WindowWalk, walk};
 use super::lead::Lead;
-use super::lines::Lines;
+use super::lines::SourceLines;
 use super::milestones::Milestones;
-use super::others::Others;
-use super::shares::Shares;
+use super::others::OtherCpuFinder;
+use super::shares::CallChainShares;
 use super::sources::Sources;
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Since, Span, SpanKind};
 use super::stacks::StackId;
 use std::ops::Range;
 use worstcase_contract::{Instructions, Nanos};
@@ -22,7 +22,7 @@ pub struct Explanation {
     /// The breakdown.
     pub breakdown: Breakdown,
     /// The window.
-    pub walk: Walk,
+    pub walk: WindowWalk,
     /// Its points.
     pub points: Milestones,
     /// When this CPU's instructions begin to be told, from the sample's beginning on.
@@ -30,12 +30,12 @@ pub struct Explanation {
     /// Nanoseconds of an instruction, as a power of two.
     pub shift: u32,
     /// The threads of the window.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<KernelTask>,
 }
 
 /// What is known of a sample beside its execution.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct LabSurroundings {
     /// How long an ordinary sample takes: the cell's minimum.
     pub floor: Nanos,
     /// The same load on other subjects.
@@ -51,9 +51,9 @@ pub(super) fn preempts(model: &str) -> bool {
 pub fn tell(
     execution: &Execution,
     symbols: &Symbols,
-    lines: &dyn Lines,
-    sample: Sample,
-    around: &Around,
+    lines: &dyn SourceLines,
+    sample: ExplainedSample,
+    around: &LabSurroundings,
 ) -> Result<Explanation, BreakdownError> {
     let walk = walk(execution, symbols);
     let sources = Sources {
@@ -67,7 +67,7 @@ pub fn tell(
     let task_of = |pid: u32| tasks.iter().find(|t| t.pid == pid).cloned().unwrap_or_default();
     let began = spans.last().map_or(Nanos(0), |span| span.start_ns + span.length_ns);
     let call_in = |range| system_call(execution, symbols, range);
-    let classifier = Classifier {
+    let classifier = LabClassifier {
         walk: &walk,
         points: &points,
         began,
@@ -78,8 +78,10 @@ pub fn tell(
         sources: &sources,
     };
     let stretches = classifier.stretches();
-    let others = Others::of(execution, symbols, lines);
-    spans.extend(told(&sources, &points, began, &stretches, others, &task_of, &call_in));
+    let others = OtherCpuFinder::of(execution, symbols, lines);
+    spans.extend(to_spans(
+        &sources, &points, began, &stretches, others, &task_of, &call_in,
+    ));
     let cause = cause(&sample, &spans, around.floor, &around.peers);
     let first = points.before_interrupt();
     let at_due = walk.at(first).map_or_else(AtDue::default, |i| AtDue {
@@ -118,12 +120,12 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
     Some((points, lead.spans, lead.notes))
 }
 
-fn tasks(execution: &Execution) -> Vec<Task> {
-    let mut tasks: Vec<Task> = Vec::new();
+fn tasks(execution: &Execution) -> Vec<KernelTask> {
+    let mut tasks: Vec<KernelTask> = Vec::new();
     // The last name counts: a thread gets its name after it begins.
     for from in execution.tasks.iter().rev() {
         if !tasks.iter().any(|t| t.pid == from.pid) {
-            tasks.push(Task {
+            tasks.push(KernelTask {
                 pid: from.pid,
                 comm: from.comm.clone(),
             });
@@ -133,13 +135,13 @@ fn tasks(execution: &Execution) -> Vec<Task> {
 }
 
 /// The stretches as spans; a part of the window that was not walked becomes `Unexplained`.
-fn told(
+fn to_spans(
     sources: &Sources,
     points: &Milestones,
     began: Nanos,
-    stretches: &[Stretch],
-    mut others: Others,
-    task_of: &dyn Fn(u32) -> Task,
+    stretches: &[KindStretch],
+    mut others: OtherCpuFinder,
+    task_of: &dyn Fn(u32) -> KernelTask,
     call_in: &dyn Fn(Range<u64>) -> Option<String>,
 ) -> Vec<Span> {
     let (execution, walk) = (sources.execution, sources.walk);
@@ -163,7 +165,7 @@ fn told(
         if first.start > at {
             spans.push(unexplained(at, first.start));
         }
-        let shares = Shares::of(walk, &stretch.intervals);
+        let shares = CallChainShares::of(walk, &stretch.intervals);
         spans.push(Span {
             what: stretch.kind.clone(),
             start_ns: time(first.start),
@@ -173,12 +175,12 @@ fn told(
             task: task_of(first.pid),
             system_call: match &stretch.kind {
                 // It is not the probe's.
-                Kind::Waits { .. } => None,
-                Kind::NoReschedulePoint => call_in(first.start..last.end).or_else(|| entered(walk, first.stack)),
+                SpanKind::Waits { .. } => None,
+                SpanKind::NoReschedulePoint => call_in(first.start..last.end).or_else(|| entered(walk, first.stack)),
                 _ => call_in(first.start..last.end),
             },
             sender: match &stretch.kind {
-                Kind::OtherIrq { entry } => others.sender(entry, first.start),
+                SpanKind::OtherIrq { entry } => others.sender(entry, first.start),
                 _ => None,
             },
             waited_for: others.waited_for(first.start..last.end),
@@ -198,7 +200,7 @@ fn told(
 }
 
 /// The system call that a call chain shows.
-fn entered(walk: &Walk, stack: StackId) -> Option<String> {
+fn entered(walk: &WindowWalk, stack: StackId) -> Option<String> {
     let frames = walk.stacks.upwards(stack);
     super::roles::innermost_call(frames.map(|id| walk.stacks.frame(id).function.as_str()))
 }
@@ -209,7 +211,7 @@ fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> O
     super::roles::system_call(function).map(str::to_string)
 }
 
-fn notes_of(walk: &Walk, points: &Milestones) -> Vec<String> {
+fn notes_of(walk: &WindowWalk, points: &Milestones) -> Vec<String> {
     let mut notes = Vec::new();
     if walk.irregular > 0 {
         notes.push(format!(

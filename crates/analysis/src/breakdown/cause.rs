@@ -3,8 +3,8 @@
 mod remedy;
 mod sentence;
 
-use super::lines::Source;
-use super::spans::{Kind, Place, Sample, Span};
+use super::lines::SourceLine;
+use super::spans::{CodePlace, ExplainedSample, Span, SpanKind};
 use super::stacks::FrameKind;
 pub use sentence::CauseParts;
 use serde::{Deserialize, Serialize};
@@ -63,20 +63,20 @@ impl Mechanism {
     }
 
     /// The mechanism that a kind of span is part of.
-    pub fn of(kind: &Kind) -> Mechanism {
+    pub fn of(kind: &SpanKind) -> Mechanism {
         match kind {
-            Kind::IrqsOff { .. } => Mechanism::InterruptsOff,
-            Kind::PreemptOff { .. } => Mechanism::PreemptionOff,
-            Kind::NoReschedulePoint => Mechanism::NoReschedulePoint,
-            Kind::Waits { .. } => Mechanism::Waits,
-            Kind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
-            Kind::OtherThread { .. } => Mechanism::OtherThread,
-            Kind::SoftIrq => Mechanism::SoftInterrupt,
-            Kind::OtherTimer { .. } => Mechanism::OtherTimer,
-            Kind::OtherIrq { .. } => Mechanism::OtherInterrupt,
-            Kind::RunsOn => Mechanism::NotWoken,
-            Kind::CallsCpus => Mechanism::OtherCpus,
-            Kind::Unexplained => Mechanism::Unexplained,
+            SpanKind::IrqsOff { .. } => Mechanism::InterruptsOff,
+            SpanKind::PreemptOff { .. } => Mechanism::PreemptionOff,
+            SpanKind::NoReschedulePoint => Mechanism::NoReschedulePoint,
+            SpanKind::Waits { .. } => Mechanism::Waits,
+            SpanKind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
+            SpanKind::OtherThread { .. } => Mechanism::OtherThread,
+            SpanKind::SoftIrq => Mechanism::SoftInterrupt,
+            SpanKind::OtherTimer { .. } => Mechanism::OtherTimer,
+            SpanKind::OtherIrq { .. } => Mechanism::OtherInterrupt,
+            SpanKind::RunsOn => Mechanism::NotWoken,
+            SpanKind::CallsCpus => Mechanism::OtherCpus,
+            SpanKind::Unexplained => Mechanism::Unexplained,
             _ => Mechanism::WakeUpPath,
         }
     }
@@ -104,7 +104,7 @@ pub struct Cause {
     pub caller: Option<String>,
     /// Where in the function, if the source is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceLine>,
     /// The system call in which it ran.
     pub system_call: Option<String>,
     /// Time of all spans of this mechanism.
@@ -117,13 +117,13 @@ pub struct Cause {
 
 /// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
 /// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.
-pub fn cause(sample: &Sample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Cause {
+pub fn cause(sample: &ExplainedSample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Cause {
     cause_in_words(sample, spans, floor, peers, &sentence::words)
 }
 
 /// The same, with other words for what happened.
 pub fn cause_in_words(
-    sample: &Sample,
+    sample: &ExplainedSample,
     spans: &[Span],
     floor: Nanos,
     peers: &[Peer],
@@ -186,14 +186,14 @@ fn nothing() -> Cause {
 
 /// The function to name: where interrupts or preemption were switched off, else the innermost common function that
 /// is not the mechanism's own helper.
-fn culprit(span: &Span) -> Place {
+fn culprit(span: &Span) -> CodePlace {
     let named = match &span.what {
-        Kind::IrqsOff { off, on } => off.clone().or(on.clone()),
-        Kind::Waits { at, .. } => Some(at.clone()),
-        Kind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
-        Kind::OtherTimer { function } => Some(Place {
+        SpanKind::IrqsOff { off, on } => off.clone().or(on.clone()),
+        SpanKind::Waits { at, .. } => Some(at.clone()),
+        SpanKind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
+        SpanKind::OtherTimer { function } => Some(CodePlace {
             function: function.clone(),
-            ..Place::default()
+            ..CodePlace::default()
         }),
         _ => None,
     };
@@ -202,13 +202,13 @@ fn culprit(span: &Span) -> Place {
     let common = || {
         let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
         let is_helper = match span.what {
-            Kind::CallsCpus => super::roles::is_way_to_cpus,
+            SpanKind::CallsCpus => super::roles::is_way_to_cpus,
             _ => super::roles::is_helper,
         };
         let mut frames = seen().filter(|f| !is_helper(&f.function));
         // Where all are helpers, the innermost.
         let function = frames.next().or_else(|| seen().next());
-        Place {
+        CodePlace {
             function: function.map(|f| f.function.clone()).or_else(most).unwrap_or_default(),
             caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,

@@ -1,31 +1,31 @@
 //! What each stretch between due time and sample is: one decision per interval, equal neighbours joined.
 
-use super::frames::{Interval, Mark, Walk, What};
+use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
 use super::milestones::Milestones;
-use super::roles::{self, Role};
+use super::roles::{self, FunctionRole};
 use super::shares::place;
 use super::sources::Sources;
-use super::spans::{Kind, LockWait, Place, Ran, Since, Task, Waker};
+use super::spans::{CodePlace, KernelTask, LockWait, Since, SpanKind, ThreadRun, Waker};
 use super::stacks::{FrameKind, StackId};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct KindStretch {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SpanKind,
     /// What ran.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<StackInterval>,
 }
 
-impl Stretch {
+impl KindStretch {
     fn length(&self) -> u64 {
         self.intervals.iter().map(|i| i.end - i.start).sum()
     }
 }
 
-/// See [`Classifier::nearest`].
+/// See [`LabClassifier::nearest`].
 enum Nearest {
     Switch,
     Schedule,
@@ -34,9 +34,9 @@ enum Nearest {
 }
 
 /// What is needed to decide.
-pub struct Classifier<'a> {
+pub struct LabClassifier<'a> {
     /// The window.
-    pub walk: &'a Walk,
+    pub walk: &'a WindowWalk,
     /// Its points.
     pub points: &'a Milestones,
     /// When its instructions begin to be told, from the sample's beginning on.
@@ -48,16 +48,16 @@ pub struct Classifier<'a> {
     /// Nanoseconds of so many instructions.
     pub time_of: &'a dyn Fn(u64) -> u64,
     /// Names of threads.
-    pub task_of: &'a dyn Fn(u32) -> Task,
+    pub task_of: &'a dyn Fn(u32) -> KernelTask,
     /// Lines of source code.
     pub sources: &'a Sources<'a>,
 }
 
-impl Classifier<'_> {
+impl LabClassifier<'_> {
     /// All stretches from due time to sample, without gaps.
-    pub fn stretches(&self) -> Vec<Stretch> {
+    pub fn stretches(&self) -> Vec<KindStretch> {
         let p = self.points;
-        let mut out: Vec<Stretch> = Vec::new();
+        let mut out: Vec<KindStretch> = Vec::new();
         let mut cuts = vec![
             p.due,
             p.entry,
@@ -79,7 +79,7 @@ impl Classifier<'_> {
                 let kind = self.kind(&interval);
                 match out.last_mut() {
                     Some(last) if last.kind == kind => last.intervals.push(interval),
-                    _ => out.push(Stretch {
+                    _ => out.push(KindStretch {
                         kind,
                         intervals: vec![interval],
                     }),
@@ -93,7 +93,7 @@ impl Classifier<'_> {
         out
     }
 
-    fn has(&self, stack: StackId, role: Role) -> bool {
+    fn has(&self, stack: StackId, role: FunctionRole) -> bool {
         self.walk.stacks.find(stack, role).is_some()
     }
 
@@ -108,19 +108,19 @@ impl Classifier<'_> {
     fn nearest(&self, stack: StackId) -> Nearest {
         let stacks = &self.walk.stacks;
         let of = |id: StackId| match stacks.role(id) {
-            Some(Role::SwitchTo | Role::SwitchWork) => Some(Nearest::Switch),
-            Some(Role::Schedule) => Some(Nearest::Schedule),
-            Some(Role::InterruptEntry) => Some(Nearest::Interrupt(id)),
+            Some(FunctionRole::SwitchTo | FunctionRole::SwitchWork) => Some(Nearest::Switch),
+            Some(FunctionRole::Schedule) => Some(Nearest::Schedule),
+            Some(FunctionRole::InterruptEntry) => Some(Nearest::Interrupt(id)),
             _ => None,
         };
         stacks.upwards(stack).find_map(of).unwrap_or(Nearest::Other)
     }
 
-    fn kind(&self, i: &Interval) -> Kind {
+    fn kind(&self, i: &StackInterval) -> SpanKind {
         let p = self.points;
         if p.waits.is_some_and(|waits| i.start < waits.until) {
-            return Kind::Waits {
-                at: Place::default(),
+            return SpanKind::Waits {
+                at: CodePlace::default(),
                 fault: false,
                 waker: None,
                 ran: None,
@@ -132,84 +132,86 @@ impl Classifier<'_> {
                 (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => self
                     .other_timer(i, frame)
                     .unwrap_or_else(|| self.other_interrupt(frame)),
-                _ if p.is_deferred && self.has(i.stack, Role::SoftTimers) => Kind::SoftIrq,
-                (_, Some(false)) => Kind::IrqsOff { off: None, on: None },
-                _ => Kind::IrqPending,
+                _ if p.is_deferred && self.has(i.stack, FunctionRole::SoftTimers) => SpanKind::SoftIrq,
+                (_, Some(false)) => SpanKind::IrqsOff { off: None, on: None },
+                _ => SpanKind::IrqPending,
             };
         }
         match nearest {
-            Nearest::Switch => return Kind::Switch,
-            Nearest::Schedule if i.pid == p.probe && p.blocked.is_none() => return Kind::Switch,
-            Nearest::Schedule => return Kind::Schedule,
+            Nearest::Switch => return SpanKind::Switch,
+            Nearest::Schedule if i.pid == p.probe && p.blocked.is_none() => return SpanKind::Switch,
+            Nearest::Schedule => return SpanKind::Schedule,
             Nearest::Interrupt(frame) => return self.in_interrupt(i, frame),
             Nearest::Other => {}
         }
         if i.pid == p.probe {
             return match self.walk.stacks.frame(i.stack).kind {
-                FrameKind::User => Kind::UserProbe,
-                _ if p.since != Since::Called => Kind::ReturnToUser,
-                _ if self.calls_cpus(i.stack) => Kind::CallsCpus,
-                _ => Kind::SystemCall,
+                FrameKind::User => SpanKind::UserProbe,
+                _ if p.since != Since::Called => SpanKind::ReturnToUser,
+                _ if self.calls_cpus(i.stack) => SpanKind::CallsCpus,
+                _ => SpanKind::SystemCall,
             };
         }
         let owns_lock = p.blocked.is_some_and(|at| i.start > at)
             || p.waker_blocked.as_ref().is_some_and(|asleep| asleep.contains(&i.start));
         if p.handler_thread == Some(i.pid) && !owns_lock {
             return match () {
-                () if (p.wake..p.resched).contains(&i.start) => Kind::WakeUp,
-                () if i.start >= p.resched && self.has(i.stack, Role::ScheduleGlue) => Kind::Schedule,
-                () => Kind::ThreadedHandler,
+                () if (p.wake..p.resched).contains(&i.start) => SpanKind::WakeUp,
+                () if i.start >= p.resched && self.has(i.stack, FunctionRole::ScheduleGlue) => SpanKind::Schedule,
+                () => SpanKind::ThreadedHandler,
             };
         }
         // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
         let marked = p.is_marked(i.start);
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
         if comes_first && i.pid != 0 {
-            return Kind::OtherThread {
+            return SpanKind::OtherThread {
                 task: (self.task_of)(i.pid),
                 owns_lock,
                 wait: None,
             };
         }
         if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
-            return Kind::SoftIrq;
+            return SpanKind::SoftIrq;
         }
         if !marked {
-            return Kind::RunsOn;
+            return SpanKind::RunsOn;
         }
         if i.pid == 0 {
-            return Kind::LeaveIdle;
+            return SpanKind::LeaveIdle;
         }
-        if self.has(i.stack, Role::ExitToUser) || self.has(i.stack, Role::ScheduleGlue) {
-            return Kind::Schedule;
+        if self.has(i.stack, FunctionRole::ExitToUser) || self.has(i.stack, FunctionRole::ScheduleGlue) {
+            return SpanKind::Schedule;
         }
         match self.preempts || self.chance.is_none_or(|chance| i.start < chance) {
-            true => Kind::PreemptOff {
+            true => SpanKind::PreemptOff {
                 lock: None,
                 released: None,
             },
-            false => Kind::NoReschedulePoint,
+            false => SpanKind::NoReschedulePoint,
         }
     }
 
     /// The function of a timer that is not ours, within an interrupt.
-    fn other_timer(&self, i: &Interval, frame: StackId) -> Option<Kind> {
+    fn other_timer(&self, i: &StackInterval, frame: StackId) -> Option<SpanKind> {
         if self.points.own_timer.contains(&i.start) {
             return None;
         }
         let stacks = &self.walk.stacks;
         let own: Vec<StackId> = stacks.upwards(i.stack).take_while(|id| *id != frame).collect();
-        let queue = own.iter().position(|id| stacks.role(*id) == Some(Role::TimerQueue))?;
+        let queue = own
+            .iter()
+            .position(|id| stacks.role(*id) == Some(FunctionRole::TimerQueue))?;
         let called = own[queue.checked_sub(1)?];
         let function = &stacks.frame(called).function;
-        let is_its_own = stacks.role(called) == Some(Role::Thunk) || roles::is_of_timer_queue(function);
-        (!is_its_own).then(|| Kind::OtherTimer {
+        let is_its_own = stacks.role(called) == Some(FunctionRole::Thunk) || roles::is_of_timer_queue(function);
+        (!is_its_own).then(|| SpanKind::OtherTimer {
             function: function.clone(),
         })
     }
 
-    fn other_interrupt(&self, frame: StackId) -> Kind {
-        Kind::OtherIrq {
+    fn other_interrupt(&self, frame: StackId) -> SpanKind {
+        SpanKind::OtherIrq {
             entry: self.walk.stacks.frame(frame).function.clone(),
         }
     }
@@ -217,56 +219,56 @@ impl Classifier<'_> {
     /// Whether an interrupt is at its soft interrupts.
     fn runs_soft_interrupts(&self, stack: StackId, frame: StackId) -> bool {
         let mut own = self.walk.stacks.upwards(stack).take_while(|id| *id != frame);
-        own.any(|id| self.walk.stacks.role(id) == Some(Role::SoftIrq))
+        own.any(|id| self.walk.stacks.role(id) == Some(FunctionRole::SoftIrq))
     }
 
-    fn in_interrupt(&self, i: &Interval, frame: StackId) -> Kind {
+    fn in_interrupt(&self, i: &StackInterval, frame: StackId) -> SpanKind {
         let p = self.points;
         // Only frames of the interrupt itself count; it may have come into a soft interrupt or the scheduler.
-        let has = |roles: &[Role]| {
+        let has = |roles: &[FunctionRole]| {
             let mut own = self.walk.stacks.upwards(i.stack).take_while(|id| *id != frame);
             own.any(|id| self.walk.stacks.role(id).is_some_and(|r| roles.contains(&r)))
         };
         let wakes = i.start >= p.wake && i.start < p.resched;
         if self.runs_soft_interrupts(i.stack, frame) && !wakes {
-            return Kind::SoftIrq;
+            return SpanKind::SoftIrq;
         }
         if let Some(other) = self.other_timer(i, frame) {
             return other;
         }
-        if i.start >= p.entry_end && i.pid != p.probe && has(&[Role::ScheduleGlue]) {
-            return Kind::Schedule;
+        if i.start >= p.entry_end && i.pid != p.probe && has(&[FunctionRole::ScheduleGlue]) {
+            return SpanKind::Schedule;
         }
         if i.start >= p.entry_end || (i.pid != p.interrupted && i.pid == p.probe) {
             return self.other_interrupt(frame);
         }
         match () {
-            () if i.start < p.handler => Kind::IrqEntry,
-            () if i.start < p.wake && p.since.is_device() => Kind::DeviceHandler,
-            () if i.start < p.wake => Kind::IrqHandler,
-            () if wakes => Kind::WakeUp,
-            () if has(&[Role::ScheduleGlue, Role::ExitToUser]) => Kind::Schedule,
-            () if p.since.is_own_timer() || p.since.is_device() => Kind::IrqExit,
-            () => Kind::WakingIrq,
+            () if i.start < p.handler => SpanKind::IrqEntry,
+            () if i.start < p.wake && p.since.is_device() => SpanKind::DeviceHandler,
+            () if i.start < p.wake => SpanKind::IrqHandler,
+            () if wakes => SpanKind::WakeUp,
+            () if has(&[FunctionRole::ScheduleGlue, FunctionRole::ExitToUser]) => SpanKind::Schedule,
+            () if p.since.is_own_timer() || p.since.is_device() => SpanKind::IrqExit,
+            () => SpanKind::WakingIrq,
         }
     }
 
     /// Fills in what the whole stretch tells.
-    fn complete(&self, stretch: &mut Stretch) {
+    fn complete(&self, stretch: &mut KindStretch) {
         let (Some(first), Some(last)) = (stretch.intervals.first(), stretch.intervals.last()) else {
             return;
         };
         let (start, end) = (first.start, last.end);
         match &mut stretch.kind {
-            Kind::IrqsOff { off, on } => {
+            SpanKind::IrqsOff { off, on } => {
                 *off = self
-                    .last_before(start + 1, What::IrqsOff)
+                    .last_before(start + 1, FrameEvent::IrqsOff)
                     .map(|m| self.place_of(m, is_flag_helper));
                 let after = self.walk.marks_within(start, self.points.sample);
-                let found = after.iter().find(|m| m.what == What::IrqsOn && m.count >= end);
+                let found = after.iter().find(|m| m.what == FrameEvent::IrqsOn && m.count >= end);
                 *on = found.map(|m| self.place_of(m, is_flag_helper));
             }
-            Kind::Waits { at, fault, waker, ran } => {
+            SpanKind::Waits { at, fault, waker, ran } => {
                 let Some(waits) = self.points.waits else { return };
                 *at = waits.place(self.walk);
                 *fault = waits.is_fault(self.walk);
@@ -277,13 +279,13 @@ impl Classifier<'_> {
                 });
                 *ran = self.longest(&stretch.intervals);
             }
-            Kind::OtherThread {
+            SpanKind::OtherThread {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
-            Kind::PreemptOff { lock, released } => {
+            SpanKind::PreemptOff { lock, released } => {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
                 let at = self.walk.marks_within(end, self.points.sample);
-                let schedule = at.iter().find(|m| m.what == What::Enter(Role::Schedule));
+                let schedule = at.iter().find(|m| m.what == FrameEvent::Enter(FunctionRole::Schedule));
                 let ends = self
                     .chance
                     .filter(|_| !self.preempts)
@@ -295,28 +297,28 @@ impl Classifier<'_> {
     }
 
     /// Who ran longest.
-    fn longest(&self, intervals: &[Interval]) -> Option<Ran> {
+    fn longest(&self, intervals: &[StackInterval]) -> Option<ThreadRun> {
         let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
         for i in intervals {
             *lengths.entry(i.pid).or_default() += i.end - i.start;
         }
         let (pid, length) = lengths.into_iter().max_by_key(|(_, length)| *length)?;
-        Some(Ran {
+        Some(ThreadRun {
             task: (self.task_of)(pid),
             length_ns: Nanos((self.time_of)(length)),
         })
     }
 
     /// The last instruction before another.
-    fn mark_before(&self, count: u64) -> Option<Mark> {
+    fn mark_before(&self, count: u64) -> Option<FrameMark> {
         let at = self.walk.at(count.checked_sub(1)?)?;
         let mut address = 0;
         self.sources
             .execution
             .for_each_address(count - 1..count, |found| address = found);
-        Some(Mark {
+        Some(FrameMark {
             count,
-            what: What::PreemptOn,
+            what: FrameEvent::PreemptOn,
             address,
             stack: at.stack,
             site: at.site,
@@ -324,23 +326,23 @@ impl Classifier<'_> {
         })
     }
 
-    fn last_before(&self, count: u64, what: What) -> Option<&Mark> {
+    fn last_before(&self, count: u64, what: FrameEvent) -> Option<&FrameMark> {
         let marks = self.walk.marks_within(0, count);
         marks.iter().rev().find(|m| m.what == what)
     }
 
     /// The spin lock that is held at an instruction by the thread that runs, if it was taken within the window.
-    fn lock_held(&self, count: u64) -> Option<Mark> {
+    fn lock_held(&self, count: u64) -> Option<FrameMark> {
         let pid = self.walk.at(count)?.pid;
-        let mut held: Vec<Mark> = Vec::new();
+        let mut held: Vec<FrameMark> = Vec::new();
         for mark in self.walk.marks_within(0, count).iter().filter(|m| m.pid == pid) {
             // An interrupt's locks are its own.
             if mark.count >= self.points.entry && mark.count < self.points.entry_end {
                 continue;
             }
             match mark.what {
-                What::Enter(Role::SpinLock) => held.push(*mark),
-                What::Enter(Role::SpinUnlock) => drop(held.pop()),
+                FrameEvent::Enter(FunctionRole::SpinLock) => held.push(*mark),
+                FrameEvent::Enter(FunctionRole::SpinUnlock) => drop(held.pop()),
                 _ => {}
             }
         }
@@ -350,24 +352,24 @@ impl Classifier<'_> {
     /// Where the probe waited last for a lock, and whether it gave its owner its priority.
     fn lock_wait(&self, start: u64) -> Option<LockWait> {
         let marks = self.walk.marks_within(self.points.due, start);
-        let of = |role: Role| {
+        let of = |role: FunctionRole| {
             let mut own = marks.iter().rev().filter(|m| m.pid == self.points.probe);
-            own.find(|m| m.what == What::Enter(role))
+            own.find(|m| m.what == FrameEvent::Enter(role))
         };
-        let wait = of(Role::PiBlock)?;
+        let wait = of(FunctionRole::PiBlock)?;
         let stacks = &self.walk.stacks;
         // Priority is given on one way down from the lock's function, and waiting is another one.
-        let is_wait = |id: &StackId| stacks.role(*id) == Some(Role::PiBlock);
+        let is_wait = |id: &StackId| stacks.role(*id) == Some(FunctionRole::PiBlock);
         let outermost = stacks.upwards(wait.stack).filter(is_wait).last();
         let waits_in = &stacks.frame(outermost.unwrap_or(wait.stack)).function;
-        let is_there = |m: &Mark| stacks.upwards(m.stack).any(|id| stacks.frame(id).function == *waits_in);
+        let is_there = |m: &FrameMark| stacks.upwards(m.stack).any(|id| stacks.frame(id).function == *waits_in);
         Some(LockWait {
             at: self.place_of(wait, roles::is_helper),
-            inherits: of(Role::PiBoost).is_some_and(is_there),
+            inherits: of(FunctionRole::PiBoost).is_some_and(is_there),
         })
     }
 
-    fn place_of(&self, mark: &Mark, is_helper: fn(&str) -> bool) -> Place {
+    fn place_of(&self, mark: &FrameMark, is_helper: fn(&str) -> bool) -> CodePlace {
         let due = self.points.due;
         let after = match mark.count >= due {
             true => (self.time_of)(mark.count - due) as i64,
@@ -375,7 +377,7 @@ impl Classifier<'_> {
         };
         let offset = self.began.0 as i64 + after;
         let (place, depth) = place(self.walk, mark.stack, is_helper);
-        Place {
+        CodePlace {
             offset_ns: Some(offset),
             source: self.sources.of_mark(mark, depth),
             ..place
@@ -385,7 +387,7 @@ impl Classifier<'_> {
 
 /// The scheduler switches interrupts off on its own account.
 pub fn is_flag_helper(name: &str) -> bool {
-    roles::is_helper(name) && roles::role(name) != Some(Role::Schedule)
+    roles::is_helper(name) && roles::role(name) != Some(FunctionRole::Schedule)
 }
 
 /// What belongs to its neighbours is no longer than this, in instructions.
@@ -393,16 +395,18 @@ const FEW: u64 = 64;
 
 /// What lies between two stretches of one kind and belongs to them: the scheduler's few instructions between the
 /// change of address space and that of the stack, the interrupt's between its two looks at need_resched.
-fn belongs(between: &Kind, around: &Kind) -> bool {
+fn belongs(between: &SpanKind, around: &SpanKind) -> bool {
     matches!(
         (between, around),
-        (Kind::Schedule, Kind::Switch | Kind::IrqExit | Kind::WakingIrq)
-            | (Kind::IrqExit | Kind::WakingIrq, Kind::Schedule)
+        (
+            SpanKind::Schedule,
+            SpanKind::Switch | SpanKind::IrqExit | SpanKind::WakingIrq
+        ) | (SpanKind::IrqExit | SpanKind::WakingIrq, SpanKind::Schedule)
     )
 }
 
-fn joined(stretches: Vec<Stretch>) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::new();
+fn joined(stretches: Vec<KindStretch>) -> Vec<KindStretch> {
+    let mut out: Vec<KindStretch> = Vec::new();
     let mut ahead = stretches.into_iter().peekable();
     while let Some(mut stretch) = ahead.next() {
         if let (Some(before), Some(after)) = (out.last(), ahead.peek())

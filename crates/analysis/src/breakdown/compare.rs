@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 
 /// One line of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct BreakdownChange {
     /// A kind of span, or a function.
     pub name: String,
     /// Time in the one breakdown.
@@ -16,7 +16,7 @@ pub struct Change {
     pub right_ns: Nanos,
 }
 
-impl Change {
+impl BreakdownChange {
     /// How much the right breakdown has more, in ns.
     pub fn grew(&self) -> i64 {
         self.right_ns.0 as i64 - self.left_ns.0 as i64
@@ -25,15 +25,15 @@ impl Change {
 
 /// Two breakdowns side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Comparison {
+pub struct BreakdownComparison {
     /// By kind of span; the changes add up to the difference of the latencies.
-    pub spans: Vec<Change>,
+    pub spans: Vec<BreakdownChange>,
     /// By function, time in itself alone, of those that the spans list.
-    pub functions: Vec<Change>,
+    pub functions: Vec<BreakdownChange>,
 }
 
 /// Compares; the greatest change first.
-pub fn compare(left: &Breakdown, right: &Breakdown) -> Comparison {
+pub fn compare(left: &Breakdown, right: &Breakdown) -> BreakdownComparison {
     let spans = |breakdown: &Breakdown| {
         let all = breakdown.spans().iter();
         all.map(|s| (s.what.name().title.to_string(), s.length_ns.0))
@@ -43,22 +43,22 @@ pub fn compare(left: &Breakdown, right: &Breakdown) -> Comparison {
         let all = breakdown.spans().iter().flat_map(|s| &s.functions);
         all.map(|f| (f.function.clone(), f.self_ns.0)).collect::<Vec<_>>()
     };
-    Comparison {
+    BreakdownComparison {
         spans: changes(spans(left), spans(right)),
         functions: changes(functions(left), functions(right)),
     }
 }
 
-fn changes(left: Vec<(String, u64)>, right: Vec<(String, u64)>) -> Vec<Change> {
+fn changes(left: Vec<(String, u64)>, right: Vec<(String, u64)>) -> Vec<BreakdownChange> {
     let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     left.into_iter()
         .for_each(|(name, ns)| sums.entry(name).or_default().0 += ns);
     right
         .into_iter()
         .for_each(|(name, ns)| sums.entry(name).or_default().1 += ns);
-    let mut changes: Vec<Change> = sums
+    let mut changes: Vec<BreakdownChange> = sums
         .into_iter()
-        .map(|(name, (l, r))| Change {
+        .map(|(name, (l, r))| BreakdownChange {
             name,
             left_ns: Nanos(l),
             right_ns: Nanos(r),

@@ -8,7 +8,7 @@ use worstcase_contract::Nanos;
 
 /// Samples with one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Group {
+pub struct CauseGroup {
     /// The subject.
     pub subject: String,
     /// The load.
@@ -29,8 +29,8 @@ pub struct Group {
 
 /// Groups breakdowns by subject, load, mechanism, function and caller; the worst first. The wake-up's own way is one cause,
 /// whatever it interrupted.
-pub fn group(breakdowns: &[&Breakdown]) -> Vec<Group> {
-    let mut groups: BTreeMap<_, Group> = BTreeMap::new();
+pub fn group(breakdowns: &[&Breakdown]) -> Vec<CauseGroup> {
+    let mut groups: BTreeMap<_, CauseGroup> = BTreeMap::new();
     for breakdown in breakdowns {
         let (sample, cause) = (breakdown.sample(), breakdown.cause());
         let named = cause.mechanism != Mechanism::WakeUpPath;
@@ -39,7 +39,7 @@ pub fn group(breakdowns: &[&Breakdown]) -> Vec<Group> {
             cause.caller.as_ref().filter(|_| named),
         );
         let key = (&sample.subject, &sample.load, cause.mechanism, function, caller);
-        let group = groups.entry(key).or_insert_with(|| Group {
+        let group = groups.entry(key).or_insert_with(|| CauseGroup {
             subject: sample.subject.clone(),
             load: sample.load.clone(),
             mechanism: cause.mechanism,
@@ -53,7 +53,7 @@ pub fn group(breakdowns: &[&Breakdown]) -> Vec<Group> {
         group.worst_ns = group.worst_ns.max(sample.latency_ns);
         group.cause_ns = group.cause_ns.max(cause.length_ns);
     }
-    let mut groups: Vec<Group> = groups.into_values().collect();
+    let mut groups: Vec<CauseGroup> = groups.into_values().collect();
     groups.sort_by(|a, b| (&a.subject, b.worst_ns).cmp(&(&b.subject, a.worst_ns)));
     groups
 }

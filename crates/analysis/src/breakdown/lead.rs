@@ -7,11 +7,11 @@
 mod sender;
 mod slack;
 
-use super::frames::{Walk, What};
-use super::roles::{self, Role};
+use super::frames::{FrameEvent, WindowWalk};
+use super::roles::{self, FunctionRole};
 use super::sources::Sources;
-use super::spans::{Kind, Since, Span};
-use sender::Sender;
+use super::spans::{Since, Span, SpanKind};
+use sender::InterruptSender;
 pub(super) use slack::SLACK;
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::{Execution, Symbols, Why};
@@ -36,7 +36,7 @@ impl Lead {
         let sent = execution.elsewhere.iter().rev();
         let sent = sent.filter(|other| other.why == Why::Sends && other.at <= execution.sample);
         let found = sent
-            .filter_map(|other| Sender::of(sources, symbols, other, since))
+            .filter_map(|other| InterruptSender::of(sources, symbols, other, since))
             .next();
         let entry = found
             .as_ref()
@@ -51,7 +51,7 @@ impl Lead {
         Lead::of(&sender, execution, since, entry)
     }
 
-    fn of(sender: &Sender, execution: &Execution, since: Since, entry: u64) -> Lead {
+    fn of(sender: &InterruptSender, execution: &Execution, since: Since, entry: u64) -> Lead {
         let (sample, latency) = (execution.sample.0, execution.latency);
         let time = |from: u64, to: u64| execution.time_of(to.saturating_sub(from));
         let send = time(sender.begin(), sender.other.count.0);
@@ -85,7 +85,7 @@ impl Lead {
     }
 
     /// Of a sample that begins with a device's timer.
-    pub fn of_device(walk: &Walk, execution: &Execution) -> Lead {
+    pub fn of_device(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let entry = entry_after(walk, due, execution.sample.0, Since::DueDevice);
         // A CPU that slept until then executed nothing meanwhile.
@@ -110,7 +110,7 @@ impl Lead {
     }
 
     /// Of a sample that begins with a call that this CPU makes.
-    pub fn here(walk: &Walk, execution: &Execution) -> Lead {
+    pub fn here(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let slept = walk.within(due, execution.sample.0).any(|i| i.pid == 0);
         let note = "the CPU idled meanwhile: its instructions do not tell for how long, and what it ran before the call is told, too";
@@ -123,13 +123,13 @@ impl Lead {
 }
 
 /// The first interrupt that is entered in a range and came from another CPU, or from the device that a pulse is sent to.
-fn entry_after(walk: &Walk, from: u64, to: u64, since: Since) -> Option<u64> {
+fn entry_after(walk: &WindowWalk, from: u64, to: u64, since: Since) -> Option<u64> {
     let is_it = match since.is_device() {
         true => roles::is_from_device,
         false => roles::is_from_cpu,
     };
     let entered = walk.marks_within(from, to).iter();
-    let mut entered = entered.filter(|m| m.what == What::Enter(Role::InterruptEntry));
+    let mut entered = entered.filter(|m| m.what == FrameEvent::Enter(FunctionRole::InterruptEntry));
     let entry = entered.find(|m| is_it(&walk.stacks.frame(m.stack).function))?;
     Some(entry.count)
 }
@@ -148,7 +148,7 @@ fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
 /// The interrupt is on its way, and no CPU's instructions tell of it.
 fn pending(length: Nanos) -> Span {
     Span {
-        what: Kind::IrqPending,
+        what: SpanKind::IrqPending,
         ..Span::unexplained(Nanos(0), length, None)
     }
 }

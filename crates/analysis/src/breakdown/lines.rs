@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A line of source code, in the function that the symbols name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceLine {
     /// The file, from the top of the kernel's source: `mm/page_alloc.c`.
     pub file: String,
     /// From 1.
@@ -20,13 +20,13 @@ pub struct Source {
 pub struct Inlined {
     /// Its name.
     pub function: String,
-    /// As in [`Source`].
+    /// As in [`SourceLine`].
     pub file: String,
     /// From 1.
     pub line: u32,
 }
 
-impl Source {
+impl SourceLine {
     /// With the functions inlined there; a file's name only where it changes.
     pub fn whole(&self) -> String {
         let mut text = self.to_string();
@@ -43,21 +43,21 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
 /// Knows the source of code.
-pub trait Lines {
+pub trait SourceLines {
     /// The line of the instruction at (or around) an address.
-    fn source(&self, address: u64) -> Option<Source>;
+    fn source(&self, address: u64) -> Option<SourceLine>;
 }
 
 /// Nobody knows.
-impl Lines for () {
-    fn source(&self, _: u64) -> Option<Source> {
+impl SourceLines for () {
+    fn source(&self, _: u64) -> Option<SourceLine> {
         None
     }
 }

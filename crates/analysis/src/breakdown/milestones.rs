@@ -1,7 +1,7 @@
 //! The points of a wake-up within a window: interrupt, timer's function, need_resched, switch.
 
-use super::frames::{Interval, Mark, Walk, What};
-use super::roles::Role;
+use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
+use super::roles::FunctionRole;
 use super::spans::Since;
 use super::stacks::FrameKind;
 use super::waits::Waits;
@@ -58,7 +58,7 @@ pub struct Milestones {
 
 impl Milestones {
     /// Finds them.
-    pub fn find(execution: &Execution, walk: &Walk) -> Option<Milestones> {
+    pub fn find(execution: &Execution, walk: &WindowWalk) -> Option<Milestones> {
         let due = execution.due.0;
         let marks = walk.marks_within(due, execution.sample.0);
         let entry = execution.timer_entry.map(|entry| entry.0);
@@ -66,28 +66,29 @@ impl Milestones {
     }
 
     /// Those of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
-    pub fn with_slack(execution: &Execution, walk: &Walk, due: u64, entry: Option<u64>) -> Option<Milestones> {
+    pub fn with_slack(execution: &Execution, walk: &WindowWalk, due: u64, entry: Option<u64>) -> Option<Milestones> {
         let marks = walk.marks_within(due, execution.sample.0).iter();
-        let mut wakes = marks.filter(|m| m.what == What::Enter(Role::Wake) && entry.is_some_and(|at| m.count >= at));
+        let mut wakes =
+            marks.filter(|m| m.what == FrameEvent::Enter(FunctionRole::Wake) && entry.is_some_and(|at| m.count >= at));
         let wake = (wakes.next(), false);
         Milestones::of_timer(execution, walk, Since::DueWithSlack, due, entry, wake)
     }
 
     fn of_timer(
         execution: &Execution,
-        walk: &Walk,
+        walk: &WindowWalk,
         since: Since,
         due: u64,
         timer_entry: Option<u64>,
-        (wake, ambiguous): (Option<&Mark>, bool),
+        (wake, ambiguous): (Option<&FrameMark>, bool),
     ) -> Option<Milestones> {
         let sample = execution.sample.0;
         let probe = walk.at(sample.checked_sub(1)?)?.pid;
         walk.at(due)?;
         let marks = walk.marks_within(due, sample);
-        let first = |role: Role, from: u64| {
+        let first = |role: FunctionRole, from: u64| {
             let mut after = marks.iter().filter(|m| m.count >= from);
-            after.find(|m| m.what == What::Enter(role)).map(|m| m.count)
+            after.find(|m| m.what == FrameEvent::Enter(role)).map(|m| m.count)
         };
         let wake_at = wake.map(|m| m.count);
         // An interrupt that already ran when the timer was due may have found it expired.
@@ -96,12 +97,12 @@ impl Milestones {
             _ => due,
         };
         let came_after_due = entry > due || timer_entry == Some(due);
-        let first_resched = first(Role::Resched, entry).unwrap_or(sample);
+        let first_resched = first(FunctionRole::Resched, entry).unwrap_or(sample);
         let wake_at = wake_at.unwrap_or(first_resched);
         let entry_end = interrupt_end(walk, entry, sample);
         let blocked = marks
             .iter()
-            .find(|m| m.count > wake_at && m.pid == probe && m.what == What::Enter(Role::PiBlock));
+            .find(|m| m.count > wake_at && m.pid == probe && m.what == FrameEvent::Enter(FunctionRole::PiBlock));
         Some(Milestones {
             since,
             due,
@@ -111,14 +112,14 @@ impl Milestones {
             handler_thread: None,
             entry,
             entry_end,
-            handler: match first(Role::TimerHandler, entry).filter(|_| came_after_due) {
+            handler: match first(FunctionRole::TimerHandler, entry).filter(|_| came_after_due) {
                 Some(handler) => handler.clamp(entry, wake_at.max(entry)),
                 None => entry,
             },
             wake: wake_at,
             own_timer: own_timer(walk, wake_at, sample),
             first_resched,
-            resched: first(Role::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
+            resched: first(FunctionRole::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
             is_deferred: is_deferred(walk, due, entry),
             waits: Waits::find(walk, due, sample, probe),
@@ -133,7 +134,7 @@ impl Milestones {
     /// at all, because it runs.
     pub fn without_timer(
         execution: &Execution,
-        walk: &Walk,
+        walk: &WindowWalk,
         since: Since,
         due: u64,
         entry: Option<u64>,
@@ -146,7 +147,7 @@ impl Milestones {
         // The sender has marked the thread that runs here, or the interrupt does it.
         marked.splice(0..0, entry);
         let mut blocks = walk.marks_within(woken, sample).iter();
-        let blocked = blocks.find(|m| m.pid == probe && m.what == What::Enter(Role::PiBlock));
+        let blocked = blocks.find(|m| m.pid == probe && m.what == FrameEvent::Enter(FunctionRole::PiBlock));
         Some(Milestones {
             since,
             due,
@@ -174,34 +175,36 @@ impl Milestones {
     /// Those of a device's interrupt: its handler wakes the probe, there or in a thread.
     pub fn of_device(
         execution: &Execution,
-        walk: &Walk,
+        walk: &WindowWalk,
         since: Since,
         due: u64,
         entry: Option<u64>,
     ) -> Option<Milestones> {
         let known = Milestones::without_timer(execution, walk, since, due, entry)?;
         let marks = walk.marks_within(known.entry, known.sample);
-        let handlers = |m: &&Mark| walk.stacks.find(m.stack, Role::DeviceHandlers).is_some();
+        let handlers = |m: &&FrameMark| walk.stacks.find(m.stack, FunctionRole::DeviceHandlers).is_some();
         let mut after = walk.within(known.entry, known.sample);
         let runs = after.find(|i| i.pid == known.probe).map_or(known.sample, |i| i.start);
         let mut wakes = marks
             .iter()
-            .filter(|m| m.what == What::Enter(Role::TryToWake) && m.count < runs);
+            .filter(|m| m.what == FrameEvent::Enter(FunctionRole::TryToWake) && m.count < runs);
         let Some(wake) = wakes.rfind(handlers) else {
             return Some(known);
         };
-        let first = |role: Role, from: u64| {
-            let entered = marks.iter().find(|m| m.count >= from && m.what == What::Enter(role));
+        let first = |role: FunctionRole, from: u64| {
+            let entered = marks
+                .iter()
+                .find(|m| m.count >= from && m.what == FrameEvent::Enter(role));
             entered.map(|m| m.count)
         };
         let rescheds = rescheds(marks);
         Some(Milestones {
             handler_thread: (walk.stacks.find_kind(wake.stack, FrameKind::Interrupt).is_none()).then_some(wake.pid),
-            handler: first(Role::DeviceHandlers, known.entry).unwrap_or(known.entry),
+            handler: first(FunctionRole::DeviceHandlers, known.entry).unwrap_or(known.entry),
             wake: wake.count,
             own_timer: wake.count..wake.count,
-            first_resched: first(Role::Resched, known.entry).unwrap_or(known.sample),
-            resched: first(Role::Resched, wake.count).unwrap_or(wake.count),
+            first_resched: first(FunctionRole::Resched, known.entry).unwrap_or(known.sample),
+            resched: first(FunctionRole::Resched, wake.count).unwrap_or(wake.count),
             waker_blocked: waker_blocked(walk, known.entry, wake),
             rescheds,
             ..known
@@ -225,38 +228,40 @@ impl Milestones {
 }
 
 /// The timer's function that runs at an instruction: from where the queue of timers calls it until it goes on there.
-fn own_timer(walk: &Walk, wake: u64, sample: u64) -> Range<u64> {
-    let of = |stack| walk.stacks.find(stack, Role::TimerQueue);
+fn own_timer(walk: &WindowWalk, wake: u64, sample: u64) -> Range<u64> {
+    let of = |stack| walk.stacks.find(stack, FunctionRole::TimerQueue);
     let Some((pid, queue)) = walk.at(wake).and_then(|i| Some((i.pid, of(i.stack)?))) else {
         return wake..wake;
     };
-    let is_below = |i: &Interval| i.pid == pid && i.stack != queue && walk.stacks.is_within(i.stack, queue);
-    let before: Vec<Interval> = walk.within(0, wake).collect();
+    let is_below = |i: &StackInterval| i.pid == pid && i.stack != queue && walk.stacks.is_within(i.stack, queue);
+    let before: Vec<StackInterval> = walk.within(0, wake).collect();
     let first = before.iter().rev().take_while(|i| is_below(i)).last();
     let last = walk.within(wake, sample).take_while(is_below).last();
     first.map_or(wake, |i| i.start)..last.map_or(wake, |i| i.end)
 }
 
 /// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
-fn waker_blocked(walk: &Walk, entry: u64, wake: &Mark) -> Option<Range<u64>> {
+fn waker_blocked(walk: &WindowWalk, entry: u64, wake: &FrameMark) -> Option<Range<u64>> {
     let mut marks = walk.marks_within(entry, wake.count).iter();
-    let sleeps = marks.find(|m| m.pid == wake.pid && m.what == What::Enter(Role::PiBlock))?;
+    let sleeps = marks.find(|m| m.pid == wake.pid && m.what == FrameEvent::Enter(FunctionRole::PiBlock))?;
     let left = walk.within(sleeps.count, wake.count).find(|i| i.pid != wake.pid)?;
     let back = walk.within(left.start, wake.count).find(|i| i.pid == wake.pid);
     Some(left.start..back.map_or(wake.count, |i| i.start))
 }
 
-fn rescheds(marks: &[Mark]) -> Vec<u64> {
-    let marked = marks.iter().filter(|m| m.what == What::Enter(Role::Resched));
+fn rescheds(marks: &[FrameMark]) -> Vec<u64> {
+    let marked = marks
+        .iter()
+        .filter(|m| m.what == FrameEvent::Enter(FunctionRole::Resched));
     marked.map(|m| m.count).collect()
 }
 
-fn choices(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
+fn choices(walk: &WindowWalk, from: u64, to: u64) -> Vec<u64> {
     let intervals: Vec<_> = walk.within(from, to).map(|i| (i.start, i.pid)).collect();
     let pairs = intervals.windows(2).filter(|pair| pair[0].1 != pair[1].1);
     let begins = walk.marks_within(from, to).iter();
     let begins = begins
-        .filter(|m| m.what == What::Enter(Role::Schedule))
+        .filter(|m| m.what == FrameEvent::Enter(FunctionRole::Schedule))
         .map(|m| m.count);
     let mut choices: Vec<u64> = pairs.map(|pair| pair[1].0).chain(begins).collect();
     choices.sort_unstable();
@@ -264,29 +269,35 @@ fn choices(walk: &Walk, from: u64, to: u64) -> Vec<u64> {
 }
 
 /// Whether interrupts were on and none came while soft timers expired.
-fn is_deferred(walk: &Walk, due: u64, entry: u64) -> bool {
-    let is_at_it = |i: &Interval| i.irqs == Some(true) && walk.stacks.find(i.stack, Role::SoftTimers).is_some();
-    let length = |i: Interval| i.end - i.start;
+fn is_deferred(walk: &WindowWalk, due: u64, entry: u64) -> bool {
+    let is_at_it =
+        |i: &StackInterval| i.irqs == Some(true) && walk.stacks.find(i.stack, FunctionRole::SoftTimers).is_some();
+    let length = |i: StackInterval| i.end - i.start;
     walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
 /// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for
 /// rescheduling, since none of lower priority marks again what ours has marked; else the last of all.
-fn wake<'a>(walk: &Walk, marks: &'a [Mark]) -> (Option<&'a Mark>, bool) {
-    let wakes: Vec<&Mark> = marks.iter().filter(|m| m.what == What::Enter(Role::Wake)).collect();
-    let marked = |wake: &&&Mark| {
+fn wake<'a>(walk: &WindowWalk, marks: &'a [FrameMark]) -> (Option<&'a FrameMark>, bool) {
+    let wakes: Vec<&FrameMark> = marks
+        .iter()
+        .filter(|m| m.what == FrameEvent::Enter(FunctionRole::Wake))
+        .collect();
+    let marked = |wake: &&&FrameMark| {
         marks.iter().any(|m| {
-            m.what == What::Enter(Role::Resched) && m.count >= wake.count && walk.stacks.is_within(m.stack, wake.stack)
+            m.what == FrameEvent::Enter(FunctionRole::Resched)
+                && m.count >= wake.count
+                && walk.stacks.is_within(m.stack, wake.stack)
         })
     };
-    let mut ours: Vec<&Mark> = wakes.iter().filter(marked).copied().collect();
+    let mut ours: Vec<&FrameMark> = wakes.iter().filter(marked).copied().collect();
     // Two calls of one function in one place have one call chain: only the later one surely marked.
     ours.dedup_by_key(|m| m.stack);
     (ours.last().or(wakes.last()).copied(), ours.len() > 1)
 }
 
 /// When the interrupt that was entered at `entry` is left.
-fn interrupt_end(walk: &Walk, entry: u64, sample: u64) -> u64 {
+fn interrupt_end(walk: &WindowWalk, entry: u64, sample: u64) -> u64 {
     let Some(first) = walk.at(entry) else { return entry };
     let stacks = &walk.stacks;
     let Some(mut frame) = stacks.find_kind(first.stack, FrameKind::Interrupt) else {

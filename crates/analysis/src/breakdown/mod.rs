@@ -43,5 +43,5 @@ pub mod stacks;
 pub mod testing;
 mod waits;
 
-pub use build::{Around, Explanation, tell};
+pub use build::{Explanation, LabSurroundings, tell};
 pub use spans::Breakdown;

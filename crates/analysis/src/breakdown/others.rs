@@ -1,30 +1,30 @@
 //! What other CPUs did: who sent an interrupt, and what they were at while this one waited in a loop.
 
 use super::frames::walk;
-use super::lines::Lines;
+use super::lines::SourceLines;
 use super::roles;
-use super::shares::Shares;
+use super::shares::CallChainShares;
 use super::sources::Sources;
-use super::spans::{OtherCpu, Task};
+use super::spans::{KernelTask, OtherCpu};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols, Why};
 
 /// Finds what other CPUs did, for interrupts in the order of time.
-pub struct Others<'a> {
+pub struct OtherCpuFinder<'a> {
     execution: &'a Execution,
     symbols: &'a Symbols,
-    lines: &'a dyn Lines,
+    lines: &'a dyn SourceLines,
     sent: Vec<&'a Elsewhere>,
     /// What was sent up to here has been received.
     received: usize,
 }
 
-impl<'a> Others<'a> {
+impl<'a> OtherCpuFinder<'a> {
     /// Of a window.
-    pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn Lines) -> Others<'a> {
+    pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn SourceLines) -> OtherCpuFinder<'a> {
         let sent = execution.elsewhere.iter().filter(|other| other.why == Why::Sends);
-        Others {
+        OtherCpuFinder {
             execution,
             symbols,
             lines,
@@ -42,7 +42,7 @@ impl<'a> Others<'a> {
         let until = self.sent.partition_point(|sent| sent.at.0 <= start);
         let new = until > std::mem::replace(&mut self.received, until);
         let sent = self.sent[..until].last().filter(|_| new)?;
-        Some(self.told(sent, 0))
+        Some(self.describe(sent, 0))
     }
 
     /// What each other CPU that did not idle was at while this one waited in a range, until it last did.
@@ -51,11 +51,12 @@ impl<'a> Others<'a> {
         let waited_for = self.execution.elsewhere.iter().filter(within);
         let last: BTreeMap<u32, &Elsewhere> = waited_for.map(|other| (other.cpu, other)).collect();
         let busy = last.into_values().filter(|other| other.task.0 != 0);
-        busy.map(|other| self.told(other, other.at.0 - range.start)).collect()
+        busy.map(|other| self.describe(other, other.at.0 - range.start))
+            .collect()
     }
 
     /// Of its last instructions, or of the very last one.
-    pub fn told(&self, other: &Elsewhere, length: u64) -> OtherCpu {
+    pub fn describe(&self, other: &Elsewhere, length: u64) -> OtherCpu {
         let execution = self.execution.of_other(other);
         let walk = walk(&execution, self.symbols);
         let sources = Sources {
@@ -67,11 +68,11 @@ impl<'a> Others<'a> {
         let intervals: Vec<_> = walk
             .within(other.count.0.saturating_sub(length), other.count.0)
             .collect();
-        let shares = Shares::of(&walk, &intervals);
+        let shares = CallChainShares::of(&walk, &intervals);
         let common = shares.common().filter(|_| length > 0);
         OtherCpu {
             cpu: other.cpu,
-            task: Task {
+            task: KernelTask {
                 pid: other.task.0,
                 comm: other.task.1.clone(),
             },
@@ -88,12 +89,12 @@ impl<'a> Others<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::testing::Machine;
+    use crate::breakdown::testing::SyntheticMachine;
     use worstcase_contract::{Instructions, Nanos};
 
     /// A window in which another CPU's thread is looked at in a function, at these counts of the one that measures.
     fn window(why: Why, at: &[u64]) -> (Execution, Symbols) {
-        let mut m = Machine::in_user(83, "load");
+        let mut m = SyntheticMachine::in_user(83, "load");
         m.work(3)
             .syscall()
             .work(2)
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_sender_is_named_with_its_call_chain() {
         let (execution, symbols) = window(Why::Sends, &[500]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         assert_eq!(others.sender("asm_sysvec_apic_timer_interrupt", 600), None);
         let sender = others.sender("asm_sysvec_call_function_single", 600).unwrap();
         assert_eq!((sender.cpu, sender.task.comm.as_str()), (2, "load"));
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn what_was_waited_for_is_named_where_the_wait_was() {
         let (execution, symbols) = window(Why::IsWaitedFor, &[500, 700]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         assert_eq!(others.sender("asm_sysvec_call_function_single", 600), None);
         let functions = |range| -> Vec<Option<String>> {
             let told = others.waited_for(range);
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn each_interrupt_has_a_sender_of_its_own() {
         let (execution, symbols) = window(Why::Sends, &[500, 700]);
-        let mut others = Others::of(&execution, &symbols, &());
+        let mut others = OtherCpuFinder::of(&execution, &symbols, &());
         let mut is_known = |start| others.sender("asm_sysvec_reschedule_ipi", start).is_some();
         assert_eq!(
             [

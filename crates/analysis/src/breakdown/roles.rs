@@ -2,7 +2,7 @@
 
 /// What a function is to a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum FunctionRole {
     /// The hardware enters here: an interrupt.
     InterruptEntry,
     /// The hardware enters here: a fault or trap.
@@ -54,104 +54,104 @@ pub enum Role {
 }
 
 /// How a name is compared.
-enum Name {
+enum NamePattern {
     Is(&'static str),
     Begins(&'static str),
 }
-use Name::{Begins, Is};
+use NamePattern::{Begins, Is};
 
 /// The first line that fits counts.
-const ROLES: &[(Name, Role)] = &[
-    (Begins("asm_sysvec_"), Role::InterruptEntry),
-    (Is("asm_common_interrupt"), Role::InterruptEntry),
-    (Is("asm_spurious_interrupt"), Role::InterruptEntry),
-    (Is("irq_entries_start"), Role::InterruptEntry),
-    (Is("spurious_entries_start"), Role::InterruptEntry),
-    (Begins("asm_exc_"), Role::ExceptionEntry),
-    (Begins("entry_SYSCALL_64"), Role::SyscallEntry),
-    (Begins("entry_SYSCALL_compat"), Role::SyscallEntry),
-    (Begins("entry_SYSENTER_compat"), Role::SyscallEntry),
-    (Begins("entry_INT80_compat"), Role::SyscallEntry),
-    (Is("asm_int80_emulation"), Role::SyscallEntry),
-    (Is("ret_from_fork"), Role::ThreadStart),
-    (Is("ret_from_fork_asm"), Role::ThreadStart),
-    (Is("smpboot_thread_fn"), Role::ThreadMain),
-    (Is("worker_thread"), Role::ThreadMain),
-    (Is("kthread_worker_fn"), Role::ThreadMain),
-    (Is("rescuer_thread"), Role::ThreadMain),
-    (Is("irq_thread"), Role::ThreadMain),
-    (Is("rcu_gp_kthread"), Role::ThreadMain),
-    (Is("rcu_tasks_kthread"), Role::ThreadMain),
-    (Is("kdamond_fn"), Role::ThreadMain),
-    (Is("kswapd"), Role::ThreadMain),
-    (Is("kcompactd"), Role::ThreadMain),
-    (Is("khugepaged"), Role::ThreadMain),
-    (Is("kauditd_thread"), Role::ThreadMain),
-    (Is("cpu_startup_entry"), Role::ThreadMain),
-    (Begins("__x86_indirect_"), Role::Thunk),
-    (Begins("__x86_return_thunk"), Role::Thunk),
-    (Begins("retbleed_return_thunk"), Role::Thunk),
-    (Begins("zen_untrain_ret"), Role::Thunk),
-    (Begins("entry_untrain_ret"), Role::Thunk),
-    (Begins("srso_"), Role::Thunk),
-    (Begins("its_return_thunk"), Role::Thunk),
-    (Is("__switch_to_asm"), Role::SwitchTo),
-    (Is("__switch_to"), Role::SwitchTo),
-    (Begins("switch_mm_irqs_off"), Role::SwitchWork),
-    (Begins("finish_task_switch"), Role::SwitchWork),
-    (Is("schedule_tail"), Role::SwitchWork),
-    (Is("enter_lazy_tlb"), Role::SwitchWork),
-    (Is("__do_softirq"), Role::SoftIrq),
-    (Begins("handle_softirqs"), Role::SoftIrq),
-    (Is("hrtimer_run_softirq"), Role::SoftTimers),
-    (Begins("__handle_irq_event_percpu"), Role::DeviceHandlers),
-    (Is("handle_irq_event_percpu"), Role::DeviceHandlers),
-    (Is("irq_thread_fn"), Role::DeviceHandlers),
-    (Is("irq_forced_thread_fn"), Role::DeviceHandlers),
-    (Is("hrtimer_interrupt"), Role::TimerHandler),
-    (Is("__hrtimer_run_queues"), Role::TimerQueue),
-    (Is("__run_hrtimer"), Role::TimerQueue),
-    (Is("hrtimer_wakeup"), Role::Wake),
-    (Is("it_real_fn"), Role::Wake),
-    (Is("posix_timer_fn"), Role::Wake),
-    (Is("alarm_timer_callback"), Role::Wake),
-    (Is("timerfd_tmrproc"), Role::Wake),
-    (Is("try_to_wake_up"), Role::TryToWake),
-    (Is("resched_curr"), Role::Resched),
-    (Is("__resched_curr"), Role::Resched),
-    (Is("__schedule"), Role::Schedule),
-    (Is("schedule"), Role::ScheduleGlue),
-    (Is("schedule_preempt_disabled"), Role::ScheduleGlue),
-    (Is("schedule_rtlock"), Role::ScheduleGlue),
-    (Is("schedule_idle"), Role::ScheduleGlue),
-    (Is("__cond_resched"), Role::ScheduleGlue),
-    (Begins("preempt_schedule"), Role::ScheduleGlue),
-    (Is("raw_irqentry_exit_cond_resched"), Role::ScheduleGlue),
-    (Begins("irqentry_exit_cond_resched"), Role::ScheduleGlue),
-    (Begins("exit_to_user_mode"), Role::ExitToUser),
-    (Begins("syscall_exit_to_user_mode"), Role::ExitToUser),
-    (Begins("irqentry_exit_to_user_mode"), Role::ExitToUser),
-    (Is("prepare_exit_to_usermode"), Role::ExitToUser),
-    (Begins("_raw_spin_lock"), Role::SpinLock),
-    (Begins("_raw_read_lock"), Role::SpinLock),
-    (Begins("_raw_write_lock"), Role::SpinLock),
-    (Begins("_raw_spin_unlock"), Role::SpinUnlock),
-    (Begins("_raw_read_unlock"), Role::SpinUnlock),
-    (Begins("_raw_write_unlock"), Role::SpinUnlock),
-    (Begins("rtlock_slowlock"), Role::PiBlock),
-    (Begins("rt_mutex_slowlock"), Role::PiBlock),
-    (Begins("__rt_mutex_slowlock"), Role::PiBlock),
-    (Is("rt_spin_lock_slowlock"), Role::PiBlock),
-    (Is("futex_lock_pi"), Role::PiBlock),
-    (Begins("task_blocks_on_rt_mutex"), Role::PiBlock),
-    (Is("rt_mutex_setprio"), Role::PiBoost),
-    (Is("do_idle"), Role::Idle),
+const ROLES: &[(NamePattern, FunctionRole)] = &[
+    (Begins("asm_sysvec_"), FunctionRole::InterruptEntry),
+    (Is("asm_common_interrupt"), FunctionRole::InterruptEntry),
+    (Is("asm_spurious_interrupt"), FunctionRole::InterruptEntry),
+    (Is("irq_entries_start"), FunctionRole::InterruptEntry),
+    (Is("spurious_entries_start"), FunctionRole::InterruptEntry),
+    (Begins("asm_exc_"), FunctionRole::ExceptionEntry),
+    (Begins("entry_SYSCALL_64"), FunctionRole::SyscallEntry),
+    (Begins("entry_SYSCALL_compat"), FunctionRole::SyscallEntry),
+    (Begins("entry_SYSENTER_compat"), FunctionRole::SyscallEntry),
+    (Begins("entry_INT80_compat"), FunctionRole::SyscallEntry),
+    (Is("asm_int80_emulation"), FunctionRole::SyscallEntry),
+    (Is("ret_from_fork"), FunctionRole::ThreadStart),
+    (Is("ret_from_fork_asm"), FunctionRole::ThreadStart),
+    (Is("smpboot_thread_fn"), FunctionRole::ThreadMain),
+    (Is("worker_thread"), FunctionRole::ThreadMain),
+    (Is("kthread_worker_fn"), FunctionRole::ThreadMain),
+    (Is("rescuer_thread"), FunctionRole::ThreadMain),
+    (Is("irq_thread"), FunctionRole::ThreadMain),
+    (Is("rcu_gp_kthread"), FunctionRole::ThreadMain),
+    (Is("rcu_tasks_kthread"), FunctionRole::ThreadMain),
+    (Is("kdamond_fn"), FunctionRole::ThreadMain),
+    (Is("kswapd"), FunctionRole::ThreadMain),
+    (Is("kcompactd"), FunctionRole::ThreadMain),
+    (Is("khugepaged"), FunctionRole::ThreadMain),
+    (Is("kauditd_thread"), FunctionRole::ThreadMain),
+    (Is("cpu_startup_entry"), FunctionRole::ThreadMain),
+    (Begins("__x86_indirect_"), FunctionRole::Thunk),
+    (Begins("__x86_return_thunk"), FunctionRole::Thunk),
+    (Begins("retbleed_return_thunk"), FunctionRole::Thunk),
+    (Begins("zen_untrain_ret"), FunctionRole::Thunk),
+    (Begins("entry_untrain_ret"), FunctionRole::Thunk),
+    (Begins("srso_"), FunctionRole::Thunk),
+    (Begins("its_return_thunk"), FunctionRole::Thunk),
+    (Is("__switch_to_asm"), FunctionRole::SwitchTo),
+    (Is("__switch_to"), FunctionRole::SwitchTo),
+    (Begins("switch_mm_irqs_off"), FunctionRole::SwitchWork),
+    (Begins("finish_task_switch"), FunctionRole::SwitchWork),
+    (Is("schedule_tail"), FunctionRole::SwitchWork),
+    (Is("enter_lazy_tlb"), FunctionRole::SwitchWork),
+    (Is("__do_softirq"), FunctionRole::SoftIrq),
+    (Begins("handle_softirqs"), FunctionRole::SoftIrq),
+    (Is("hrtimer_run_softirq"), FunctionRole::SoftTimers),
+    (Begins("__handle_irq_event_percpu"), FunctionRole::DeviceHandlers),
+    (Is("handle_irq_event_percpu"), FunctionRole::DeviceHandlers),
+    (Is("irq_thread_fn"), FunctionRole::DeviceHandlers),
+    (Is("irq_forced_thread_fn"), FunctionRole::DeviceHandlers),
+    (Is("hrtimer_interrupt"), FunctionRole::TimerHandler),
+    (Is("__hrtimer_run_queues"), FunctionRole::TimerQueue),
+    (Is("__run_hrtimer"), FunctionRole::TimerQueue),
+    (Is("hrtimer_wakeup"), FunctionRole::Wake),
+    (Is("it_real_fn"), FunctionRole::Wake),
+    (Is("posix_timer_fn"), FunctionRole::Wake),
+    (Is("alarm_timer_callback"), FunctionRole::Wake),
+    (Is("timerfd_tmrproc"), FunctionRole::Wake),
+    (Is("try_to_wake_up"), FunctionRole::TryToWake),
+    (Is("resched_curr"), FunctionRole::Resched),
+    (Is("__resched_curr"), FunctionRole::Resched),
+    (Is("__schedule"), FunctionRole::Schedule),
+    (Is("schedule"), FunctionRole::ScheduleGlue),
+    (Is("schedule_preempt_disabled"), FunctionRole::ScheduleGlue),
+    (Is("schedule_rtlock"), FunctionRole::ScheduleGlue),
+    (Is("schedule_idle"), FunctionRole::ScheduleGlue),
+    (Is("__cond_resched"), FunctionRole::ScheduleGlue),
+    (Begins("preempt_schedule"), FunctionRole::ScheduleGlue),
+    (Is("raw_irqentry_exit_cond_resched"), FunctionRole::ScheduleGlue),
+    (Begins("irqentry_exit_cond_resched"), FunctionRole::ScheduleGlue),
+    (Begins("exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Begins("syscall_exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Begins("irqentry_exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Is("prepare_exit_to_usermode"), FunctionRole::ExitToUser),
+    (Begins("_raw_spin_lock"), FunctionRole::SpinLock),
+    (Begins("_raw_read_lock"), FunctionRole::SpinLock),
+    (Begins("_raw_write_lock"), FunctionRole::SpinLock),
+    (Begins("_raw_spin_unlock"), FunctionRole::SpinUnlock),
+    (Begins("_raw_read_unlock"), FunctionRole::SpinUnlock),
+    (Begins("_raw_write_unlock"), FunctionRole::SpinUnlock),
+    (Begins("rtlock_slowlock"), FunctionRole::PiBlock),
+    (Begins("rt_mutex_slowlock"), FunctionRole::PiBlock),
+    (Begins("__rt_mutex_slowlock"), FunctionRole::PiBlock),
+    (Is("rt_spin_lock_slowlock"), FunctionRole::PiBlock),
+    (Is("futex_lock_pi"), FunctionRole::PiBlock),
+    (Begins("task_blocks_on_rt_mutex"), FunctionRole::PiBlock),
+    (Is("rt_mutex_setprio"), FunctionRole::PiBoost),
+    (Is("do_idle"), FunctionRole::Idle),
 ];
 
 /// The role of a function, if it has one. What the compiler appends (`.isra.0`, `.constprop.0`) does not matter.
-pub fn role(name: &str) -> Option<Role> {
+pub fn role(name: &str) -> Option<FunctionRole> {
     let name = name.split_once('.').map_or(name, |(own, _)| own);
-    let fits = |n: &Name| match n {
+    let fits = |n: &NamePattern| match n {
         Is(whole) => name == *whole,
         Begins(start) => name.starts_with(start),
     };
@@ -173,7 +173,7 @@ pub fn is_helper(name: &str) -> bool {
         "__local_bh_",
         "local_bh_",
     ];
-    const GLUE: [Role; 3] = [Role::ScheduleGlue, Role::Schedule, Role::Thunk];
+    const GLUE: [FunctionRole; 3] = [FunctionRole::ScheduleGlue, FunctionRole::Schedule, FunctionRole::Thunk];
     HELPERS.iter().any(|start| name.starts_with(start)) || role(name).is_some_and(|r| GLUE.contains(&r))
 }
 
@@ -279,7 +279,7 @@ pub fn is_queue(name: &str) -> bool {
     ];
     let stem = name.trim_start_matches('_');
     let stem = stem.split_once('.').map_or(stem, |(own, _)| own);
-    QUEUES.contains(&stem) || role(name) == Some(Role::TimerQueue)
+    QUEUES.contains(&stem) || role(name) == Some(FunctionRole::TimerQueue)
 }
 
 /// Whether a function is one that its queue jumps to, so that the queue is not among its callers.
@@ -350,18 +350,21 @@ mod tests {
 
     #[test]
     fn names_have_roles() {
-        assert_eq!(role("asm_sysvec_apic_timer_interrupt"), Some(Role::InterruptEntry));
-        assert_eq!(role("finish_task_switch.isra.0"), Some(Role::SwitchWork));
-        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
+        assert_eq!(
+            role("asm_sysvec_apic_timer_interrupt"),
+            Some(FunctionRole::InterruptEntry)
+        );
+        assert_eq!(role("finish_task_switch.isra.0"), Some(FunctionRole::SwitchWork));
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(role("schedule_timeout"), None);
-        assert_eq!(role("__schedule"), Some(Role::Schedule));
+        assert_eq!(role("__schedule"), Some(FunctionRole::Schedule));
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));
         assert!(!is_helper("free_pcppages_bulk"));
         assert_eq!(system_call("__x64_sys_shmdt"), Some("shmdt"));
         assert_eq!(system_call("__x64_sys_sendfile64"), Some("sendfile"));
         assert_eq!(whole("do_fault.cold"), "do_fault");
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
-        assert_eq!(role("handle_softirqs.constprop.0"), Some(Role::SoftIrq));
+        assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
         // What a worker copies its description with is nobody's work (`sized_strscpy` from 6.12 on).
         assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));

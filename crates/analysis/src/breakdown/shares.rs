@@ -1,7 +1,7 @@
 //! Which functions took a stretch of a window: the chain that most of it has in common, and what is below.
 
-use super::frames::{Interval, Walk};
-use super::spans::{Place, Share};
+use super::frames::{StackInterval, WindowWalk};
+use super::spans::{CodePlace, FunctionShare};
 use super::stacks::{FrameKind, StackId};
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ const LISTED: usize = 6;
 const LEAST: f64 = 0.03;
 
 /// Instructions by call chain.
-pub struct Shares<'a> {
-    walk: &'a Walk,
+pub struct CallChainShares<'a> {
+    walk: &'a WindowWalk,
     /// In the chain and below it.
     total: BTreeMap<StackId, u64>,
     alone: BTreeMap<StackId, u64>,
     all: u64,
 }
 
-impl<'a> Shares<'a> {
+impl<'a> CallChainShares<'a> {
     /// Of these intervals.
-    pub fn of(walk: &'a Walk, intervals: &[Interval]) -> Shares<'a> {
-        let mut shares = Shares {
+    pub fn of(walk: &'a WindowWalk, intervals: &[StackInterval]) -> CallChainShares<'a> {
+        let mut shares = CallChainShares {
             walk,
             total: BTreeMap::new(),
             alone: BTreeMap::new(),
@@ -56,12 +56,12 @@ impl<'a> Shares<'a> {
     }
 
     /// The innermost function that holds more than half of the time.
-    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Option<Share> {
+    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Option<FunctionShare> {
         let stacks = &self.walk.stacks;
         let id = self
             .innermost(MOST)
             .filter(|id| stacks.frame(*id).kind != FrameKind::Unknown)?;
-        Some(Share {
+        Some(FunctionShare {
             function: stacks.frame(id).function.clone(),
             caller: stacks.caller(id).map(|c| stacks.frame(c).function.clone()),
             total_ns: time_of(self.total[&id]),
@@ -70,7 +70,7 @@ impl<'a> Shares<'a> {
     }
 
     /// The functions that took most time, each with its most frequent caller.
-    pub fn functions(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Vec<Share> {
+    pub fn functions(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Vec<FunctionShare> {
         let mut by_name: BTreeMap<(&str, Option<&str>), (u64, u64)> = BTreeMap::new();
         let stacks = &self.walk.stacks;
         for (id, total) in &self.total {
@@ -93,7 +93,7 @@ impl<'a> Shares<'a> {
             .collect();
         shares.sort_by_key(|(_, (_, alone))| std::cmp::Reverse(*alone));
         shares.truncate(LISTED);
-        let share = |((function, caller), (total, alone)): ((&str, Option<&str>), (u64, u64))| Share {
+        let share = |((function, caller), (total, alone)): ((&str, Option<&str>), (u64, u64))| FunctionShare {
             function: function.to_string(),
             caller: caller.map(str::to_string),
             total_ns: time_of(total),
@@ -105,7 +105,7 @@ impl<'a> Shares<'a> {
 
 /// A call chain as a place: its innermost frame that is no helper, and that one's caller. Also how many callers out from
 /// the innermost frame of all it is.
-pub fn place(walk: &Walk, stack: StackId, is_helper: fn(&str) -> bool) -> (Place, usize) {
+pub fn place(walk: &WindowWalk, stack: StackId, is_helper: fn(&str) -> bool) -> (CodePlace, usize) {
     let stacks = &walk.stacks;
     let mut frames = stacks.upwards(stack).enumerate().filter(|(_, id)| {
         let frame = stacks.frame(*id);
@@ -113,10 +113,10 @@ pub fn place(walk: &Walk, stack: StackId, is_helper: fn(&str) -> bool) -> (Place
     });
     let name = |id: StackId| stacks.frame(id).function.clone();
     let (depth, innermost) = frames.next().unwrap_or((0, stack));
-    let place = Place {
+    let place = CodePlace {
         function: name(innermost),
         caller: frames.next().map(|(_, id)| name(id)),
-        ..Place::default()
+        ..CodePlace::default()
     };
     (place, depth)
 }

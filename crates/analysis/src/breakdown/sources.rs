@@ -1,9 +1,9 @@
 //! Which lines of source code a part of a window ran, if somebody knows them.
 
-use super::frames::{Interval, Mark, Walk};
-use super::lines::{Lines, Source};
+use super::frames::{FrameMark, StackInterval, WindowWalk};
+use super::lines::{SourceLine, SourceLines};
 use super::spans::LineShare;
-use super::stacks::{Frame, StackId};
+use super::stacks::{StackFrame, StackId};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
@@ -19,13 +19,13 @@ type Weights = BTreeMap<u64, u64>;
 /// Finds lines.
 pub struct Sources<'a> {
     pub execution: &'a Execution,
-    pub walk: &'a Walk,
-    pub lines: &'a dyn Lines,
+    pub walk: &'a WindowWalk,
+    pub lines: &'a dyn SourceLines,
 }
 
 impl Sources<'_> {
     /// Where a frame was at a mark: the innermost, or one `depth` callers further out.
-    pub fn of_mark(&self, mark: &Mark, depth: usize) -> Option<Source> {
+    pub fn of_mark(&self, mark: &FrameMark, depth: usize) -> Option<SourceLine> {
         let address = match depth.checked_sub(1) {
             None => Some(mark.address),
             Some(calls) => self.walk.sites.called_at(mark.site).nth(calls).flatten(),
@@ -35,7 +35,7 @@ impl Sources<'_> {
 
     /// The frames of a chain, outermost first, each with the line where most of the time in it went: its own, or that
     /// of the call that took so long.
-    pub fn chain(&self, chain: StackId, intervals: &[Interval]) -> Vec<Frame> {
+    pub fn chain(&self, chain: StackId, intervals: &[StackInterval]) -> Vec<StackFrame> {
         let stacks = &self.walk.stacks;
         let nodes: Vec<StackId> = stacks.upwards(chain).collect();
         let mut weights = vec![Weights::new(); nodes.len()];
@@ -56,23 +56,23 @@ impl Sources<'_> {
                 }
             }
         }
-        let frames = nodes.iter().zip(&weights).map(|(id, weights)| Frame {
+        let frames = nodes.iter().zip(&weights).map(|(id, weights)| StackFrame {
             source: self.by_line(weights).into_iter().next().map(|(source, _)| source),
             ..stacks.frame(*id).clone()
         });
-        let mut frames: Vec<Frame> = frames.collect();
+        let mut frames: Vec<StackFrame> = frames.collect();
         frames.reverse();
         frames
     }
 
     /// The chain at one instruction.
-    pub fn chain_at(&self, count: u64) -> Vec<Frame> {
+    pub fn chain_at(&self, count: u64) -> Vec<StackFrame> {
         let at = self.walk.within(count, count + 1).next();
         at.map_or_else(Vec::new, |at| self.chain(at.stack, &[at]))
     }
 
     /// The lines that took most time in themselves.
-    pub fn hottest(&self, intervals: &[Interval]) -> Vec<LineShare> {
+    pub fn hottest(&self, intervals: &[StackInterval]) -> Vec<LineShare> {
         let mut by_function: BTreeMap<&str, Weights> = BTreeMap::new();
         let mut all = 0;
         for interval in intervals {
@@ -89,7 +89,7 @@ impl Sources<'_> {
             .collect();
         lines.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
         lines.truncate(LISTED);
-        let share = |(function, source, count): (&str, Source, u64)| LineShare {
+        let share = |(function, source, count): (&str, SourceLine, u64)| LineShare {
             function: function.to_string(),
             source,
             self_ns: self.time_of(count),
@@ -101,7 +101,7 @@ impl Sources<'_> {
         self.execution.time_of(count)
     }
 
-    fn add_own(&self, interval: &Interval, weights: &mut Weights) {
+    fn add_own(&self, interval: &StackInterval, weights: &mut Weights) {
         self.execution
             .for_each_address(interval.start..interval.end, |address| {
                 *weights.entry(address).or_default() += 1;
@@ -109,8 +109,8 @@ impl Sources<'_> {
     }
 
     /// By line, that of most time first.
-    fn by_line(&self, weights: &Weights) -> Vec<(Source, u64)> {
-        let mut lines: BTreeMap<Source, u64> = BTreeMap::new();
+    fn by_line(&self, weights: &Weights) -> Vec<(SourceLine, u64)> {
+        let mut lines: BTreeMap<SourceLine, u64> = BTreeMap::new();
         for (address, count) in weights {
             if let Some(source) = self.lines.source(*address) {
                 *lines.entry(source).or_default() += count;

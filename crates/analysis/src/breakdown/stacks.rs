@@ -1,7 +1,7 @@
 //! Call chains as a tree: each node is a frame under its caller, so that equal chains are one number.
 
-use super::lines::Source;
-use super::roles::Role;
+use super::lines::SourceLine;
+use super::roles::FunctionRole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -31,13 +31,13 @@ pub enum FrameKind {
 
 impl FrameKind {
     /// The kind of a function by its role.
-    pub fn of(role: Option<Role>) -> FrameKind {
+    pub fn of(role: Option<FunctionRole>) -> FrameKind {
         match role {
-            Some(Role::InterruptEntry) => FrameKind::Interrupt,
-            Some(Role::ExceptionEntry) => FrameKind::Exception,
-            Some(Role::SyscallEntry) => FrameKind::Syscall,
-            Some(Role::ThreadStart) => FrameKind::ThreadStart,
-            Some(Role::SoftIrq) => FrameKind::SoftIrq,
+            Some(FunctionRole::InterruptEntry) => FrameKind::Interrupt,
+            Some(FunctionRole::ExceptionEntry) => FrameKind::Exception,
+            Some(FunctionRole::SyscallEntry) => FrameKind::Syscall,
+            Some(FunctionRole::ThreadStart) => FrameKind::ThreadStart,
+            Some(FunctionRole::SoftIrq) => FrameKind::SoftIrq,
             _ => FrameKind::Function,
         }
     }
@@ -53,7 +53,7 @@ impl FrameKind {
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Frame {
+pub struct StackFrame {
     /// The function's name, `[user] comm`, or `[not seen]`.
     pub function: String,
     /// The module that holds it.
@@ -63,46 +63,46 @@ pub struct Frame {
     pub kind: FrameKind,
     /// In a breakdown: where it was, if the source is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceLine>,
 }
 
 /// A call chain: a node of [`Stacks`].
 pub type StackId = u32;
 
 #[derive(Clone, Debug)]
-struct Node {
+struct StackNode {
     caller: Option<StackId>,
-    frame: Frame,
-    role: Option<Role>,
+    frame: StackFrame,
+    role: Option<FunctionRole>,
 }
 
 /// All call chains of a window.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    nodes: Vec<Node>,
-    known: HashMap<(Option<StackId>, Frame), StackId>,
+    nodes: Vec<StackNode>,
+    known: HashMap<(Option<StackId>, StackFrame), StackId>,
 }
 
 impl Stacks {
     /// The chain `caller` with one more frame.
-    pub fn push(&mut self, caller: Option<StackId>, frame: Frame) -> StackId {
+    pub fn push(&mut self, caller: Option<StackId>, frame: StackFrame) -> StackId {
         if let Some(id) = self.known.get(&(caller, frame.clone())) {
             return *id;
         }
         let id = self.nodes.len() as StackId;
         let role = super::roles::role(&frame.function);
         self.known.insert((caller, frame.clone()), id);
-        self.nodes.push(Node { caller, frame, role });
+        self.nodes.push(StackNode { caller, frame, role });
         id
     }
 
     /// The innermost frame.
-    pub fn frame(&self, id: StackId) -> &Frame {
+    pub fn frame(&self, id: StackId) -> &StackFrame {
         &self.nodes[id as usize].frame
     }
 
     /// The innermost frame's role.
-    pub fn role(&self, id: StackId) -> Option<Role> {
+    pub fn role(&self, id: StackId) -> Option<FunctionRole> {
         self.nodes[id as usize].role
     }
 
@@ -117,8 +117,8 @@ impl Stacks {
     }
 
     /// The chain's frames, outermost first.
-    pub fn chain(&self, id: StackId) -> Vec<&Frame> {
-        let mut frames: Vec<&Frame> = self.upwards(id).map(|n| self.frame(n)).collect();
+    pub fn chain(&self, id: StackId) -> Vec<&StackFrame> {
+        let mut frames: Vec<&StackFrame> = self.upwards(id).map(|n| self.frame(n)).collect();
         frames.reverse();
         frames
     }
@@ -129,7 +129,7 @@ impl Stacks {
     }
 
     /// The innermost frame that has the role.
-    pub fn find(&self, id: StackId, role: Role) -> Option<StackId> {
+    pub fn find(&self, id: StackId, role: FunctionRole) -> Option<StackId> {
         self.upwards(id).find(|n| self.role(*n) == Some(role))
     }
 

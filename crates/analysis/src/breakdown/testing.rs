@@ -1,6 +1,6 @@
 //! Executions for tests: a machine that writes its code while it runs it, and knows its call chains by itself.
 
-use super::spans::{Sample, Since};
+use super::spans::{ExplainedSample, Since};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Block, ContextFrom, Execution, Step, Symbol, Symbols, TaskFrom};
 
@@ -14,8 +14,8 @@ const ROOM: u64 = 0x1_0000;
 const CALLS: [&str; 2] = ["__x64_sys_read", "__x64_sys_munmap"];
 
 /// A sample of a kernel with this preemption model, under no load, that is due by a timer.
-pub fn sample(preempt: &str, latency: u64) -> Sample {
-    Sample {
+pub fn sample(preempt: &str, latency: u64) -> ExplainedSample {
+    ExplainedSample {
         cell: String::new(),
         subject: String::new(),
         load: "idle".into(),
@@ -29,7 +29,7 @@ pub fn sample(preempt: &str, latency: u64) -> Sample {
 }
 
 /// See the module.
-pub struct Machine {
+pub struct SyntheticMachine {
     names: Vec<String>,
     blocks: Vec<Block>,
     steps: Vec<Step>,
@@ -47,15 +47,15 @@ pub struct Machine {
     timer_entry: Option<u64>,
 }
 
-impl Machine {
+impl SyntheticMachine {
     /// A machine that runs user code of a task.
-    pub fn in_user(pid: u32, comm: &str) -> Machine {
-        Machine::begin(pid, comm, USER)
+    pub fn in_user(pid: u32, comm: &str) -> SyntheticMachine {
+        SyntheticMachine::begin(pid, comm, USER)
     }
 
-    fn begin(pid: u32, comm: &str, at: u64) -> Machine {
+    fn begin(pid: u32, comm: &str, at: u64) -> SyntheticMachine {
         let count = 1_000;
-        Machine {
+        SyntheticMachine {
             names: Vec::new(),
             blocks: Vec::new(),
             steps: Vec::new(),

@@ -1,10 +1,10 @@
 //! A probe that is not asleep on its timer when that is due, but waits for something else: a page, a lock. Its time begins with
 //! the due time all the same, for its user is late.
 
-use super::frames::{Mark, Walk, What};
-use super::roles::{self, Role};
+use super::frames::{FrameEvent, FrameMark, WindowWalk};
+use super::roles::{self, FunctionRole};
 use super::shares::place;
-use super::spans::Place;
+use super::spans::CodePlace;
 use super::stacks::{FrameKind, StackId};
 
 /// Where threads sleep until their timer wakes them.
@@ -26,7 +26,7 @@ pub struct Waits {
 
 impl Waits {
     /// What the probe's thread comes back from first, if it is a wait.
-    pub fn find(walk: &Walk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
+    pub fn find(walk: &WindowWalk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
         if walk.at(due)?.pid == probe {
             return None;
         }
@@ -35,51 +35,51 @@ impl Waits {
             until: back.start,
             stack: back.stack,
         };
-        let is_woken_by_timer = |mark: &Mark| walk.stacks.find(mark.stack, Role::Wake).is_some();
+        let is_woken_by_timer = |mark: &FrameMark| walk.stacks.find(mark.stack, FunctionRole::Wake).is_some();
         let is_wait = waits.is_wait(walk) && !waits.waker(walk, due).is_some_and(is_woken_by_timer);
         is_wait.then_some(waits)
     }
 
     /// Whether it gave the CPU away by itself, in a function that is seen, and not to its timer.
-    fn is_wait(&self, walk: &Walk) -> bool {
+    fn is_wait(&self, walk: &WindowWalk) -> bool {
         let frames = || walk.stacks.upwards(self.stack).map(|id| walk.stacks.frame(id));
         let of_scheduler = frames().take_while(|frame| is_scheduler(&frame.function));
         let way: Vec<&str> = of_scheduler.map(|frame| frame.function.as_str()).collect();
         let waits_in = frames().nth(way.len());
         let is_preempted = |name: &&str| name.contains("preempt_schedule") || name.contains("cond_resched");
-        let is_sleep = |name: &str| OWN_SLEEPS.contains(&name) || roles::role(name) == Some(Role::ExitToUser);
-        way.iter().any(|name| roles::role(name) == Some(Role::Schedule))
+        let is_sleep = |name: &str| OWN_SLEEPS.contains(&name) || roles::role(name) == Some(FunctionRole::ExitToUser);
+        way.iter().any(|name| roles::role(name) == Some(FunctionRole::Schedule))
             && !way.iter().any(is_preempted)
             && waits_in.is_some_and(|frame| matches!(frame.kind, FrameKind::Function | FrameKind::TailCall))
             && !frames().any(|frame| is_sleep(&frame.function))
     }
 
     /// The function that waits.
-    pub fn place(&self, walk: &Walk) -> Place {
+    pub fn place(&self, walk: &WindowWalk) -> CodePlace {
         place(walk, self.stack, is_scheduler).0
     }
 
     /// Whether it waits for memory that it touched.
-    pub fn is_fault(&self, walk: &Walk) -> bool {
+    pub fn is_fault(&self, walk: &WindowWalk) -> bool {
         let mut frames = walk.stacks.upwards(self.stack);
         frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))
     }
 
     /// Where its thread was woken, which has the running one marked for rescheduling.
-    pub fn waker<'a>(&self, walk: &'a Walk, due: u64) -> Option<&'a Mark> {
+    pub fn waker<'a>(&self, walk: &'a WindowWalk, due: u64) -> Option<&'a FrameMark> {
         let mut marks = walk.marks_within(due, self.until).iter().rev();
-        marks.find(|m| m.what == What::Enter(Role::Resched))
+        marks.find(|m| m.what == FrameEvent::Enter(FunctionRole::Resched))
     }
 }
 
 /// Whether a function belongs to the scheduler's way between two threads.
 fn is_scheduler(name: &str) -> bool {
-    const OF: [Role; 5] = [
-        Role::SwitchTo,
-        Role::SwitchWork,
-        Role::Schedule,
-        Role::ScheduleGlue,
-        Role::Thunk,
+    const OF: [FunctionRole; 5] = [
+        FunctionRole::SwitchTo,
+        FunctionRole::SwitchWork,
+        FunctionRole::Schedule,
+        FunctionRole::ScheduleGlue,
+        FunctionRole::Thunk,
     ];
     roles::role(name).is_some_and(|role| OF.contains(&role))
         || name.starts_with("schedule")
@@ -88,10 +88,10 @@ fn is_scheduler(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::breakdown::build::{Around, Explanation, tell};
+    use crate::breakdown::build::{Explanation, LabSurroundings, tell};
     use crate::breakdown::cause::Mechanism;
-    use crate::breakdown::spans::Kind;
-    use crate::breakdown::testing::{Machine, sample};
+    use crate::breakdown::spans::SpanKind;
+    use crate::breakdown::testing::{SyntheticMachine, sample};
     use worstcase_contract::Nanos;
 
     const WAITS: [(&str, u64); 7] = [
@@ -105,8 +105,8 @@ mod tests {
     ];
 
     /// A thread of a load runs, and somebody's timer wakes khugepaged, which gives back the lock that the probe waits for.
-    fn machine(chain: &[(&str, u64)]) -> Machine {
-        let mut m = Machine::in_user(7, "load-shm");
+    fn machine(chain: &[(&str, u64)]) -> SyntheticMachine {
+        let mut m = SyntheticMachine::in_user(7, "load-shm");
         m.park(1, chain);
         m.work(100).due().work(5_000);
         woken_by_a_timer(&mut m);
@@ -128,7 +128,7 @@ mod tests {
         m
     }
 
-    fn woken_by_a_timer(m: &mut Machine) {
+    fn woken_by_a_timer(m: &mut SyntheticMachine) {
         m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
         m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
         m.ret()
@@ -140,7 +140,7 @@ mod tests {
     }
 
     /// Its timer comes at once, or it need not even sleep, for that is due.
-    fn sampled(m: &mut Machine, sleeps: bool) -> Explanation {
+    fn sampled(m: &mut SyntheticMachine, sleeps: bool) -> Explanation {
         if sleeps {
             m.call("schedule").call("__schedule");
             m.switch(35, "khugepaged", "khugepaged");
@@ -150,7 +150,14 @@ mod tests {
         m.ret().sysret().work(10).read_clock();
         let (execution, symbols) = m.execution();
         let latency = execution.latency.0;
-        tell(&execution, &symbols, &(), sample("full", latency), &Around::default()).unwrap()
+        tell(
+            &execution,
+            &symbols,
+            &(),
+            sample("full", latency),
+            &LabSurroundings::default(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -158,7 +165,7 @@ mod tests {
         for sleeps in [true, false] {
             let told = sampled(&mut machine(&WAITS), sleeps);
             let spans = told.breakdown.spans();
-            let Kind::Waits { at, fault, waker, ran } = &spans[0].what else {
+            let SpanKind::Waits { at, fault, waker, ran } = &spans[0].what else {
                 panic!("{spans:#?}");
             };
             assert_eq!((at.function.as_str(), *fault), ("rwsem_down_read_slowpath", true));
@@ -192,7 +199,7 @@ mod tests {
             assert!(!waits(&told), "{own:?}");
         }
         // Whatever the function is in which its timer finds it.
-        let mut m = Machine::in_user(7, "load-shm");
+        let mut m = SyntheticMachine::in_user(7, "load-shm");
         m.park(1, &WAITS).work(100).due().work(50);
         woken_by_a_timer(&mut m);
         m.switch(1, "probe", "x");
@@ -205,6 +212,6 @@ mod tests {
 
     fn waits(told: &Explanation) -> bool {
         let mut spans = told.breakdown.spans().iter();
-        spans.any(|span| matches!(span.what, Kind::Waits { .. }))
+        spans.any(|span| matches!(span.what, SpanKind::Waits { .. }))
     }
 }

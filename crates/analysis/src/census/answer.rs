@@ -1,95 +1,95 @@
 //! From what is asked of a run to what its censuses say.
 
-use super::CensusError;
+use super::CensusTakeError;
 use super::cell_census::CellCensus;
-use super::choice::{Asked, Chosen, Share, chosen};
-use super::diff::{Difference, diff};
-use super::ensemble::{Ensemble, ensembles};
+use super::choice::{CensusQuestion, ChosenCell, WorkShare, chosen};
+use super::diff::{SectionDifference, diff};
+use super::ensemble::{CensusEnsemble, ensembles};
 use super::findings::{Findings, findings};
-use super::take::{How, take};
+use super::take::{CensusMeans, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::census::Kind;
 use worstcase_results::record::{Run, parallel};
 
 /// What censuses say.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum CensusAnswer {
     /// One cell in detail.
     Cell(Box<Findings>),
     /// Two cells, and what changes from the first to the second.
-    Difference(Box<[Findings; 2]>, Vec<Difference>),
+    Difference(Box<[Findings; 2]>, Vec<SectionDifference>),
     /// Every subject, load and probe over its seeds.
-    Run(Vec<Ensemble>),
+    Run(Vec<CensusEnsemble>),
 }
 
 /// Takes the censuses, so many at once; `kept` places and owners of each.
 pub fn answer(
     run: &Run,
-    asked: Asked,
-    how: &How,
+    asked: CensusQuestion,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Answer, CensusError> {
+) -> Result<CensusAnswer, CensusTakeError> {
     let cells = chosen(run, asked, how.additions)?;
     // A difference is looked for among all that were replayed, not only those that are shown.
     let kept = match asked {
-        Asked::Difference(..) => usize::MAX,
+        CensusQuestion::Difference(..) => usize::MAX,
         _ => kept,
     };
     let cells = all(&cells, how, jobs, kept, progress)?;
     let cells = match (<[Findings; 2]>::try_from(cells), asked) {
-        (Ok(two), Asked::Difference(..)) => {
-            let lists = two.each_ref().map(|cell| &cell.of(Kind::NonPreemptible).longest);
+        (Ok(two), CensusQuestion::Difference(..)) => {
+            let lists = two.each_ref().map(|cell| &cell.of_kind(Kind::NonPreemptible).longest);
             let differences = diff(lists[0], lists[1]);
-            return Ok(Answer::Difference(Box::new(two), differences));
+            return Ok(CensusAnswer::Difference(Box::new(two), differences));
         }
         (Ok(two), _) => Vec::from(two),
         (Err(cells), _) => cells,
     };
     Ok(match <[Findings; 1]>::try_from(cells) {
-        Ok([cell]) => Answer::Cell(Box::new(cell)),
-        Err(cells) => Answer::Run(ensembles(&cells)),
+        Ok([cell]) => CensusAnswer::Cell(Box::new(cell)),
+        Err(cells) => CensusAnswer::Run(ensembles(&cells)),
     })
 }
 
 /// The seeds of every subject, load and probe of a run together.
 pub fn of_run(
     run: &Run,
-    how: &How,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Vec<Ensemble>, CensusError> {
-    let cells = chosen(run, Asked::Run, how.additions)?;
+) -> Result<Vec<CensusEnsemble>, CensusTakeError> {
+    let cells = chosen(run, CensusQuestion::Run, how.additions)?;
     Ok(ensembles(&all(&cells, how, jobs, kept, progress)?))
 }
 
 /// Takes the censuses of a share of the run's cells into the cache, where [`of_run`] finds them.
 pub fn of_share(
     run: &Run,
-    share: Share,
-    how: &How,
+    share: WorkShare,
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
-) -> Result<(), CensusError> {
-    let cells = share.of(chosen(run, Asked::Run, how.additions)?);
+) -> Result<(), CensusTakeError> {
+    let cells = share.select(chosen(run, CensusQuestion::Run, how.additions)?);
     each(&cells, how, false, jobs, progress, |_, _, _| Ok(()))?;
     Ok(())
 }
 
 /// The census of every cell; one alone in detail.
 fn all(
-    cells: &[Chosen],
-    how: &How,
+    cells: &[ChosenCell],
+    how: &CensusMeans,
     jobs: NonZeroUsize,
     kept: usize,
     progress: &dyn Progress,
-) -> Result<Vec<Findings>, CensusError> {
+) -> Result<Vec<Findings>, CensusTakeError> {
     each(cells, how, cells.len() == 1, jobs, progress, |cell, taken, longest| {
-        findings(&taken, longest, kept).map_err(|source| CensusError::Contradiction {
+        findings(&taken, longest, kept).map_err(|source| CensusTakeError::Contradiction {
             cell: cell.record.id.clone(),
             source,
         })
@@ -98,15 +98,15 @@ fn all(
 
 /// Takes the census of every cell, so many at once, and gives what `tell` makes of each.
 fn each<T: Send>(
-    cells: &[Chosen],
-    how: &How,
+    cells: &[ChosenCell],
+    how: &CensusMeans,
     in_detail: bool,
     jobs: NonZeroUsize,
     progress: &dyn Progress,
-    tell: impl Fn(&Chosen, CellCensus, Vec<TopList>) -> Result<T, CensusError> + Sync,
-) -> Result<Vec<T>, CensusError> {
+    tell: impl Fn(&ChosenCell, CellCensus, Vec<TopList>) -> Result<T, CensusTakeError> + Sync,
+) -> Result<Vec<T>, CensusTakeError> {
     check(cells, how)?;
-    progress.begin(&Work::cells(cells.len()));
+    progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, cells, |cell| {
         let (taken, longest) = take(cell, how, in_detail)?;
         let told = tell(cell, taken, longest)?;
@@ -116,21 +116,21 @@ fn each<T: Send>(
 }
 
 /// Refuses cells that have no census.
-fn check(cells: &[Chosen], how: &How) -> Result<(), CensusError> {
-    if let Some(Chosen { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
-        return Err(CensusError::NoTimer {
+fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError> {
+    if let Some(ChosenCell { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
+        return Err(CensusTakeError::NoTimer {
             cell: record.id.clone(),
         });
     }
-    for Chosen { record, .. } in cells {
+    for ChosenCell { record, .. } in cells {
         let cell = record.id.clone();
         let machine = record.subject.virtual_machine();
         if machine.is_some_and(|machine| machine.policy.is_ordinary()) {
-            return Err(CensusError::Ordinary { cell });
+            return Err(CensusTakeError::Ordinary { cell });
         }
         let last = machine.map_or(0, |machine| machine.smp.cpus - 1);
         if let Some(cpu) = how.cpu.filter(|cpu| *cpu > last) {
-            return Err(CensusError::NoCpu { cell, cpu, last });
+            return Err(CensusTakeError::NoCpu { cell, cpu, last });
         }
     }
     Ok(())

@@ -8,14 +8,14 @@ use super::cell_census::CellCensus;
 use super::histogram;
 use super::join::{Joined, usual};
 use super::places::function;
-use crate::breakdown::roles::{Role, role};
+use crate::breakdown::roles::{FunctionRole, role};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 
 /// What a bound is worth, in the words that every report uses.
 pub const MEANING: &str = "the largest sum of a section of this run and a wake-up path that a sample of it took, in which no \
@@ -28,7 +28,7 @@ pub const RAW_MEANING: &str = "how this kernel polls for rescheduling is not kno
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bound {
+pub struct LatencyBound {
     /// The sum.
     pub bound_ns: Nanos,
     /// The non-preemptible section in it, with the interrupts in it.
@@ -44,7 +44,7 @@ pub struct Bound {
 }
 
 /// The bound; none without a sample, whose path is part of it.
-pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<Bound> {
+pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<LatencyBound> {
     let sampled = taken.moments.iter().map(|m| m.latency).max()?;
     let takers = Takers::of(taken);
     let longest = histogram::sum(taken, Kind::NonPreemptible).longest_ns;
@@ -81,7 +81,7 @@ pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<Bound> {
         false => format!("{MEANING}; {RAW_MEANING}"),
     };
     let (section_ns, path_ns) = best;
-    Some(Bound {
+    Some(LatencyBound {
         bound_ns: section_ns + path_ns,
         section_ns,
         path_ns,
@@ -96,7 +96,7 @@ fn larger(one: (Nanos, Nanos), other: (Nanos, Nanos)) -> (Nanos, Nanos) {
 }
 
 /// When the sample's section was over: from here on its path is alone.
-fn path_start(joined: &Joined, moment: &Moment) -> u64 {
+fn path_start(joined: &Joined, moment: &SampleMoment) -> u64 {
     let over = joined.section.filter(|_| joined.rest.is_some()).map(|met| met.end);
     over.unwrap_or(moment.due).0
 }
@@ -114,7 +114,7 @@ impl Takers {
     fn of(taken: &CellCensus) -> Takers {
         let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
         let usual = usual(taken, &interrupts);
-        let is_entry = |s: &&&Section| role(&function(&taken.symbols, s.from)) == Some(Role::InterruptEntry);
+        let is_entry = |s: &&&Section| role(&function(&taken.symbols, s.from)) == Some(FunctionRole::InterruptEntry);
         let handlers = interrupts.iter().filter(|s| s.length >= usual + LONG).filter(is_entry);
         let threads = taken.sections(Kind::HigherPriority);
         let mut all: Vec<_> = handlers
@@ -151,7 +151,7 @@ mod tests {
     use crate::census::join::join;
     use crate::census::testing::{INTERRUPT, length, moment, section, taken};
 
-    fn bound_of(taken: &CellCensus) -> Bound {
+    fn bound_of(taken: &CellCensus) -> LatencyBound {
         bound(taken, &join(taken).unwrap()).unwrap()
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// A handler of 150 us, once a section of its own, once in the path of a sample that was due just before.
-    fn a_handler_in_a_path(other: u64) -> Bound {
+    fn a_handler_in_a_path(other: u64) -> LatencyBound {
         let mut taken = taken();
         let handler = |start| {
             [Kind::InterruptsOff, Kind::NonPreemptible].map(|kind| Section {

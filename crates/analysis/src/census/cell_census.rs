@@ -5,12 +5,12 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{Census, Section};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::Symbols;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::record::{Record, SubjectId};
 
 /// A CPU of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct OneCpu {
+pub struct CensusCpu {
     /// Its number.
     pub cpu: u32,
     /// Whether the probe is on it.
@@ -24,7 +24,7 @@ pub struct About {
     pub cell: String,
     /// Which CPU, if its machine has several.
     #[serde(flatten)]
-    pub of: Option<OneCpu>,
+    pub of: Option<CensusCpu>,
     /// Its subject's name.
     pub subject: SubjectId,
     /// Its load.
@@ -49,7 +49,7 @@ impl About {
         let smp = record.subject.virtual_machine().map(|machine| &machine.smp);
         let of = smp.filter(|smp| smp.cpus > 1).map(|smp| {
             let cpu = cpu.unwrap_or(smp.probe_cpu());
-            OneCpu {
+            CensusCpu {
                 cpu,
                 has_probe: cpu == smp.probe_cpu(),
             }
@@ -86,7 +86,7 @@ pub struct CellCensus {
     /// Names of code.
     pub symbols: Symbols,
     /// The cell's samples, in order.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<SampleMoment>,
     /// For each sample, when the probe gave the CPU away after it, if that was looked at.
     pub asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.

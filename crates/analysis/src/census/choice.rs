@@ -1,6 +1,6 @@
 //! Which cells of which runs a census is taken of.
 
-use super::CensusError;
+use super::CensusTakeError;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use worstcase_results::record::{CellEntry, Record, Run, RunError};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
+pub enum CensusQuestion<'a> {
     /// Every cell of the run that waits for a timer.
     Run,
     /// One cell, by its ID.
@@ -21,34 +21,34 @@ pub enum Asked<'a> {
 
 /// One of several equal parts of the cells, for work that is divided: `2/5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct WorkShare {
     /// Which, from 1.
     number: usize,
     /// Of how many.
     of: usize,
 }
 
-impl FromStr for Share {
+impl FromStr for WorkShare {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Share, String> {
+    fn from_str(text: &str) -> Result<WorkShare, String> {
         let numbers = text.split_once('/').map(|(number, of)| (number.parse(), of.parse()));
         match numbers {
-            Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(Share { number, of }),
+            Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(WorkShare { number, of }),
             _ => Err("write I/N, the I-th of N shares: 1/4".into()),
         }
     }
 }
 
-impl Share {
+impl WorkShare {
     /// What belongs to it.
-    pub fn of<T>(self, all: Vec<T>) -> Vec<T> {
+    pub fn select<T>(self, all: Vec<T>) -> Vec<T> {
         all.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
 }
 
 /// A cell.
-pub struct Chosen {
+pub struct ChosenCell {
     /// What it gave.
     pub record: Record,
     /// What was added when it was measured.
@@ -56,12 +56,12 @@ pub struct Chosen {
 }
 
 /// The cells; `given` is what was added to all of them, if not what their runs name.
-pub fn chosen(run: &Run, asked: Asked, given: &Additions) -> Result<Vec<Chosen>, CensusError> {
+pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let cell = |id: &str| run.record_of(id);
     Ok(match asked {
-        Asked::Run => of_run(run, all(run)?, given)?,
-        Asked::Cell(id) => of_run(run, vec![cell(id)?], given)?,
-        Asked::Difference(id, against) => {
+        CensusQuestion::Run => of_run(run, all(run)?, given)?,
+        CensusQuestion::Cell(id) => of_run(run, vec![cell(id)?], given)?,
+        CensusQuestion::Difference(id, against) => {
             let record = cell(id)?;
             let (others, other) = other(run, &record, against)?;
             let mut both = of_run(run, vec![record], given)?;
@@ -71,9 +71,9 @@ pub fn chosen(run: &Run, asked: Asked, given: &Additions) -> Result<Vec<Chosen>,
     })
 }
 
-fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<Chosen>, CensusError> {
+fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let additions = Arc::new(given.or_of(&run.plan().experiment)?);
-    let chosen = records.into_iter().map(|record| Chosen {
+    let chosen = records.into_iter().map(|record| ChosenCell {
         record,
         additions: additions.clone(),
     });
@@ -102,7 +102,7 @@ fn measured(run: &Run) -> Result<Vec<Record>, RunError> {
 }
 
 /// The cell to compare with, and its run if it is another one.
-fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record), CensusError> {
+fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record), CensusTakeError> {
     if run.plan().cells.iter().any(|c| c.id.as_str() == asked) {
         return Ok((None, run.record_of(asked)?));
     }
@@ -116,7 +116,7 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record
         let record = run.record_of(id)?;
         return Ok((Some(run), record));
     }
-    let no_other = |reason: String| CensusError::NoOther {
+    let no_other = |reason: String| CensusTakeError::NoOther {
         asked: asked.escape_debug().to_string(),
         reason,
     };
@@ -154,13 +154,18 @@ mod tests {
     #[test]
     fn shares_hold_everything_once() {
         let mut all: Vec<u32> = (1..=3)
-            .flat_map(|number| format!("{number}/3").parse::<Share>().unwrap().of((0..10).collect()))
+            .flat_map(|number| {
+                format!("{number}/3")
+                    .parse::<WorkShare>()
+                    .unwrap()
+                    .select((0..10).collect())
+            })
             .collect();
         all.sort_unstable();
         assert_eq!(all, (0..10).collect::<Vec<u32>>());
-        assert!("4/4".parse::<Share>().unwrap().of(vec![1, 2]).is_empty());
+        assert!("4/4".parse::<WorkShare>().unwrap().select(vec![1, 2]).is_empty());
         for wrong in ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"] {
-            assert!(wrong.parse::<Share>().is_err(), "{wrong}");
+            assert!(wrong.parse::<WorkShare>().is_err(), "{wrong}");
         }
     }
 }

@@ -13,7 +13,7 @@ use worstcase_contract::Nanos;
 /// What happened to a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Change {
+pub enum SectionChange {
     /// Only the second cell has it among its longest.
     Appeared,
     /// It is longer in the second.
@@ -28,9 +28,9 @@ pub enum Change {
 
 /// An owner in both cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
+pub struct SectionDifference {
     /// What happened.
-    pub change: Change,
+    pub change: SectionChange,
     /// Who began it.
     pub from: String,
     /// Who ended it.
@@ -47,7 +47,7 @@ pub struct Difference {
     pub after: Option<Top>,
 }
 
-impl Difference {
+impl SectionDifference {
     /// By how much the longest changed, at least.
     pub fn size(&self) -> Nanos {
         Nanos(self.before_ns.0.abs_diff(self.after_ns.0))
@@ -55,16 +55,16 @@ impl Difference {
 }
 
 /// As [`Top::name`].
-type Name = (String, String, Option<String>);
+type SectionName = (String, String, Option<String>);
 
 /// All owners of both, the largest change first.
-pub fn diff(before: &TopList, after: &TopList) -> Vec<Difference> {
+pub fn diff(before: &TopList, after: &TopList) -> Vec<SectionDifference> {
     let (first, second) = (by_name(before), by_name(after));
-    let mut names: Vec<&Name> = first.keys().chain(second.keys()).collect();
+    let mut names: Vec<&SectionName> = first.keys().chain(second.keys()).collect();
     names.sort();
     names.dedup();
     let above = (before.above_ns, after.above_ns);
-    let mut all: Vec<Difference> = names
+    let mut all: Vec<SectionDifference> = names
         .into_iter()
         .filter_map(|name| difference(name, first.get(name), second.get(name), above))
         .collect();
@@ -72,18 +72,23 @@ pub fn diff(before: &TopList, after: &TopList) -> Vec<Difference> {
     all
 }
 
-fn difference(name: &Name, before: Option<&Top>, after: Option<&Top>, above: (Nanos, Nanos)) -> Option<Difference> {
+fn difference(
+    name: &SectionName,
+    before: Option<&Top>,
+    after: Option<&Top>,
+    above: (Nanos, Nanos),
+) -> Option<SectionDifference> {
     let length = |top: Option<&Top>, above| top.map_or(above, |t: &Top| t.longest.length_ns);
     let (before_ns, after_ns) = (length(before, above.0), length(after, above.1));
     let change = match (before, after) {
-        (None, _) if after_ns > before_ns => Change::Appeared,
-        (_, None) if before_ns > after_ns => Change::Vanished,
-        (Some(_), Some(_)) if after_ns > before_ns => Change::Grew,
-        (Some(_), Some(_)) if after_ns < before_ns => Change::Shrank,
-        (Some(_), Some(_)) => Change::Same,
+        (None, _) if after_ns > before_ns => SectionChange::Appeared,
+        (_, None) if before_ns > after_ns => SectionChange::Vanished,
+        (Some(_), Some(_)) if after_ns > before_ns => SectionChange::Grew,
+        (Some(_), Some(_)) if after_ns < before_ns => SectionChange::Shrank,
+        (Some(_), Some(_)) => SectionChange::Same,
         _ => return None,
     };
-    Some(Difference {
+    Some(SectionDifference {
         change,
         from: name.0.clone(),
         to: name.1.clone(),
@@ -96,9 +101,9 @@ fn difference(name: &Name, before: Option<&Top>, after: Option<&Top>, above: (Na
 }
 
 /// Compilers number the parts and clones of a function (`.isra.0`, `.part.0`), each in its own way.
-fn by_name(list: &TopList) -> BTreeMap<Name, Top> {
+fn by_name(list: &TopList) -> BTreeMap<SectionName, Top> {
     let plain = |name: &str| name.split_once('.').map_or(name, |(name, _)| name).to_string();
-    let mut found: BTreeMap<Name, Top> = BTreeMap::new();
+    let mut found: BTreeMap<SectionName, Top> = BTreeMap::new();
     for top in &list.owners {
         let (from, to, inside) = top.name();
         let entry = found.entry((plain(from), plain(to), inside.map(plain)));
@@ -136,10 +141,10 @@ mod tests {
             .map(|d| (d.from.clone(), d.change, d.size().0))
             .collect();
         let expected = [
-            ("gone", Change::Vanished, 89_001),
-            ("grown", Change::Grew, 60_000),
-            ("new", Change::Appeared, 7_001),
-            ("same", Change::Same, 0),
+            ("gone", SectionChange::Vanished, 89_001),
+            ("grown", SectionChange::Grew, 60_000),
+            ("new", SectionChange::Appeared, 7_001),
+            ("same", SectionChange::Same, 0),
         ];
         assert_eq!(
             found,
@@ -161,6 +166,9 @@ mod tests {
             !found.iter().any(|d| d.from == "d"),
             "it may have been there, just as long"
         );
-        assert_eq!((of("b").change, of("b").after_ns), (Change::Vanished, Nanos(999)));
+        assert_eq!(
+            (of("b").change, of("b").after_ns),
+            (SectionChange::Vanished, Nanos(999))
+        );
     }
 }

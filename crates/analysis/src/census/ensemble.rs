@@ -28,7 +28,7 @@ pub struct OfSeed {
 
 /// One subject under one load and probe; never empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ensemble {
+pub struct CensusEnsemble {
     /// The subject's name.
     pub subject: SubjectId,
     /// The load.
@@ -48,7 +48,7 @@ pub struct Ensemble {
 }
 
 /// The ensembles of these cells, in the order in which they are named first.
-pub fn ensembles(cells: &[Findings]) -> Vec<Ensemble> {
+pub fn ensembles(cells: &[Findings]) -> Vec<CensusEnsemble> {
     let same = |a: &About, b: &About| a.subject == b.subject && a.load == b.load && a.probe == b.probe;
     let mut groups: Vec<Vec<&Findings>> = Vec::new();
     for cell in cells {
@@ -60,24 +60,24 @@ pub fn ensembles(cells: &[Findings]) -> Vec<Ensemble> {
     groups.into_iter().map(ensemble).collect()
 }
 
-fn ensemble(mut cells: Vec<&Findings>) -> Ensemble {
+fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
     cells.sort_by_key(|c| c.about.seed);
     let of_seed = |cell: &&Findings| OfSeed {
         seed: cell.about.seed,
         cell: cell.about.cell.clone(),
         sampled_ns: cell.bound.as_ref().map(|b| b.sampled_ns),
         bound_ns: cell.bound.as_ref().map(|b| b.bound_ns),
-        section_ns: cell.of(Kind::NonPreemptible).sum.longest_ns,
+        section_ns: cell.of_kind(Kind::NonPreemptible).sum.longest_ns,
         agrees: cell.tail.agrees,
     };
     let seeds: Vec<OfSeed> = cells.iter().map(of_seed).collect();
     let lists: Vec<(u64, &TopList)> = cells
         .iter()
-        .map(|c| (c.about.seed, &c.of(Kind::NonPreemptible).longest))
+        .map(|c| (c.about.seed, &c.of_kind(Kind::NonPreemptible).longest))
         .collect();
     let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
     let about = &cells[0].about;
-    Ensemble {
+    CensusEnsemble {
         subject: about.subject.clone(),
         load: about.load.clone(),
         probe: about.probe.clone(),

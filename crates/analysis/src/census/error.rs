@@ -1,7 +1,7 @@
 //! Why there is no census.
 
-use super::join::Contradiction;
-use worstcase_base::Exit;
+use super::join::SampleContradiction;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
@@ -10,7 +10,7 @@ use worstcase_results::record::{CellId, RunError};
 
 /// Why there is no census.
 #[derive(Debug, thiserror::Error)]
-pub enum CensusError {
+pub enum CensusTakeError {
     /// No timer is due.
     #[error("{cell}: {}", no_census_without_timer("this probe"))]
     NoTimer {
@@ -47,7 +47,7 @@ pub enum CensusError {
         /// The cell.
         cell: CellId,
         /// In which way.
-        source: Contradiction,
+        source: SampleContradiction,
     },
     /// Replaying failed.
     #[error(transparent)]
@@ -60,24 +60,24 @@ pub enum CensusError {
     Run(#[from] RunError),
 }
 
-impl From<CacheError> for CensusError {
-    fn from(error: CacheError) -> CensusError {
+impl From<CacheError> for CensusTakeError {
+    fn from(error: CacheError) -> CensusTakeError {
         LabError::from(error).into()
     }
 }
 
-impl CensusError {
+impl CensusTakeError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            CensusError::NoOther { .. }
-            | CensusError::NoTimer { .. }
-            | CensusError::Ordinary { .. }
-            | CensusError::NoCpu { .. } => Exit::Usage,
-            CensusError::Contradiction { .. } => Exit::Measured,
-            CensusError::Lab(e) => e.exit(),
-            CensusError::DebugInfo(e) => e.exit(),
-            CensusError::Run(e) => e.exit(),
+            CensusTakeError::NoOther { .. }
+            | CensusTakeError::NoTimer { .. }
+            | CensusTakeError::Ordinary { .. }
+            | CensusTakeError::NoCpu { .. } => ExitKind::Usage,
+            CensusTakeError::Contradiction { .. } => ExitKind::Measured,
+            CensusTakeError::Lab(e) => e.exit(),
+            CensusTakeError::DebugInfo(e) => e.exit(),
+            CensusTakeError::Run(e) => e.exit(),
         }
     }
 }

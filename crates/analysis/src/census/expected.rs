@@ -33,7 +33,7 @@ const IN_STEP: f64 = 2.0;
 
 /// How many samples lie above a latency, over all phases.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct ExpectedCounts {
     /// On average.
     pub mean: f64,
     /// Variance over mean: about 1 if samples meet sections independently of each other.
@@ -42,8 +42,8 @@ pub struct Counts {
     shares: BTreeMap<i64, f64>,
 }
 
-impl Counts {
-    fn of(shares: BTreeMap<i64, f64>) -> Counts {
+impl ExpectedCounts {
+    fn of(shares: BTreeMap<i64, f64>) -> ExpectedCounts {
         let moment = |power| {
             shares
                 .iter()
@@ -51,7 +51,7 @@ impl Counts {
                 .sum::<f64>()
         };
         let mean = moment(1);
-        Counts {
+        ExpectedCounts {
             mean,
             dispersion: if mean > 0.0 {
                 (moment(2) - mean * mean) / mean
@@ -124,7 +124,7 @@ impl Expectation {
     }
 
     /// Samples above `t`.
-    pub fn above(&self, t: u64) -> Counts {
+    pub fn above(&self, t: u64) -> ExpectedCounts {
         let mut changes: Vec<(f64, i64)> = Vec::new();
         let starts = self.sections.iter().map(|(section, _)| section.start);
         let nexts = starts.skip(1).map(Some).chain([None]);
@@ -143,7 +143,7 @@ impl Expectation {
             }
             (phase, count) = (at, count + change);
         }
-        Counts::of(shares)
+        ExpectedCounts::of(shares)
     }
 
     /// In which part of its period each due time would have to lie to fall into a stretch, as the changes of a count.
@@ -238,13 +238,13 @@ mod tests {
 
     #[test]
     fn in_step_a_number_is_as_likely_as_the_phases_that_have_it() {
-        let counts = Counts::of([(0, 0.7), (8, 0.2), (9, 0.1)].into());
+        let counts = ExpectedCounts::of([(0, 0.7), (8, 0.2), (9, 0.1)].into());
         assert!(counts.in_step());
         let near = |seen, expected: f64| assert!((counts.probability(seen) - expected).abs() < 1e-9, "{seen}");
         near(0, 1.0);
         near(9, 0.2);
         near(10, 0.0);
-        let apart = Counts::of([(0, 0.6), (1, 0.4)].into());
+        let apart = ExpectedCounts::of([(0, 0.6), (1, 0.4)].into());
         assert_eq!(apart.probability(3), poisson::two_sided(0.4, 3));
     }
 }

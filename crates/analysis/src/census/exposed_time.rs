@@ -98,7 +98,7 @@ fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
         .filter_map(|m| Some(asleep(m.index)?.0 - m.sample.0));
     let usual = median::of(known).unwrap_or(0);
     let mut at = taken.about.period_ns;
-    let period = |(moment, joined): (&worstcase_lab::moments::Moment, &Joined)| {
+    let period = |(moment, joined): (&worstcase_lab::moments::SampleMoment, &Joined)| {
         let period = Period {
             due: moment.due,
             entry: moment.timer_entry.unwrap_or(moment.due),

@@ -1,11 +1,11 @@
 //! All that a cell's census says: plain data, for the reports.
 
-use super::bound::{self, Bound};
+use super::bound::{self, LatencyBound};
 use super::cell_census::{About, CellCensus, name};
 use super::histogram::{self, Sum};
-use super::join::{Contradiction, Path, join};
+use super::join::{Path, SampleContradiction, join};
 use super::places::{SectionGroup, places};
-use super::tail::{Tail, tail};
+use super::tail::{CensusTail, tail};
 use super::top::TopList;
 use serde::Serialize;
 use worstcase_contract::census::Kind;
@@ -39,11 +39,11 @@ pub struct Findings {
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
     /// The largest sum of a section and a path.
-    pub bound: Option<Bound>,
+    pub bound: Option<LatencyBound>,
     /// The wake-up path.
     pub path: Path,
     /// Expected and seen.
-    pub tail: Tail,
+    pub tail: CensusTail,
     /// In the order of [`KINDS`].
     pub kinds: Vec<OfKind>,
 }
@@ -57,7 +57,7 @@ pub const KINDS: [Kind; 4] = [
 ];
 
 /// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
-pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, Contradiction> {
+pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, SampleContradiction> {
     let joined = join(taken)?;
     let path = Path::of(&joined);
     let kind = |(kind, mut longest): (Kind, TopList)| {
@@ -86,7 +86,7 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
 
 impl Findings {
     /// What is known of a kind.
-    pub fn of(&self, kind: Kind) -> &OfKind {
+    pub fn of_kind(&self, kind: Kind) -> &OfKind {
         let found = self.kinds.iter().find(|k| k.sum.kind == name(kind));
         found.expect("every kind is there")
     }

@@ -8,7 +8,7 @@ use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, Power
 
 /// Sections of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Bucket {
+pub struct LengthBucket {
     /// The shortest that belongs here.
     pub from_ns: Nanos,
     /// The shortest that does not any more.
@@ -33,7 +33,7 @@ pub struct Sum {
     /// The longest, net of interrupts and soft interrupts in it.
     pub longest_net_ns: Nanos,
     /// By length; from the first bucket that holds any to the last.
-    pub histogram: Vec<Bucket>,
+    pub histogram: Vec<LengthBucket>,
 }
 
 /// The sum over all sections of a kind.
@@ -52,7 +52,7 @@ pub fn sum(taken: &CellCensus, kind: Kind) -> Sum {
     }
     let sites = taken.census.sites.iter().filter(|s| s.kind == kind);
     let net = sites.map(|s| s.longest_net).max().unwrap_or(0);
-    let bucket = |counted: CountedBucket| Bucket {
+    let bucket = |counted: CountedBucket| LengthBucket {
         // A section has an instruction at least.
         from_ns: taken.time_of(counted.from.max(1)),
         below_ns: taken.time_of(counted.below),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::stats::Distribution;
 
 /// A sample and its section.
@@ -46,7 +46,7 @@ pub struct Met {
 
 /// Smallest, middle and largest of some times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Spread {
+pub struct TimeSpread {
     /// How many.
     pub count: u64,
     /// The smallest.
@@ -61,15 +61,15 @@ pub struct Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Path {
     /// Residuals of samples that met a long section.
-    pub in_sections: Option<Spread>,
+    pub in_sections: Option<TimeSpread>,
     /// Latencies of all others.
-    pub elsewhere: Option<Spread>,
+    pub elsewhere: Option<TimeSpread>,
 }
 
 /// A sample that was taken before its section was over: census and samples contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sample {sample} was taken {early} instructions before the section ended in which it was due")]
-pub struct Contradiction {
+pub struct SampleContradiction {
     /// Number of the sample.
     pub sample: usize,
     /// By how much.
@@ -77,7 +77,7 @@ pub struct Contradiction {
 }
 
 /// All samples, in order.
-pub fn join(taken: &CellCensus) -> Result<Vec<Joined>, Contradiction> {
+pub fn join(taken: &CellCensus) -> Result<Vec<Joined>, SampleContradiction> {
     let mut sections: Vec<&Section> = taken.sections(Kind::NonPreemptible).collect();
     sections.sort_by_key(|s| end(s));
     let interrupts: Vec<&Section> = taken.sections(Kind::InterruptsOff).collect();
@@ -108,7 +108,7 @@ pub fn usual(taken: &CellCensus, interrupts: &[&Section]) -> u64 {
 }
 
 /// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
-fn own(moment: &Moment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
+fn own(moment: &SampleMoment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
     let within = |entry: &Instructions| section.start <= *entry && entry.0 < end(section);
     let Some(entry) = moment.timer_entry.filter(within) else {
         return 0;
@@ -120,10 +120,10 @@ fn own(moment: &Moment, section: &Section, interrupts: &[&Section], usual: u64) 
 
 fn joined(
     taken: &CellCensus,
-    moment: &Moment,
+    moment: &SampleMoment,
     sections: &[&Section],
     own: impl Fn(&Section) -> u64,
-) -> Result<Joined, Contradiction> {
+) -> Result<Joined, SampleContradiction> {
     let entry = moment.timer_entry.unwrap_or(moment.due).max(moment.due);
     let rest = |s: &Section| (end(s) - s.start.max(moment.due).0).saturating_sub(own(s));
     let from_due = &sections[sections.partition_point(|s| end(s) <= moment.due.0)..];
@@ -138,7 +138,7 @@ fn joined(
         });
     };
     if end(section) > moment.sample.0 {
-        return Err(Contradiction {
+        return Err(SampleContradiction {
             sample: moment.index,
             early: end(section) - moment.sample.0,
         });
@@ -162,7 +162,7 @@ impl Path {
     /// The path that these samples took.
     pub fn of(joined: &[Joined]) -> Path {
         let spread =
-            |inside: bool| Spread::of(joined.iter().filter(|j| j.rest.is_some() == inside).map(|j| j.residual));
+            |inside: bool| TimeSpread::of(joined.iter().filter(|j| j.rest.is_some() == inside).map(|j| j.residual));
         Path {
             in_sections: spread(true),
             elsewhere: spread(false),
@@ -170,10 +170,10 @@ impl Path {
     }
 }
 
-impl Spread {
-    fn of(values: impl Iterator<Item = Nanos>) -> Option<Spread> {
+impl TimeSpread {
+    fn of(values: impl Iterator<Item = Nanos>) -> Option<TimeSpread> {
         let values = Distribution::new(values)?;
-        Some(Spread {
+        Some(TimeSpread {
             count: values.count(),
             min_ns: values.min(),
             median_ns: values.median(),
@@ -320,7 +320,7 @@ mod tests {
         let mut taken = taken();
         taken.census.sections = vec![section(Kind::NonPreemptible, 10_000, 2_000)];
         taken.moments = vec![moment(0, 11_000, 900)];
-        assert_eq!(join(&taken), Err(Contradiction { sample: 0, early: 100 }));
+        assert_eq!(join(&taken), Err(SampleContradiction { sample: 0, early: 100 }));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub mod take;
 pub mod testing;
 pub mod top;
 
-pub use answer::{Answer, answer, of_run, of_share};
+pub use answer::{CensusAnswer, answer, of_run, of_share};
 pub use cell_census::{About, CellCensus};
-pub use choice::{Asked, Share};
-pub use error::CensusError;
+pub use choice::{CensusQuestion, WorkShare};
+pub use error::CensusTakeError;

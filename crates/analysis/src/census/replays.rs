@@ -1,8 +1,8 @@
 //! What counting cannot show, from one more replay: who owns the longest sections, and when the probe slept again.
 
-use super::CensusError;
-use super::top::{self, Owned};
-use crate::debuginfo::{Modules, Origin};
+use super::CensusTakeError;
+use super::top::{self, OwnedSection};
+use crate::debuginfo::{LineOrigin, Modules};
 use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -10,9 +10,9 @@ use std::ops::Range;
 use worstcase_base::cache::Cache;
 use worstcase_contract::Instructions;
 use worstcase_contract::census::log::Section;
-use worstcase_lab::again::Again;
+use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::Execution;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 
 /// Where it is in the cache.
 const AREA: &str = "census-owners";
@@ -28,25 +28,25 @@ const MOST_SAMPLES: usize = 1_500;
 
 /// See the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ReplayFindings {
     /// For each section, unless the replay does not hold it.
-    pub owned: Vec<Option<Owned>>,
+    pub owned: Vec<Option<OwnedSection>>,
     /// For each sample, when the probe gave the CPU away after it, if that was looked at.
     pub asleep: Vec<Option<Instructions>>,
 }
 
 /// Replays a cell.
 pub struct Replays<'a> {
-    again: &'a Again,
+    again: &'a RepeatableCell,
     cache: &'a Cache,
-    origin: Origin<'a>,
+    origin: LineOrigin<'a>,
     /// Read when the first replay needs them.
     lines: OnceCell<Modules>,
 }
 
 impl<'a> Replays<'a> {
     /// Of a cell whose modules are known, with lines of source code from there.
-    pub fn of(again: &'a Again, cache: &'a Cache, origin: Origin<'a>) -> Replays<'a> {
+    pub fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
         Replays {
             again,
             cache,
@@ -56,9 +56,9 @@ impl<'a> Replays<'a> {
     }
 
     /// What a replay shows of these sections and samples, in their order; kept in the cache.
-    pub fn seen(&self, sections: &[Section], samples: &[Moment]) -> Result<Seen, CensusError> {
+    pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
         if sections.is_empty() && samples.is_empty() {
-            return Ok(Seen::default());
+            return Ok(ReplayFindings::default());
         }
         let sections_text = format!("{sections:?}");
         let samples_text = format!("{} samples", samples.len());
@@ -68,7 +68,7 @@ impl<'a> Replays<'a> {
         kept(self.cache, AREA, &asked, || self.replay(sections, samples))
     }
 
-    fn lines(&self) -> Result<&Modules, CensusError> {
+    fn lines(&self) -> Result<&Modules, CensusTakeError> {
         if let Some(lines) = self.lines.get() {
             return Ok(lines);
         }
@@ -76,11 +76,11 @@ impl<'a> Replays<'a> {
         Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
     }
 
-    fn replay(&self, sections: &[Section], samples: &[Moment]) -> Result<Seen, CensusError> {
+    fn replay(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
         let (again, lines) = (self.again, self.lines()?);
         let around =
             |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
-        let after = |m: &Moment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
+        let after = |m: &SampleMoment| m.sample..Instructions(m.sample.0 + TO_SLEEP);
         let chosen: Vec<usize> = (0..samples.len())
             .step_by(samples.len().div_ceil(MOST_SAMPLES).max(1))
             .collect();
@@ -89,7 +89,7 @@ impl<'a> Replays<'a> {
             .map(around)
             .chain(chosen.iter().map(|i| after(&samples[*i])))
             .collect();
-        let mut seen = Seen {
+        let mut seen = ReplayFindings {
             owned: vec![None; sections.len()],
             asleep: vec![None; samples.len()],
         };
@@ -110,11 +110,11 @@ fn switched(execution: &Execution) -> Option<Instructions> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::testing::Machine;
+    use crate::breakdown::testing::SyntheticMachine;
 
     #[test]
     fn the_probe_sleeps_when_another_task_has_the_cpu() {
-        let (mut execution, _) = Machine::in_user(7, "probe").work(9).execution();
+        let (mut execution, _) = SyntheticMachine::in_user(7, "probe").work(9).execution();
         assert_eq!(switched(&execution), None);
         let task = |count, pid| worstcase_lab::execution::TaskFrom {
             count: Instructions(count),

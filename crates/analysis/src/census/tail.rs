@@ -17,7 +17,7 @@ const THRESHOLDS: usize = 6;
 
 /// One latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct TailRow {
     /// Samples above this.
     pub above_ns: Nanos,
     /// So many are expected.
@@ -37,9 +37,9 @@ pub struct Row {
 
 /// Expected and seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tail {
+pub struct CensusTail {
     /// By latency.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TailRow>,
     /// Whether they agree, at [`LEVEL`]; `None` if that cannot be told.
     pub agrees: Option<bool>,
     /// Why it cannot be told.
@@ -51,8 +51,8 @@ pub struct Tail {
 }
 
 /// The tail of a cell.
-pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
-    let not = |why: &str| Tail {
+pub fn tail(taken: &CellCensus, joined: &[Joined]) -> CensusTail {
+    let not = |why: &str| CensusTail {
         rows: Vec::new(),
         agrees: None,
         why_not: Some(why.to_string()),
@@ -102,7 +102,7 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
         if !can_tell && !expected.is_near(seen, LEVEL) {
             far.get_or_insert(*t);
         }
-        Row {
+        TailRow {
             can_tell,
             above_ns: Nanos(*t),
             expected: expected.mean,
@@ -112,7 +112,7 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
             p: expected.probability(seen),
         }
     };
-    let mut rows: Vec<Row> = thresholds.iter().map(row).collect();
+    let mut rows: Vec<TailRow> = thresholds.iter().map(row).collect();
     let corrected = many::holm(&rows.iter().map(|r| r.p).collect::<Vec<f64>>());
     rows.iter_mut().zip(corrected).for_each(|(row, p)| row.p = p);
     let refused = rows.iter().any(|r| r.p < LEVEL);
@@ -125,7 +125,7 @@ pub fn tail(taken: &CellCensus, joined: &[Joined]) -> Tail {
         None if rows.iter().any(|r| r.can_tell) => None,
         None => Some("so few samples are expected that the test has no power".to_string()),
     };
-    Tail {
+    CensusTail {
         agrees: why_not.is_none().then_some(!refused),
         rows,
         why_not,
@@ -149,7 +149,7 @@ mod tests {
     use worstcase_contract::prng::SplitMix64;
     use worstcase_results::stats::poisson;
 
-    fn tail_of(taken: &CellCensus) -> Tail {
+    fn tail_of(taken: &CellCensus) -> CensusTail {
         tail(taken, &join(taken).unwrap())
     }
 
@@ -176,7 +176,7 @@ mod tests {
             let late = tail.rows.last().unwrap();
             assert!(late.above_ns == Nanos(50_000) && late.in_step, "seed {seed}: {tail:?}");
             assert_ne!(tail.agrees, Some(false), "seed {seed}: {tail:?}");
-            let far = |r: &Row| poisson::two_sided(r.expected, r.seen) < LEVEL;
+            let far = |r: &TailRow| poisson::two_sided(r.expected, r.seen) < LEVEL;
             let untold = tail.rows.iter().any(|r| far(r) && !r.can_tell);
             assert!(tail.agrees.is_none() || !untold, "seed {seed}: {tail:?}");
             refused_else += u32::from(tail.rows.iter().any(far));

@@ -1,24 +1,24 @@
 //! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
 
-use super::CensusError;
-use super::cell_census::{About, CellCensus, OneCpu};
-use super::choice::Chosen;
+use super::CensusTakeError;
+use super::cell_census::{About, CellCensus, CensusCpu};
+use super::choice::ChosenCell;
 use super::findings::KINDS;
-use super::replays::{Replays, Seen};
+use super::replays::{ReplayFindings, Replays};
 use super::top::{self, TopList};
-use crate::debuginfo::Origin;
+use crate::debuginfo::LineOrigin;
 use std::time::Duration;
 use worstcase_contract::Instructions;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::Again;
-use worstcase_lab::moments::Moment;
+use worstcase_lab::again::RepeatableCell;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_lab::qemu::Qemu;
 
 /// What taking needs beside the record.
-pub struct How<'a> {
+pub struct CensusMeans<'a> {
     /// The QEMU that measured the cell.
     pub qemu: &'a Qemu,
     /// What was added when it was measured, if not what its run names.
@@ -35,12 +35,16 @@ pub struct How<'a> {
 
 /// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
 /// with one replay less.
-pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, Vec<TopList>), CensusError> {
-    let Chosen { record, additions } = chosen;
-    let mut again = Again::of(record, additions, how.qemu, how.options, how.limit)?;
+pub fn take(
+    chosen: &ChosenCell,
+    how: &CensusMeans,
+    in_detail: bool,
+) -> Result<(CellCensus, Vec<TopList>), CensusTakeError> {
+    let ChosenCell { record, additions } = chosen;
+    let mut again = RepeatableCell::of(record, additions, how.qemu, how.options, how.limit)?;
     let cache = &how.options.cache;
     let about = About::of(record, how.cpu);
-    if let Some(OneCpu { cpu, has_probe: false }) = about.of {
+    if let Some(CensusCpu { cpu, has_probe: false }) = about.of {
         again.follow(cpu)?;
     }
     let found = again.census(cache, how.audit)?;
@@ -57,7 +61,7 @@ pub fn take(chosen: &Chosen, how: &How, in_detail: bool) -> Result<(CellCensus, 
         asleep: Vec::new(),
         shift: again.mips().shift(),
     };
-    let replays = Replays::of(&again, cache, Origin::of(record, &again, additions, None, cache)?);
+    let replays = Replays::of(&again, cache, LineOrigin::of(record, &again, additions, None, cache)?);
     let (delays, others) = KINDS.split_at(1);
     let (mut lists, asleep) = longest(&replays, &taken, delays, &taken.moments)?;
     taken.asleep = asleep;
@@ -73,10 +77,10 @@ fn longest(
     replays: &Replays,
     taken: &CellCensus,
     kinds: &[Kind],
-    samples: &[Moment],
-) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusError> {
+    samples: &[SampleMoment],
+) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusTakeError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
-    let Seen { owned, asleep } = replays.seen(&longest.concat(), samples)?;
+    let ReplayFindings { owned, asleep } = replays.seen(&longest.concat(), samples)?;
     let mut owned = owned.into_iter();
     let list = |sections: Vec<Section>| {
         let of_kind = owned.by_ref().take(sections.len()).flatten().collect();

@@ -1,14 +1,14 @@
 //! Censuses for tests.
 
-use super::top::Owned;
+use super::top::OwnedSection;
 use super::{About, CellCensus};
-use crate::breakdown::spans::Task;
+use crate::breakdown::spans::KernelTask;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{Census, Length, Section, Site};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Symbol, Symbols};
-use worstcase_lab::moments::Moment;
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::record::SubjectId;
 
 /// Functions of the kernel.
@@ -93,8 +93,8 @@ pub fn length(kind: Kind, length: u64, count: u64) -> Length {
 }
 
 /// A sample on a machine of 1000 MIPS.
-pub fn moment(index: usize, due: u64, latency: u64) -> Moment {
-    Moment {
+pub fn moment(index: usize, due: u64, latency: u64) -> SampleMoment {
+    SampleMoment {
         index,
         due: Instructions(due),
         timer_entry: None,
@@ -104,8 +104,8 @@ pub fn moment(index: usize, due: u64, latency: u64) -> Moment {
 }
 
 /// A replayed section.
-pub fn owned(from: &str, to: &str, length: u64) -> Owned {
-    Owned {
+pub fn owned(from: &str, to: &str, length: u64) -> OwnedSection {
+    OwnedSection {
         waited_for: Vec::new(),
         from: from.into(),
         to: to.into(),
@@ -113,7 +113,7 @@ pub fn owned(from: &str, to: &str, length: u64) -> Owned {
         length_ns: Nanos(length),
         net_ns: Nanos(length),
         start: 0,
-        task: Task::default(),
+        task: KernelTask::default(),
         chain: Vec::new(),
         common: Vec::new(),
         functions: Vec::new(),

@@ -7,13 +7,13 @@
 use super::cell_census::CellCensus;
 use super::places::function;
 use crate::breakdown::frames;
-use crate::breakdown::lines::Lines;
-use crate::breakdown::others::Others;
+use crate::breakdown::lines::SourceLines;
+use crate::breakdown::others::OtherCpuFinder;
 use crate::breakdown::roles;
-use crate::breakdown::shares::{Shares, place};
+use crate::breakdown::shares::{CallChainShares, place};
 use crate::breakdown::sources::Sources;
-use crate::breakdown::spans::{LineShare, OtherCpu, Share, Task};
-use crate::breakdown::stacks::{Frame, FrameKind};
+use crate::breakdown::spans::{FunctionShare, KernelTask, LineShare, OtherCpu};
+use crate::breakdown::stacks::{FrameKind, StackFrame};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use worstcase_contract::Nanos;
@@ -31,7 +31,7 @@ pub fn replayed(kind: Kind) -> usize {
 
 /// One section with its owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Owned {
+pub struct OwnedSection {
     /// Who began it; of a thread above the probe, its name.
     pub from: String,
     /// Who ended it.
@@ -45,13 +45,13 @@ pub struct Owned {
     /// Instructions completed when it began.
     pub start: u64,
     /// The thread that began it.
-    pub task: Task,
+    pub task: KernelTask,
     /// The call chain at its beginning, outermost first.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<StackFrame>,
     /// The call chain that most of it has in common, outermost first.
-    pub common: Vec<Frame>,
+    pub common: Vec<StackFrame>,
     /// The functions that took most of it in themselves.
-    pub functions: Vec<Share>,
+    pub functions: Vec<FunctionShare>,
     /// The lines that took most of it in themselves, if the source is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineShare>,
@@ -69,7 +69,7 @@ pub struct Top {
     pub from: String,
     /// Who ended them.
     pub to: String,
-    /// See [`Owned::inside`].
+    /// See [`OwnedSection::inside`].
     pub inside: Option<String>,
     /// How many of the longest are theirs.
     pub times: u64,
@@ -78,15 +78,15 @@ pub struct Top {
     /// The longest net of interrupts and soft interrupts.
     pub longest_net_ns: Nanos,
     /// The longest.
-    pub longest: Owned,
+    pub longest: OwnedSection,
 }
 
 /// What tells owners apart: who began a section, who ended it, what it did.
-pub type Name<'a> = (&'a str, &'a str, Option<&'a str>);
+pub type OwnerName<'a> = (&'a str, &'a str, Option<&'a str>);
 
 impl Top {
     /// One section.
-    fn of(section: Owned) -> Top {
+    fn of(section: OwnedSection) -> Top {
         Top {
             from: section.from.clone(),
             to: section.to.clone(),
@@ -99,7 +99,7 @@ impl Top {
     }
 
     /// What tells it from others.
-    pub fn name(&self) -> Name<'_> {
+    pub fn name(&self) -> OwnerName<'_> {
         (&self.from, &self.to, self.inside.as_deref())
     }
 
@@ -149,7 +149,12 @@ pub fn unnamed(taken: &CellCensus, kind: Kind) -> TopList {
 }
 
 /// What the replay of a section shows; nothing if the replay does not hold it.
-pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, section: &Section) -> Option<Owned> {
+pub fn owned(
+    execution: &Execution,
+    symbols: &Symbols,
+    lines: &dyn SourceLines,
+    section: &Section,
+) -> Option<OwnedSection> {
     let (start, end) = (section.start.0, section.start.0 + section.length);
     let walk = frames::walk(execution, symbols);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
@@ -160,7 +165,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
         _ => first,
     };
     let within: Vec<_> = walk.within(start, end).collect();
-    let shares = Shares::of(&walk, &within);
+    let shares = CallChainShares::of(&walk, &within);
     let common = shares.common();
     let sources = Sources {
         execution,
@@ -171,7 +176,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
     let is_entry = |kind| matches!(kind, FrameKind::Syscall | FrameKind::Exception | FrameKind::User);
     let entered = is_entry(walk.stacks.frame(first.stack).kind);
     let another = last.pid != first.pid;
-    let tells = |f: &&Frame| match f.kind {
+    let tells = |f: &&StackFrame| match f.kind {
         FrameKind::User => another,
         kind => (entered || another) && !roles::is_helper(&f.function) && !is_entry(kind),
     };
@@ -182,7 +187,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
         .rev()
         .find(|t| t.pid == named.pid)
         .map(|t| t.comm.clone());
-    Some(Owned {
+    Some(OwnedSection {
         from: match section.kind {
             Kind::HigherPriority => comm.clone().unwrap_or_default(),
             _ => owner(first.stack),
@@ -192,7 +197,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
         length_ns: execution.time_of(section.length),
         net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
         start,
-        task: Task {
+        task: KernelTask {
             pid: named.pid,
             comm: comm.unwrap_or_default(),
         },
@@ -200,7 +205,7 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
         lines: sources.hottest(&within),
         functions: shares.functions(|n| execution.time_of(n)),
         common,
-        waited_for: Others::of(execution, symbols, lines).waited_for(start..end),
+        waited_for: OtherCpuFinder::of(execution, symbols, lines).waited_for(start..end),
         irregular: walk.irregular > 0,
     })
 }
@@ -208,12 +213,12 @@ pub fn owned(execution: &Execution, symbols: &Symbols, lines: &dyn Lines, sectio
 /// The function, if soft interrupts leave the rest of their work for later in it. Instructions that follow such a section may
 /// not be those that count for it.
 fn asking(function: &str) -> Option<String> {
-    let asks = roles::role(function) == Some(roles::Role::SoftIrq) || function == "rcu_do_batch";
+    let asks = roles::role(function) == Some(roles::FunctionRole::SoftIrq) || function == "rcu_do_batch";
     asks.then(|| function.to_string())
 }
 
 /// The replayed sections by owner; every section longer than `above_ns` must be among them.
-pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
+pub fn list(sections: Vec<OwnedSection>, above_ns: Nanos) -> TopList {
     let mut owners: Vec<Top> = Vec::new();
     for top in sections.into_iter().map(Top::of) {
         match owners.iter_mut().find(|t| t.name() == top.name()) {
@@ -228,12 +233,12 @@ pub fn list(sections: Vec<Owned>, above_ns: Nanos) -> TopList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::testing::Machine;
+    use crate::breakdown::testing::SyntheticMachine;
     use crate::census::testing::{owned as named, section, taken};
 
     #[test]
     fn a_section_is_named_by_who_took_the_lock() {
-        let mut m = Machine::in_user(7, "load");
+        let mut m = SyntheticMachine::in_user(7, "load");
         m.work(3).syscall().work(2).call("shm_close").work(2);
         m.call("_raw_spin_lock").work(3);
         let start = m.count;
@@ -262,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_section_from_the_kernel_s_entry_on_is_named_by_what_it_did() {
-        let mut m = Machine::in_user(7, "load");
+        let mut m = SyntheticMachine::in_user(7, "load");
         m.work(3);
         let start = m.count + 1;
         m.syscall()

@@ -1,7 +1,7 @@
 //! Looks addresses up.
 
 use super::paths;
-use crate::breakdown::lines::{Inlined, Lines, Source};
+use crate::breakdown::lines::{Inlined, SourceLine, SourceLines};
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use gimli::{Dwarf, EndianRcSlice, LittleEndian, Section, SectionId};
 use std::cell::RefCell;
@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use worstcase_base::defect::guarded;
-use worstcase_kernels::debuginfo::elf::Elf;
+use worstcase_kernels::debuginfo::elf::ElfFile;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::execution::Symbols;
 
 /// Of debug information on which its reader ended by a panic.
 const BROKEN: &str = "its debug information is damaged";
 
-pub(super) type Reader = EndianRcSlice<LittleEndian>;
+pub(super) type DwarfReader = EndianRcSlice<LittleEndian>;
 
 /// Functions of every kernel, and the file in which each is: they tell where the source's top is. The assembler is told
 /// other paths than the compiler.
@@ -27,22 +27,22 @@ const LANDMARKS: [(&str, &str); 2] = [
 
 /// A kernel's debug information.
 pub struct DebugInfo {
-    table: Table,
+    table: LineTable,
     build_id: BuildId,
 }
 
 /// What looks addresses up.
-pub(super) struct Table {
-    context: Context<Reader>,
+pub(super) struct LineTable {
+    context: Context<DwarfReader>,
     /// The top of the source, by all its names.
     pub tops: Vec<String>,
-    known: RefCell<HashMap<u64, Option<Source>>>,
+    known: RefCell<HashMap<u64, Option<SourceLine>>>,
 }
 
 impl DebugInfo {
     /// Opens a vmlinux, or what was kept of one.
     pub fn open(path: &Path, symbols: &Symbols) -> Result<DebugInfo, DebugInfoError> {
-        let elf = Elf::open(path)?;
+        let elf = ElfFile::open(path)?;
         let build_id = elf.build_id()?;
         let load = || {
             let mut dwarf = Dwarf::load(|id| section(&elf, id, id.name()))?;
@@ -55,7 +55,7 @@ impl DebugInfo {
         if dwarf.debug_info.reader().bytes().is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
             return Err(elf.wrong("it has no .debug_info and .debug_line"));
         }
-        let mut table = Table::new(dwarf).map_err(|e| elf.wrong(e))?;
+        let mut table = LineTable::new(dwarf).map_err(|e| elf.wrong(e))?;
         let tops = LANDMARKS.iter().filter_map(|(function, file)| {
             let landmark = table.find(symbols.address_of(function)?)?;
             landmark.file.strip_suffix(file).map(str::to_string)
@@ -80,11 +80,11 @@ impl DebugInfo {
     }
 }
 
-impl Table {
+impl LineTable {
     /// Of DWARF with addresses as they are in memory.
-    pub fn new(dwarf: Dwarf<Reader>) -> Result<Table, String> {
+    pub fn new(dwarf: Dwarf<DwarfReader>) -> Result<LineTable, String> {
         let context = guarded(|| Context::from_dwarf(dwarf)).map_err(|_| BROKEN.to_string())?;
-        Ok(Table {
+        Ok(LineTable {
             context: context.map_err(|e| e.to_string())?,
             tops: Vec::new(),
             known: RefCell::default(),
@@ -92,11 +92,11 @@ impl Table {
     }
 
     /// The source of an address. Where the information is damaged so that addr2line ends by a panic, there is none.
-    fn find(&self, address: u64) -> Option<Source> {
+    fn find(&self, address: u64) -> Option<SourceLine> {
         guarded(|| self.look_up(address)).unwrap_or(None)
     }
 
-    fn look_up(&self, address: u64) -> Option<Source> {
+    fn look_up(&self, address: u64) -> Option<SourceLine> {
         let mut lookup = self.context.find_frames(address);
         let mut frames = loop {
             match lookup {
@@ -118,7 +118,7 @@ impl Table {
         }
         let own = found.pop()?;
         found.reverse();
-        Some(Source {
+        Some(SourceLine {
             file: own.file,
             line: own.line,
             inlined: found,
@@ -126,14 +126,14 @@ impl Table {
     }
 }
 
-impl Lines for DebugInfo {
-    fn source(&self, address: u64) -> Option<Source> {
+impl SourceLines for DebugInfo {
+    fn source(&self, address: u64) -> Option<SourceLine> {
         self.table.source(address)
     }
 }
 
-impl Lines for Table {
-    fn source(&self, address: u64) -> Option<Source> {
+impl SourceLines for LineTable {
+    fn source(&self, address: u64) -> Option<SourceLine> {
         let known = self.known.borrow().get(&address).cloned();
         known.unwrap_or_else(|| {
             let found = self.find(address);
@@ -144,12 +144,12 @@ impl Lines for Table {
 }
 
 /// Where variables are is of no interest here, and is long.
-fn section(elf: &Elf, id: SectionId, name: &str) -> Result<Reader, DebugInfoError> {
+fn section(elf: &ElfFile, id: SectionId, name: &str) -> Result<DwarfReader, DebugInfoError> {
     let data = match id {
         SectionId::DebugLoc | SectionId::DebugLocLists => elf.section("")?,
         _ => elf.section(name)?,
     };
-    Ok(Reader::new(data, LittleEndian))
+    Ok(DwarfReader::new(data, LittleEndian))
 }
 
 /// What the compiler left in a file of its own (`.dwo`); without it there are lines, but no inlined functions.
@@ -157,11 +157,11 @@ fn section(elf: &Elf, id: SectionId, name: &str) -> Result<Reader, DebugInfoErro
     clippy::arc_with_non_send_sync,
     reason = "addr2line asks for an Arc, and one thread looks up"
 )]
-fn split(load: &SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
-    let text = |reader: &Reader| String::from_utf8_lossy(reader.bytes()).into_owned();
+fn split(load: &SplitDwarfLoad<DwarfReader>) -> Option<Arc<Dwarf<DwarfReader>>> {
+    let text = |reader: &DwarfReader| String::from_utf8_lossy(reader.bytes()).into_owned();
     let folder = load.comp_dir.as_ref().map(text).unwrap_or_default();
     let path = PathBuf::from(folder).join(text(load.path.as_ref()?));
-    let elf = Elf::open(&path).ok()?;
+    let elf = ElfFile::open(&path).ok()?;
     let mut dwarf = Dwarf::load(|id| match id.dwo_name() {
         Some(name) => section(&elf, id, name),
         None => section(&elf, id, ""),

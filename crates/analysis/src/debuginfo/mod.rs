@@ -20,4 +20,4 @@ mod tests;
 
 pub use lookup::DebugInfo;
 pub use module::Modules;
-pub use of_cell::Origin;
+pub use of_cell::LineOrigin;

@@ -4,9 +4,9 @@
 //! came to lie. A function's address less its place in its section is where the section is. With that the relocations of the
 //! debug sections are done as a linker would do them, and then addresses are looked up as in any program.
 
-use super::lookup::{Reader, Table};
+use super::lookup::{DwarfReader, LineTable};
 use super::paths;
-use crate::breakdown::lines::{Lines, Source};
+use crate::breakdown::lines::{SourceLine, SourceLines};
 use gimli::{Dwarf, LittleEndian, Section, SectionId};
 use object::read::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex};
 use object::{RelocationKind, SymbolKind};
@@ -23,17 +23,21 @@ const LANDMARKS: [&str; 3] = [
 ];
 
 /// Where sections lie in memory.
-type Places = HashMap<SectionIndex, u64>;
+type SectionPlaces = HashMap<SectionIndex, u64>;
 
 /// The kernel's lines, and those of its modules.
 pub struct Modules {
-    kernel: Box<dyn Lines>,
-    modules: Vec<Table>,
+    kernel: Box<dyn SourceLines>,
+    modules: Vec<LineTable>,
 }
 
 impl Modules {
     /// With lines of the modules in `symbols` whose files (ELF) are known and have debug information.
-    pub fn of(kernel: Box<dyn Lines>, symbols: &Symbols, mut file: impl FnMut(&str) -> Option<Rc<[u8]>>) -> Modules {
+    pub fn of(
+        kernel: Box<dyn SourceLines>,
+        symbols: &Symbols,
+        mut file: impl FnMut(&str) -> Option<Rc<[u8]>>,
+    ) -> Modules {
         let names = symbols.modules().into_iter();
         let modules = names.filter_map(|name| table(&file(name)?, name, symbols));
         Modules {
@@ -43,34 +47,34 @@ impl Modules {
     }
 }
 
-impl Lines for Modules {
-    fn source(&self, address: u64) -> Option<Source> {
+impl SourceLines for Modules {
+    fn source(&self, address: u64) -> Option<SourceLine> {
         let of_module = || self.modules.iter().find_map(|module| module.source(address));
         self.kernel.source(address).or_else(of_module)
     }
 }
 
 /// None without debug information, or if no function is where the symbols say; of a damaged file, too.
-fn table(file: &[u8], name: &str, symbols: &Symbols) -> Option<Table> {
+fn table(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
     guarded(|| read(file, name, symbols)).unwrap_or(None)
 }
 
-fn read(file: &[u8], name: &str, symbols: &Symbols) -> Option<Table> {
+fn read(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
     let elf = File::parse(file).ok()?;
     let places = places(&elf, name, symbols);
     let dwarf =
-        Dwarf::load(|id| Ok::<_, object::Error>(Reader::new(section(&elf, &places, id)?, LittleEndian))).ok()?;
+        Dwarf::load(|id| Ok::<_, object::Error>(DwarfReader::new(section(&elf, &places, id)?, LittleEndian))).ok()?;
     if places.is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
         return None;
     }
     let tops = tops(&dwarf);
-    let mut table = Table::new(dwarf).ok()?;
+    let mut table = LineTable::new(dwarf).ok()?;
     table.tops = tops;
     Some(table)
 }
 
 /// Where most functions of a section say that it is: functions of one name may be in several.
-fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> Places {
+fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> SectionPlaces {
     let mut functions: HashMap<&str, Vec<(SectionIndex, u64)>> = HashMap::new();
     for symbol in elf.symbols().filter(|s| s.kind() == SymbolKind::Text) {
         if let (Ok(name), Some(section)) = (symbol.name(), symbol.section_index()) {
@@ -93,7 +97,7 @@ fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> Places {
 
 /// A debug section with its relocations done. What is of a section that is not in memory stays at the bottom, where nothing
 /// is looked up.
-fn section(elf: &File<'_>, places: &Places, id: SectionId) -> Result<Rc<[u8]>, object::Error> {
+fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Rc<[u8]>, object::Error> {
     let is_wanted = !matches!(id, SectionId::DebugLoc | SectionId::DebugLocLists);
     let Some(section) = elf.section_by_name(id.name()).filter(|_| is_wanted) else {
         return Ok(Rc::new([]));
@@ -125,12 +129,12 @@ fn section(elf: &File<'_>, places: &Places, id: SectionId) -> Result<Rc<[u8]>, o
 }
 
 /// The top of the kernel's source, and that of the module's own unless it is below.
-fn tops(dwarf: &Dwarf<Reader>) -> Vec<String> {
+fn tops(dwarf: &Dwarf<DwarfReader>) -> Vec<String> {
     let (mut kernel, mut own): (Option<String>, Option<String>) = (None, None);
     let mut units = dwarf.units();
     while let Ok(Some(header)) = units.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };
-        let text = |reader: &Reader| String::from_utf8_lossy(reader.bytes()).into_owned();
+        let text = |reader: &DwarfReader| String::from_utf8_lossy(reader.bytes()).into_owned();
         let below = |folder: &str, path: &str| match path.starts_with('/') || folder.is_empty() {
             true => path.to_string(),
             false => format!("{folder}/{path}"),

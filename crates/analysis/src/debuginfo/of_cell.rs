@@ -1,39 +1,39 @@
 //! Lines of a cell's code: its kernel's, from a named file or what the cache keeps, and its modules'.
 
 use super::{DebugInfo, Modules};
-use crate::breakdown::lines::Lines;
+use crate::breakdown::lines::SourceLines;
 use std::path::Path;
 use std::rc::Rc;
 use worstcase_base::cache::Cache;
-use worstcase_kernels::debuginfo::kept::{self, Kept};
+use worstcase_kernels::debuginfo::kept::{self, KeptDebugInfo};
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::Again;
+use worstcase_lab::again::RepeatableCell;
 use worstcase_results::record::Record;
 
 /// Where the lines of a cell's code are looked up.
-pub struct Origin<'a> {
+pub struct LineOrigin<'a> {
     /// `uname -r` of its kernel.
     release: String,
     build_id: Option<BuildId>,
-    kept: Option<Kept>,
+    kept: Option<KeptDebugInfo>,
     /// A file that the user named.
     named: Option<&'a Path>,
     additions: &'a Additions,
 }
 
-impl<'a> Origin<'a> {
+impl<'a> LineOrigin<'a> {
     /// Of a cell, and what was added when it was measured.
     pub fn of(
         record: &Record,
-        again: &Again,
+        again: &RepeatableCell,
         additions: &'a Additions,
         named: Option<&'a Path>,
         cache: &Cache,
-    ) -> Result<Origin<'a>, LabError> {
+    ) -> Result<LineOrigin<'a>, LabError> {
         let build_id = again.build_id()?;
-        Ok(Origin {
+        Ok(LineOrigin {
             release: record.subject.kernel.release.clone(),
             kept: build_id.as_ref().and_then(|id| kept::of_build(cache, id)),
             build_id,
@@ -49,7 +49,7 @@ impl<'a> Origin<'a> {
     }
 
     /// Reads the kernel's. The file that was named must be of this kernel.
-    pub fn kernel(&self, again: &Again) -> Result<Box<dyn Lines>, DebugInfoError> {
+    pub fn kernel(&self, again: &RepeatableCell) -> Result<Box<dyn SourceLines>, DebugInfoError> {
         Ok(match (self.named, &self.kept) {
             (Some(path), _) => {
                 let info = DebugInfo::open(path, again.symbols())?;
@@ -61,7 +61,7 @@ impl<'a> Origin<'a> {
     }
 
     /// The same with those of its modules, which are known once the cell was replayed.
-    pub fn with_modules(&self, kernel: Box<dyn Lines>, again: &Again) -> Modules {
+    pub fn with_modules(&self, kernel: Box<dyn SourceLines>, again: &RepeatableCell) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
             Some(own) => Some(Rc::from(&*own.bytes)),
             None => worstcase_base::files::read(&self.kept.as_ref()?.module(name)?)

@@ -22,13 +22,13 @@ void _start(void) {
 ";
 
 /// A program with DWARF.
-pub struct Program {
+pub struct TestProgram {
     pub folder: tempfile::TempDir,
     pub file: PathBuf,
 }
 
 /// Compiles it in `kernel/sched/core.c` of a folder of its own.
-pub fn program(flags: &[&str]) -> Program {
+pub fn program(flags: &[&str]) -> TestProgram {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("kernel/sched/core.c");
     std::fs::create_dir_all(source.parent().unwrap()).unwrap();
@@ -47,7 +47,7 @@ pub fn program(flags: &[&str]) -> Program {
     compiler.args(flags).arg("-o").arg(&file).arg(&source);
     let done = compiler.current_dir(folder.path()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Program { folder, file }
+    TestProgram { folder, file }
 }
 
 /// Two functions in sections of their own; where they are in them, no two functions agree.
@@ -68,7 +68,7 @@ __attribute__((section(\".init.text\"))) int once(int a) {
 ";
 
 /// Compiles them to an object, which is what a kernel module is, in `driver/m.c` of a folder of its own.
-pub fn module(flags: &[&str]) -> Program {
+pub fn module(flags: &[&str]) -> TestProgram {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("driver/m.c");
     std::fs::create_dir_all(source.parent().unwrap()).unwrap();
@@ -78,7 +78,7 @@ pub fn module(flags: &[&str]) -> Program {
     compiler.args(["-g", "-O1", "-fno-pie", "-c"]).args(flags);
     let done = compiler.arg("-o").arg(&file).arg(&source).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Program { folder, file }
+    TestProgram { folder, file }
 }
 
 /// The address of a function, and its size.

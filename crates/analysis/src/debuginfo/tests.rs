@@ -1,8 +1,8 @@
-use super::testing::{Program, function, module, program};
+use super::testing::{TestProgram, function, module, program};
 use super::{DebugInfo, Modules};
-use crate::breakdown::lines::{Lines, Source};
+use crate::breakdown::lines::{SourceLine, SourceLines};
 use std::path::Path;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::debuginfo::slim::slim;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError, kept};
@@ -18,14 +18,14 @@ fn open(file: &Path, symbols_of: &Path) -> Result<DebugInfo, DebugInfoError> {
 }
 
 /// All lines of a function.
-fn lines(info: &DebugInfo, program: &Program, name: &str) -> Vec<Source> {
+fn lines(info: &DebugInfo, program: &TestProgram, name: &str) -> Vec<SourceLine> {
     let (start, size) = function(&program.file, name);
     (start..start + size)
         .filter_map(|address| info.source(address))
         .collect()
 }
 
-fn finds_lines(info: &DebugInfo, program: &Program) {
+fn finds_lines(info: &DebugInfo, program: &TestProgram) {
     let work = lines(info, program, "work");
     let division = work.iter().find(|s| !s.inlined.is_empty()).expect("inlined code");
     assert_eq!(division.whole(), "kernel/sched/core.c:6 > inlined 3");
@@ -66,7 +66,7 @@ const TEXT: u64 = 0xffff_ffff_c012_3000;
 const UNLIKELY: u64 = 0xffff_ffff_c045_6040;
 
 /// The lines of a module's functions, as `m.c:2`, when its functions are there.
-fn module_lines(module: &Program, functions: &[(&str, u64)], of: &str) -> Vec<String> {
+fn module_lines(module: &TestProgram, functions: &[(&str, u64)], of: &str) -> Vec<String> {
     let at = |name: &str| function(&module.file, name);
     let symbols = functions.iter().map(|(name, section)| Symbol {
         address: section + at(name).0,
@@ -138,7 +138,7 @@ fn another_build_is_refused_in_one_line() {
     for (running, says) in [(Some(&other), "that of 6.1 is abcd; give"), (None, "no build-id")] {
         let error = open().must_be_of(&program.file, "6.1", running).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!((error.exit(), error.to_string().lines().count()), (Exit::Usage, 1));
+        assert_eq!((error.exit(), error.to_string().lines().count()), (ExitKind::Usage, 1));
     }
 }
 
@@ -156,7 +156,7 @@ fn what_holds_no_debug_information_is_refused() {
     ] {
         let error = open(file, &program.file).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(error.exit(), ExitKind::Usage);
     }
 }
 

@@ -5,25 +5,25 @@ use worstcase_results::record::SampleRow;
 
 /// Which sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Choice {
+pub enum SampleChoice {
     /// The latest.
     Worst,
     /// That of this period.
     Number(u32),
     /// At this percentage of them all.
-    Percentile(Share),
+    Percentile(TypedPercentage),
 }
 
 /// A percentage as it was typed: as a binary fraction 99.9 of 1 000 samples would be a hair above the 999th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct TypedPercentage {
     /// The percentage without its point.
     digits: u64,
     /// Digits behind the point.
     decimals: u32,
 }
 
-impl Share {
+impl TypedPercentage {
     fn is_all(self) -> bool {
         u128::from(self.digits) == 100 * 10_u128.pow(self.decimals)
     }
@@ -36,9 +36,9 @@ impl Share {
     }
 }
 
-impl FromStr for Share {
+impl FromStr for TypedPercentage {
     type Err = ();
-    fn from_str(text: &str) -> Result<Share, ()> {
+    fn from_str(text: &str) -> Result<TypedPercentage, ()> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let number = format!("{whole}{part}");
         // More digits than nine behind the point tell no two samples apart.
@@ -46,13 +46,13 @@ impl FromStr for Share {
         let digits: u64 = number.parse().map_err(|_| ())?;
         let decimals = part.len() as u32;
         match plain && u128::from(digits) <= 100 * 10_u128.pow(decimals) {
-            true => Ok(Share { digits, decimals }),
+            true => Ok(TypedPercentage { digits, decimals }),
             false => Err(()),
         }
     }
 }
 
-impl std::fmt::Display for Share {
+impl std::fmt::Display for TypedPercentage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let unit = 10_u64.pow(self.decimals);
         write!(f, "{}", self.digits / unit)?;
@@ -63,52 +63,52 @@ impl std::fmt::Display for Share {
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for SampleChoice {
     type Err = String;
-    fn from_str(text: &str) -> Result<Choice, String> {
+    fn from_str(text: &str) -> Result<SampleChoice, String> {
         let parsed = match text.strip_prefix('p') {
-            _ if text == "worst" => Some(Choice::Worst),
-            Some(p) => p.parse().ok().map(Choice::Percentile),
-            None => text.parse().ok().map(Choice::Number),
+            _ if text == "worst" => Some(SampleChoice::Worst),
+            Some(p) => p.parse().ok().map(SampleChoice::Percentile),
+            None => text.parse().ok().map(SampleChoice::Number),
         };
         parsed.ok_or_else(|| format!("'{text}' is not 'worst', a sample's number, or a percentile such as p99.9"))
     }
 }
 
-impl std::fmt::Display for Choice {
+impl std::fmt::Display for SampleChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Choice::Worst => write!(f, "at all"),
-            Choice::Number(index) => write!(f, "{index}"),
-            Choice::Percentile(p) => write!(f, "at p{p}"),
+            SampleChoice::Worst => write!(f, "at all"),
+            SampleChoice::Number(index) => write!(f, "{index}"),
+            SampleChoice::Percentile(p) => write!(f, "at p{p}"),
         }
     }
 }
 
-impl Choice {
+impl SampleChoice {
     /// What compares with it in another cell: a number names a sample of one cell alone.
-    pub fn of_another(self) -> Choice {
+    pub fn of_another(self) -> SampleChoice {
         match self {
-            Choice::Worst | Choice::Number(_) => Choice::Worst,
-            Choice::Percentile(_) => self,
+            SampleChoice::Worst | SampleChoice::Number(_) => SampleChoice::Worst,
+            SampleChoice::Percentile(_) => self,
         }
     }
 
     /// Whether a percentile of so many samples is another one than the latest, as every percentage but all of them says.
     pub fn is_below_the_latest_of(self, count: usize) -> bool {
         match self {
-            Choice::Percentile(p) => p.is_all() || p.rank(count) < count,
-            Choice::Worst | Choice::Number(_) => true,
+            SampleChoice::Percentile(p) => p.is_all() || p.rank(count) < count,
+            SampleChoice::Worst | SampleChoice::Number(_) => true,
         }
     }
 }
 
 /// Finds it; of equally late ones the first.
-pub fn choose(rows: &[(usize, SampleRow)], choice: Choice) -> Option<(usize, SampleRow)> {
+pub fn choose(rows: &[(usize, SampleRow)], choice: SampleChoice) -> Option<(usize, SampleRow)> {
     match choice {
-        Choice::Worst => rows.iter().rev().max_by_key(|(_, row)| row.latency).copied(),
-        Choice::Number(index) => rows.iter().find(|(_, row)| row.index == index).copied(),
-        Choice::Percentile(p) => {
+        SampleChoice::Worst => rows.iter().rev().max_by_key(|(_, row)| row.latency).copied(),
+        SampleChoice::Number(index) => rows.iter().find(|(_, row)| row.index == index).copied(),
+        SampleChoice::Percentile(p) => {
             let mut sorted: Vec<_> = rows.to_vec();
             sorted.sort_by_key(|(_, row)| row.latency);
             sorted.get(p.rank(sorted.len()) - 1).copied()
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn another_cell_has_the_same_percentile_but_no_such_number() {
-        let of_another = |text: &str| text.parse::<Choice>().unwrap().of_another();
+        let of_another = |text: &str| text.parse::<SampleChoice>().unwrap().of_another();
         assert_eq!(of_another("p50"), "p50".parse().unwrap());
-        assert_eq!(of_another("worst"), Choice::Worst);
-        assert_eq!(of_another("17"), Choice::Worst);
+        assert_eq!(of_another("worst"), SampleChoice::Worst);
+        assert_eq!(of_another("17"), SampleChoice::Worst);
     }
 
     #[test]
@@ -152,18 +152,18 @@ mod tests {
             }
         }
         // 99.9 / 100 * 1000 is 999.0000000000001 in binary: that is no 1000th sample.
-        assert_eq!("99.9".parse::<Share>().unwrap().rank(1_000), 999);
-        let ranks = ["0", "50", "99.99", "100", "100.0"].map(|p| p.parse::<Share>().unwrap().rank(10));
+        assert_eq!("99.9".parse::<TypedPercentage>().unwrap().rank(1_000), 999);
+        let ranks = ["0", "50", "99.99", "100", "100.0"].map(|p| p.parse::<TypedPercentage>().unwrap().rank(10));
         assert_eq!(ranks, [1, 5, 10, 10, 10]);
         for bad in ["", ".", ".5", "-1", "100.1", "1e2", "nan", "1.2.3", "0.0000000001"] {
-            assert!(bad.parse::<Share>().is_err(), "{bad}");
+            assert!(bad.parse::<TypedPercentage>().is_err(), "{bad}");
         }
-        assert_eq!("99.05".parse::<Share>().unwrap().to_string(), "99.05");
+        assert_eq!("99.05".parse::<TypedPercentage>().unwrap().to_string(), "99.05");
     }
 
     #[test]
     fn a_percentile_that_is_the_latest_sample_is_none() {
-        let is_below = |text: &str, count| text.parse::<Choice>().unwrap().is_below_the_latest_of(count);
+        let is_below = |text: &str, count| text.parse::<SampleChoice>().unwrap().is_below_the_latest_of(count);
         assert!(!is_below("p99.99", 2_000) && is_below("p99.9", 2_000) && is_below("p99.99", 20_000));
         assert!(is_below("p100", 1) && is_below("worst", 1) && is_below("7", 1));
     }

@@ -1,8 +1,8 @@
 //! Why nothing can be told of a sample.
 
-use super::choice::{Choice, Share};
+use super::choice::{SampleChoice, TypedPercentage};
 use crate::breakdown::spans::BreakdownError;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
@@ -17,7 +17,7 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
         /// What was asked for.
-        asked: Choice,
+        asked: SampleChoice,
     },
     /// A percentile of too few samples.
     #[error(
@@ -27,7 +27,7 @@ pub enum ExplainError {
         /// The cell.
         cell: CellId,
         /// What was asked for.
-        share: Share,
+        share: TypedPercentage,
         /// Its samples.
         samples: usize,
     },
@@ -102,7 +102,7 @@ impl From<CacheError> for ExplainError {
 
 impl ExplainError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ExplainError::NoSample { .. }
             | ExplainError::TooFew { .. }
@@ -110,8 +110,8 @@ impl ExplainError {
             | ExplainError::NoLatency { .. }
             | ExplainError::NoRecordings { .. }
             | ExplainError::Foreign { .. }
-            | ExplainError::NotRecorded { .. } => Exit::Usage,
-            ExplainError::Breakdown { .. } => Exit::Measured,
+            | ExplainError::NotRecorded { .. } => ExitKind::Usage,
+            ExplainError::Breakdown { .. } => ExitKind::Measured,
             ExplainError::Lab(e) => e.exit(),
             ExplainError::DebugInfo(e) => e.exit(),
             ExplainError::Run(e) => e.exit(),

@@ -1,27 +1,27 @@
 //! Breakdowns of this machine's samples, from the recordings that were kept beside them.
 
-use super::choice::{Choice, choose};
+use super::choice::{SampleChoice, choose};
 use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
-use crate::breakdown::host::{Around, running_kernel, tell};
+use crate::breakdown::host::{HostSurroundings, running_kernel, tell};
 use crate::breakdown::spans::Since;
 use worstcase_contract::Nanos;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
-use worstcase_host::trace::{Parts, Snapshot};
+use worstcase_host::trace::{EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 /// The breakdown of one sample.
-pub fn one(run: &Run, records: &[Record], record: &Record, choice: Choice) -> Result<Breakdown, ExplainError> {
+pub fn one(run: &Run, records: &[Record], record: &Record, choice: SampleChoice) -> Result<Breakdown, ExplainError> {
     let captures = captures(run, record)?;
     let rows: Vec<(usize, SampleRow)> = match choice {
         // A sample that has no recording may be the one that was asked for: that is to be said.
-        Choice::Number(_) | Choice::Percentile(_) => super::rows(run, record)?,
-        Choice::Worst => Vec::new(),
+        SampleChoice::Number(_) | SampleChoice::Percentile(_) => super::rows(run, record)?,
+        SampleChoice::Worst => Vec::new(),
     };
     let wanted = match choice {
-        Choice::Worst => captures.first().map(|f| f.index),
+        SampleChoice::Worst => captures.first().map(|f| f.index),
         _ => choose(&rows, choice).map(|(_, row)| u64::from(row.index)),
     };
     let wanted = wanted.ok_or_else(|| ExplainError::NoSample {
@@ -51,7 +51,7 @@ pub fn worst(run: &Run, records: &[Record], record: &Record, each: usize) -> Res
 }
 
 /// The recordings of a cell, the latest sample first.
-fn captures(run: &Run, record: &Record) -> Result<Vec<Snapshot>, ExplainError> {
+fn captures(run: &Run, record: &Record) -> Result<Vec<EventSnapshot>, ExplainError> {
     if let Some(foreign) = &record.foreign {
         return Err(ExplainError::Foreign {
             cell: record.id.clone(),
@@ -76,15 +76,15 @@ fn symbols(record: &Record) -> Symbols {
 fn breakdown(
     records: &[Record],
     record: &Record,
-    capture: &Snapshot,
+    capture: &EventSnapshot,
     symbols: &Symbols,
 ) -> Result<Breakdown, ExplainError> {
     let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
-    let around = Around {
+    let around = HostSurroundings {
         floor: record
             .summary(Quantity::Latency)
             .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
-        ordinary: Parts {
+        ordinary: LatenessParts {
             irq_latency: median(Quantity::IrqLatency),
             handler: median(Quantity::Handler),
             scheduling: median(Quantity::Scheduling),

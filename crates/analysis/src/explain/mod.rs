@@ -11,24 +11,24 @@ mod error;
 mod host;
 mod replay;
 
-pub use choice::Choice;
+pub use choice::SampleChoice;
 pub use error::ExplainError;
 
 use crate::breakdown::cause::Peer;
 use crate::breakdown::folded::folded;
-use crate::breakdown::lines::Lines;
-use crate::breakdown::spans::{Sample, Since};
-use crate::breakdown::{Around, Breakdown, Explanation};
+use crate::breakdown::lines::SourceLines;
+use crate::breakdown::spans::{ExplainedSample, Since};
+use crate::breakdown::{Breakdown, Explanation, LabSurroundings};
 use crate::kept::kept;
 use choice::choose;
-pub(crate) use replay::Ready;
+pub(crate) use replay::PreparedReplay;
 use replay::Replayed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Details, Line};
 use worstcase_contract::names;
@@ -41,7 +41,7 @@ const AREA: &str = "breakdowns";
 
 /// What a cell of the lab is replayed with.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct ReplayMeans<'a> {
     /// The QEMU that measured the run, if not the one on the search path.
     pub qemu: Option<&'a Path>,
     /// What was added when the run was measured, if not what the run names.
@@ -55,7 +55,7 @@ pub struct Means<'a> {
 /// An explained sample.
 pub enum Explained {
     /// Replayed: every instruction is known.
-    Lab(Box<Explanation>, Box<dyn Lines>),
+    Lab(Box<Explanation>, Box<dyn SourceLines>),
     /// From a recording.
     Host(Box<Breakdown>),
 }
@@ -151,11 +151,11 @@ pub fn comparable(left: &Record, right: &Record) -> Result<(), ExplainError> {
 
 /// Explains one sample of a cell.
 pub fn one(
-    means: &Means,
+    means: &ReplayMeans,
     run: &Run,
     records: &[Record],
     record: &Record,
-    choice: Choice,
+    choice: SampleChoice,
 ) -> Result<Explained, ExplainError> {
     if !can_be_explained(record) {
         return Err(ExplainError::NoLatency {
@@ -163,7 +163,7 @@ pub fn one(
         });
     }
     let samples = record.accounting.rows() as usize;
-    if let Choice::Percentile(share) = choice
+    if let SampleChoice::Percentile(share) = choice
         && !choice.is_below_the_latest_of(samples)
     {
         let cell = record.id.clone();
@@ -176,14 +176,14 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let ready = Ready::of(means, run, record)?;
+    let ready = PreparedReplay::of(means, run, record)?;
     let (mut explanation, lines) = tell(ready, record, &around(record, records), &[chosen])?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
 /// Explains the worst samples of every cell, so many of each; or of `only` one. So many cells at once.
 pub fn all(
-    means: &Means,
+    means: &ReplayMeans,
     run: &Run,
     records: &[Record],
     only: Option<&Record>,
@@ -195,7 +195,7 @@ pub fn all(
     let cells: Vec<&Record> = cells
         .filter(|r| r.accounting.rows() > 0 && can_be_explained(r))
         .collect();
-    progress.begin(&Work::cells(cells.len()));
+    progress.begin(&CountedWork::cells(cells.len()));
     let told = parallel(jobs, &cells, |record| {
         let told = match record.subject.venue() {
             Venue::Host => host::worst(run, records, record, each)?,
@@ -209,7 +209,7 @@ pub fn all(
 
 /// The worst samples of a cell of the lab; kept.
 fn worst_of_cell(
-    means: &Means,
+    means: &ReplayMeans,
     run: &Run,
     records: &[Record],
     record: &Record,
@@ -223,14 +223,14 @@ fn worst_of_cell(
 
 /// Of each of these samples what `wanted` takes from its explanation; kept.
 fn tell_once<T: Serialize + DeserializeOwned>(
-    means: &Means,
+    means: &ReplayMeans,
     run: &Run,
     records: &[Record],
     record: &Record,
     rows: &[(usize, SampleRow)],
     wanted: impl Fn(Explanation) -> T,
 ) -> Result<Vec<T>, ExplainError> {
-    let ready = Ready::of(means, run, record)?;
+    let ready = PreparedReplay::of(means, run, record)?;
     let around = around(record, records);
     let asked = [
         type_name::<T>().into(),
@@ -248,7 +248,7 @@ fn tell_once<T: Serialize + DeserializeOwned>(
 
 /// A breakdown, and the call chains that its flame graph is drawn from.
 #[derive(Serialize, Deserialize)]
-pub struct Told {
+pub struct FoldedBreakdown {
     /// The breakdown.
     pub breakdown: Breakdown,
     /// Folded stacks.
@@ -257,15 +257,15 @@ pub struct Told {
 
 /// Explains a cell's worst sample in the lab; kept.
 pub fn worst_of_lab(
-    means: &Means,
+    means: &ReplayMeans,
     run: &Run,
     records: &[Record],
     record: &Record,
-) -> Result<Option<Told>, ExplainError> {
-    let Some(worst) = choose(&rows(run, record)?, Choice::Worst) else {
+) -> Result<Option<FoldedBreakdown>, ExplainError> {
+    let Some(worst) = choose(&rows(run, record)?, SampleChoice::Worst) else {
         return Ok(None);
     };
-    let mut told = tell_once(means, run, records, record, &[worst], |told| Told {
+    let mut told = tell_once(means, run, records, record, &[worst], |told| FoldedBreakdown {
         folded: folded(&told),
         breakdown: told.breakdown,
     })?;
@@ -290,11 +290,11 @@ fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainEr
 
 /// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
 fn tell(
-    ready: Ready,
+    ready: PreparedReplay,
     record: &Record,
-    around: &Around,
+    around: &LabSurroundings,
     rows: &[(usize, SampleRow)],
-) -> Result<(Vec<Explanation>, Box<dyn Lines>), ExplainError> {
+) -> Result<(Vec<Explanation>, Box<dyn SourceLines>), ExplainError> {
     let Replayed {
         executions,
         symbols,
@@ -311,8 +311,8 @@ fn tell(
     Ok((explanation.collect::<Result<_, _>>()?, lines))
 }
 
-fn around(record: &Record, records: &[Record]) -> Around {
-    Around {
+fn around(record: &Record, records: &[Record]) -> LabSurroundings {
+    LabSurroundings {
         floor: record
             .summary(Quantity::Latency)
             .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
@@ -321,8 +321,8 @@ fn around(record: &Record, records: &[Record]) -> Around {
 }
 
 /// Which sample a breakdown is of.
-fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Sample {
-    Sample {
+fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> ExplainedSample {
+    ExplainedSample {
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
         load: record.cell.load.clone(),

@@ -1,13 +1,13 @@
 //! From a record back to the machine that gave it, and its replay.
 
-use super::{ExplainError, Means};
-use crate::breakdown::lines::Lines;
-use crate::debuginfo::Origin;
+use super::{ExplainError, ReplayMeans};
+use crate::breakdown::lines::SourceLines;
+use crate::debuginfo::LineOrigin;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::Again;
+use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{Record, Run, SampleRow};
@@ -19,24 +19,24 @@ pub struct Replayed {
     /// Names of code.
     pub symbols: Symbols,
     /// Lines of source code.
-    pub lines: Box<dyn Lines>,
+    pub lines: Box<dyn SourceLines>,
 }
 
 /// A record's cell, ready to be run again.
-pub struct Ready<'a> {
-    means: Means<'a>,
+pub struct PreparedReplay<'a> {
+    means: ReplayMeans<'a>,
     record: &'a Record,
-    again: Again,
+    again: RepeatableCell,
     additions: Additions,
 }
 
-impl<'a> Ready<'a> {
+impl<'a> PreparedReplay<'a> {
     /// Of a record of this run.
-    pub fn of(means: &Means<'a>, run: &Run, record: &'a Record) -> Result<Ready<'a>, ExplainError> {
+    pub fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<PreparedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
-        let again = Again::of(record, &additions, &qemu, means.options, None)?;
-        Ok(Ready {
+        let again = RepeatableCell::of(record, &additions, &qemu, means.options, None)?;
+        Ok(PreparedReplay {
             means: *means,
             record,
             again,
@@ -45,7 +45,7 @@ impl<'a> Ready<'a> {
     }
 
     /// The cell.
-    pub fn again(&self) -> &Again {
+    pub fn again(&self) -> &RepeatableCell {
         &self.again
     }
 
@@ -54,8 +54,8 @@ impl<'a> Ready<'a> {
     }
 
     /// Whence the lines of source code are.
-    pub fn origin(&self) -> Result<Origin<'_>, LabError> {
-        Origin::of(
+    pub fn origin(&self) -> Result<LineOrigin<'_>, LabError> {
+        LineOrigin::of(
             self.record,
             &self.again,
             &self.additions,
@@ -77,7 +77,7 @@ impl<'a> Ready<'a> {
     /// Runs the cell again, for these samples (place in the record, row).
     pub fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
         let cache = self.cache();
-        let origin = Origin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
+        let origin = LineOrigin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
         // A file that does not fit is told before the replay, which takes long.
         let kernel = origin.kernel(&self.again)?;
         let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();

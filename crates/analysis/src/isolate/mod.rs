@@ -15,11 +15,11 @@ pub use words::KINDS;
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-use words::Words;
+use words::AddressNames;
 use worstcase_base::format::{counted, grouped};
 use worstcase_contract::Nanos;
 use worstcase_host::CpuList;
-use worstcase_host::isolate::{Figures, Observed, OnCpu, Smis};
+use worstcase_host::isolate::{CpuEntries, DurationFigures, ObservedEntries, Smis};
 use worstcase_lab::execution::Symbols;
 
 /// The form of the document.
@@ -27,7 +27,7 @@ const SCHEMA: &str = "worstcase-isolate/1";
 
 /// What decides why something came, and what helps.
 #[derive(Clone, Debug, Default)]
-pub struct Machine {
+pub struct IsolatedMachine {
     /// CPUs without a tick while one task runs; none if this kernel cannot do that.
     pub tickless: Option<CpuList>,
     /// CPUs that the scheduler balances nothing to.
@@ -38,7 +38,7 @@ pub struct Machine {
 
 /// One line of a CPU's table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct EntryLine {
     /// What `--exclude` calls it.
     pub kind: &'static str,
     /// As shown.
@@ -66,7 +66,7 @@ pub struct Line {
 
 /// What entered one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cpu {
+pub struct IsolatedCpu {
     /// The CPU.
     pub cpu: u32,
     /// The sentence on top.
@@ -81,7 +81,7 @@ pub struct Cpu {
     /// Without those in which nothing but what is excluded came.
     pub judged: u64,
     /// Most entries first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<EntryLine>,
     /// How often the kernel looked whether the tick can stop, by what needed it.
     pub tick: BTreeMap<&'static str, u64>,
     /// Events that the kernel could not keep.
@@ -97,7 +97,7 @@ pub struct Cpu {
 
 /// What entered the CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct IsolationAnswer {
     /// The form of the document.
     pub schema: &'static str,
     /// The kernel's release.
@@ -112,25 +112,25 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
     /// Each CPU.
-    pub cpus: Vec<Cpu>,
+    pub cpus: Vec<IsolatedCpu>,
     /// What is to be known of it.
     pub notes: Vec<String>,
 }
 
 /// Gives names to what was observed, and judges it by `criterion`: so many entries of one CPU at most, but for those `excluded`.
 pub fn answer(
-    observed: &Observed,
+    observed: &ObservedEntries,
     names: &Symbols,
-    machine: &Machine,
+    machine: &IsolatedMachine,
     criterion: Option<u64>,
     excluded: &[String],
-) -> Answer {
-    let words = Words {
+) -> IsolationAnswer {
+    let words = AddressNames {
         names,
         chains: &observed.chains,
     };
-    let of = |cpu: &OnCpu| of_cpu(cpu, &words, machine, observed.time, excluded);
-    let cpus: Vec<Cpu> = observed.cpus.iter().map(of).collect();
+    let of = |cpu: &CpuEntries| of_cpu(cpu, &words, machine, observed.time, excluded);
+    let cpus: Vec<IsolatedCpu> = observed.cpus.iter().map(of).collect();
     let mut notes = observed.notes.clone();
     if observed.uses_probes {
         notes.push(
@@ -147,7 +147,7 @@ pub fn answer(
             "this kernel does not tell who sends reschedule interrupts (tracepoints ipi:*, from Linux 6.4 on; before, kprobes)".into(),
         );
     }
-    Answer {
+    IsolationAnswer {
         schema: SCHEMA,
         kernel: machine.release.clone(),
         began_ns: observed.began.0,
@@ -159,16 +159,22 @@ pub fn answer(
     }
 }
 
-fn of_cpu(on: &OnCpu, words: &Words<'_>, machine: &Machine, time: Nanos, excluded: &[String]) -> Cpu {
-    let mut lines: Vec<Line> = Vec::new();
+fn of_cpu(
+    on: &CpuEntries,
+    words: &AddressNames<'_>,
+    machine: &IsolatedMachine,
+    time: Nanos,
+    excluded: &[String],
+) -> IsolatedCpu {
+    let mut lines: Vec<EntryLine> = Vec::new();
     let mut firsts: Vec<u64> = Vec::new();
     let mut places = Vec::with_capacity(on.rows.len());
     for row in &on.rows {
         let told = words.cause(&row.cause);
         let sent_by = row.sender.and_then(|sender| words.sender(sender));
-        let same = |line: &Line| line.cause == told.text && line.sent_by == sent_by;
+        let same = |line: &EntryLine| line.cause == told.text && line.sent_by == sent_by;
         let place = lines.iter().position(same).unwrap_or_else(|| {
-            lines.push(Line {
+            lines.push(EntryLine {
                 kind: told.kind,
                 remedy: remedies::remedy(&told, row.sender.map(|s| words.chain(s)).as_deref(), on, machine),
                 cause: told.text,
@@ -210,7 +216,7 @@ fn of_cpu(on: &OnCpu, words: &Words<'_>, machine: &Machine, time: Nanos, exclude
             .then(b.total_ns.cmp(&a.total_ns))
             .then(a.cause.cmp(&b.cause))
     });
-    Cpu {
+    IsolatedCpu {
         cpu: on.cpu,
         sentence,
         program: on.program.as_ref().map(|(name, _)| name.clone()),
@@ -229,14 +235,14 @@ fn of_cpu(on: &OnCpu, words: &Words<'_>, machine: &Machine, time: Nanos, exclude
     }
 }
 
-fn add(line: &mut Line, figures: &Figures) {
+fn add(line: &mut EntryLine, figures: &DurationFigures) {
     line.count = line.count.map(|n| n + figures.count);
     line.total_ns = line.total_ns.map(|n| n + figures.total.0);
     line.worst_ns = line.worst_ns.map(|n| n.max(figures.worst.0));
 }
 
 /// `CPU 2 was entered 31 times in 60 s; 28 of them by ...`
-fn sentence(cpu: u32, entries: u64, time: Nanos, lines: &[Line], firsts: &[u64]) -> String {
+fn sentence(cpu: u32, entries: u64, time: Nanos, lines: &[EntryLine], firsts: &[u64]) -> String {
     let seconds = time.0 as f64 / 1e9;
     let time = match seconds.fract() < 0.005 {
         true => format!("{seconds:.0} s"),

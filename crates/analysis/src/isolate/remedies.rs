@@ -1,9 +1,9 @@
 //! From a cause to what keeps it away. What the kernel's documents say (admin-guide/cpu-isolation, kernel-per-CPU-kthreads,
 //! kernel-parameters; timers/no_hz; core-api/irq/irq-affinity) and what docs/isolation.md measured.
 
-use super::words::{Told, needs};
-use super::{Line, Machine};
-use worstcase_host::isolate::{OnCpu, Smis};
+use super::words::{CauseText, needs};
+use super::{EntryLine, IsolatedMachine};
+use worstcase_host::isolate::{CpuEntries, Smis};
 
 const FUNCTIONS: &[(&str, &str)] = &[
     (
@@ -149,7 +149,7 @@ const THREADS: &[(&str, &str)] = &[
 ];
 
 /// What helps against a cause.
-pub fn remedy(told: &Told, chain: Option<&[String]>, on: &OnCpu, machine: &Machine) -> String {
+pub fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries, machine: &IsolatedMachine) -> String {
     let begins = |table: &'static [(&str, &str)], name: &str| {
         let mut all = table.iter();
         all.find(|(start, _)| name.starts_with(start))
@@ -178,7 +178,7 @@ pub fn remedy(told: &Told, chain: Option<&[String]>, on: &OnCpu, machine: &Machi
     .unwrap_or_else(|| "none known: avoid what sends it".into())
 }
 
-fn bind(cpu: u32, machine: &Machine) -> String {
+fn bind(cpu: u32, machine: &IsolatedMachine) -> String {
     match machine.isolated.contains(cpu) {
         true => "bind it to other CPUs (taskset, cpuset): it was put here on purpose".into(),
         false => "bind it to other CPUs; isolcpus=domain,CPUS or a cpuset partition 'isolated' keeps it away".into(),
@@ -186,7 +186,7 @@ fn bind(cpu: u32, machine: &Machine) -> String {
 }
 
 /// Why the tick did not stop.
-fn tick(on: &OnCpu, machine: &Machine) -> String {
+fn tick(on: &CpuEntries, machine: &IsolatedMachine) -> String {
     match &machine.tickless {
         None => "none: this kernel cannot stop it while a program runs (CONFIG_NO_HZ_FULL)".into(),
         Some(tickless) if !tickless.contains(on.cpu) => "boot with nohz_full=CPUS: this CPU is not among them".into(),
@@ -212,8 +212,8 @@ fn tick(on: &OnCpu, machine: &Machine) -> String {
 }
 
 /// Lines of what no tracepoint tells.
-pub fn firmware(on: &OnCpu, excluded: &[String]) -> Vec<Line> {
-    let line = |kind: &'static str, cause: &str, remedy: &str| Line {
+pub fn firmware(on: &CpuEntries, excluded: &[String]) -> Vec<EntryLine> {
+    let line = |kind: &'static str, cause: &str, remedy: &str| EntryLine {
         kind,
         cause: cause.into(),
         name: None,
@@ -227,7 +227,7 @@ pub fn firmware(on: &OnCpu, excluded: &[String]) -> Vec<Line> {
     };
     let mut lines = Vec::new();
     if let Smis::Count(count @ 1..) = on.smis {
-        lines.push(Line {
+        lines.push(EntryLine {
             count: Some(count),
             ..line(
                 "smi",
@@ -237,7 +237,7 @@ pub fn firmware(on: &OnCpu, excluded: &[String]) -> Vec<Line> {
         });
     }
     if let Some(stolen) = on.stolen.filter(|time| time.0 > 0) {
-        lines.push(Line {
+        lines.push(EntryLine {
             total_ns: Some(stolen.0),
             ..line(
                 "steal",

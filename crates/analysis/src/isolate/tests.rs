@@ -1,5 +1,5 @@
 use super::*;
-use worstcase_host::isolate::{Cause, Gap, Row, Sender};
+use worstcase_host::isolate::{CauseBySender, EntryCause, EntryGap, EntrySender};
 use worstcase_lab::execution::Symbol;
 use worstcase_results::verdict::Outcome;
 
@@ -27,39 +27,39 @@ fn names() -> Symbols {
     Symbols::new(all.into_iter().map(symbol).collect())
 }
 
-fn figures(count: u64, total: u64, worst: u64) -> Figures {
-    Figures {
+fn figures(count: u64, total: u64, worst: u64) -> DurationFigures {
+    DurationFigures {
         count,
         total: Nanos(total),
         worst: Nanos(worst),
     }
 }
 
-fn sender(chain: u32) -> Option<Sender> {
-    Some(Sender {
+fn sender(chain: u32) -> Option<EntrySender> {
+    Some(EntrySender {
         chain,
         thread: "load".into(),
     })
 }
 
 /// One CPU with three rows: flushes of two senders, ticks.
-fn observed() -> Observed {
-    let flush = |chain, count| Row {
-        cause: Cause::Call { function: FLUSH },
+fn observed() -> ObservedEntries {
+    let flush = |chain, count| CauseBySender {
+        cause: EntryCause::Call { function: FLUSH },
         sender: sender(chain),
         figures: figures(count, count * 1_000, 2_000),
     };
-    let tick = Row {
-        cause: Cause::Timer { function: TICK },
+    let tick = CauseBySender {
+        cause: EntryCause::Timer { function: TICK },
         sender: None,
         figures: figures(4, 4_000, 1_500),
     };
-    let gap = |rows: &[u32], count| Gap {
+    let gap = |rows: &[u32], count| EntryGap {
         rows: rows.to_vec(),
         figures: figures(count, count * 1_000, 1_000),
     };
-    Observed {
-        cpus: vec![OnCpu {
+    ObservedEntries {
+        cpus: vec![CpuEntries {
             cpu: 2,
             program: Some(("mine".into(), 7)),
             is_occupied: false,
@@ -85,10 +85,10 @@ fn observed() -> Observed {
     }
 }
 
-fn told(observed: &Observed, criterion: Option<u64>, excluded: &[&str]) -> Answer {
-    let machine = Machine {
+fn isolation_answer(observed: &ObservedEntries, criterion: Option<u64>, excluded: &[&str]) -> IsolationAnswer {
+    let machine = IsolatedMachine {
         tickless: Some("2-3".parse().unwrap()),
-        ..Machine::default()
+        ..IsolatedMachine::default()
     };
     let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
     answer(observed, &names(), &machine, criterion, &excluded)
@@ -96,7 +96,7 @@ fn told(observed: &Observed, criterion: Option<u64>, excluded: &[&str]) -> Answe
 
 #[test]
 fn the_sentence_and_the_lines() {
-    let answer = told(&observed(), None, &[]);
+    let answer = isolation_answer(&observed(), None, &[]);
     let cpu = &answer.cpus[0];
     assert_eq!(
         cpu.sentence,
@@ -129,7 +129,7 @@ fn nothing_entered() {
     let mut observed = observed();
     observed.cpus[0].rows.clear();
     observed.cpus[0].gaps.clear();
-    let answer = told(&observed, Some(0), &[]);
+    let answer = isolation_answer(&observed, Some(0), &[]);
     assert_eq!(answer.cpus[0].sentence, "CPU 2 was not entered in 60 s");
     assert_eq!(answer.judgement.unwrap().outcome, Outcome::Pass);
 }
@@ -137,9 +137,9 @@ fn nothing_entered() {
 #[test]
 fn why_the_tick_did_not_stop() {
     let tick = |tickless: Option<&str>| {
-        let machine = Machine {
+        let machine = IsolatedMachine {
             tickless: tickless.map(|list| list.parse().unwrap()),
-            ..Machine::default()
+            ..IsolatedMachine::default()
         };
         let answer = answer(&observed(), &names(), &machine, None, &[]);
         answer.cpus[0].lines[1].remedy.clone()
@@ -151,8 +151,8 @@ fn why_the_tick_did_not_stop() {
 
 #[test]
 fn three_verdicts() {
-    let outcome = |observed: &Observed, most, excluded: &[&str]| {
-        let judgement = told(observed, Some(most), excluded).judgement.unwrap();
+    let outcome = |observed: &ObservedEntries, most, excluded: &[&str]| {
+        let judgement = isolation_answer(observed, Some(most), excluded).judgement.unwrap();
         assert!(!judgement.reasons.is_empty());
         judgement.outcome
     };
@@ -189,11 +189,11 @@ fn three_verdicts() {
 fn a_sender_is_who_wanted_it() {
     let names = names();
     let sent = |chain: &[u64], thread: &str| {
-        let words = words::Words {
+        let words = words::AddressNames {
             names: &names,
             chains: &[chain.to_vec()],
         };
-        words.sender(Sender {
+        words.sender(EntrySender {
             chain: 0,
             thread: thread.into(),
         })

@@ -1,6 +1,6 @@
 //! Whether so much is little enough.
 
-use super::Cpu;
+use super::IsolatedCpu;
 use serde::Serialize;
 use worstcase_base::format::counted;
 use worstcase_results::verdict::Outcome;
@@ -19,7 +19,7 @@ pub struct Judgement {
 }
 
 /// Judges each CPU; the worst counts. What is not known never makes a PASS, and never a FAIL.
-pub fn judge(cpus: &[Cpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
+pub fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
     let above: Vec<String> = cpus
         .iter()
         .filter(|cpu| cpu.judged > criterion)

@@ -1,9 +1,9 @@
 //! Causes and senders in words.
 
-use crate::breakdown::roles::{Role, innermost_call, is_way_to_cpus, role};
+use crate::breakdown::roles::{FunctionRole, innermost_call, is_way_to_cpus, role};
 use std::collections::BTreeMap;
-use worstcase_host::isolate::{Cause, Sender};
-use worstcase_host::trace::{Context, Name};
+use worstcase_host::isolate::{EntryCause, EntrySender};
+use worstcase_host::trace::{CpuContext, ShortName};
 use worstcase_lab::execution::Symbols;
 
 /// Kinds of causes: what `--exclude` takes, beside names of functions, devices and threads.
@@ -76,7 +76,7 @@ const TIMERS: [&str; 4] = ["__hrtimer_run_queues", "__run_timers", "call_timer_f
 
 /// A cause in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct CauseText {
     /// One of [`KINDS`].
     pub kind: &'static str,
     /// As shown.
@@ -88,21 +88,21 @@ pub struct Told {
 }
 
 /// Gives names to addresses.
-pub struct Words<'a> {
+pub struct AddressNames<'a> {
     pub names: &'a Symbols,
     /// Of senders, by number.
     pub chains: &'a [Vec<u64>],
 }
 
-impl Words<'_> {
+impl AddressNames<'_> {
     fn function(&self, address: u64) -> Option<String> {
         let found = (address != 0).then(|| self.names.lookup(address).map(|s| s.name.clone()));
         found.map(|name| name.unwrap_or_else(|| format!("{address:#x}")))
     }
 
     /// What came.
-    pub fn cause(&self, cause: &Cause) -> Told {
-        let told = |kind, lead: &str, name: Option<String>| Told {
+    pub fn cause(&self, cause: &EntryCause) -> CauseText {
+        let told = |kind, lead: &str, name: Option<String>| CauseText {
             kind,
             text: match &name {
                 Some(name) => format!("{lead}: {name}"),
@@ -112,45 +112,47 @@ impl Words<'_> {
             is_timed: true,
         };
         match cause {
-            Cause::Timer { function } => {
+            EntryCause::Timer { function } => {
                 let name = self.function(*function);
                 let is_tick = name.as_ref().is_some_and(|name| TICKS.contains(&name.as_str()));
                 told(if is_tick { "tick" } else { "timer" }, "timer interrupt", name)
             }
-            Cause::Call { function } => told("call", "call from another CPU", self.function(*function)),
-            Cause::Reschedule => told("reschedule", "reschedule from another CPU", None),
-            Cause::IrqWork => Told {
+            EntryCause::Call { function } => told("call", "call from another CPU", self.function(*function)),
+            EntryCause::Reschedule => told("reschedule", "reschedule from another CPU", None),
+            EntryCause::IrqWork => CauseText {
                 is_timed: false,
                 ..told("irq-work", "irq work", None)
             },
-            Cause::Vector(name) => told("vector", "interrupt", Some(name.to_string())),
-            Cause::Device { irq, name } => Told {
+            EntryCause::Vector(name) => told("vector", "interrupt", Some(name.to_string())),
+            EntryCause::Device { irq, name } => CauseText {
                 name: Some(name.to_string()),
                 ..told("device", "device interrupt", Some(format!("{irq} {name}")))
             },
-            Cause::Soft { vector, function } => {
-                let lead = format!("soft interrupt {}", Context::Soft(*vector));
-                Told {
-                    name: self.function(*function).or(Some(Context::Soft(*vector).to_string())),
+            EntryCause::Soft { vector, function } => {
+                let lead = format!("soft interrupt {}", CpuContext::Soft(*vector));
+                CauseText {
+                    name: self.function(*function).or(Some(CpuContext::Soft(*vector).to_string())),
                     ..told("soft", &lead, self.function(*function))
                 }
             }
-            Cause::Thread { name: Name::EMPTY, .. } => told("thread", "thread that has ended", None),
-            Cause::Thread { name, function: 0 } => Told {
+            EntryCause::Thread {
+                name: ShortName::EMPTY, ..
+            } => told("thread", "thread that has ended", None),
+            EntryCause::Thread { name, function: 0 } => CauseText {
                 name: Some(name.to_string()),
                 ..told("thread", &format!("thread {name}"), None)
             },
-            Cause::Thread { name, function } => told("work", &format!("thread {name}"), self.function(*function)),
-            Cause::PageFault => Told {
+            EntryCause::Thread { name, function } => told("work", &format!("thread {name}"), self.function(*function)),
+            EntryCause::PageFault => CauseText {
                 is_timed: false,
                 ..told("fault", "page fault of the program itself", None)
             },
-            Cause::Nmi => told("nmi", "non-maskable interrupt", None),
+            EntryCause::Nmi => told("nmi", "non-maskable interrupt", None),
         }
     }
 
     /// A sender's functions, innermost first.
-    pub fn chain(&self, sender: Sender) -> Vec<String> {
+    pub fn chain(&self, sender: EntrySender) -> Vec<String> {
         let chain = self.chains.get(sender.chain as usize);
         let addresses = chain.into_iter().flatten().filter(|address| !is_marker(**address));
         // A return address may be the first of the next function.
@@ -159,19 +161,19 @@ impl Words<'_> {
     }
 
     /// `F, T in S(2)`; none if nothing is known.
-    pub fn sender(&self, sender: Sender) -> Option<String> {
+    pub fn sender(&self, sender: EntrySender) -> Option<String> {
         let chain = self.chain(sender);
         let is_way = |name: &String| is_way_to_cpus(name) || WAY.iter().any(|start| name.starts_with(start));
         let wanted = chain.iter().find(|name| !is_way(name)).cloned();
         if wanted.as_ref().is_some_and(|name| TIMERS.contains(&name.as_str())) {
             return Some("a timer".into());
         }
-        let plays = |roles: &[Role]| {
+        let plays = |roles: &[FunctionRole]| {
             chain
                 .iter()
                 .any(|name| role(name).is_some_and(|role| roles.contains(&role)))
         };
-        let is_interrupt = plays(&[Role::InterruptEntry, Role::SoftIrq]);
+        let is_interrupt = plays(&[FunctionRole::InterruptEntry, FunctionRole::SoftIrq]);
         let thread = match (is_interrupt, sender.thread.to_string()) {
             // The thread that it interrupted is not to blame.
             (true, _) => "an interrupt".to_string(),
@@ -181,7 +183,7 @@ impl Words<'_> {
         let call = innermost_call(chain.iter().map(String::as_str)).filter(|_| !is_interrupt);
         let call = match call {
             Some(call) => format!(" in {call}(2)"),
-            None if !is_interrupt && plays(&[Role::ExceptionEntry]) => " in a page fault".into(),
+            None if !is_interrupt && plays(&[FunctionRole::ExceptionEntry]) => " in a page fault".into(),
             None => String::new(),
         };
         match wanted {

@@ -8,15 +8,15 @@ mod parts;
 #[cfg(test)]
 mod tests;
 
-pub use parts::{Part, Who, parts};
+pub use parts::{GapPart, Who, parts};
 
 use crate::breakdown::spans::OtherCpu;
-use crate::explain::{ExplainError, Means, Ready};
+use crate::explain::{ExplainError, PreparedReplay, ReplayMeans};
 use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Instructions;
-use worstcase_results::record::{Gaps, Machine, Record, Run};
+use worstcase_results::record::{GapAccount, Record, Run, SubjectMachine};
 
 /// Where what entered is in the cache.
 const AREA: &str = "entered";
@@ -26,7 +26,7 @@ const LEAD: Instructions = Instructions(10_000);
 
 /// One line of a cell's table: who came, from whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct NoiseRow {
     /// Who took the CPU.
     #[serde(flatten)]
     pub who: Who,
@@ -62,13 +62,13 @@ pub struct Entered {
     /// The CPU.
     pub cpu: String,
     /// Its gaps.
-    pub gaps: Gaps,
+    pub gaps: GapAccount,
     /// Most instructions first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<NoiseRow>,
 }
 
 /// Replays a cell and tells who took the CPU in each of its gaps.
-pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, ExplainError> {
+pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entered, ExplainError> {
     let gaps = *record.accounting.gaps().expect("a cell of noise has gaps");
     let places: Vec<usize> = (0..gaps.gaps as usize).collect();
     let rows = match places.is_empty() {
@@ -79,8 +79,8 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
         cell: record.id.to_string(),
         subject: record.subject.id().to_string(),
         append: match &record.subject.machine {
-            Machine::Lab(lab) => lab.machine.append.to_string(),
-            Machine::Host(_) | Machine::Foreign(_) => String::new(),
+            SubjectMachine::Lab(lab) => lab.machine.append.to_string(),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => String::new(),
         },
         load: record.cell.load.clone(),
         cpu: record
@@ -94,8 +94,8 @@ pub fn entered(means: &Means, run: &Run, record: &Record) -> Result<Entered, Exp
 }
 
 /// What a replay shows of these gaps; kept.
-fn rows(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<Row>, ExplainError> {
-    let ready = Ready::of(means, run, record)?;
+fn rows(means: &ReplayMeans, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<NoiseRow>, ExplainError> {
+    let ready = PreparedReplay::of(means, run, record)?;
     let cache = &means.options.cache;
     kept(cache, AREA, &[&ready.key()?], || {
         let lines = ready.origin()?.kernel(ready.again())?;
@@ -108,26 +108,28 @@ fn rows(means: &Means, run: &Run, record: &Record, places: &[usize]) -> Result<V
 }
 
 /// The parts of all gaps as rows.
-fn gather(gaps: Vec<Vec<Part>>) -> Vec<Row> {
-    let mut rows: BTreeMap<(Who, Option<String>), Row> = BTreeMap::new();
+fn gather(gaps: Vec<Vec<GapPart>>) -> Vec<NoiseRow> {
+    let mut rows: BTreeMap<(Who, Option<String>), NoiseRow> = BTreeMap::new();
     for part in gaps.into_iter().flatten() {
         let sent_by = part.sender.as_ref().map(OtherCpu::summary);
-        let row = rows.entry((part.who.clone(), sent_by.clone())).or_insert_with(|| Row {
-            name: part.who.to_string(),
-            who: part.who,
-            gaps: 0,
-            times: 0,
-            instructions: Instructions(0),
-            longest: Instructions(0),
-            sent_by,
-            sender: part.sender,
-        });
+        let row = rows
+            .entry((part.who.clone(), sent_by.clone()))
+            .or_insert_with(|| NoiseRow {
+                name: part.who.to_string(),
+                who: part.who,
+                gaps: 0,
+                times: 0,
+                instructions: Instructions(0),
+                longest: Instructions(0),
+                sent_by,
+                sender: part.sender,
+            });
         row.gaps += 1;
         row.times += part.times;
         row.instructions = Instructions(row.instructions.0 + part.instructions);
         row.longest = row.longest.max(Instructions(part.instructions));
     }
-    let mut rows: Vec<Row> = rows.into_values().collect();
+    let mut rows: Vec<NoiseRow> = rows.into_values().collect();
     rows.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
     rows
 }

@@ -1,9 +1,9 @@
 //! One gap: who took the CPU in it, for how many instructions, and who sent what came from another CPU.
 
-use crate::breakdown::frames::{Interval, Walk, What, walk};
-use crate::breakdown::lines::Lines;
-use crate::breakdown::others::Others;
-use crate::breakdown::roles::{self, Role};
+use crate::breakdown::frames::{FrameEvent, StackInterval, WindowWalk, walk};
+use crate::breakdown::lines::SourceLines;
+use crate::breakdown::others::OtherCpuFinder;
+use crate::breakdown::roles::{self, FunctionRole};
 use crate::breakdown::spans::OtherCpu;
 use crate::breakdown::stacks::{FrameKind, StackId};
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ fn interrupt(entry: &str) -> String {
 
 /// A part of a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct GapPart {
     /// Who.
     pub who: Who,
     /// How often it came.
@@ -92,7 +92,7 @@ pub struct Part {
 
 /// Who the CPU runs for, until it is known what for.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Owner {
+enum GapOwner {
     /// An interrupt or exception, by its frame.
     Entry(StackId),
     /// Soft interrupts, by their frame, and the one of them that runs.
@@ -102,8 +102,8 @@ enum Owner {
     Kernel,
 }
 
-struct Gathered {
-    owner: Owner,
+struct GatheredPart {
+    owner: GapOwner,
     functions: Vec<String>,
     times: u64,
     instructions: u64,
@@ -111,7 +111,7 @@ struct Gathered {
 }
 
 /// The parts of a gap, in the order in which they began. With the thread's own instructions they are the gap.
-pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec<Part> {
+pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn SourceLines) -> Vec<GapPart> {
     let (start, end) = (execution.due.0, execution.sample.0);
     let gap = gap(execution);
     let walk = walk(&gap, symbols);
@@ -120,17 +120,22 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
     };
     let mut gathered = gather(&walk, start..end, own);
     if gathered.is_empty() {
-        return vec![Part {
+        return vec![GapPart {
             who: Who::Itself,
             times: 1,
             instructions: end - start,
             sender: None,
         }];
     }
-    let mut others = Others::of(&gap, symbols, lines);
+    let mut others = OtherCpuFinder::of(&gap, symbols, lines);
     for mark in walk.marks_within(start, end) {
-        let entered = matches!(mark.what, What::Enter(Role::InterruptEntry | Role::ExceptionEntry));
-        let place = gathered.iter().position(|part| part.owner == Owner::Entry(mark.stack));
+        let entered = matches!(
+            mark.what,
+            FrameEvent::Enter(FunctionRole::InterruptEntry | FunctionRole::ExceptionEntry)
+        );
+        let place = gathered
+            .iter()
+            .position(|part| part.owner == GapOwner::Entry(mark.stack));
         let Some(place) = place.filter(|_| entered) else {
             continue;
         };
@@ -147,7 +152,7 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn Lines) -> Vec
             .find(|t| t.pid == pid)
             .map_or("", |t| &*t.comm)
     };
-    let part = |g: Gathered| Part {
+    let part = |g: GatheredPart| GapPart {
         who: who(&walk, g.owner, g.functions, comm),
         times: g.times.max(1),
         instructions: g.instructions,
@@ -180,15 +185,15 @@ fn gap(execution: &Execution) -> Execution {
     }
 }
 
-fn gather(walk: &Walk, range: Range<u64>, own: u32) -> Vec<Gathered> {
-    let mut gathered: Vec<Gathered> = Vec::new();
+fn gather(walk: &WindowWalk, range: Range<u64>, own: u32) -> Vec<GatheredPart> {
+    let mut gathered: Vec<GatheredPart> = Vec::new();
     // What a soft interrupt jumped to stands in its place in the chain.
     let mut soft: Option<String> = None;
     for interval in walk.within(range.start, range.end) {
         let Some(mut found) = owner(walk, &interval, own) else {
             continue;
         };
-        if let Owner::SoftIrq(_, action) = &mut found.owner {
+        if let GapOwner::SoftIrq(_, action) = &mut found.owner {
             match found.jumped_to {
                 true => action.clone_from(&soft),
                 false => soft.clone_from(action),
@@ -196,7 +201,7 @@ fn gather(walk: &Walk, range: Range<u64>, own: u32) -> Vec<Gathered> {
         }
         let known = gathered.iter().position(|part| part.owner == found.owner);
         let place = known.unwrap_or_else(|| {
-            gathered.push(Gathered {
+            gathered.push(GatheredPart {
                 owner: found.owner,
                 functions: Vec::new(),
                 times: 0,
@@ -219,26 +224,29 @@ fn gather(walk: &Walk, range: Range<u64>, own: u32) -> Vec<Gathered> {
 }
 
 /// What soft interrupts take beside the functions that they are for goes to the first of these.
-fn with_overhead(mut gathered: Vec<Gathered>) -> Vec<Gathered> {
-    while let Some(place) = gathered.iter().position(|g| matches!(g.owner, Owner::SoftIrq(_, None))) {
-        let Owner::SoftIrq(frame, _) = gathered[place].owner else {
+fn with_overhead(mut gathered: Vec<GatheredPart>) -> Vec<GatheredPart> {
+    while let Some(place) = gathered
+        .iter()
+        .position(|g| matches!(g.owner, GapOwner::SoftIrq(_, None)))
+    {
+        let GapOwner::SoftIrq(frame, _) = gathered[place].owner else {
             unreachable!("that was looked for")
         };
-        let of_it = |g: &Gathered| matches!(&g.owner, Owner::SoftIrq(other, Some(_)) if *other == frame);
+        let of_it = |g: &GatheredPart| matches!(&g.owner, GapOwner::SoftIrq(other, Some(_)) if *other == frame);
         match gathered.iter().position(of_it) {
             Some(first) => {
                 gathered[first].instructions += gathered[place].instructions;
                 gathered.remove(place);
             }
-            None => gathered[place].owner = Owner::SoftIrq(frame, Some(String::new())),
+            None => gathered[place].owner = GapOwner::SoftIrq(frame, Some(String::new())),
         }
     }
     gathered
 }
 
-fn who<'a>(walk: &Walk, owner: Owner, functions: Vec<String>, comm: impl Fn(u32) -> &'a str) -> Who {
+fn who<'a>(walk: &WindowWalk, owner: GapOwner, functions: Vec<String>, comm: impl Fn(u32) -> &'a str) -> Who {
     match owner {
-        Owner::Entry(frame) => {
+        GapOwner::Entry(frame) => {
             let frame = walk.stacks.frame(frame);
             let entry = frame.function.clone();
             match frame.kind {
@@ -246,13 +254,13 @@ fn who<'a>(walk: &Walk, owner: Owner, functions: Vec<String>, comm: impl Fn(u32)
                 _ => Who::Interrupt { entry, functions },
             }
         }
-        Owner::SoftIrq(_, action) => Who::SoftIrq {
+        GapOwner::SoftIrq(_, action) => Who::SoftIrq {
             action: action.unwrap_or_default(),
             functions,
         },
-        Owner::Scheduler => Who::Scheduler,
-        Owner::Kernel => Who::Kernel,
-        Owner::Thread(pid) => {
+        GapOwner::Scheduler => Who::Scheduler,
+        GapOwner::Kernel => Who::Kernel,
+        GapOwner::Thread(pid) => {
             let comm = comm(pid);
             let comm = if comm.starts_with("kworker/") { "kworker" } else { comm };
             Who::Thread {
@@ -264,22 +272,22 @@ fn who<'a>(walk: &Walk, owner: Owner, functions: Vec<String>, comm: impl Fn(u32)
 }
 
 /// What an interval belongs to.
-struct Found {
-    owner: Owner,
+struct IntervalOwner {
+    owner: GapOwner,
     /// A function that runs on behalf of somebody who asked for it.
-    called: Option<Called>,
+    called: Option<CalledFunction>,
     /// Another function jumped to the soft interrupt's.
     jumped_to: bool,
 }
 
-struct Called {
+struct CalledFunction {
     function: String,
     /// Another function jumped to it.
     jumped_to: bool,
 }
 
 /// Who runs, if anybody but the thread itself does.
-fn owner(walk: &Walk, interval: &Interval, own: u32) -> Option<Found> {
+fn owner(walk: &WindowWalk, interval: &StackInterval, own: u32) -> Option<IntervalOwner> {
     let stacks = &walk.stacks;
     let is_entry = |id: &StackId| {
         let kind = stacks.frame(*id).kind;
@@ -289,49 +297,49 @@ fn owner(walk: &Walk, interval: &Interval, own: u32) -> Option<Found> {
     let mut within: Vec<StackId> = stacks
         .upwards(interval.stack)
         .take_while(|id| Some(*id) != entry)
-        .filter(|id| stacks.role(*id) != Some(Role::Thunk))
+        .filter(|id| stacks.role(*id) != Some(FunctionRole::Thunk))
         .collect();
     within.reverse();
-    let schedules = [Role::Schedule, Role::SwitchTo, Role::SwitchWork];
-    let has = |roles: &[Role]| {
+    let schedules = [FunctionRole::Schedule, FunctionRole::SwitchTo, FunctionRole::SwitchWork];
+    let has = |roles: &[FunctionRole]| {
         within
             .iter()
             .any(|id| stacks.role(*id).is_some_and(|role| roles.contains(&role)))
     };
     let called = || called_by_queue(walk, &within);
     let found = |owner, called| {
-        Some(Found {
+        Some(IntervalOwner {
             owner,
             called,
             jumped_to: false,
         })
     };
     match entry {
-        _ if has(&schedules) => found(Owner::Scheduler, None),
+        _ if has(&schedules) => found(GapOwner::Scheduler, None),
         Some(entry) if stacks.frame(entry).kind == FrameKind::SoftIrq => {
             let action = within.first().map(|id| stacks.frame(*id));
             let action = action.filter(|frame| !roles::is_helper(&frame.function));
-            Some(Found {
+            Some(IntervalOwner {
                 jumped_to: action.is_some_and(|frame| frame.kind == FrameKind::TailCall),
-                owner: Owner::SoftIrq(entry, action.map(|frame| frame.function.clone())),
+                owner: GapOwner::SoftIrq(entry, action.map(|frame| frame.function.clone())),
                 called: called(),
             })
         }
-        Some(entry) => found(Owner::Entry(entry), called()),
-        None if interval.pid != own => found(Owner::Thread(interval.pid), called()),
+        Some(entry) => found(GapOwner::Entry(entry), called()),
+        None if interval.pid != own => found(GapOwner::Thread(interval.pid), called()),
         None if stacks.frame(interval.stack).kind == FrameKind::User => None,
-        None => found(Owner::Kernel, None),
+        None => found(GapOwner::Kernel, None),
     }
 }
 
 /// The function that is called on behalf of somebody, of frames from the outermost on.
-fn called_by_queue(walk: &Walk, frames: &[StackId]) -> Option<Called> {
+fn called_by_queue(walk: &WindowWalk, frames: &[StackId]) -> Option<CalledFunction> {
     let name = |id: &StackId| walk.stacks.frame(*id).function.as_str();
     let alone = frames.iter().find(|id| roles::is_jumped_to_by_queue(name(id)));
     let queue = frames.iter().rposition(|id| roles::is_queue(name(id)));
     let of_queue = queue.and_then(|queue| frames.get(queue + 1));
     let called = alone.or(of_queue.filter(|id| !roles::is_of_queue(name(id))))?;
-    Some(Called {
+    Some(CalledFunction {
         function: name(called).to_string(),
         jumped_to: walk.stacks.frame(*called).kind == FrameKind::TailCall,
     })

@@ -1,13 +1,13 @@
-use super::{Part, Row, Who, gather, parts};
-use crate::breakdown::testing::Machine;
+use super::{GapPart, NoiseRow, Who, gather, parts};
+use crate::breakdown::testing::SyntheticMachine;
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::{Elsewhere, Execution, Why};
 
 /// What is told of a gap that begins where the machine was due: name, times, instructions.
-fn told(m: &Machine) -> Vec<(String, u64, u64)> {
+fn noise_rows(m: &SyntheticMachine) -> Vec<(String, u64, u64)> {
     let (execution, symbols) = m.execution();
     let parts = parts(&execution, &symbols, &());
-    let line = |part: &Part| (part.who.to_string(), part.times, part.instructions);
+    let line = |part: &GapPart| (part.who.to_string(), part.times, part.instructions);
     parts.iter().map(line).collect()
 }
 
@@ -16,8 +16,8 @@ fn line(name: &str, times: u64, instructions: u64) -> (String, u64, u64) {
 }
 
 /// A thread that computes, and a gap that begins after ten of its instructions.
-fn spinning() -> Machine {
-    let mut m = Machine::in_user(7, "probe");
+fn spinning() -> SyntheticMachine {
+    let mut m = SyntheticMachine::in_user(7, "probe");
     m.work(10).due().work(3);
     m
 }
@@ -34,7 +34,7 @@ fn an_interrupt_is_told_by_what_it_calls_and_soft_interrupts_are_their_own() {
     m.ret().ret();
     m.calls("rcu_core_si", 20).ret();
     m.iret().work(4);
-    let all = told(&m);
+    let all = noise_rows(&m);
     // Entry 5, two calls and their returns, the tick's call and 51; the call of the soft interrupts, and the way back.
     let timer = line("timer interrupt: tick_sched_timer", 1, 5 + 4 + 52 + 2);
     assert_eq!(all[0], timer);
@@ -58,7 +58,7 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
     }
     m.work(4);
     assert_eq!(
-        told(&m),
+        noise_rows(&m),
         [line("call from another CPU: do_sync_core", 2, 2 * (2 + 1 + 11 + 1 + 1))]
     );
 
@@ -70,9 +70,9 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
         .call("sysvec_call_function_single")
         .jump("__flush_smp_call_function_queue");
     jumps.jump("sched_ttwu_pending").work(5).ret().iret().work(4);
-    assert_eq!(told(&jumps)[0].0, "call from another CPU: sched_ttwu_pending");
+    assert_eq!(noise_rows(&jumps)[0].0, "call from another CPU: sched_ttwu_pending");
 
-    let mut sender = Machine::in_user(83, "load");
+    let mut sender = SyntheticMachine::in_user(83, "load");
     sender.work(3).syscall().call("text_poke_bp_batch").work(4);
     sender.call("apic_mem_write").work(2);
     let (ran, _) = sender.execution();
@@ -111,7 +111,7 @@ fn a_worker_is_told_by_its_work_and_switching_is_the_scheduler_s() {
     m.call("process_one_work").calls("vmstat_update", 30).ret();
     m.call("__schedule").work(5).switch(7, "probe", "__schedule");
     m.ret().iret().work(4);
-    let all = told(&m);
+    let all = noise_rows(&m);
     let names: Vec<&str> = all.iter().map(|part| part.0.as_str()).collect();
     assert_eq!(
         names,
@@ -127,12 +127,12 @@ fn a_worker_is_told_by_its_work_and_switching_is_the_scheduler_s() {
 fn a_thread_that_nobody_stopped_took_longer_itself() {
     let mut m = spinning();
     m.work(200);
-    assert_eq!(told(&m), [line("the thread itself", 1, 203)]);
+    assert_eq!(noise_rows(&m), [line("the thread itself", 1, 203)]);
 }
 
 #[test]
 fn rows_are_of_who_and_from_whom() {
-    let part = |instructions| Part {
+    let part = |instructions| GapPart {
         who: Who::Thread {
             comm: "ksoftirqd/1".into(),
             functions: Vec::new(),
@@ -141,12 +141,12 @@ fn rows_are_of_who_and_from_whom() {
         instructions,
         sender: None,
     };
-    let tick = Part {
+    let tick = GapPart {
         who: Who::Kernel,
         ..part(5)
     };
     let rows = gather(vec![vec![part(100), tick], vec![part(300)]]);
-    let line = |row: &Row| (row.name.clone(), row.gaps, row.times, row.instructions.0, row.longest.0);
+    let line = |row: &NoiseRow| (row.name.clone(), row.gaps, row.times, row.instructions.0, row.longest.0);
     assert_eq!(
         rows.iter().map(line).collect::<Vec<_>>(),
         [

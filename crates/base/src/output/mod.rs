@@ -22,7 +22,7 @@ const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 /// What becomes of folders that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingFolders {
     /// They are made.
     Made,
     /// They are an error.
@@ -38,7 +38,7 @@ pub struct OutputFolder {
 impl OutputFolder {
     /// Opens a folder, which is made if it is missing, with all above it.
     pub fn create(path: &Path) -> io::Result<OutputFolder> {
-        let spot = way::to(path, Missing::Made)?;
+        let spot = way::to(path, MissingFolders::Made)?;
         if spot.there.is_none() {
             way::make(&spot.folder, &spot.name)?;
         }
@@ -158,18 +158,18 @@ impl Drop for Temporary<'_> {
 
 /// Where a folder is, or will be: a name in a folder that is held open.
 #[derive(Debug)]
-pub struct Place {
+pub struct FolderPlace {
     /// The folder above.
     pub parent: OutputFolder,
     /// The name in it, at which there is no link.
     pub name: std::ffi::OsString,
 }
 
-impl Place {
+impl FolderPlace {
     /// Of this path. Links on the way are followed if somebody made them whose word counts.
-    pub fn of(path: &Path, missing: Missing) -> io::Result<Place> {
+    pub fn of(path: &Path, missing: MissingFolders) -> io::Result<FolderPlace> {
         let spot = way::to(path, missing)?;
-        Ok(Place {
+        Ok(FolderPlace {
             parent: OutputFolder { handle: spot.folder },
             name: spot.name,
         })
@@ -183,7 +183,7 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     if let Some(open) = descriptor::named(path)? {
         return File::from(open).write_all(data);
     }
-    let Place { parent, name } = Place::of(path, Missing::Refused)?;
+    let FolderPlace { parent, name } = FolderPlace::of(path, MissingFolders::Refused)?;
     parent.write(name, data)
 }
 
@@ -200,7 +200,7 @@ fn no_file(kind: FileType) -> io::Error {
 
 /// For root: who else could put links into this folder, through which root would write. Who became root by sudo keeps folders
 /// of their own. The folders above count for nothing: the folder is held open.
-pub fn others_in(folder: &OutputFolder, shown: &Path) -> io::Result<Option<trust::Others>> {
+pub fn others_in(folder: &OutputFolder, shown: &Path) -> io::Result<Option<trust::OtherWriters>> {
     trust::others_in_output(shown, &folder.metadata()?)
 }
 

@@ -4,7 +4,7 @@
 //! that is root, and who became root by sudo. Each folder is opened in the one before, so nobody can exchange a folder that
 //! was passed already.
 
-use super::Missing;
+use super::MissingFolders;
 use crate::trust;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -34,14 +34,14 @@ pub(super) struct Spot {
 }
 
 /// Walks to `path`. Folders before the last name that are missing are made or refused.
-pub(super) fn to(path: &Path, missing: Missing) -> io::Result<Spot> {
+pub(super) fn to(path: &Path, missing: MissingFolders) -> io::Result<Spot> {
     let whole = match path.file_name() {
         Some(_) => path.to_path_buf(),
         // `.` and `..` have a name too.
         None => std::fs::canonicalize(path)?,
     };
     let mut names = trust::words(&whole);
-    let mut walk = Walk::begin(whole.is_absolute())?;
+    let mut walk = FolderWalk::begin(whole.is_absolute())?;
     let mut links = 0;
     while let Some(name) = names.pop_front() {
         if name == ".." {
@@ -69,7 +69,7 @@ pub(super) fn to(path: &Path, missing: Missing) -> io::Result<Spot> {
                 there,
             });
         }
-        if there.is_none() && missing == Missing::Made {
+        if there.is_none() && missing == MissingFolders::Made {
             make(&walk.at, &name)?;
         }
         walk.enter(&name)?;
@@ -91,16 +91,16 @@ pub(super) fn open(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(parent, name, FOLDER, Mode::empty())?)
 }
 
-struct Walk {
+struct FolderWalk {
     at: OwnedFd,
     /// For messages.
     shown: PathBuf,
 }
 
-impl Walk {
-    fn begin(is_absolute: bool) -> io::Result<Walk> {
+impl FolderWalk {
+    fn begin(is_absolute: bool) -> io::Result<FolderWalk> {
         let from = if is_absolute { "/" } else { "." };
-        Ok(Walk {
+        Ok(FolderWalk {
             at: rustix::fs::openat(CWD, from, FOLDER, Mode::empty())?,
             shown: if is_absolute { from.into() } else { PathBuf::new() },
         })
@@ -124,7 +124,7 @@ impl Walk {
         let target = rustix::fs::readlinkat(&self.at, name, Vec::new())?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         if target.is_absolute() {
-            *self = Walk::begin(true)?;
+            *self = FolderWalk::begin(true)?;
         }
         for word in trust::words(&target).into_iter().rev() {
             names.push_front(word);

@@ -10,11 +10,11 @@ struct Nobody;
 
 impl Teller for Nobody {
     fn begins(&self, _: &str, _: Option<usize>) {}
-    fn done(&self, _: &Step, _: &[Figure]) {}
+    fn done(&self, _: &BisectionStep, _: &[KernelFigure]) {}
 }
 
-fn question(good: &str, bad: &str) -> Question {
-    Question {
+fn question(good: &str, bad: &str) -> BisectionQuestion {
+    BisectionQuestion {
         source: "made up".into(),
         good: good.into(),
         bad: bad.into(),
@@ -23,8 +23,8 @@ fn question(good: &str, bad: &str) -> Question {
     }
 }
 
-fn measured(us: u64) -> Outcome {
-    Outcome::Measured(vec![Figure {
+fn measured(us: u64) -> CandidateOutcome {
+    CandidateOutcome::Measured(vec![KernelFigure {
         cell: "none: fork, wakeup".into(),
         value: Some(Nanos(us * 1000)),
         digests: vec![us.to_string()],
@@ -40,7 +40,7 @@ fn begin(folder: &Path, n: usize) -> Result<Bisection, BisectError> {
     Bisection::begin(folder, question, "20%".parse().unwrap(), || Ok(names(n)))
 }
 
-fn of(candidate: &str) -> usize {
+fn number(candidate: &str) -> usize {
     candidate.parse().unwrap()
 }
 
@@ -48,7 +48,7 @@ fn of(candidate: &str) -> usize {
 fn it_ends_with_the_first_bad_one_and_the_one_before() {
     let dir = tempfile::tempdir().unwrap();
     let mut bisection = begin(dir.path(), 20).unwrap();
-    let jump = |name: &str| Ok::<_, BisectError>(measured(if of(name) >= 13 { 100 } else { 30 }));
+    let jump = |name: &str| Ok::<_, BisectError>(measured(if number(name) >= 13 { 100 } else { 30 }));
     let ending = bisection.run(&List(names(20)), &Nobody, jump).unwrap();
     assert_eq!(
         (ending.first_bad.candidate.as_str(), ending.before.candidate.as_str()),
@@ -60,7 +60,7 @@ fn it_ends_with_the_first_bad_one_and_the_one_before() {
 
 #[test]
 fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
-    let jump = |name: &str| measured(if of(name) >= 13 { 100 } else { 30 });
+    let jump = |name: &str| measured(if number(name) >= 13 { 100 } else { 30 });
     let whole = {
         let dir = tempfile::tempdir().unwrap();
         let measure = |name: &str| Ok::<_, BisectError>(jump(name));
@@ -103,12 +103,12 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
 fn wrong_ends_are_told_with_figures_after_two_steps() {
     let said = |of_good: u64, of_bad: u64, criterion: &str| {
         let dir = tempfile::tempdir().unwrap();
-        let criterion: Criterion = criterion.parse().unwrap();
+        let criterion: BadCriterion = criterion.parse().unwrap();
         let mut bisection = Bisection::begin(dir.path(), question("0", "9"), criterion, || Ok(names(10))).unwrap();
         let count = RefCell::new(0);
         let measure = |name: &str| {
             *count.borrow_mut() += 1;
-            Ok::<_, BisectError>(measured(if of(name) == 0 { of_good } else { of_bad }))
+            Ok::<_, BisectError>(measured(if number(name) == 0 { of_good } else { of_bad }))
         };
         let error = bisection
             .run(&List(names(10)), &Nobody, measure)
@@ -131,8 +131,8 @@ fn what_cannot_be_measured_is_skipped_but_for_an_end() {
     let run = |cannot: &[usize]| {
         let folder = dir.path().join(cannot.len().to_string());
         let measure = |name: &str| {
-            Ok::<_, BisectError>(match of(name) {
-                place if cannot.contains(&place) => Outcome::Cannot("does not boot".into()),
+            Ok::<_, BisectError>(match number(name) {
+                place if cannot.contains(&place) => CandidateOutcome::Cannot("does not boot".into()),
                 place => measured(if place >= 5 { 100 } else { 30 }),
             })
         };
@@ -186,7 +186,7 @@ fn a_damaged_state_is_damage_and_no_failure_of_the_disk() {
     for damage in [&whole[..whole.len() / 2], b"", b"{}"] {
         fs::write(dir.path().join(STATE), damage).unwrap();
         let error = begin(dir.path(), 20).unwrap_err();
-        assert_eq!(error.exit(), worstcase_base::Exit::Usage);
+        assert_eq!(error.exit(), worstcase_base::ExitKind::Usage);
         let said = error.to_string();
         assert!(
             said.contains("bisect.json is damaged") && said.contains("aside"),

@@ -22,12 +22,12 @@ pub struct LoadSpec(Vec<LoadPart>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LoadPart {
     kind: LoadKind,
-    parameter: Parameter,
+    parameter: LoadParameter,
     rate: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Parameter {
+enum LoadParameter {
     None,
     Number(u32),
     Word(&'static str),
@@ -113,7 +113,7 @@ impl LoadPart {
     /// The number behind the colon.
     pub fn number(&self) -> Option<u32> {
         match self.parameter {
-            Parameter::Number(n) => Some(n),
+            LoadParameter::Number(n) => Some(n),
             _ => None,
         }
     }
@@ -121,7 +121,7 @@ impl LoadPart {
     /// The folder behind the colon.
     pub fn path(&self) -> Option<&Path> {
         match &self.parameter {
-            Parameter::Path(path) => Some(path),
+            LoadParameter::Path(path) => Some(path),
             _ => None,
         }
     }
@@ -129,7 +129,7 @@ impl LoadPart {
     /// The words of the command behind the colon; empty for loads without one.
     pub fn words(&self) -> &[String] {
         match &self.parameter {
-            Parameter::Command { words, .. } => words,
+            LoadParameter::Command { words, .. } => words,
             _ => &[],
         }
     }
@@ -154,11 +154,11 @@ impl fmt::Display for LoadPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match &self.parameter {
-            Parameter::None => {}
-            Parameter::Number(n) => write!(f, ":{n}")?,
-            Parameter::Word(word) => write!(f, ":{word}")?,
-            Parameter::Path(path) => write!(f, ":{}", path.display())?,
-            Parameter::Command { text, .. } => write!(f, ":{text}")?,
+            LoadParameter::None => {}
+            LoadParameter::Number(n) => write!(f, ":{n}")?,
+            LoadParameter::Word(word) => write!(f, ":{word}")?,
+            LoadParameter::Path(path) => write!(f, ":{}", path.display())?,
+            LoadParameter::Command { text, .. } => write!(f, ":{text}")?,
         }
         match self.rate {
             Some(rate) => write!(f, "@{rate}"),
@@ -262,13 +262,13 @@ impl FromStr for LoadPart {
     }
 }
 
-fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError> {
+fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<LoadParameter, SpecError> {
     let name = info.name();
     let wrong = |what: String| Err(SpecError(what));
     match (&info.takes, text) {
-        (Takes::Nothing | Takes::Usual(_) | Takes::Number { required: false, .. }, None) => Ok(Parameter::None),
-        (Takes::Usual(word), Some(p)) if p == *word => Ok(Parameter::None),
-        (Takes::Word(word), Some(p)) if p == *word => Ok(Parameter::Word(word)),
+        (Takes::Nothing | Takes::Usual(_) | Takes::Number { required: false, .. }, None) => Ok(LoadParameter::None),
+        (Takes::Usual(word), Some(p)) if p == *word => Ok(LoadParameter::None),
+        (Takes::Word(word), Some(p)) if p == *word => Ok(LoadParameter::Word(word)),
         (Takes::Nothing | Takes::Usual(_) | Takes::Word(_), Some(p)) if !words(name).is_empty() => wrong(format!(
             "load '{name}' takes {} or nothing, not ':{p}'",
             words(name).join(", ")
@@ -278,7 +278,7 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
         }
         (_, None) => wrong(format!("load '{name}' is written {}", info.usage())),
         (Takes::Number { what, range, .. }, Some(p)) => match p.parse() {
-            Ok(n) if range.contains(&n) => Ok(Parameter::Number(n)),
+            Ok(n) if range.contains(&n) => Ok(LoadParameter::Number(n)),
             _ => wrong(format!(
                 "{name}:{what} takes {} to {}, not '{p}'",
                 range.start(),
@@ -286,8 +286,8 @@ fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<Parameter, SpecError
             )),
         },
         (Takes::Path(what), Some("")) => wrong(format!("load '{name}:{what}' needs the folder of a Makefile")),
-        (Takes::Path(_), Some(p)) => Ok(Parameter::Path(p.into())),
-        (Takes::Command(_), Some(p)) => Ok(Parameter::Command {
+        (Takes::Path(_), Some(p)) => Ok(LoadParameter::Path(p.into())),
+        (Takes::Command(_), Some(p)) => Ok(LoadParameter::Command {
             text: p.to_string(),
             words: command_line::split(p).map_err(|why| SpecError(format!("load '{name}:{p}': {why}")))?,
         }),

@@ -1,7 +1,7 @@
 //! `epoll[+same|+across]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Grammar, Unsaid};
+use crate::grammar::{Grammar, OptionChoice, Unsaid};
 use worstcase_instruments::bench::{Bench, EpollWait};
 
 pub(super) const EPOLL: ProbeInfo = ProbeInfo {
@@ -16,7 +16,7 @@ pub(super) const EPOLL: ProbeInfo = ProbeInfo {
         dimensions: &[],
         grid: "",
         example: "epoll+across",
-        options: &[Choice::Word(|| vec!["same", "across"], Unsaid::Nothing)],
+        options: &[OptionChoice::Word(|| vec!["same", "across"], Unsaid::Nothing)],
         presets: &[],
         make: |words| {
             Ok(Bench::Epoll(EpollWait {

@@ -1,7 +1,7 @@
 //! `hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+pinned][+latency]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Dimension, Grammar, Kind, Unsaid, words_of};
+use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
 use worstcase_instruments::bench::{Bench, Hackbench, Transport};
 
 pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
@@ -26,17 +26,17 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
         grid: "1/2/4/8",
         example: "hackbench:10+pipes",
         options: &[
-            Choice::Word(|| words_of(Transport::ALL), Unsaid::Nothing),
-            Choice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
-            Choice::Value {
+            OptionChoice::Word(|| words_of(Transport::ALL), Unsaid::Nothing),
+            OptionChoice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
+            OptionChoice::Value {
                 prefix: "cpus",
-                kind: Kind::Number,
+                kind: ValueKind::Number,
                 what: "CPUs",
                 least: 0,
                 most: u16::MAX as u64,
             },
-            Choice::Word(|| vec!["pinned", "free"], Unsaid::Nothing),
-            Choice::Word(|| vec!["latency"], Unsaid::Nothing),
+            OptionChoice::Word(|| vec!["pinned", "free"], Unsaid::Nothing),
+            OptionChoice::Word(|| vec!["latency"], Unsaid::Nothing),
         ],
         presets: &[],
         make: |words| {

@@ -1,7 +1,7 @@
 //! `inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Dimension, Grammar, Kind, Unsaid, words_of};
+use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
 use worstcase_instruments::bench::{Bench, Inversion, Protocol};
 use worstcase_logs::Nanos;
 
@@ -29,7 +29,7 @@ pub(super) const INVERSION: ProbeInfo = ProbeInfo {
         grid: "1/2/4/8",
         example: "inversion:4+none",
         options: &[
-            Choice::Word(
+            OptionChoice::Word(
                 || words_of(Protocol::ALL),
                 Unsaid::AllInGrid(&["inherit", "none", "protect"]),
             ),
@@ -49,10 +49,10 @@ pub(super) const INVERSION: ProbeInfo = ProbeInfo {
     ..ProbeInfo::PERIODIC
 };
 
-const fn time(prefix: &'static str, what: &'static str) -> Choice {
-    Choice::Value {
+const fn time(prefix: &'static str, what: &'static str) -> OptionChoice {
+    OptionChoice::Value {
         prefix,
-        kind: Kind::Time,
+        kind: ValueKind::Time,
         what,
         least: 1_000,
         most: 1_000_000_000,

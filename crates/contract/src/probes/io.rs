@@ -1,7 +1,7 @@
 //! `io[:SIZE][+WORK][+bsSIZE][+direct][+readersN][+writersN][+seekersN]`.
 
 use super::ProbeInfo;
-use crate::grammar::{Choice, Dimension, Grammar, Kind, Preset, Unsaid, Words};
+use crate::grammar::{Dimension, Grammar, OptionChoice, Preset, ProbeWords, Unsaid, ValueKind};
 use worstcase_instruments::bench::Bench;
 use worstcase_instruments::bench::io::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
 use worstcase_instruments::bench::spelling::show_bytes;
@@ -50,18 +50,18 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
         grid: "",
         example: "io:1g+write",
         options: &[
-            Choice::Word(
+            OptionChoice::Word(
                 || WORKS.iter().map(|row| row.0).collect(),
                 Unsaid::All(&["write", "read"]),
             ),
-            Choice::Value {
+            OptionChoice::Value {
                 prefix: "bs",
-                kind: Kind::Bytes,
+                kind: ValueKind::Bytes,
                 what: "bs in bytes",
                 least: 0,
                 most: u32::MAX as u64,
             },
-            Choice::Word(|| vec!["direct"], Unsaid::Nothing),
+            OptionChoice::Word(|| vec!["direct"], Unsaid::Nothing),
             others("readers"),
             others("writers"),
             others("seekers"),
@@ -87,17 +87,17 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
     ..ProbeInfo::ONE_AFTER_THE_OTHER
 };
 
-const fn others(kind: &'static str) -> Choice {
-    Choice::Value {
+const fn others(kind: &'static str) -> OptionChoice {
+    OptionChoice::Value {
         prefix: kind,
-        kind: Kind::Number,
+        kind: ValueKind::Number,
         what: kind,
         least: 0,
         most: 32,
     }
 }
 
-fn io(words: &Words) -> Result<Io, String> {
+fn io(words: &ProbeWords) -> Result<Io, String> {
     let row = WORKS.iter().find(|row| words.has(row.0)).expect("one was chosen");
     let (word, work) = (row.0, row.1);
     let [readers, writers, seekers] = ["readers", "writers", "seekers"].map(|kind| words.value::<u8>(kind));

@@ -1,7 +1,7 @@
 //! `irq[:CHIPxOUTPUTxINPUT][+parport|+hpet|+gpio|+serial]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Dimension, Grammar, Unsaid, Words};
+use crate::grammar::{Dimension, Grammar, OptionChoice, ProbeWords, Unsaid};
 use crate::spec::SpecError;
 use crate::venue::Venue;
 use worstcase_instruments::bench::{Bench, Line, Pins};
@@ -30,7 +30,7 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
         dimensions: &[number("chip or port"), number("output"), number("input")],
         grid: "",
         example: "irq:0x17x27+gpio",
-        options: &[Choice::Word(
+        options: &[OptionChoice::Word(
             || vec!["parport", "hpet", "gpio", "serial"],
             Unsaid::Nothing,
         )],
@@ -49,7 +49,7 @@ const fn number(what: &'static str) -> Dimension {
     }
 }
 
-fn line(words: &Words) -> Result<Line, String> {
+fn line(words: &ProbeWords) -> Result<Line, String> {
     let lines = [
         ("parport", "parport"),
         ("hpet", "hpet"),

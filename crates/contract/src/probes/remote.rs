@@ -1,7 +1,7 @@
 //! `remote[+futex|+pipe|+eventfd]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Grammar, Unsaid, words_of};
+use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
 use worstcase_instruments::bench::{Bench, Remote, Via};
 
 pub(super) const REMOTE: ProbeInfo = ProbeInfo {
@@ -13,7 +13,7 @@ pub(super) const REMOTE: ProbeInfo = ProbeInfo {
         dimensions: &[],
         grid: "",
         example: "remote+futex",
-        options: &[Choice::Word(
+        options: &[OptionChoice::Word(
             || words_of(Via::ALL),
             Unsaid::All(&["futex", "pipe", "eventfd"]),
         )],

@@ -1,7 +1,7 @@
 //! `shootdown[:THREADS][+pagesN]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Dimension, Grammar, Kind};
+use crate::grammar::{Dimension, Grammar, OptionChoice, ValueKind};
 use worstcase_instruments::bench::{Bench, Shootdown};
 
 pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
@@ -23,9 +23,9 @@ pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
         // Without another CPU, and with one.
         grid: "0/1",
         example: "shootdown:1",
-        options: &[Choice::Value {
+        options: &[OptionChoice::Value {
             prefix: "pages",
-            kind: Kind::Number,
+            kind: ValueKind::Number,
             what: "pages",
             least: 1,
             most: 16_384,

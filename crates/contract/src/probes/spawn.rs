@@ -1,7 +1,7 @@
 //! `spawn[+fork|+exec|+sh]`.
 
 use super::ProbeInfo;
-use crate::grammar::{Choice, Grammar, Unsaid, words_of};
+use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
 use worstcase_instruments::bench::{Bench, Spawn, Step};
 
 pub(super) const SPAWN: ProbeInfo = ProbeInfo {
@@ -13,7 +13,7 @@ pub(super) const SPAWN: ProbeInfo = ProbeInfo {
         dimensions: &[],
         grid: "",
         example: "spawn+exec",
-        options: &[Choice::Word(
+        options: &[OptionChoice::Word(
             || words_of(Step::ALL),
             Unsaid::All(&["fork", "exec", "sh"]),
         )],

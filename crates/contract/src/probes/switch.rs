@@ -1,7 +1,7 @@
 //! `switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]`.
 
 use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Choice, Dimension, Grammar, Kind, Unsaid, words_of};
+use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
 use crate::spec::SpecError;
 use crate::venue::{Only, Venue};
 use worstcase_instruments::bench::{Bench, Placement, Switch, Via};
@@ -37,26 +37,26 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
         grid: "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k",
         example: "switch:16x16k",
         options: &[
-            Choice::Word(|| words_of(Via::ALL), Unsaid::Nothing),
-            Choice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
-            Choice::Word(|| words_of(Placement::ALL), Unsaid::Nothing),
-            Choice::Value {
+            OptionChoice::Word(|| words_of(Via::ALL), Unsaid::Nothing),
+            OptionChoice::Word(|| vec!["threads", "processes"], Unsaid::Nothing),
+            OptionChoice::Word(|| words_of(Placement::ALL), Unsaid::Nothing),
+            OptionChoice::Value {
                 prefix: "spin",
-                kind: Kind::Time,
+                kind: ValueKind::Time,
                 what: "spin in ns",
                 least: 0,
                 most: 1_000_000_000,
             },
-            Choice::Value {
+            OptionChoice::Value {
                 prefix: "again",
-                kind: Kind::Number,
+                kind: ValueKind::Number,
                 what: "percent off before it is measured again",
                 least: 1,
                 most: 50,
             },
-            Choice::Value {
+            OptionChoice::Value {
                 prefix: "mhz",
-                kind: Kind::Number,
+                kind: ValueKind::Number,
                 what: "MHz",
                 least: 1,
                 most: 100_000,

@@ -1,9 +1,9 @@
 //! `cyclictest --json=FILE`.
 
-use super::options::Options;
+use super::options::CyclictestOptions;
 use super::{TOOL, series};
 use crate::FormatError;
-use crate::measured::{Counted, Extremes, MachineTold, Measured, Series, Values};
+use crate::measured::{CountedValues, Extremes, MachineTold, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{self, SysInfo, bins, moment, of_float, total, whole};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
 
 #[derive(Deserialize)]
-struct File {
+struct CyclictestJson {
     #[serde(rename = "cmdline:", alias = "cmdline", default)]
     command: String,
     #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
@@ -21,11 +21,11 @@ struct File {
     sysinfo: Option<SysInfo>,
     #[serde(default)]
     resolution_in_ns: u32,
-    thread: BTreeMap<u32, Thread>,
+    thread: BTreeMap<u32, CyclictestThread>,
 }
 
 #[derive(Deserialize)]
-struct Thread {
+struct CyclictestThread {
     #[serde(default)]
     histogram: BTreeMap<String, u64>,
     cycles: u64,
@@ -36,11 +36,11 @@ struct Thread {
 }
 
 /// Reads it.
-pub fn json(content: &str) -> Result<Measured, FormatError> {
-    let file: File = text::json(TOOL, content)?;
+pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+    let file: CyclictestJson = text::json(TOOL, content)?;
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
-    let options = Options::of(&file.command);
-    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let options = CyclictestOptions::of(&file.command);
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     measured.version = file.version;
     measured.machine = file.sysinfo.as_ref().map(MachineTold::from).unwrap_or_default();
     measured.began = file.start_time.as_deref().and_then(moment);
@@ -55,7 +55,12 @@ pub fn json(content: &str) -> Result<Measured, FormatError> {
     Ok(measured)
 }
 
-fn of_thread(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<Series, FormatError> {
+fn of_thread(
+    number: u32,
+    thread: &CyclictestThread,
+    options: &CyclictestOptions,
+    unit: u64,
+) -> Result<ThreadSeries, FormatError> {
     let cpu = u32::try_from(thread.cpu).unwrap_or(number);
     let values = match thread.cycles {
         0 => None,
@@ -64,7 +69,12 @@ fn of_thread(number: u32, thread: &Thread, options: &Options, unit: u64) -> Resu
     Ok(series(cpu, options.interval(number), options.priority(number), values))
 }
 
-fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<Values, FormatError> {
+fn values(
+    number: u32,
+    thread: &CyclictestThread,
+    options: &CyclictestOptions,
+    unit: u64,
+) -> Result<SeriesValues, FormatError> {
     let no_mean = || FormatError::new(format!("the mean of thread {number} is no time"));
     let ends = Extremes {
         count: thread.cycles,
@@ -74,7 +84,7 @@ fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<
     };
     let bins = bins(&thread.histogram, unit)?;
     if bins.is_empty() && options.histogram.is_none() {
-        return Ok(Values::Extremes(ends));
+        return Ok(SeriesValues::Extremes(ends));
     }
     let counted = total(bins.values())?;
     let outside = thread.cycles.checked_sub(counted).ok_or_else(|| {
@@ -91,5 +101,5 @@ fn values(number: u32, thread: &Thread, options: &Options, unit: u64) -> Result<
         from_ns: end,
         count: outside,
     });
-    Ok(Values::Counted(Counted { bins, beyond, ends }))
+    Ok(SeriesValues::Counted(CountedValues { bins, beyond, ends }))
 }

@@ -7,15 +7,20 @@ mod text;
 pub use json::json;
 pub use text::{is_text, text};
 
-use super::measured::{Overrun, Series};
+use super::measured::{Overrun, ThreadSeries};
 use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 
 const TOOL: &str = "cyclictest";
 
 /// A thread's series, if it took samples.
-fn series(cpu: u32, period: Option<Nanos>, priority: Option<u8>, values: Option<super::measured::Values>) -> Series {
-    let mut series = Series::new("wakeup", cpu, Overrun::Skips);
+fn series(
+    cpu: u32,
+    period: Option<Nanos>,
+    priority: Option<u8>,
+    values: Option<super::measured::SeriesValues>,
+) -> ThreadSeries {
+    let mut series = ThreadSeries::new("wakeup", cpu, Overrun::Skips);
     series.period = period;
     series.priority = priority;
     series

@@ -12,7 +12,7 @@ const DISTANCE_US: u64 = 500;
 
 /// Of a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct CyclictestOptions {
     interval_us: Option<u64>,
     distance_us: Option<u64>,
     priority: Option<u8>,
@@ -22,10 +22,10 @@ pub struct Options {
     pub histogram: Option<u64>,
 }
 
-impl Options {
+impl CyclictestOptions {
     /// Of a command line, the program's name first.
-    pub fn of(command: &str) -> Options {
-        let mut options = Options {
+    pub fn of(command: &str) -> CyclictestOptions {
+        let mut options = CyclictestOptions {
             interval_us: Some(INTERVAL_US),
             distance_us: None,
             priority: None,
@@ -114,7 +114,7 @@ mod tests {
             "/usr/bin/cyclictest --priority=90 -S -i 200 --histogram=400",
             "cyclictest -a -t -m -p 90 -i 200 -h400",
         ] {
-            let options = Options::of(command);
+            let options = CyclictestOptions::of(command);
             assert_eq!(options.interval(1), Some(Nanos(200_000)), "{command}");
             assert_eq!((options.priority(1), options.histogram), (Some(90), Some(400)));
         }
@@ -122,11 +122,14 @@ mod tests {
 
     #[test]
     fn threads_differ_unless_they_are_told_not_to() {
-        let options = Options::of("cyclictest -p 80 -t 3");
+        let options = CyclictestOptions::of("cyclictest -p 80 -t 3");
         assert_eq!(options.interval(0), Some(Nanos(1_000_000)));
         assert_eq!(options.interval(2), Some(Nanos(2_000_000)));
         assert_eq!((options.priority(0), options.priority(1)), (Some(80), None));
-        assert_eq!(Options::of("cyclictest -d 0").interval(2), Some(Nanos(1_000_000)));
-        assert_eq!(Options::of("cyclictest -i x").interval(0), None);
+        assert_eq!(
+            CyclictestOptions::of("cyclictest -d 0").interval(2),
+            Some(Nanos(1_000_000))
+        );
+        assert_eq!(CyclictestOptions::of("cyclictest -i x").interval(0), None);
     }
 }

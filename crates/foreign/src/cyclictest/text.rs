@@ -2,7 +2,7 @@
 
 use super::{TOOL, series};
 use crate::FormatError;
-use crate::measured::{Counted, Extremes, Measured, Sample, Values};
+use crate::measured::{CountedValues, Extremes, ForeignSample, SeriesValues, ToolMeasurement};
 use crate::text::{numbers, total as sum, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
@@ -19,15 +19,15 @@ pub fn is_text(text: &str) -> bool {
 }
 
 /// Reads it; times are of so many ns.
-pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
-    let mut said = Said::default();
+pub fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
+    let mut said = CyclictestText::default();
     for (at, line) in (1..).zip(content.lines()) {
         said.take(at, line, unit)?;
     }
-    let mut measured = Measured::new(TOOL, Nanos(unit));
+    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     measured.lacks.push(NO_CPUS);
     let histograms = said.histogram.map(|histogram| histogram.finish(unit)).transpose()?;
-    let mut threads: BTreeMap<u32, Values> = BTreeMap::new();
+    let mut threads: BTreeMap<u32, SeriesValues> = BTreeMap::new();
     if let Some(histograms) = histograms {
         threads.extend(
             (0..)
@@ -38,11 +38,11 @@ pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
         threads.extend(
             said.samples
                 .into_iter()
-                .map(|(thread, samples)| (thread, Values::Samples(samples))),
+                .map(|(thread, samples)| (thread, SeriesValues::Samples(samples))),
         );
     } else {
         let some = said.lines.iter().filter(|(_, line)| line.ends.count > 0);
-        threads.extend(some.map(|(thread, line)| (*thread, Values::Extremes(line.ends))));
+        threads.extend(some.map(|(thread, line)| (*thread, SeriesValues::Extremes(line.ends))));
     }
     for (thread, values) in threads {
         let line = said.lines.get(&thread);
@@ -55,17 +55,17 @@ pub fn text(content: &str, unit: u64) -> Result<Measured, FormatError> {
 }
 
 #[derive(Default)]
-struct Said {
+struct CyclictestText {
     /// The last line of each thread: cyclictest prints them again and again.
     lines: BTreeMap<u32, ThreadLine>,
-    samples: BTreeMap<u32, Vec<Sample>>,
-    histogram: Option<Histogram>,
+    samples: BTreeMap<u32, Vec<ForeignSample>>,
+    histogram: Option<CyclictestHistogram>,
 }
 
-impl Said {
+impl CyclictestText {
     fn take(&mut self, at: usize, line: &str, unit: u64) -> Result<(), FormatError> {
         if line.starts_with("# Histogram") && !line.contains("Overflow") {
-            self.histogram = Some(Histogram::default());
+            self.histogram = Some(CyclictestHistogram::default());
         } else if let Some(histogram) = &mut self.histogram {
             histogram.take(at, line)?;
         }
@@ -83,7 +83,7 @@ impl Said {
             if samples.last().is_some_and(|last| last.index >= index) {
                 return Err(FormatError::at(at, "a cycle of its thread comes twice, or too late"));
             }
-            samples.push(Sample {
+            samples.push(ForeignSample {
                 index,
                 due: None,
                 value: whole(value, unit)?,
@@ -142,7 +142,7 @@ fn sample(line: &str) -> Option<[u64; 3]> {
 
 /// A column a thread, and maybe one of all together.
 #[derive(Default)]
-struct Histogram {
+struct CyclictestHistogram {
     rows: Vec<(u64, Vec<u64>)>,
     totals: Option<Vec<u64>>,
     min: Option<Vec<u64>>,
@@ -151,7 +151,7 @@ struct Histogram {
     overflows: Option<Vec<u64>>,
 }
 
-impl Histogram {
+impl CyclictestHistogram {
     fn take(&mut self, at: usize, line: &str) -> Result<(), FormatError> {
         let named: [(&str, &mut Option<Vec<u64>>); 5] = [
             ("# Total:", &mut self.totals),
@@ -181,7 +181,7 @@ impl Histogram {
     }
 
     /// Of each thread its histogram, if it took samples.
-    fn finish(self, unit: u64) -> Result<Vec<Option<Values>>, FormatError> {
+    fn finish(self, unit: u64) -> Result<Vec<Option<SeriesValues>>, FormatError> {
         let cut = |name: &str| FormatError::new(format!("its histogram ends without '{name}'; the file was cut"));
         let totals = self.totals.ok_or_else(|| cut("# Total:"))?;
         let min = self.min.ok_or_else(|| cut("# Min Latencies:"))?;
@@ -189,7 +189,7 @@ impl Histogram {
         let max = self.max.ok_or_else(|| cut("# Max Latencies:"))?;
         let overflows = self.overflows.ok_or_else(|| cut("# Histogram Overflows:"))?;
         let end = self.rows.last().map_or(0, |(value, _)| value.saturating_add(1));
-        let thread = |nth: usize| -> Result<Option<Values>, FormatError> {
+        let thread = |nth: usize| -> Result<Option<SeriesValues>, FormatError> {
             let column = |of: &[u64]| {
                 let value = of.get(nth).copied();
                 value.ok_or_else(|| FormatError::new(format!("its histogram has no column of thread {nth}")))
@@ -221,7 +221,7 @@ impl Histogram {
                 from_ns,
                 count: outside,
             });
-            Ok(Some(Values::Counted(Counted { bins, beyond, ends })))
+            Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
         };
         // With -H there is a column of all threads in most lines; the minima have none.
         (0..min.len()).map(thread).collect()

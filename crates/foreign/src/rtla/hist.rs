@@ -1,15 +1,15 @@
 //! Histograms: a row a value, a column for each CPU and what was measured there, then `over:`, `count:`, `min:`, `avg:`, `max:`.
 
-use super::{Column, add_timerlat, analysis, unit};
+use super::{RtlaColumn, add_timerlat, analysis, unit};
 use crate::FormatError;
-use crate::measured::{Counted, Extremes, Measured, Overrun, Series, Values};
+use crate::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{days_and_time, decimal, numbers, total, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
 
 /// A table as it is printed.
-struct Table<'a> {
+struct RtlaTable<'a> {
     unit: u64,
     duration: Option<Nanos>,
     columns: Vec<&'a str>,
@@ -19,9 +19,9 @@ struct Table<'a> {
 
 const SUMS: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
 
-impl<'a> Table<'a> {
-    fn of(text: &'a str) -> Result<Table<'a>, FormatError> {
-        let mut table = Table {
+impl<'a> RtlaTable<'a> {
+    fn of(text: &'a str) -> Result<RtlaTable<'a>, FormatError> {
+        let mut table = RtlaTable {
             unit: unit(text),
             duration: text.lines().find_map(|l| days_and_time(l.strip_prefix("# Duration:")?)),
             columns: Vec::new(),
@@ -71,7 +71,7 @@ impl<'a> Table<'a> {
     }
 
     /// A column's values; nothing if there are none.
-    fn values(&self, nth: usize) -> Result<Option<Values>, FormatError> {
+    fn values(&self, nth: usize) -> Result<Option<SeriesValues>, FormatError> {
         let name = self.columns[nth];
         let sum = |of: &str| -> Result<&str, FormatError> {
             let found = self.sums.get(of).and_then(|row| row.get(nth));
@@ -117,19 +117,19 @@ impl<'a> Table<'a> {
             from_ns: whole(end, self.unit)?.0,
             count: outside,
         });
-        Ok(Some(Values::Counted(Counted { bins, beyond, ends })))
+        Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
     }
 
-    fn measured(&self, tool: &'static str, text: &str) -> Result<Measured, FormatError> {
-        let mut measured = Measured::new(tool, whole(self.width(), self.unit)?);
+    fn measured(&self, tool: &'static str, text: &str) -> Result<ToolMeasurement, FormatError> {
+        let mut measured = ToolMeasurement::new(tool, whole(self.width(), self.unit)?);
         measured.notes = analysis(text)?;
         Ok(measured)
     }
 }
 
 /// `rtla timerlat hist`.
-pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
-    let table = Table::of(text)?;
+pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+    let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla timerlat", text)?;
     measured
         .lacks
@@ -137,9 +137,9 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
     for (nth, name) in table.columns.iter().enumerate() {
         let (kind, cpu) = name.split_once('-').unwrap_or((name, ""));
         let column = match kind {
-            "IRQ" => Column::Irq,
-            "Thr" => Column::Thread,
-            "Usr" => Column::User,
+            "IRQ" => RtlaColumn::Irq,
+            "Thr" => RtlaColumn::Thread,
+            "Usr" => RtlaColumn::User,
             _ => return Err(unknown(name)),
         };
         let cpu = cpu.parse().map_err(|_| unknown(name))?;
@@ -154,12 +154,12 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
 }
 
 /// `rtla osnoise hist`.
-pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
-    let table = Table::of(text)?;
+pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+    let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla osnoise", text)?;
     for (nth, name) in table.columns.iter().enumerate() {
         let cpu = name.strip_prefix("CPU-").and_then(|cpu| cpu.parse().ok());
-        let mut series = Series::new("osnoise", cpu.ok_or_else(|| unknown(name))?, Overrun::NoDueTimes);
+        let mut series = ThreadSeries::new("osnoise", cpu.ok_or_else(|| unknown(name))?, Overrun::NoDueTimes);
         series.observed = table.duration;
         if let Some(values) = table.values(nth)? {
             series.quantities.insert(Quantity::Latency, values);

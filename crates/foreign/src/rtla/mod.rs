@@ -4,14 +4,14 @@ mod hist;
 mod top;
 
 use super::FormatError;
-use super::measured::{Measured, Overrun, Series, Values};
+use super::measured::{Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use worstcase_results::record::Quantity;
 
 /// Longest auto-analysis that is kept.
 const NOTES: usize = 200;
 
 /// Reads what `rtla timerlat` prints.
-pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
+pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
     match text.contains("RTLA timerlat histogram") {
         true => hist::timerlat(text),
         false => top::timerlat(text),
@@ -19,7 +19,7 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
 }
 
 /// Reads what `rtla osnoise` or `rtla hwnoise` prints.
-pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
+pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
     match text.contains("RTLA osnoise histogram") {
         true => hist::osnoise(text),
         false => top::osnoise(text),
@@ -27,15 +27,15 @@ pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
 }
 
 /// Adds what timerlat's column is: interrupt and thread are of one instrument, the way back to user space of another.
-fn add_timerlat(all: &mut Vec<Series>, cpu: u32, column: Column, values: Values) {
+fn add_timerlat(all: &mut Vec<ThreadSeries>, cpu: u32, column: RtlaColumn, values: SeriesValues) {
     let (probe, quantity) = match column {
-        Column::Irq => ("timerlat", Quantity::IrqLatency),
-        Column::Thread => ("timerlat", Quantity::Latency),
-        Column::User => ("timerlat-user", Quantity::Latency),
+        RtlaColumn::Irq => ("timerlat", Quantity::IrqLatency),
+        RtlaColumn::Thread => ("timerlat", Quantity::Latency),
+        RtlaColumn::User => ("timerlat-user", Quantity::Latency),
     };
     let place = all.iter().position(|s| s.probe == probe && s.cpu == Some(cpu));
     let place = place.unwrap_or_else(|| {
-        all.push(Series::new(probe, cpu, Overrun::Skips));
+        all.push(ThreadSeries::new(probe, cpu, Overrun::Skips));
         all.len() - 1
     });
     all[place].quantities.insert(quantity, values);
@@ -43,7 +43,7 @@ fn add_timerlat(all: &mut Vec<Series>, cpu: u32, column: Column, values: Values)
 
 /// What a column is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+enum RtlaColumn {
     Irq,
     Thread,
     User,

@@ -1,21 +1,21 @@
 //! Summaries: a line a CPU. On a terminal they are printed again and again; the last of each CPU is taken.
 
-use super::{Column, add_timerlat, analysis, unit};
+use super::{RtlaColumn, add_timerlat, analysis, unit};
 use crate::FormatError;
-use crate::measured::{Extremes, Measured, Overrun, Series, Values};
+use crate::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{days_and_time, decimal, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Gaps;
+use worstcase_results::record::GapAccount;
 
-const TIMERLAT: [Column; 3] = [Column::Irq, Column::Thread, Column::User];
+const TIMERLAT: [RtlaColumn; 3] = [RtlaColumn::Irq, RtlaColumn::Thread, RtlaColumn::User];
 /// Names of osnoise's columns after the largest single noise, of `rtla osnoise` and of `rtla hwnoise`.
 const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
 
 /// `rtla timerlat top`.
-pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
+pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
-    let mut cpus: BTreeMap<u32, Vec<(Column, Extremes)>> = BTreeMap::new();
+    let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Extremes)>> = BTreeMap::new();
     for (at, line) in (1..).zip(text.lines()) {
         let Some((cpu, count, rest)) = row(line) else { continue };
         let mut columns = Vec::new();
@@ -47,11 +47,11 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
         }
         cpus.insert(cpu, columns);
     }
-    let mut measured = Measured::new("rtla timerlat", Nanos(unit));
+    let mut measured = ToolMeasurement::new("rtla timerlat", Nanos(unit));
     measured.notes = analysis(text)?;
     for (cpu, columns) in cpus {
         for (column, ends) in columns {
-            add_timerlat(&mut measured.series, cpu, column, Values::Extremes(ends));
+            add_timerlat(&mut measured.series, cpu, column, SeriesValues::Extremes(ends));
         }
     }
     let duration = text
@@ -65,9 +65,9 @@ pub fn timerlat(text: &str) -> Result<Measured, FormatError> {
 }
 
 /// `rtla osnoise top`, `rtla hwnoise`.
-pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
+pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
-    let mut cpus: BTreeMap<u32, Series> = BTreeMap::new();
+    let mut cpus: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
     for (at, line) in (1..).zip(text.lines()) {
         let Some((cpu, _, rest)) = row(line) else { continue };
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -79,8 +79,8 @@ pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
             let number = number.map_err(|_| FormatError::at(at, format!("'{}' is no time", word.escape_debug())))?;
             Ok(whole(number, unit)?.0)
         };
-        let mut series = Series::new("noise", cpu, Overrun::NoDueTimes);
-        series.gaps = Some(Gaps {
+        let mut series = ThreadSeries::new("noise", cpu, Overrun::NoDueTimes);
+        series.gaps = Some(GapAccount {
             observed_ns: time(runtime)?,
             gaps: 0,
             lost: 0,
@@ -92,7 +92,7 @@ pub fn osnoise(text: &str) -> Result<Measured, FormatError> {
         }
         cpus.insert(cpu, series);
     }
-    let mut measured = Measured::new("rtla osnoise", Nanos(unit));
+    let mut measured = ToolMeasurement::new("rtla osnoise", Nanos(unit));
     measured
         .lacks
         .push("single gaps: their number, their lengths, and when they were");

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use std::sync::OnceLock;
-use worstcase_fuzz::{Target, by_name};
+use worstcase_fuzz::{FuzzTarget, by_name};
 
 fuzz_target!(|bytes: &[u8]| {
     static TARGET: OnceLock<&Target> = OnceLock::new();

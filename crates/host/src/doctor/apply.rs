@@ -1,8 +1,8 @@
 //! Setting what can be set, for a while: every change goes through the journal. A refusal is told and stops nothing.
 
-use super::finding::{Change, Finding};
-use crate::facts::Tree;
-use crate::journal::{Journal, Set};
+use super::finding::{Finding, TemporaryChange};
+use crate::facts::FileTree;
+use crate::journal::{Journal, SettingOutcome};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ impl AppliedFinding {
 }
 
 /// Makes the changes of findings that can be set, on the machine of `tree`.
-pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &Tree, journal: &mut Journal) -> Applied {
+pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &FileTree, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
     for finding in findings {
         let mut outcome = AppliedFinding {
@@ -54,8 +54,8 @@ pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &Tree, j
         };
         for change in &finding.changes {
             let made = match change {
-                Change::Set { file, value } => set(tree, journal, file, value),
-                Change::NoSleep => hold_awake(tree).map(|file| applied.held.push(file)),
+                TemporaryChange::Set { file, value } => set(tree, journal, file, value),
+                TemporaryChange::NoSleep => hold_awake(tree).map(|file| applied.held.push(file)),
             };
             match made {
                 Ok(()) => outcome.made += 1,
@@ -67,15 +67,15 @@ pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &Tree, j
     applied
 }
 
-fn set(tree: &Tree, journal: &mut Journal, file: &str, value: &str) -> Result<(), String> {
+fn set(tree: &FileTree, journal: &mut Journal, file: &str, value: &str) -> Result<(), String> {
     match journal.set(&tree.path(file), value) {
-        Ok(Set::Changed { .. } | Set::AlreadySo) => Ok(()),
+        Ok(SettingOutcome::Changed { .. } | SettingOutcome::AlreadySo) => Ok(()),
         Err(e) => Err(e.to_string()),
     }
 }
 
 /// The limit holds as long as the file is open: the kernel itself takes it back, whatever ends this process.
-fn hold_awake(tree: &Tree) -> Result<File, String> {
+fn hold_awake(tree: &FileTree) -> Result<File, String> {
     let path = tree.path("dev/cpu_dma_latency");
     let open = || -> io::Result<File> {
         let mut file = File::options().write(true).open(&path)?;

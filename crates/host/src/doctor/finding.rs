@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How bad it is; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum FindingLevel {
     /// It makes real-time threads late.
     Harmful,
     /// It may, or it limits what can be said about this machine.
@@ -22,7 +22,7 @@ pub struct Finding {
     /// A short name, for scripts.
     pub id: &'static str,
     /// How bad it is.
-    pub level: Level,
+    pub level: FindingLevel,
     /// What is the case.
     pub what: String,
     /// Why it harms latency.
@@ -30,13 +30,13 @@ pub struct Finding {
     /// Command, boot parameter or option that helps.
     pub remedy: Option<String>,
     /// What `--apply` does about it; empty if it cannot.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TemporaryChange>,
 }
 
 /// What can be set for a while and set back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum TemporaryChange {
     /// A setting in sysfs or procfs.
     Set {
         /// From the root, without the leading slash.
@@ -48,10 +48,10 @@ pub enum Change {
     NoSleep,
 }
 
-impl Change {
+impl TemporaryChange {
     /// A setting.
-    pub fn set(file: impl Into<String>, value: impl ToString) -> Change {
-        Change::Set {
+    pub fn set(file: impl Into<String>, value: impl ToString) -> TemporaryChange {
+        TemporaryChange::Set {
             file: file.into(),
             value: value.to_string(),
         }
@@ -61,10 +61,15 @@ impl Change {
 impl Finding {
     /// Whether something is ill that can be set for a while.
     pub fn can_be_set(&self) -> bool {
-        self.level != Level::Good && !self.changes.is_empty()
+        self.level != FindingLevel::Good && !self.changes.is_empty()
     }
 
-    pub(super) fn new(id: &'static str, level: Level, what: impl Into<String>, why: impl Into<String>) -> Finding {
+    pub(super) fn new(
+        id: &'static str,
+        level: FindingLevel,
+        what: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Finding {
         Finding {
             id,
             level,
@@ -77,12 +82,12 @@ impl Finding {
 
     /// As it should be.
     pub(super) fn good(id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(id, Level::Good, what, "")
+        Finding::new(id, FindingLevel::Good, what, "")
     }
 
     /// This machine does not tell.
     pub(super) fn not_known(id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(id, Level::NotKnown, what, "")
+        Finding::new(id, FindingLevel::NotKnown, what, "")
     }
 
     pub(super) fn remedy(mut self, remedy: impl Into<String>) -> Finding {
@@ -90,7 +95,7 @@ impl Finding {
         self
     }
 
-    pub(super) fn changes(mut self, changes: impl IntoIterator<Item = Change>) -> Finding {
+    pub(super) fn changes(mut self, changes: impl IntoIterator<Item = TemporaryChange>) -> Finding {
         self.changes.extend(changes);
         self
     }

@@ -10,14 +10,14 @@ mod finding;
 mod rules;
 
 pub use apply::{Applied, AppliedFinding, apply};
-pub use finding::{Change, Finding, Level};
+pub use finding::{Finding, FindingLevel, TemporaryChange};
 
 use super::CpuList;
-use super::facts::Facts;
+use super::facts::MachineFacts;
 
 /// The facts, and the CPUs that are to be measured.
 struct Patient<'a> {
-    facts: &'a Facts,
+    facts: &'a MachineFacts,
     /// To be measured.
     cpus: &'a CpuList,
     /// Online and not measured: where everything else can run.
@@ -25,7 +25,7 @@ struct Patient<'a> {
 }
 
 /// All findings for a machine on which `cpus` are to be measured, the worst first.
-pub fn examine(facts: &Facts, cpus: &CpuList) -> Vec<Finding> {
+pub fn examine(facts: &MachineFacts, cpus: &CpuList) -> Vec<Finding> {
     let online = facts.cpu.online.clone().unwrap_or_default();
     let patient = Patient {
         facts,

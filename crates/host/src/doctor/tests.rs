@@ -6,35 +6,35 @@ use crate::facts::drives::{AtaDevice, PolledDrive};
 use crate::facts::interrupts::Irq;
 use crate::facts::memory::Swap;
 use crate::facts::power::IdleState;
-use crate::facts::{Live, Tree};
+use crate::facts::{FileTree, LiveFacts};
 use crate::{Journal, StateFolder};
 use std::fs;
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 fn list(text: &str) -> CpuList {
     text.parse().unwrap()
 }
 
 /// A machine of four CPUs, on which CPUs 2-3 are measured.
-fn machine() -> Facts {
-    let mut facts = Facts::default();
+fn machine() -> MachineFacts {
+    let mut facts = MachineFacts::default();
     facts.cpu.online = Some(list("0-3"));
     facts.cpu.cores = Some(4);
     facts
 }
 
-fn find(facts: &Facts, id: &str) -> Option<Finding> {
+fn find(facts: &MachineFacts, id: &str) -> Option<Finding> {
     examine(facts, &list("2-3"))
         .into_iter()
         .find(|finding| finding.id == id)
 }
 
-fn level(facts: &Facts, id: &str) -> Option<Level> {
+fn level(facts: &MachineFacts, id: &str) -> Option<FindingLevel> {
     find(facts, id).map(|finding| finding.level)
 }
 
 /// The level of `id` after `change` to the machine.
-fn after(id: &str, change: impl FnOnce(&mut Facts)) -> Option<Level> {
+fn after(id: &str, change: impl FnOnce(&mut MachineFacts)) -> Option<FindingLevel> {
     let mut facts = machine();
     change(&mut facts);
     level(&facts, id)
@@ -42,9 +42,9 @@ fn after(id: &str, change: impl FnOnce(&mut Facts)) -> Option<Level> {
 
 #[test]
 fn what_is_not_known_is_never_good_or_harmful() {
-    for finding in examine(&Facts::default(), &CpuList::default()) {
+    for finding in examine(&MachineFacts::default(), &CpuList::default()) {
         // No core is known to be shared, no CPU to be isolated or measured.
-        assert_eq!(finding.level, Level::NotKnown, "{finding:?}");
+        assert_eq!(finding.level, FindingLevel::NotKnown, "{finding:?}");
         assert!(finding.changes.is_empty());
     }
 }
@@ -52,14 +52,14 @@ fn what_is_not_known_is_never_good_or_harmful() {
 #[test]
 fn the_worst_come_first_and_each_ill_has_a_reason_and_a_remedy() {
     let mut facts = machine();
-    facts.kernel.preemption.model = Some(Model::None);
+    facts.kernel.preemption.model = Some(PreemptName::None);
     facts.watchdogs.nmi = Some(true);
     facts.virtualization.hypervisor = Some(true);
     facts.memory.huge_pages = Some("always".into());
     let findings = examine(&facts, &list("2-3"));
     assert!(findings.is_sorted_by_key(|f| f.level));
-    assert_eq!(findings[0].level, Level::Harmful);
-    for finding in findings.iter().filter(|f| f.level <= Level::Notice) {
+    assert_eq!(findings[0].level, FindingLevel::Harmful);
+    for finding in findings.iter().filter(|f| f.level <= FindingLevel::Notice) {
         assert!(!finding.why.is_empty() && finding.remedy.is_some(), "{finding:?}");
     }
 }
@@ -69,16 +69,16 @@ fn governors_of_measured_cpus_only() {
     let id = "governor";
     let govern = |name: &str, cpus: &str| {
         let entry = (name.to_string(), list(cpus));
-        move |facts: &mut Facts| facts.power.governors.extend([entry])
+        move |facts: &mut MachineFacts| facts.power.governors.extend([entry])
     };
-    assert_eq!(after(id, govern("performance", "0-3")), Some(Level::Good));
-    assert_eq!(after(id, govern("powersave", "0-1")), Some(Level::Good));
+    assert_eq!(after(id, govern("performance", "0-3")), Some(FindingLevel::Good));
+    assert_eq!(after(id, govern("powersave", "0-1")), Some(FindingLevel::Good));
     let mut facts = machine();
     govern("powersave", "0-2")(&mut facts);
     let finding = find(&facts, id).unwrap();
-    assert_eq!(finding.level, Level::Harmful);
+    assert_eq!(finding.level, FindingLevel::Harmful);
     let file = "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor";
-    assert_eq!(finding.changes, [Change::set(file, "performance")]);
+    assert_eq!(finding.changes, [TemporaryChange::set(file, "performance")]);
 }
 
 #[test]
@@ -90,11 +90,17 @@ fn sleep_is_as_bad_as_its_deepest_allowed_state() {
         disabled,
     };
     let with = |states: Vec<IdleState>| after(id, |facts| facts.power.idle_states = states);
-    assert_eq!(with(vec![]), Some(Level::NotKnown));
-    assert_eq!(with(vec![state(0, false), state(1, false)]), Some(Level::Good));
-    assert_eq!(with(vec![state(10, false)]), Some(Level::Notice));
-    assert_eq!(with(vec![state(10, false), state(133, false)]), Some(Level::Harmful));
-    assert_eq!(with(vec![state(10, false), state(133, true)]), Some(Level::Notice));
+    assert_eq!(with(vec![]), Some(FindingLevel::NotKnown));
+    assert_eq!(with(vec![state(0, false), state(1, false)]), Some(FindingLevel::Good));
+    assert_eq!(with(vec![state(10, false)]), Some(FindingLevel::Notice));
+    assert_eq!(
+        with(vec![state(10, false), state(133, false)]),
+        Some(FindingLevel::Harmful)
+    );
+    assert_eq!(
+        with(vec![state(10, false), state(133, true)]),
+        Some(FindingLevel::Notice)
+    );
 }
 
 #[test]
@@ -106,13 +112,13 @@ fn siblings_are_worse_when_they_are_busy() {
             facts.busy_percent.extend(busy.iter().copied());
         })
     };
-    assert_eq!(with(&[], &[]), Some(Level::Good));
-    assert_eq!(with(&["0,1"], &[(0, 99.0)]), Some(Level::Good));
-    assert_eq!(with(&["1,2"], &[(1, 1.0)]), Some(Level::Notice));
-    assert_eq!(with(&["1,2"], &[(1, 99.0)]), Some(Level::Harmful));
+    assert_eq!(with(&[], &[]), Some(FindingLevel::Good));
+    assert_eq!(with(&["0,1"], &[(0, 99.0)]), Some(FindingLevel::Good));
+    assert_eq!(with(&["1,2"], &[(1, 1.0)]), Some(FindingLevel::Notice));
+    assert_eq!(with(&["1,2"], &[(1, 99.0)]), Some(FindingLevel::Harmful));
     // The measured CPU itself may be busy: that is another finding.
-    assert_eq!(with(&["1,2"], &[(2, 99.0)]), Some(Level::Notice));
-    assert_eq!(with(&["2,3"], &[]), Some(Level::Notice));
+    assert_eq!(with(&["1,2"], &[(2, 99.0)]), Some(FindingLevel::Notice));
+    assert_eq!(with(&["2,3"], &[]), Some(FindingLevel::Notice));
 }
 
 #[test]
@@ -139,7 +145,7 @@ fn a_container_is_told_with_what_it_keeps_from_us() {
     let finding = find(&facts, id).unwrap();
     assert_eq!(
         (finding.level, finding.what.as_str()),
-        (Level::Notice, "this is a container (podman)")
+        (FindingLevel::Notice, "this is a container (podman)")
     );
     assert!(!finding.why.contains("cannot be seen"));
     facts.container.own_processes = true;
@@ -161,20 +167,20 @@ fn interrupts_are_moved_to_the_other_cpus_if_there_are_any() {
     let id = "interrupts";
     let mut facts = machine();
     facts.interrupts.lines = vec![irq(8, "0-3", "0", 5), irq(9, "0-1", "1", 5)];
-    assert_eq!(level(&facts, id), Some(Level::Good));
+    assert_eq!(level(&facts, id), Some(FindingLevel::Good));
     facts.interrupts.lines.push(irq(10, "2", "2", 1));
     facts.interrupts.default_mask = Some("f".into());
     let finding = find(&facts, id).unwrap();
-    assert_eq!(finding.level, Level::Harmful);
+    assert_eq!(finding.level, FindingLevel::Harmful);
     let moved = [
-        Change::set("proc/irq/8/smp_affinity_list", "0-1"),
-        Change::set("proc/irq/10/smp_affinity_list", "0-1"),
-        Change::set("proc/irq/default_smp_affinity", "00000003"),
+        TemporaryChange::set("proc/irq/8/smp_affinity_list", "0-1"),
+        TemporaryChange::set("proc/irq/10/smp_affinity_list", "0-1"),
+        TemporaryChange::set("proc/irq/default_smp_affinity", "00000003"),
     ];
     assert_eq!(finding.changes, moved);
     let all = examine(&facts, &list("0-3"));
     let finding = all.iter().find(|f| f.id == id).unwrap();
-    assert!(finding.changes.is_empty() && finding.level == Level::Harmful);
+    assert!(finding.changes.is_empty() && finding.level == FindingLevel::Harmful);
 }
 
 #[test]
@@ -191,24 +197,24 @@ fn the_limit_on_real_time_tasks_is_lifted_only_if_a_cpu_is_left() {
     let finding = find(&facts, id).unwrap();
     assert!(finding.what.contains("fair server") && finding.changes.is_empty());
     facts.scheduling.rt_runtime_us = Some(-1);
-    assert_eq!(level(&facts, id), Some(Level::Good));
+    assert_eq!(level(&facts, id), Some(FindingLevel::Good));
 }
 
 #[test]
 fn levels_follow_the_facts() {
     let model = |model| after("preemption", |f| f.kernel.preemption.model = Some(model));
-    assert_eq!(model(Model::Voluntary), Some(Level::Harmful));
-    assert_eq!(model(Model::Lazy), Some(Level::Notice));
-    assert_eq!(model(Model::Rt), Some(Level::Good));
+    assert_eq!(model(PreemptName::Voluntary), Some(FindingLevel::Harmful));
+    assert_eq!(model(PreemptName::Lazy), Some(FindingLevel::Notice));
+    assert_eq!(model(PreemptName::Rt), Some(FindingLevel::Good));
     let clock = |name: &str, ns| {
         after("clock-source", |f| {
             f.clock.current = Some(name.into());
             f.clock.read_ns = Some(ns);
         })
     };
-    assert_eq!(clock("tsc", 20.0), Some(Level::Good));
-    assert_eq!(clock("tsc", 900.0), Some(Level::Harmful));
-    assert_eq!(clock("hpet", 20.0), Some(Level::Harmful));
+    assert_eq!(clock("tsc", 20.0), Some(FindingLevel::Good));
+    assert_eq!(clock("tsc", 900.0), Some(FindingLevel::Harmful));
+    assert_eq!(clock("hpet", 20.0), Some(FindingLevel::Harmful));
     let steal = |since_boot, now| {
         after("steal", |f| {
             f.virtualization.steal_s = Some(since_boot);
@@ -216,9 +222,9 @@ fn levels_follow_the_facts() {
             f.virtualization.steal_now_percent = Some(now);
         })
     };
-    assert_eq!(steal(0.0, 0.0), Some(Level::Good));
-    assert_eq!(steal(9.0, 0.0), Some(Level::Notice));
-    assert_eq!(steal(9.0, 0.5), Some(Level::Harmful));
+    assert_eq!(steal(0.0, 0.0), Some(FindingLevel::Good));
+    assert_eq!(steal(9.0, 0.0), Some(FindingLevel::Notice));
+    assert_eq!(steal(9.0, 0.5), Some(FindingLevel::Harmful));
     let swap = |used_kb| {
         let area = Swap {
             name: "/swap".into(),
@@ -227,29 +233,29 @@ fn levels_follow_the_facts() {
         };
         after("swap", |f| f.memory.swap = Some(vec![area]))
     };
-    assert_eq!(swap(0), Some(Level::Notice));
-    assert_eq!(swap(5000), Some(Level::Harmful));
-    assert_eq!(after("hz", |f| f.kernel.hz = Some(1000)), Some(Level::Good));
-    assert_eq!(after("hz", |f| f.kernel.hz = Some(100)), Some(Level::Notice));
+    assert_eq!(swap(0), Some(FindingLevel::Notice));
+    assert_eq!(swap(5000), Some(FindingLevel::Harmful));
+    assert_eq!(after("hz", |f| f.kernel.hz = Some(1000)), Some(FindingLevel::Good));
+    assert_eq!(after("hz", |f| f.kernel.hz = Some(100)), Some(FindingLevel::Notice));
     assert_eq!(
         after("isolation", |f| f.isolation.isolated = Some(list("2-3"))),
-        Some(Level::Good)
+        Some(FindingLevel::Good)
     );
     assert_eq!(
         after("isolation", |f| f.isolation.isolated = Some(list("3"))),
-        Some(Level::Notice)
+        Some(FindingLevel::Notice)
     );
     assert_eq!(
         after("rt-group", |f| f.cgroup.rt_runtime_us = Some(0)),
-        Some(Level::Harmful)
+        Some(FindingLevel::Harmful)
     );
     assert_eq!(after("rt-group", |f| f.cgroup.rt_runtime_us = Some(1)), None);
     for (id, level) in [
-        ("numa-balancing", Level::Harmful),
-        ("same-page-merging", Level::Harmful),
+        ("numa-balancing", FindingLevel::Harmful),
+        ("same-page-merging", FindingLevel::Harmful),
     ] {
         assert_eq!(after(id, |_| ()), None);
-        let on = |f: &mut Facts| {
+        let on = |f: &mut MachineFacts| {
             f.scheduling.numa_balancing = Some(true);
             f.memory.same_page_merging = Some(true);
         };
@@ -265,24 +271,24 @@ fn rights_are_had_by_capability_or_by_limit() {
             f.rights.rt_priority = Some(limit);
         })
     };
-    assert_eq!(real_time(vec!["CAP_SYS_NICE"], 0), Some(Level::Good));
-    assert_eq!(real_time(vec![], 95), Some(Level::Good));
-    assert_eq!(real_time(vec![], 0), Some(Level::Harmful));
+    assert_eq!(real_time(vec!["CAP_SYS_NICE"], 0), Some(FindingLevel::Good));
+    assert_eq!(real_time(vec![], 95), Some(FindingLevel::Good));
+    assert_eq!(real_time(vec![], 0), Some(FindingLevel::Harmful));
     // Threads of interrupts come before those.
-    assert_eq!(real_time(vec![], 50), Some(Level::Notice));
-    assert_eq!(real_time(vec![], 51), Some(Level::Good));
+    assert_eq!(real_time(vec![], 50), Some(FindingLevel::Notice));
+    assert_eq!(real_time(vec![], 51), Some(FindingLevel::Good));
     assert_eq!(after("real-time-limit", |_| ()), None);
     let limited = after("real-time-limit", |f| f.rights.rt_time_us = Some(200_000));
-    assert_eq!(limited, Some(Level::Notice));
+    assert_eq!(limited, Some(FindingLevel::Notice));
     let tracing = |capabilities: Vec<&'static str>, paranoid| {
         after("tracing-right", |f| {
             f.rights.capabilities = Some(capabilities);
             f.rights.perf_event_paranoid = Some(paranoid);
         })
     };
-    assert_eq!(tracing(vec!["CAP_PERFMON"], 2), Some(Level::Good));
-    assert_eq!(tracing(vec![], -1), Some(Level::Good));
-    assert_eq!(tracing(vec![], 2), Some(Level::Notice));
+    assert_eq!(tracing(vec!["CAP_PERFMON"], 2), Some(FindingLevel::Good));
+    assert_eq!(tracing(vec![], -1), Some(FindingLevel::Good));
+    assert_eq!(tracing(vec![], 2), Some(FindingLevel::Notice));
 }
 
 #[test]
@@ -294,8 +300,8 @@ fn disks_without_dma_are_harmful() {
     };
     let with = |modes: &[&str]| after(id, |f| f.drives.ata = modes.iter().map(|mode| device(mode)).collect());
     assert_eq!(with(&[]), None);
-    assert_eq!(with(&["XFER_UDMA_6"]), Some(Level::Good));
-    assert_eq!(with(&["XFER_UDMA_6", "XFER_PIO_4"]), Some(Level::Harmful));
+    assert_eq!(with(&["XFER_UDMA_6"]), Some(FindingLevel::Good));
+    assert_eq!(with(&["XFER_UDMA_6", "XFER_PIO_4"]), Some(FindingLevel::Harmful));
     let mut facts = machine();
     facts.drives.ata = vec![device("XFER_PIO_4")];
     assert!(
@@ -316,8 +322,11 @@ fn polling_of_drives_can_be_set_off() {
         every_ms: 2_000,
     }];
     let finding = find(&facts, id).unwrap();
-    assert_eq!(finding.level, Level::Notice);
-    assert_eq!(finding.changes, [Change::set("sys/block/sr0/events_poll_msecs", 0)]);
+    assert_eq!(finding.level, FindingLevel::Notice);
+    assert_eq!(
+        finding.changes,
+        [TemporaryChange::set("sys/block/sr0/events_poll_msecs", 0)]
+    );
 }
 
 #[test]
@@ -334,10 +343,10 @@ fn daemons_that_wake_often_are_named() {
         find(&facts, id)
     };
     assert!(with(vec![]).is_none());
-    assert_eq!(with(vec![daemon("quiet", 9.0)]).unwrap().level, Level::Good);
+    assert_eq!(with(vec![daemon("quiet", 9.0)]).unwrap().level, FindingLevel::Good);
     let many = (0..7).map(|n| daemon(&format!("d{n}"), 100.0 - f64::from(n))).collect();
     let finding = with(many).unwrap();
-    assert_eq!(finding.level, Level::Notice);
+    assert_eq!(finding.level, FindingLevel::Notice);
     assert_eq!(
         finding.what,
         "daemons wake often: d0 (100 a second), d1 (99 a second), d2 (98 a second), d3 (97 a second), d4 (96 a second), and 2 more"
@@ -356,11 +365,11 @@ fn what_can_be_applied_is_and_a_refusal_stops_nothing() {
     file("sys/devices/system/cpu/online", "0-3");
     let huge_pages = file("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
     let migration = file("proc/sys/kernel/timer_migration", "1");
-    let tree = Tree::at(&dir.path().join("root"));
-    let mut findings = examine(&Facts::read(&tree, Live::default()), &list("2-3"));
+    let tree = FileTree::at(&dir.path().join("root"));
+    let mut findings = examine(&MachineFacts::read(&tree, LiveFacts::default()), &list("2-3"));
     findings.insert(
         0,
-        Finding::new("gone", Level::Harmful, "", "").changes([Change::set("proc/none", 1)]),
+        Finding::new("gone", FindingLevel::Harmful, "", "").changes([TemporaryChange::set("proc/none", 1)]),
     );
     let state = StateFolder::at(&dir.path().join("state")).unwrap();
     let mut journal = Journal::begin(&state, "test").unwrap();

@@ -1,6 +1,6 @@
 //! The control group that this process is in, and what it may use of the CPUs.
 
-use super::tree::{Tree, field};
+use super::tree::{FileTree, field};
 use crate::CpuList;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub enum Version {
 
 const MOUNT: &str = "sys/fs/cgroup";
 
-pub(super) fn read(tree: &Tree) -> Cgroup {
+pub(super) fn read(tree: &FileTree) -> Cgroup {
     let groups = tree.text("proc/self/cgroup").unwrap_or_default();
     let version = if tree.exists(&format!("{MOUNT}/cgroup.controllers")) {
         Some(Version::V2)
@@ -78,7 +78,7 @@ pub(super) fn read(tree: &Tree) -> Cgroup {
 }
 
 /// The nearest cpuset on the way from the group to the root.
-fn cpuset(tree: &Tree, groups: &str, unified: bool) -> Option<Cpuset> {
+fn cpuset(tree: &FileTree, groups: &str, unified: bool) -> Option<Cpuset> {
     let (base, file) = match unified {
         true => (MOUNT.to_string(), "cpuset.cpus.effective"),
         false => (format!("{MOUNT}/cpuset"), "cpuset.effective_cpus"),
@@ -122,7 +122,7 @@ fn up_to_root(base: &str, path: &str) -> Vec<String> {
 }
 
 /// CPUs' worth of time that one group allows.
-fn quota(tree: &Tree, folder: &str) -> Option<f64> {
+fn quota(tree: &FileTree, folder: &str) -> Option<f64> {
     if let Some(max) = tree.text(&format!("{folder}/cpu.max")) {
         let (quota, period) = max.split_once(' ')?;
         return Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?);

@@ -1,6 +1,6 @@
 //! The clock that time is read from, and what a reading costs.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 
 /// The clock source.
@@ -16,7 +16,7 @@ pub struct ClockSource {
 
 const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
 
-pub(super) fn read(tree: &Tree, read_ns: Option<f64>) -> ClockSource {
+pub(super) fn read(tree: &FileTree, read_ns: Option<f64>) -> ClockSource {
     let available = tree
         .text(&format!("{FOLDER}/available_clocksource"))
         .unwrap_or_default();

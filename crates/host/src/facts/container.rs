@@ -1,6 +1,6 @@
 //! Whether this process is in a container: name spaces of its own, and who made them.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 
 /// What keeps this process apart from the machine. Everything is absent or false outside of containers.
@@ -32,15 +32,15 @@ impl Container {
 }
 
 /// Whether thread ids here are not those that the kernel's trace has.
-pub(crate) fn has_own_processes(tree: &Tree) -> bool {
+pub(crate) fn has_own_processes(tree: &FileTree) -> bool {
     is_own(tree, PROCESSES)
 }
 
-fn is_own(tree: &Tree, (link, machine): (&str, &str)) -> bool {
+fn is_own(tree: &FileTree, (link, machine): (&str, &str)) -> bool {
     tree.link(link).is_some_and(|own| own != machine)
 }
 
-pub(super) fn read(tree: &Tree) -> Container {
+pub(super) fn read(tree: &FileTree) -> Container {
     let (own_processes, own_users) = (has_own_processes(tree), is_own(tree, USERS));
     // A machine that was made of an engine's image has the engine's files, too.
     let is_apart = own_processes || own_users || OTHERS.iter().any(|space| is_own(tree, *space));
@@ -51,7 +51,7 @@ pub(super) fn read(tree: &Tree) -> Container {
     }
 }
 
-fn engine(tree: &Tree) -> Option<String> {
+fn engine(tree: &FileTree) -> Option<String> {
     let environment = tree.bytes("proc/self/environ").unwrap_or_default();
     let variable = |name: &str| {
         let mut all = environment.split(|byte| *byte == 0);

@@ -1,13 +1,13 @@
 //! The processor: model, sockets, cores, threads of a core, caches.
 
-use super::tree::{Tree, field};
+use super::tree::{FileTree, field};
 use crate::CpuList;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The processor.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Cpu {
+pub struct CpuFacts {
     /// Its name.
     pub model: Option<String>,
     /// CPUs that run.
@@ -19,14 +19,14 @@ pub struct Cpu {
     /// CPUs that share a core, where a core has several.
     pub siblings: Vec<CpuList>,
     /// The caches that the first CPU uses.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<CpuCache>,
     /// The loaded microcode.
     pub microcode: Option<String>,
 }
 
 /// A cache.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cache {
+pub struct CpuCache {
     /// 1, 2 or 3.
     pub level: u32,
     /// Data, Instruction or Unified.
@@ -39,7 +39,7 @@ pub struct Cache {
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-pub(super) fn read(tree: &Tree) -> Cpu {
+pub(super) fn read(tree: &FileTree) -> CpuFacts {
     let info = tree.text("proc/cpuinfo").unwrap_or_default();
     let online: Option<CpuList> = tree.value(&format!("{CPUS}/online"));
     let running: Vec<u32> = online.iter().flat_map(CpuList::iter).collect();
@@ -53,7 +53,7 @@ pub(super) fn read(tree: &Tree) -> Cpu {
         .filter_map(|cpu| tree.value(&topology(cpu, "thread_siblings_list")))
         .collect();
     let some = |count: usize| (count > 0).then_some(count);
-    Cpu {
+    CpuFacts {
         model: field(&info, "model name").map(str::to_string),
         microcode: field(&info, "microcode").map(str::to_string),
         sockets: some(packages.len()),
@@ -64,11 +64,11 @@ pub(super) fn read(tree: &Tree) -> Cpu {
     }
 }
 
-fn caches(tree: &Tree, cpu: u32) -> Vec<Cache> {
+fn caches(tree: &FileTree, cpu: u32) -> Vec<CpuCache> {
     let folder = format!("{CPUS}/cpu{cpu}/cache");
     let cache = |index: u32| {
         let file = |name: &str| format!("{folder}/index{index}/{name}");
-        Some(Cache {
+        Some(CpuCache {
             level: tree.value(&file("level"))?,
             kind: tree.text(&file("type"))?,
             size: tree.text(&file("size"))?,

@@ -1,6 +1,6 @@
 //! Daemons, and how often each wakes.
 
-use super::tree::{Tree, field};
+use super::tree::{FileTree, field};
 use serde::Serialize;
 
 /// A program that init started, or adopted, and that has no terminal.
@@ -20,7 +20,7 @@ const TICKS: f64 = 100.0;
 const YOUNG: f64 = 10.0;
 
 /// All of them, those that wake most first.
-pub(super) fn read(tree: &Tree) -> Vec<Daemon> {
+pub(super) fn read(tree: &FileTree) -> Vec<Daemon> {
     let uptime = tree.text("proc/uptime").unwrap_or_default();
     let Some(uptime) = uptime
         .split_ascii_whitespace()
@@ -35,7 +35,7 @@ pub(super) fn read(tree: &Tree) -> Vec<Daemon> {
     all
 }
 
-fn daemon(tree: &Tree, pid: u32, uptime: f64) -> Option<Daemon> {
+fn daemon(tree: &FileTree, pid: u32, uptime: f64) -> Option<Daemon> {
     let stat = tree.text(&format!("proc/{pid}/stat"))?;
     // The name may hold spaces and brackets; behind the last one come state, parent, group, session, terminal, ...
     let (head, rest) = stat.rsplit_once(')')?;

@@ -1,11 +1,11 @@
 //! Block devices: scheduler, queue depth, rotating or not.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 
 /// A block device.
 #[derive(Clone, Debug, Serialize)]
-pub struct Disk {
+pub struct DiskFacts {
     /// E.g. nvme0n1.
     pub name: String,
     /// Its size.
@@ -19,10 +19,10 @@ pub struct Disk {
 }
 
 /// Those that hold something: a loop or RAM device without contents has no size.
-pub(super) fn read(tree: &Tree) -> Vec<Disk> {
+pub(super) fn read(tree: &FileTree) -> Vec<DiskFacts> {
     let disk = |name: String| {
         let file = |rest: &str| format!("sys/block/{name}/{rest}");
-        Some(Disk {
+        Some(DiskFacts {
             // In sectors of 512 bytes, whatever the device's own are.
             size_bytes: tree.value::<u64>(&file("size")).filter(|size| *size > 0)? * 512,
             scheduler: tree.chosen(&file("queue/scheduler")),

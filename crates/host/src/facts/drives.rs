@@ -1,6 +1,6 @@
 //! What drives cost the CPUs: transfers without DMA, and questions whether a disc was put in.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 
 /// Drives that need the CPUs.
@@ -37,7 +37,7 @@ pub struct PolledDrive {
     pub every_ms: u32,
 }
 
-pub(super) fn read(tree: &Tree) -> Drives {
+pub(super) fn read(tree: &FileTree) -> Drives {
     Drives {
         ata: tree.names(ATA).into_iter().filter_map(|name| ata(tree, name)).collect(),
         polled: tree
@@ -51,7 +51,7 @@ pub(super) fn read(tree: &Tree) -> Drives {
 const ATA: &str = "sys/class/ata_device";
 
 /// A place without a device has the class "none".
-fn ata(tree: &Tree, name: String) -> Option<AtaDevice> {
+fn ata(tree: &FileTree, name: String) -> Option<AtaDevice> {
     let class = tree.text(&format!("{ATA}/{name}/class"))?;
     let mode = tree.text(&format!("{ATA}/{name}/xfer_mode"))?;
     (matches!(class.as_str(), "ata" | "atapi") && mode.starts_with("XFER_")).then_some(AtaDevice { name, mode })
@@ -62,7 +62,7 @@ pub fn poll_file(drive: &str) -> String {
     format!("sys/block/{drive}/events_poll_msecs")
 }
 
-fn polled(tree: &Tree, name: String) -> Option<PolledDrive> {
+fn polled(tree: &FileTree, name: String) -> Option<PolledDrive> {
     let words = |file: &str| -> Vec<String> {
         let text = tree.text(&format!("sys/block/{name}/{file}")).unwrap_or_default();
         text.split_ascii_whitespace().map(String::from).collect()

@@ -1,12 +1,12 @@
 //! Which machine this is.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 use worstcase_base::digest::sha256_hex;
 
 /// What tells a machine from others like it.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Identity {
+pub struct MachineIdentity {
     /// Its host name.
     pub host: Option<String>,
     /// Digest of /etc/machine-id: the id itself is nobody's business.
@@ -19,13 +19,13 @@ pub struct Identity {
     pub firmware: Option<String>,
 }
 
-pub(super) fn read(tree: &Tree) -> Identity {
+pub(super) fn read(tree: &FileTree) -> MachineIdentity {
     let words = |files: &[&str]| {
         let word = |file: &&str| tree.text(&format!("sys/class/dmi/id/{file}"));
         let all: Vec<String> = files.iter().filter_map(word).filter(|w| !w.is_empty()).collect();
         (!all.is_empty()).then(|| all.join(" "))
     };
-    Identity {
+    MachineIdentity {
         host: tree.text("proc/sys/kernel/hostname"),
         machine_id: tree.text("etc/machine-id").filter(|id| !id.is_empty()).map(digest),
         // Boards without DMI have a device tree.
@@ -36,7 +36,7 @@ pub(super) fn read(tree: &Tree) -> Identity {
 }
 
 /// The host name.
-pub fn host_name(tree: &Tree) -> String {
+pub fn host_name(tree: &FileTree) -> String {
     let name = tree.text("proc/sys/kernel/hostname").filter(|name| !name.is_empty());
     name.unwrap_or_else(|| "unknown".into())
 }
@@ -46,7 +46,7 @@ fn digest(id: String) -> String {
     format!("sha256:{}", sha256_hex(format!("worstcase {id}").as_bytes()))
 }
 
-fn model(tree: &Tree) -> Option<String> {
+fn model(tree: &FileTree) -> Option<String> {
     let text = tree.text("proc/device-tree/model")?;
     Some(text.trim_end_matches('\0').to_string())
 }

@@ -1,6 +1,6 @@
 //! Where device interrupts go.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use crate::CpuList;
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub fn affinity_file(irq: u32) -> String {
     format!("proc/irq/{irq}/smp_affinity_list")
 }
 
-pub(super) fn read(tree: &Tree) -> Interrupts {
+pub(super) fn read(tree: &FileTree) -> Interrupts {
     let table = tree.text("proc/interrupts").unwrap_or_default();
     let columns = table
         .lines()
@@ -61,7 +61,7 @@ pub(super) fn read(tree: &Tree) -> Interrupts {
 }
 
 /// A row: number, a count for each CPU, controller and names. Rows that begin with letters are no devices.
-fn line(tree: &Tree, row: &str, columns: usize) -> Option<Irq> {
+fn line(tree: &FileTree, row: &str, columns: usize) -> Option<Irq> {
     let (number, rest) = row.split_once(':')?;
     let number = number.trim().parse().ok()?;
     let words: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -76,7 +76,7 @@ fn line(tree: &Tree, row: &str, columns: usize) -> Option<Irq> {
 }
 
 /// Whether a process of this name runs; `None` if processes cannot be seen.
-fn runs(tree: &Tree, name: &str) -> Option<bool> {
+fn runs(tree: &FileTree, name: &str) -> Option<bool> {
     let processes = tree.numbers("proc", "");
     let named = |pid: &u32| tree.text(&format!("proc/{pid}/comm")).is_some_and(|comm| comm == name);
     (!processes.is_empty()).then(|| processes.iter().any(named))

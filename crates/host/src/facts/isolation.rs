@@ -1,7 +1,7 @@
 //! CPUs that the kernel keeps work away from.
 
-use super::kernel::Kernel;
-use super::tree::Tree;
+use super::kernel::RunningKernel;
+use super::tree::FileTree;
 use crate::CpuList;
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ impl Isolation {
     }
 }
 
-pub(super) fn read(tree: &Tree, kernel: &Kernel) -> Isolation {
+pub(super) fn read(tree: &FileTree, kernel: &RunningKernel) -> Isolation {
     let argument = |name| kernel.argument(name).map(str::to_string);
     Isolation {
         isolcpus: argument("isolcpus"),

@@ -1,15 +1,15 @@
 //! The kernel that runs: release, configuration, preemption model and how it is known.
 
-use super::tree::{Tree, between};
+use super::tree::{FileTree, between};
 use flate2::read::GzDecoder;
 use serde::Serialize;
 use std::io::Read;
 use worstcase_kernels::config::KernelConfig;
-use worstcase_kernels::preempt::{self, Chosen, Model};
+use worstcase_kernels::preempt::{self, ModelChoice, PreemptName};
 
 /// The kernel.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Kernel {
+pub struct RunningKernel {
     /// As in `uname -r`.
     pub release: Option<String>,
     /// As in `uname -v`.
@@ -30,12 +30,12 @@ pub struct Kernel {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Preemption {
     /// `None`: not known which.
-    pub model: Option<Model>,
+    pub model: Option<PreemptName>,
     /// How it is known, or what is known instead.
     pub how: String,
 }
 
-impl Kernel {
+impl RunningKernel {
     /// Major and minor number of the release.
     pub fn series(&self) -> Option<(u32, u32)> {
         let mut numbers = self.release.as_deref()?.split(|c: char| !c.is_ascii_digit());
@@ -50,13 +50,13 @@ impl Kernel {
 }
 
 /// `tick` is the tick's length where a clock told it: the configuration is not always readable.
-pub(super) fn read(tree: &Tree, tick_ns: Option<u64>) -> Kernel {
+pub(super) fn read(tree: &FileTree, tick_ns: Option<u64>) -> RunningKernel {
     let release = tree.text("proc/sys/kernel/osrelease");
     let (configuration, config) = release.as_deref().and_then(|release| config(tree, release)).unzip();
     let measured = tick_ns
         .filter(|ns| *ns > 0)
         .and_then(|ns| u32::try_from(1_000_000_000 / ns).ok());
-    let mut kernel = Kernel {
+    let mut kernel = RunningKernel {
         release,
         version: tree.text("proc/sys/kernel/version"),
         command_line: tree.text("proc/cmdline"),
@@ -70,7 +70,7 @@ pub(super) fn read(tree: &Tree, tick_ns: Option<u64>) -> Kernel {
 }
 
 /// The configuration of the running kernel, and the file it is from.
-fn config(tree: &Tree, release: &str) -> Option<(String, KernelConfig)> {
+fn config(tree: &FileTree, release: &str) -> Option<(String, KernelConfig)> {
     let unpacked = |name: &str| {
         let mut text = String::new();
         GzDecoder::new(&tree.bytes(name)?[..]).read_to_string(&mut text).ok()?;
@@ -91,7 +91,7 @@ fn config(tree: &Tree, release: &str) -> Option<(String, KernelConfig)> {
     found.map(|(name, text)| (format!("/{name}"), KernelConfig::parse(&text)))
 }
 
-fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Preemption {
+fn preemption(tree: &FileTree, kernel: &RunningKernel, config: Option<&KernelConfig>) -> Preemption {
     let known = |model, how: &str| Preemption {
         model: Some(model),
         how: how.into(),
@@ -103,10 +103,10 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     let version = kernel.version.as_deref().unwrap_or_default();
     let says = |flag: &str| version.split_ascii_whitespace().any(|word| word == flag);
     if tree.text("sys/kernel/realtime").as_deref() == Some("1") {
-        return known(Model::Rt, "/sys/kernel/realtime says so");
+        return known(PreemptName::Rt, "/sys/kernel/realtime says so");
     }
     if says("PREEMPT_RT") || says("PREEMPT_{RT,LAZY}") {
-        return known(Model::Rt, "the kernel's version says so");
+        return known(PreemptName::Rt, "the kernel's version says so");
     }
     let file = tree.text("sys/kernel/debug/sched/preempt");
     if let Some(model) = file.as_deref().and_then(|modes| between(modes, '(', ')')?.parse().ok()) {
@@ -114,13 +114,13 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     }
     let models = config.map(preempt::from_config);
     let dynamic = match &models {
-        Some(models) => models.iter().any(|m| m.chosen == Chosen::AtBoot),
+        Some(models) => models.iter().any(|m| m.chosen == ModelChoice::AtBoot),
         None => says("PREEMPT_DYNAMIC"),
     };
     let switched = "unless it was switched since, which debugfs would tell";
-    let asked: Option<Model> = kernel.argument("preempt").and_then(|model| model.parse().ok());
+    let asked: Option<PreemptName> = kernel.argument("preempt").and_then(|model| model.parse().ok());
     // A kernel that does not have the model it is asked for runs its default.
-    let served = |model: &Model| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
+    let served = |model: &PreemptName| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
     if let Some(model) = asked.filter(|model| dynamic && served(model)) {
         return known(model, &format!("preempt= on the kernel's command line, {switched}"));
     }
@@ -133,9 +133,9 @@ fn preemption(tree: &Tree, kernel: &Kernel, config: Option<&KernelConfig>) -> Pr
     if dynamic {
         unknown("dynamic, not known which: neither debugfs nor the configuration can be read")
     } else if says("PREEMPT_LAZY") {
-        known(Model::Lazy, "the kernel's version says so")
+        known(PreemptName::Lazy, "the kernel's version says so")
     } else if says("PREEMPT") {
-        known(Model::Full, "the kernel's version says so")
+        known(PreemptName::Full, "the kernel's version says so")
     } else if version.is_empty() {
         unknown("not known: /proc/sys/kernel/version cannot be read")
     } else {

@@ -8,7 +8,7 @@ use worstcase_instruments::sys::clock::{self, Clock};
 
 /// What was measured.
 #[derive(Clone, Debug, Default)]
-pub struct Live {
+pub struct LiveFacts {
     /// What reading the clock costs (ns).
     pub clock_read_ns: Option<f64>,
     /// The tick's length (ns).
@@ -24,9 +24,9 @@ const WINDOW: Duration = Duration::from_millis(250);
 const BATCHES: u32 = 200;
 const READINGS: u32 = 500;
 
-impl Live {
+impl LiveFacts {
     /// Measures.
-    pub fn measure() -> Live {
+    pub fn measure() -> LiveFacts {
         let before = cpu_times();
         std::thread::sleep(WINDOW);
         let window: BTreeMap<String, CpuTimes> = cpu_times()
@@ -35,7 +35,7 @@ impl Live {
             .collect();
         let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
         let busy = |(name, times): (&String, &CpuTimes)| Some((number(name)?, times.busy_percent()?));
-        Live {
+        LiveFacts {
             clock_read_ns: Some(clock_read_ns()),
             tick_ns: clock::resolution(Clock::Tick).ok().map(|n| n.0),
             busy_percent: window.iter().filter_map(busy).collect(),

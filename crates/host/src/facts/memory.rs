@@ -1,12 +1,12 @@
 //! Memory: what the kernel does with pages behind a program's back, swap, pressure.
 
-use super::tree::{Tree, field};
+use super::tree::{FileTree, field};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Memory.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Memory {
+pub struct MemoryFacts {
     /// All of it.
     pub total_kb: Option<u64>,
     /// What programs could still have.
@@ -34,11 +34,11 @@ pub struct Swap {
     pub used_kb: u64,
 }
 
-pub(super) fn read(tree: &Tree) -> Memory {
+pub(super) fn read(tree: &FileTree) -> MemoryFacts {
     let info = tree.text("proc/meminfo").unwrap_or_default();
     let kb = |key| field(&info, key)?.strip_suffix(" kB")?.trim().parse().ok();
     let pressure = |name: &'static str| Some((name, some_avg10(&tree.text(&format!("proc/pressure/{name}"))?)?));
-    Memory {
+    MemoryFacts {
         total_kb: kb("MemTotal"),
         available_kb: kb("MemAvailable"),
         huge_pages: tree.chosen("sys/kernel/mm/transparent_hugepage/enabled"),

@@ -23,8 +23,8 @@ pub mod scheduling;
 pub mod tree;
 pub mod virtualization;
 
-pub use live::Live;
-pub use tree::Tree;
+pub use live::LiveFacts;
+pub use tree::FileTree;
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,27 +32,27 @@ use std::path::Path;
 
 /// All that is known of a machine.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Facts {
+pub struct MachineFacts {
     /// Which machine it is.
-    pub identity: identity::Identity,
+    pub identity: identity::MachineIdentity,
     /// The processor.
-    pub cpu: cpu::Cpu,
+    pub cpu: cpu::CpuFacts,
     /// The clock source.
     pub clock: clock::ClockSource,
     /// The kernel.
-    pub kernel: kernel::Kernel,
+    pub kernel: kernel::RunningKernel,
     /// Isolated CPUs.
     pub isolation: isolation::Isolation,
     /// Frequency and sleep.
     pub power: power::Power,
     /// The scheduler's settings.
-    pub scheduling: scheduling::Scheduling,
+    pub scheduling: scheduling::SchedulerFacts,
     /// Watchdogs.
     pub watchdogs: scheduling::Watchdogs,
     /// Device interrupts.
     pub interrupts: interrupts::Interrupts,
     /// Memory.
-    pub memory: memory::Memory,
+    pub memory: memory::MemoryFacts,
     /// Hypervisor and steal.
     pub virtualization: virtualization::Virtualization,
     /// Container.
@@ -66,29 +66,29 @@ pub struct Facts {
     /// Control group.
     pub cgroup: cgroup::Cgroup,
     /// Block devices.
-    pub disks: Vec<disks::Disk>,
+    pub disks: Vec<disks::DiskFacts>,
     /// Drives that need the CPUs.
     pub drives: drives::Drives,
     /// Daemons, those that wake most first.
     pub daemons: Vec<daemons::Daemon>,
 }
 
-impl Facts {
+impl MachineFacts {
     /// Those of the machine below `root`; of this one, at `/`, also what only measuring tells.
-    pub fn of(root: &Path) -> Facts {
+    pub fn of(root: &Path) -> MachineFacts {
         let live = if root == Path::new("/") {
-            Live::measure()
+            LiveFacts::measure()
         } else {
-            Live::default()
+            LiveFacts::default()
         };
-        Facts::read(&Tree::at(root), live)
+        MachineFacts::read(&FileTree::at(root), live)
     }
 
     /// Those of a tree of files.
-    pub fn read(tree: &Tree, live: Live) -> Facts {
+    pub fn read(tree: &FileTree, live: LiveFacts) -> MachineFacts {
         let kernel = kernel::read(tree, live.tick_ns);
         let container = container::read(tree);
-        Facts {
+        MachineFacts {
             identity: identity::read(tree),
             cpu: cpu::read(tree),
             clock: clock::read(tree, live.clock_read_ns),
@@ -113,7 +113,7 @@ impl Facts {
     }
 }
 
-fn vulnerabilities(tree: &Tree) -> BTreeMap<String, String> {
+fn vulnerabilities(tree: &FileTree) -> BTreeMap<String, String> {
     const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
     let state = |name: String| Some((name.clone(), tree.text(&format!("{FOLDER}/{name}"))?));
     tree.names(FOLDER).into_iter().filter_map(state).collect()

@@ -1,6 +1,6 @@
 //! Frequency and sleep of the CPUs.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use crate::CpuList;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Power {
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-pub(super) fn read(tree: &Tree) -> Power {
+pub(super) fn read(tree: &FileTree) -> Power {
     let cpus = tree.numbers(CPUS, "cpu");
     let mut by_governor: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for cpu in &cpus {
@@ -85,7 +85,7 @@ pub fn governor_file(cpu: u32) -> String {
     format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor")
 }
 
-fn states(tree: &Tree, cpu: u32) -> Vec<IdleState> {
+fn states(tree: &FileTree, cpu: u32) -> Vec<IdleState> {
     let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
     let state = |index: u32| {
         let file = |name: &str| format!("{folder}/state{index}/{name}");

@@ -1,6 +1,6 @@
 //! What this user may do.
 
-use super::tree::{Tree, field};
+use super::tree::{FileTree, field};
 use serde::Serialize;
 
 /// Rights and limits of this process.
@@ -43,7 +43,7 @@ impl Rights {
 }
 
 /// `own_users`: of a name space of users, whose capabilities count for nothing that these are asked for here.
-pub(super) fn read(tree: &Tree, own_users: bool) -> Rights {
+pub(super) fn read(tree: &FileTree, own_users: bool) -> Rights {
     let status = tree.text("proc/self/status").unwrap_or_default();
     let limits = tree.text("proc/self/limits").unwrap_or_default();
     let mounts = tree.text("proc/self/mounts").unwrap_or_default();

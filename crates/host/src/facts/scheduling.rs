@@ -1,12 +1,12 @@
 //! What the scheduler is told, and the watchdogs that run beside it.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use crate::CpuList;
 use serde::Serialize;
 
 /// Settings of the scheduler.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Scheduling {
+pub struct SchedulerFacts {
     /// How long real-time tasks may run in a period; -1: without limit.
     pub rt_runtime_us: Option<i64>,
     /// That period.
@@ -36,10 +36,10 @@ pub struct Watchdogs {
     pub threshold_s: Option<u32>,
 }
 
-pub(super) fn read(tree: &Tree) -> Scheduling {
+pub(super) fn read(tree: &FileTree) -> SchedulerFacts {
     let load = tree.text("proc/loadavg");
     let nodes = tree.numbers("sys/devices/system/node", "node").len();
-    Scheduling {
+    SchedulerFacts {
         rt_runtime_us: tree.value("proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us: tree.value("proc/sys/kernel/sched_rt_period_us"),
         fair_server_ns: tree.value("sys/kernel/debug/sched/fair_server/cpu0/runtime"),
@@ -50,7 +50,7 @@ pub(super) fn read(tree: &Tree) -> Scheduling {
     }
 }
 
-pub(super) fn watchdogs(tree: &Tree) -> Watchdogs {
+pub(super) fn watchdogs(tree: &FileTree) -> Watchdogs {
     Watchdogs {
         nmi: switch(tree, "nmi_watchdog"),
         soft: switch(tree, "soft_watchdog"),
@@ -59,7 +59,7 @@ pub(super) fn watchdogs(tree: &Tree) -> Watchdogs {
     }
 }
 
-fn switch(tree: &Tree, name: &str) -> Option<bool> {
+fn switch(tree: &FileTree, name: &str) -> Option<bool> {
     tree.value::<u32>(&format!("proc/sys/kernel/{name}"))
         .map(|value| value != 0)
 }

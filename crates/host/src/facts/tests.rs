@@ -4,10 +4,10 @@ use super::*;
 use flate2::write::GzEncoder;
 use std::fs;
 use std::io::Write;
-use worstcase_kernels::preempt::Model;
+use worstcase_kernels::preempt::PreemptName;
 
 /// Writes `files` below a folder and reads the facts.
-fn facts(files: &[(&str, &str)]) -> Facts {
+fn facts(files: &[(&str, &str)]) -> MachineFacts {
     let files: Vec<(&str, Vec<u8>)> = files
         .iter()
         .map(|(name, text)| (*name, text.as_bytes().to_vec()))
@@ -15,14 +15,14 @@ fn facts(files: &[(&str, &str)]) -> Facts {
     facts_of_bytes(&files)
 }
 
-fn facts_of_bytes(files: &[(&str, Vec<u8>)]) -> Facts {
+fn facts_of_bytes(files: &[(&str, Vec<u8>)]) -> MachineFacts {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-    Facts::read(&Tree::at(dir.path()), Live::default())
+    MachineFacts::read(&FileTree::at(dir.path()), LiveFacts::default())
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_preemption_model_is_told_with_its_source() {
         let preemption = facts(files).kernel.preemption;
         (preemption.model, preemption.how)
     };
-    let expect = |files: &[(&str, &str)], model: Option<Model>, how: &str| {
+    let expect = |files: &[(&str, &str)], model: Option<PreemptName>, how: &str| {
         let told = told(files);
         assert_eq!(told.0, model, "{files:?}");
         assert!(told.1.contains(how), "{}", told.1);
@@ -63,33 +63,33 @@ fn the_preemption_model_is_told_with_its_source() {
     let asked = |model: &'static str| ("proc/cmdline", model);
     expect(
         &[("sys/kernel/realtime", "1\n"), DYNAMIC],
-        Some(Model::Rt),
+        Some(PreemptName::Rt),
         "/sys/kernel/realtime",
     );
     let rt = ("proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian");
-    expect(&[rt, debugfs], Some(Model::Rt), "version");
+    expect(&[rt, debugfs], Some(PreemptName::Rt), "version");
     expect(
         &[DYNAMIC, RELEASE, CONFIG, debugfs],
-        Some(Model::Full),
+        Some(PreemptName::Full),
         "debug/sched/preempt",
     );
     expect(
         &[DYNAMIC, RELEASE, CONFIG, asked("quiet preempt=none")],
-        Some(Model::None),
+        Some(PreemptName::None),
         "command line",
     );
     // This kernel has no lazy: it runs its default.
     expect(
         &[DYNAMIC, RELEASE, CONFIG, asked("preempt=lazy")],
-        Some(Model::Voluntary),
+        Some(PreemptName::Voluntary),
         "default",
     );
-    expect(&[DYNAMIC, RELEASE, CONFIG], Some(Model::Voluntary), "default");
+    expect(&[DYNAMIC, RELEASE, CONFIG], Some(PreemptName::Voluntary), "default");
     expect(&[DYNAMIC], None, "dynamic, not known which");
     let fixed = ("boot/config-6.12.1-test", "CONFIG_PREEMPT=y\n");
     let full = ("proc/sys/kernel/version", "#1 SMP PREEMPT Debian");
-    expect(&[full, RELEASE, fixed], Some(Model::Full), "compiled in");
-    expect(&[full], Some(Model::Full), "version");
+    expect(&[full, RELEASE, fixed], Some(PreemptName::Full), "compiled in");
+    expect(&[full], Some(PreemptName::Full), "version");
     expect(
         &[("proc/sys/kernel/version", "#1 SMP Debian")],
         None,
@@ -260,7 +260,7 @@ fn a_container_is_known_by_its_name_spaces() {
         files
             .iter()
             .for_each(|name| fs::write(dir.path().join(name), "").unwrap());
-        Facts::read(&Tree::at(dir.path()), Live::default())
+        MachineFacts::read(&FileTree::at(dir.path()), LiveFacts::default())
     };
     const MACHINE: [u32; 3] = [4026531836, 4026531837, 4026531838];
     let machine = inside(MACHINE, &[".dockerenv"]);

@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 /// A machine's files. What cannot be read is `None`: not known here.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct FileTree {
     root: PathBuf,
 }
 
-impl Tree {
+impl FileTree {
     /// This machine's, or a made-up one below a folder.
-    pub fn at(root: &Path) -> Tree {
-        Tree { root: root.into() }
+    pub fn at(root: &Path) -> FileTree {
+        FileTree { root: root.into() }
     }
 
     /// Where a file is.

@@ -1,6 +1,6 @@
 //! Whether this machine is a guest, and the time that its host took away.
 
-use super::tree::Tree;
+use super::tree::FileTree;
 use serde::Serialize;
 
 /// A hypervisor, if any.
@@ -18,7 +18,7 @@ pub struct Virtualization {
     pub steal_now_percent: Option<f64>,
 }
 
-pub(super) fn read(tree: &Tree, steal_now_percent: Option<f64>) -> Virtualization {
+pub(super) fn read(tree: &FileTree, steal_now_percent: Option<f64>) -> Virtualization {
     let info = tree.text("proc/cpuinfo").unwrap_or_default();
     let mut flags = info.lines().filter(|line| line.starts_with("flags"));
     let flag = flags
@@ -38,7 +38,7 @@ pub(super) fn read(tree: &Tree, steal_now_percent: Option<f64>) -> Virtualizatio
     }
 }
 
-fn name(tree: &Tree) -> Option<String> {
+fn name(tree: &FileTree) -> Option<String> {
     let dmi = |file: &str| tree.text(&format!("sys/class/dmi/id/{file}"));
     if let Some(kind) = tree.text("sys/hypervisor/type") {
         return Some(kind);

@@ -1,7 +1,7 @@
 //! One connection: a request that comes in, an answer that goes out, neither waited for.
 
-use super::Limits;
-use super::message::{self, Answer, Head, Request};
+use super::ServerLimits;
+use super::message::{self, HttpAnswer, HttpHead, HttpRequest};
 use rustix::event::PollFlags;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,10 +14,10 @@ const CHUNK: usize = 2 << 10;
 pub struct Connection {
     stream: TcpStream,
     since: Instant,
-    state: State,
+    state: ConnectionState,
 }
 
-enum State {
+enum ConnectionState {
     /// What came of the request.
     Asked(Vec<u8>),
     /// The answer, and how much of it was written.
@@ -32,7 +32,7 @@ impl Connection {
         Ok(Connection {
             stream,
             since: now,
-            state: State::Asked(Vec::new()),
+            state: ConnectionState::Asked(Vec::new()),
         })
     }
 
@@ -44,38 +44,38 @@ impl Connection {
     /// What it waits for.
     pub fn waits_for(&self) -> PollFlags {
         match self.state {
-            State::Asked(_) => PollFlags::IN,
-            State::Answered(..) => PollFlags::OUT,
-            State::Over => PollFlags::empty(),
+            ConnectionState::Asked(_) => PollFlags::IN,
+            ConnectionState::Answered(..) => PollFlags::OUT,
+            ConnectionState::Over => PollFlags::empty(),
         }
     }
 
     /// It is to be closed.
     pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, ConnectionState::Over)
     }
 
     /// When it is closed, whatever it waits for.
-    pub fn end(&self, limits: &Limits) -> Instant {
+    pub fn end(&self, limits: &ServerLimits) -> Instant {
         match &self.state {
-            State::Asked(head) if head.is_empty() => self.since + limits.first_byte.min(limits.whole),
+            ConnectionState::Asked(head) if head.is_empty() => self.since + limits.first_byte.min(limits.whole),
             _ => self.since + limits.whole,
         }
     }
 
     /// Reads and writes what can be read and written now.
-    pub fn go_on(&mut self, limits: &Limits, answer: &impl Fn(&Request<'_>) -> Answer) {
-        if let State::Asked(head) = &mut self.state {
+    pub fn go_on(&mut self, limits: &ServerLimits, answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
+        if let ConnectionState::Asked(head) = &mut self.state {
             match read(&mut self.stream, head, limits, answer) {
-                Ok(Some(bytes)) => self.state = State::Answered(bytes, 0),
+                Ok(Some(bytes)) => self.state = ConnectionState::Answered(bytes, 0),
                 Ok(None) => return,
-                Err(()) => self.state = State::Over,
+                Err(()) => self.state = ConnectionState::Over,
             }
         }
-        if let State::Answered(bytes, written) = &mut self.state
+        if let ConnectionState::Answered(bytes, written) = &mut self.state
             && !matches!(write(&mut self.stream, bytes, written), Ok(false))
         {
-            self.state = State::Over;
+            self.state = ConnectionState::Over;
         }
     }
 }
@@ -84,8 +84,8 @@ impl Connection {
 fn read(
     stream: &mut TcpStream,
     head: &mut Vec<u8>,
-    limits: &Limits,
-    answer: &impl Fn(&Request<'_>) -> Answer,
+    limits: &ServerLimits,
+    answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer,
 ) -> Result<Option<Vec<u8>>, ()> {
     let mut chunk = [0; CHUNK];
     loop {
@@ -98,10 +98,10 @@ fn read(
             Err(_) => return Err(()),
         }
         match message::head(head) {
-            Head::Whole(request) => return Ok(Some(answer(&request).bytes(request.method != "HEAD"))),
-            Head::Refused(answer) => return Ok(Some(answer.bytes(true))),
-            Head::Begun if head.len() >= limits.head => return Ok(Some(message::TOO_LONG.bytes(true))),
-            Head::Begun => {}
+            HttpHead::Whole(request) => return Ok(Some(answer(&request).bytes(request.method != "HEAD"))),
+            HttpHead::Refused(answer) => return Ok(Some(answer.bytes(true))),
+            HttpHead::Begun if head.len() >= limits.head => return Ok(Some(message::TOO_LONG.bytes(true))),
+            HttpHead::Begun => {}
         }
     }
 }

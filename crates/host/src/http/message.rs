@@ -9,7 +9,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A request that has no body.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct HttpRequest<'a> {
     /// GET, HEAD, or another.
     pub method: &'a str,
     /// Without what follows a question mark.
@@ -20,32 +20,32 @@ pub struct Request<'a> {
 
 /// What is known of a request by the bytes that came.
 #[derive(Debug)]
-pub enum Head<'a> {
+pub enum HttpHead<'a> {
     /// There is more to come.
     Begun,
     /// All of it.
-    Whole(Request<'a>),
+    Whole(HttpRequest<'a>),
     /// It is no request, or one that is not answered.
-    Refused(Answer),
+    Refused(HttpAnswer),
 }
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     status: &'static str,
     kind: &'static str,
     body: Cow<'static, [u8]>,
 }
 
 /// A request whose head does not end.
-pub const TOO_LONG: Answer = Answer::text("431 Request Header Fields Too Large", "too long a request\n");
-const NOT_HTTP: Answer = Answer::text("400 Bad Request", "not HTTP/1\n");
-const HAS_BODY: Answer = Answer::text("413 Content Too Large", "a request here has no body\n");
+pub const TOO_LONG: HttpAnswer = HttpAnswer::text("431 Request Header Fields Too Large", "too long a request\n");
+const NOT_HTTP: HttpAnswer = HttpAnswer::text("400 Bad Request", "not HTTP/1\n");
+const HAS_BODY: HttpAnswer = HttpAnswer::text("413 Content Too Large", "a request here has no body\n");
 
-impl Answer {
+impl HttpAnswer {
     /// A line for people.
-    pub const fn text(status: &'static str, line: &'static str) -> Answer {
-        Answer {
+    pub const fn text(status: &'static str, line: &'static str) -> HttpAnswer {
+        HttpAnswer {
             status,
             kind: TEXT,
             body: Cow::Borrowed(line.as_bytes()),
@@ -53,8 +53,8 @@ impl Answer {
     }
 
     /// What was asked for.
-    pub fn found(kind: &'static str, body: Vec<u8>) -> Answer {
-        Answer {
+    pub fn found(kind: &'static str, body: Vec<u8>) -> HttpAnswer {
+        HttpAnswer {
             status: "200 OK",
             kind,
             body: Cow::Owned(body),
@@ -63,7 +63,7 @@ impl Answer {
 
     /// As it is sent; only the head is, if it was asked for with HEAD.
     pub fn bytes(&self, with_body: bool) -> Vec<u8> {
-        let Answer { status, kind, body } = self;
+        let HttpAnswer { status, kind, body } = self;
         let length = body.len();
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
@@ -73,24 +73,24 @@ impl Answer {
 }
 
 /// The head of a request, of which these bytes came.
-pub fn head(bytes: &[u8]) -> Head<'_> {
+pub fn head(bytes: &[u8]) -> HttpHead<'_> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(bytes) {
-        Ok(httparse::Status::Partial) => return Head::Begun,
+        Ok(httparse::Status::Partial) => return HttpHead::Begun,
         Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Head::Refused(TOO_LONG),
-        Err(_) => return Head::Refused(NOT_HTTP),
+        Err(httparse::Error::TooManyHeaders) => return HttpHead::Refused(TOO_LONG),
+        Err(_) => return HttpHead::Refused(NOT_HTTP),
     }
     let named = |name: &str| parsed.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name));
     // How long it says that the body is does not matter: none is read.
     let is_empty = named("Content-Length").is_none_or(|length| length.value == b"0");
     if named("Transfer-Encoding").is_some() || !is_empty {
-        return Head::Refused(HAS_BODY);
+        return HttpHead::Refused(HAS_BODY);
     }
     let accept = named("Accept").map_or("", |accept| std::str::from_utf8(accept.value).unwrap_or_default());
     let target = parsed.path.unwrap_or_default();
-    Head::Whole(Request {
+    HttpHead::Whole(HttpRequest {
         method: parsed.method.unwrap_or_default(),
         path: target.split('?').next().unwrap_or_default(),
         accept,

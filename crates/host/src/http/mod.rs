@@ -7,7 +7,7 @@
 //! message      the head of a request, and an answer as bytes
 //! ```
 //!
-//! What one may take is in [`Limits`]. The descriptors of all connections are taken when the server begins, so nobody who
+//! What one may take is in [`ServerLimits`]. The descriptors of all connections are taken when the server begins, so nobody who
 //! connects can take one that the measurement needs for its files. No body is read. Nothing is kept alive: an answer ends
 //! its connection.
 
@@ -17,7 +17,7 @@ pub mod message;
 mod tests;
 
 use connection::Connection;
-use message::{Answer, Request};
+use message::{HttpAnswer, HttpRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// What those who ask may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Connections at a time. A newcomer takes the place of the one that is there longest.
     pub connections: usize,
     /// Bytes of a request: its first line and its headers. It has no body.
@@ -38,7 +38,7 @@ pub struct Limits {
 }
 
 /// For scrapers on a network: many times what any of them takes.
-pub const LIMITS: Limits = Limits {
+pub const LIMITS: ServerLimits = ServerLimits {
     connections: 16,
     head: 8 << 10,
     first_byte: Duration::from_secs(5),
@@ -53,9 +53,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LEFT: usize = 24;
 
 /// A server that listens.
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
-    limits: Limits,
+    limits: ServerLimits,
     /// The oldest first.
     open: Vec<Connection>,
     /// One for each connection that is not open: it keeps the descriptor.
@@ -64,12 +64,12 @@ pub struct Server {
     pause: Option<Instant>,
 }
 
-impl Server {
+impl HttpServer {
     /// Listens at this address alone. An error if not all descriptors that it may need can be had now.
-    pub fn open(at: SocketAddr, limits: Limits) -> io::Result<Server> {
+    pub fn open(at: SocketAddr, limits: ServerLimits) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
-        let mut server = Server {
+        let mut server = HttpServer {
             listener,
             limits,
             open: Vec::with_capacity(limits.connections),
@@ -88,14 +88,14 @@ impl Server {
     }
 
     /// Answers until it is over.
-    pub fn serve(&mut self, over: &AtomicBool, answer: impl Fn(&Request<'_>) -> Answer) {
+    pub fn serve(&mut self, over: &AtomicBool, answer: impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         while !over.load(Ordering::Relaxed) {
             self.step(&answer);
         }
     }
 
     /// Waits a moment for something to do, and does it.
-    fn step(&mut self, answer: &impl Fn(&Request<'_>) -> Answer) {
+    fn step(&mut self, answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         let ready = self.wait();
         let now = Instant::now();
         for (connection, is_ready) in self.open.iter_mut().zip(&ready[1..]) {
@@ -135,7 +135,7 @@ impl Server {
     }
 
     /// Takes one that waits. If there is another, the listener is ready again.
-    fn accept(&mut self, now: Instant, answer: &impl Fn(&Request<'_>) -> Answer) {
+    fn accept(&mut self, now: Instant, answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         if self.open.len() >= self.limits.connections {
             self.open.remove(0);
         } else {

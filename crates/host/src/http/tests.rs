@@ -1,8 +1,8 @@
 //! Each limit, with a client that goes beyond it. Limits of time are short, so that a test need not wait; none asserts how
 //! long something took.
 
-use super::message::{Answer, Head, Request, head};
-use super::{LIMITS, Limits, Server};
+use super::message::{HttpAnswer, HttpHead, HttpRequest, head};
+use super::{HttpServer, LIMITS, ServerLimits};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,29 +15,29 @@ use std::time::Duration;
 const NEVER: Duration = Duration::from_secs(3_600);
 /// Long enough for a test that is not run for a while, between its connection and its first byte.
 const SOON: Duration = Duration::from_secs(1);
-const PATIENT: Limits = Limits {
+const PATIENT: ServerLimits = ServerLimits {
     connections: 4,
     first_byte: NEVER,
     whole: NEVER,
     ..LIMITS
 };
 
-struct Running {
+struct RunningServer {
     at: SocketAddr,
     over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Server>>,
+    thread: Option<JoinHandle<HttpServer>>,
 }
 
-impl Running {
-    fn new(limits: Limits) -> Running {
-        let mut server = Server::open("127.0.0.1:0".parse().unwrap(), limits).unwrap();
+impl RunningServer {
+    fn new(limits: ServerLimits) -> RunningServer {
+        let mut server = HttpServer::open("127.0.0.1:0".parse().unwrap(), limits).unwrap();
         let (at, over) = (server.address().unwrap(), Arc::new(AtomicBool::new(false)));
         let seen = over.clone();
         let thread = std::thread::spawn(move || {
             server.serve(&seen, answer);
             server
         });
-        Running {
+        RunningServer {
             at,
             over,
             thread: Some(thread),
@@ -51,19 +51,19 @@ impl Running {
     }
 
     /// All that comes back.
-    fn told(&self, request: &[u8]) -> String {
+    fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         stream.write_all(request).unwrap();
         rest(stream)
     }
 
-    fn end(mut self) -> Server {
+    fn end(mut self) -> HttpServer {
         self.over.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
     }
@@ -83,10 +83,10 @@ fn rest(mut stream: TcpStream) -> String {
     String::from_utf8(all).unwrap()
 }
 
-fn answer(request: &Request<'_>) -> Answer {
+fn answer(request: &HttpRequest<'_>) -> HttpAnswer {
     match request.path {
-        "/large" => Answer::found("text/plain", vec![b'x'; 32 << 20]),
-        path => Answer::found(
+        "/large" => HttpAnswer::found("text/plain", vec![b'x'; 32 << 20]),
+        path => HttpAnswer::found(
             "text/plain",
             format!("{} {path} {}", request.method, request.accept).into_bytes(),
         ),
@@ -95,15 +95,15 @@ fn answer(request: &Request<'_>) -> Answer {
 
 #[test]
 fn a_request_is_answered_and_its_connection_closed() {
-    let server = Running::new(PATIENT);
-    let told = server.told(b"GET /here?x=1 HTTP/1.1\r\nHost: x\r\naccept: text/plain\r\n\r\n");
+    let server = RunningServer::new(PATIENT);
+    let told = server.exchange(b"GET /here?x=1 HTTP/1.1\r\nHost: x\r\naccept: text/plain\r\n\r\n");
     let (head, body) = told.split_once("\r\n\r\n").unwrap();
     assert_eq!(body, "GET /here text/plain");
     assert!(
         head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("Content-Length: 20\r\nConnection: close"),
         "{head}"
     );
-    let told = server.told(b"HEAD /here HTTP/1.0\r\n\r\n");
+    let told = server.exchange(b"HEAD /here HTTP/1.0\r\n\r\n");
     assert!(
         told.contains("Content-Length: 11\r\n") && told.ends_with("\r\n\r\n"),
         "{told}"
@@ -112,7 +112,7 @@ fn a_request_is_answered_and_its_connection_closed() {
 
 #[test]
 fn a_request_may_come_byte_by_byte() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     let mut stream = server.connect();
     for byte in b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n" {
         stream.write_all(&[*byte]).unwrap();
@@ -123,7 +123,7 @@ fn a_request_may_come_byte_by_byte() {
 
 #[test]
 fn no_body_is_read() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     for body in [
         "Content-Length: 99999999999",
         "Content-Length: 99999999999999999999999999",
@@ -131,53 +131,57 @@ fn no_body_is_read() {
         "Transfer-Encoding: chunked",
         "Transfer-Encoding: identity\r\nContent-Length: 0",
     ] {
-        let told = server.told(format!("GET / HTTP/1.1\r\n{body}\r\n\r\n").as_bytes());
+        let told = server.exchange(format!("GET / HTTP/1.1\r\n{body}\r\n\r\n").as_bytes());
         assert!(told.starts_with("HTTP/1.1 413 "), "{body}: {told}");
     }
     assert!(
         server
-            .told(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
+            .exchange(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
             .starts_with("HTTP/1.1 200 ")
     );
 }
 
 #[test]
 fn a_head_has_a_bound() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     let begun = "GET / HTTP/1.1\r\nX: ";
     let longest = LIMITS.head - begun.len() - 4;
     let with = |count: usize| format!("{begun}{}\r\n\r\n", "x".repeat(count));
-    assert!(server.told(with(longest).as_bytes()).starts_with("HTTP/1.1 200 "));
-    assert!(server.told(with(longest + 1).as_bytes()).starts_with("HTTP/1.1 431 "));
+    assert!(server.exchange(with(longest).as_bytes()).starts_with("HTTP/1.1 200 "));
+    assert!(
+        server
+            .exchange(with(longest + 1).as_bytes())
+            .starts_with("HTTP/1.1 431 ")
+    );
     // It is not waited for the end of such a head.
     assert!(
         server
-            .told(with(longest + 4).trim_end().as_bytes())
+            .exchange(with(longest + 4).trim_end().as_bytes())
             .starts_with("HTTP/1.1 431 ")
     );
     let many = "X: y\r\n".repeat(100);
     assert!(
         server
-            .told(format!("GET / HTTP/1.1\r\n{many}").as_bytes())
+            .exchange(format!("GET / HTTP/1.1\r\n{many}").as_bytes())
             .starts_with("HTTP/1.1 431 ")
     );
 }
 
 #[test]
 fn what_is_no_http_is_told_so() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET\r\n\r\n",
     ] {
-        assert!(server.told(bytes).starts_with("HTTP/1.1 400 "), "{bytes:?}");
+        assert!(server.exchange(bytes).starts_with("HTTP/1.1 400 "), "{bytes:?}");
     }
 }
 
 #[test]
 fn who_sends_nothing_is_closed() {
-    let server = Running::new(Limits {
+    let server = RunningServer::new(ServerLimits {
         first_byte: SOON,
         ..PATIENT
     });
@@ -192,7 +196,7 @@ fn who_sends_nothing_is_closed() {
 
 #[test]
 fn who_does_not_end_is_closed() {
-    let server = Running::new(Limits { whole: SOON, ..PATIENT });
+    let server = RunningServer::new(ServerLimits { whole: SOON, ..PATIENT });
     let mut begun = server.connect();
     begun.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     assert_eq!(rest(begun), "");
@@ -200,11 +204,11 @@ fn who_does_not_end_is_closed() {
 
 #[test]
 fn who_does_not_read_is_closed() {
-    let server = Running::new(Limits { whole: SOON, ..PATIENT });
+    let server = RunningServer::new(ServerLimits { whole: SOON, ..PATIENT });
     let mut stream = server.connect();
     stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
     // Others are answered meanwhile: nobody is waited for.
-    assert!(server.told(b"GET /other HTTP/1.1\r\n\r\n").ends_with("GET /other "));
+    assert!(server.exchange(b"GET /other HTTP/1.1\r\n\r\n").ends_with("GET /other "));
     // When this is answered, that one's time is over.
     assert_eq!(rest(server.connect()), "");
     let told = rest(stream);
@@ -217,9 +221,9 @@ fn who_does_not_read_is_closed() {
 
 #[test]
 fn a_newcomer_takes_the_place_of_the_oldest_and_descriptors_stay_what_they_are() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     let idle: Vec<TcpStream> = (0..3 * PATIENT.connections).map(|_| server.connect()).collect();
-    assert!(server.told(b"GET / HTTP/1.1\r\n\r\n").ends_with("GET / "));
+    assert!(server.exchange(b"GET / HTTP/1.1\r\n\r\n").ends_with("GET / "));
     for stream in idle.into_iter().take(2 * PATIENT.connections) {
         assert_eq!(rest(stream), "");
     }
@@ -230,13 +234,13 @@ fn a_newcomer_takes_the_place_of_the_oldest_and_descriptors_stay_what_they_are()
 
 #[test]
 fn who_goes_away_makes_room() {
-    let server = Running::new(PATIENT);
+    let server = RunningServer::new(PATIENT);
     for _ in 0..10 {
         let mut stream = server.connect();
         stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
         drop(stream);
     }
-    assert!(server.told(b"GET / HTTP/1.1\r\n\r\n").ends_with("GET / "));
+    assert!(server.exchange(b"GET / HTTP/1.1\r\n\r\n").ends_with("GET / "));
     let server = server.end();
     assert_eq!(server.open.len() + server.kept.len(), PATIENT.connections);
 }
@@ -244,7 +248,7 @@ fn who_goes_away_makes_room() {
 proptest! {
     #[test]
     fn any_bytes_are_a_head_or_not(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-        if let Head::Refused(answer) = head(&bytes) {
+        if let HttpHead::Refused(answer) = head(&bytes) {
             prop_assert!(answer.bytes(true).starts_with(b"HTTP/1.1 4"));
         }
     }

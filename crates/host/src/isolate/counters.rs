@@ -18,23 +18,23 @@ pub enum Smis {
 
 /// Both counters of one CPU at one instant. Reading interrupts the CPU, so it is done before and after.
 #[derive(Clone, Debug)]
-pub struct Counters {
+pub struct InterruptionCounters {
     smis: Result<u64, String>,
     stolen: Option<u64>,
 }
 
-impl Counters {
+impl InterruptionCounters {
     /// Now.
-    pub fn read(cpu: u32) -> Counters {
+    pub fn read(cpu: u32) -> InterruptionCounters {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        Counters {
+        InterruptionCounters {
             smis: smis(cpu),
             stolen: stolen(&stat, cpu),
         }
     }
 
     /// What was counted since.
-    pub fn since(self, before: Counters) -> (Smis, Option<Nanos>) {
+    pub fn since(self, before: InterruptionCounters) -> (Smis, Option<Nanos>) {
         let smis = match (self.smis, before.smis) {
             (Ok(after), Ok(before)) => Smis::Count(after.wrapping_sub(before)),
             (Err(why), _) | (_, Err(why)) => Smis::NotKnown(why),
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_is_said() {
-        let at = |smis, stolen| Counters { smis, stolen };
+        let at = |smis, stolen| InterruptionCounters { smis, stolen };
         let (smis, stolen) = at(Ok(7), Some(5)).since(at(Ok(4), Some(2)));
         assert_eq!((smis, stolen), (Smis::Count(3), Some(Nanos(30_000_000))));
         let (smis, _) = at(Err("no".into()), None).since(at(Ok(4), None));

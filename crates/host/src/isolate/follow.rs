@@ -5,13 +5,13 @@
 
 mod frame;
 
-use super::senders::{Sender, Senders};
-use super::tally::{Cause, Program, Tally};
-use super::threads::{Kind, Known};
-use crate::trace::Name;
-use crate::trace::events::{Context, Thread};
-use crate::trace::marks::{Mark, Part, kind_of};
-use frame::{Frame, Place, Run, cause};
+use super::senders::{EntrySender, Senders};
+use super::tally::{EntryCause, EntryTally, ProgramRun};
+use super::threads::{Known, ThreadKind};
+use crate::trace::ShortName;
+use crate::trace::events::{CpuContext, TracedThread};
+use crate::trace::marks::{CallbackKind, EntryMark, kind_of};
+use frame::{RequestedFunction, RunContext, UnfinishedFrame, cause};
 use std::collections::{BTreeMap, HashMap};
 use worstcase_contract::Nanos;
 
@@ -19,7 +19,7 @@ use worstcase_contract::Nanos;
 const BROUGHT: Nanos = Nanos(10_000);
 
 #[derive(Debug)]
-struct Entry {
+struct CpuEntry {
     began: Nanos,
     /// The program goes on since then.
     ended: Option<Nanos>,
@@ -37,16 +37,16 @@ pub struct Follow {
     from: Nanos,
     at: Nanos,
     tid: Option<u32>,
-    kind: Kind,
+    kind: ThreadKind,
     since: Nanos,
-    stack: Vec<Frame>,
+    stack: Vec<UnfinishedFrame>,
     /// What workers that were switched out are at.
-    works: HashMap<u32, Run>,
-    entry: Option<Entry>,
+    works: HashMap<u32, RequestedFunction>,
+    entry: Option<CpuEntry>,
     /// What was counted.
-    pub tally: Tally,
+    pub tally: EntryTally,
     /// Programs, by process id.
-    pub programs: BTreeMap<u32, Program>,
+    pub programs: BTreeMap<u32, ProgramRun>,
     /// How often the kernel looked whether the tick can stop: by what needed it; 0 where it stopped.
     pub ticks: BTreeMap<u32, u64>,
     /// Events that are missing.
@@ -61,12 +61,12 @@ impl Follow {
             from,
             at: Nanos(0),
             tid: None,
-            kind: Kind::Idle,
+            kind: ThreadKind::Idle,
             since: from,
             stack: Vec::new(),
             works: HashMap::new(),
             entry: None,
-            tally: Tally::default(),
+            tally: EntryTally::default(),
             programs: BTreeMap::new(),
             ticks: BTreeMap::new(),
             lost: 0,
@@ -83,12 +83,12 @@ impl Follow {
         &mut self,
         at: Nanos,
         tid: u32,
-        mark: Mark,
+        mark: EntryMark,
         senders: &mut Senders,
         mut known: impl FnMut(u32) -> Known,
     ) {
         self.advance(at);
-        if let Mark::Lost { since, count } = mark {
+        if let EntryMark::Lost { since, count } = mark {
             return self.lose(since, count);
         }
         if self.tid != Some(tid) {
@@ -98,27 +98,28 @@ impl Follow {
             self.switch(tid, kind, name, None);
         }
         match mark {
-            Mark::Enter(context) => self.enter(context, senders),
-            Mark::Exit(context) => self.exit(Place::Context(context), senders),
-            Mark::Begin {
-                part: Part::Call,
+            EntryMark::Enter(context) => self.enter(context, senders),
+            EntryMark::Exit(context) => self.exit(RunContext::Context(context), senders),
+            EntryMark::Begin {
+                part: CallbackKind::Call,
                 of: 0,
                 ..
             }
-            | Mark::End {
-                part: Part::Call,
+            | EntryMark::End {
+                part: CallbackKind::Call,
                 of: 0,
             } => {}
-            Mark::Begin { part, of, function } => self.begin(part, of, function, senders),
-            Mark::End { part, .. } => self.end(part, senders),
-            Mark::Switch(thread) => self.switch_to(thread, senders, known(thread.tid).kind),
-            Mark::PageFault => {
-                if let (true, Kind::Program(process), true) = (self.stack.is_empty(), self.kind, at >= self.from) {
+            EntryMark::Begin { part, of, function } => self.begin(part, of, function, senders),
+            EntryMark::End { part, .. } => self.end(part, senders),
+            EntryMark::Switch(thread) => self.switch_to(thread, senders, known(thread.tid).kind),
+            EntryMark::PageFault => {
+                if let (true, ThreadKind::Program(process), true) = (self.stack.is_empty(), self.kind, at >= self.from)
+                {
                     self.programs.entry(process).or_default().faults += 1;
                 }
             }
-            Mark::Nmi { length } => self.nmi(length),
-            Mark::Tick { stops, needed_by } if at >= self.from => {
+            EntryMark::Nmi { length } => self.nmi(length),
+            EntryMark::Tick { stops, needed_by } if at >= self.from => {
                 *self.ticks.entry(if stops { 0 } else { needed_by }).or_default() += 1;
             }
             _ => {}
@@ -161,8 +162,8 @@ impl Follow {
         self.entry = None;
     }
 
-    fn push(&mut self, context: Place, sender: Option<Sender>, opens_entry: bool) {
-        self.stack.push(Frame {
+    fn push(&mut self, context: RunContext, sender: Option<EntrySender>, opens_entry: bool) {
+        self.stack.push(UnfinishedFrame {
             context,
             sender,
             began: self.at,
@@ -186,7 +187,7 @@ impl Follow {
             }
         }
         self.close_entry();
-        self.entry = Some(Entry {
+        self.entry = Some(CpuEntry {
             began: self.at,
             ended: None,
             is_interrupt_last: false,
@@ -215,22 +216,22 @@ impl Follow {
         }
     }
 
-    fn enter(&mut self, context: Context, senders: &mut Senders) {
-        let opens = self.open_entry(matches!(context, Context::Soft(_)));
+    fn enter(&mut self, context: CpuContext, senders: &mut Senders) {
+        let opens = self.open_entry(matches!(context, CpuContext::Soft(_)));
         let sender = match context {
-            Context::Vector(name) if name == "reschedule".into() => senders.of_interrupt(self.cpu),
+            CpuContext::Vector(name) if name == "reschedule".into() => senders.of_interrupt(self.cpu),
             _ => None,
         };
-        self.push(Place::Context(context), sender, opens);
+        self.push(RunContext::Context(context), sender, opens);
         // Its end is not told.
-        if context == Context::Vector("irq_work".into()) {
-            self.exit(Place::Context(context), senders);
+        if context == CpuContext::Vector("irq_work".into()) {
+            self.exit(RunContext::Context(context), senders);
         }
     }
 
-    fn exit(&mut self, place: Place, senders: &mut Senders) {
-        let is_same = |frame: &Frame| match (&frame.context, &place) {
-            (Place::Context(open), Place::Context(ends)) => open.is_same(ends),
+    fn exit(&mut self, place: RunContext, senders: &mut Senders) {
+        let is_same = |frame: &UnfinishedFrame| match (&frame.context, &place) {
+            (RunContext::Context(open), RunContext::Context(ends)) => open.is_same(ends),
             (open, ends) => open == ends,
         };
         if let Some(depth) = self.stack.iter().rposition(is_same) {
@@ -241,24 +242,29 @@ impl Follow {
         }
     }
 
-    fn begin(&mut self, part: Part, of: u64, function: u64, senders: &mut Senders) {
-        let is_call = |context: &Place| matches!(context, Place::Context(Context::Vector(_)) | Place::BareCall);
-        if part == Part::Call && !self.stack.last().is_some_and(|top| is_call(&top.context)) {
+    fn begin(&mut self, part: CallbackKind, of: u64, function: u64, senders: &mut Senders) {
+        let is_call = |context: &RunContext| {
+            matches!(
+                context,
+                RunContext::Context(CpuContext::Vector(_)) | RunContext::BareCall
+            )
+        };
+        if part == CallbackKind::Call && !self.stack.last().is_some_and(|top| is_call(&top.context)) {
             let opens = self.open_entry(false);
-            self.push(Place::BareCall, None, opens);
+            self.push(RunContext::BareCall, None, opens);
         }
         let sender = match part {
-            Part::Call => senders.of_call(self.cpu, of),
-            Part::Work => senders.of_work(of),
-            Part::Timer | Part::RcuCallback => None,
+            CallbackKind::Call => senders.of_call(self.cpu, of),
+            CallbackKind::Work => senders.of_work(of),
+            CallbackKind::Timer | CallbackKind::RcuCallback => None,
         };
-        let run = Run {
+        let run = RequestedFunction {
             function,
             began: self.at,
             sender,
             time: Nanos(0),
         };
-        if let (Part::Work, Some(tid)) = (part, self.tid) {
+        if let (CallbackKind::Work, Some(tid)) = (part, self.tid) {
             self.works.insert(tid, run);
         }
         if let Some(top) = self.stack.last_mut() {
@@ -267,19 +273,19 @@ impl Follow {
         }
     }
 
-    fn end(&mut self, part: Part, senders: &mut Senders) {
-        if let (Part::Work, Some(tid)) = (part, self.tid) {
+    fn end(&mut self, part: CallbackKind, senders: &mut Senders) {
+        if let (CallbackKind::Work, Some(tid)) = (part, self.tid) {
             self.works.remove(&tid);
         }
         if let Some(top) = self.stack.last_mut() {
             top.is_in_run = false;
-            if top.context == Place::BareCall {
-                self.exit(Place::BareCall, senders);
+            if top.context == RunContext::BareCall {
+                self.exit(RunContext::BareCall, senders);
             }
         }
     }
 
-    fn switch_to(&mut self, thread: Thread, senders: &mut Senders, kind: Kind) {
+    fn switch_to(&mut self, thread: TracedThread, senders: &mut Senders, kind: ThreadKind) {
         while !self.stack.is_empty() {
             self.pop(senders);
         }
@@ -287,35 +293,35 @@ impl Follow {
         self.switch(thread.tid, kind, thread.comm, sender);
     }
 
-    fn switch(&mut self, tid: u32, kind: Kind, name: Name, sender: Option<Sender>) {
+    fn switch(&mut self, tid: u32, kind: ThreadKind, name: ShortName, sender: Option<EntrySender>) {
         self.leave_program();
         (self.tid, self.kind, self.since) = (Some(tid), kind, self.at);
         match kind {
-            Kind::Kernel => {
+            ThreadKind::Kernel => {
                 let opens = self.open_entry(true);
-                self.push(Place::Thread(kind_of(name)), sender, opens);
+                self.push(RunContext::Thread(kind_of(name)), sender, opens);
                 if let (Some(work), Some(top)) = (self.works.get(&tid), self.stack.last_mut()) {
-                    top.runs.push(Run {
+                    top.runs.push(RequestedFunction {
                         began: self.at,
                         ..*work
                     });
                     top.is_in_run = true;
                 }
             }
-            Kind::Program(process) => {
+            ThreadKind::Program(process) => {
                 self.end_entry(false);
                 let program = self.programs.entry(process).or_default();
-                if program.name == Name::EMPTY {
+                if program.name == ShortName::EMPTY {
                     (program.name, program.sender) = (name, sender);
                 }
             }
-            Kind::Idle => self.end_entry(false),
+            ThreadKind::Idle => self.end_entry(false),
         }
     }
 
     /// Counts how long a program ran since it came, interrupts included.
     fn leave_program(&mut self) {
-        if let (Some(_), Kind::Program(process)) = (self.tid, self.kind)
+        if let (Some(_), ThreadKind::Program(process)) = (self.tid, self.kind)
             && self.at > self.from
         {
             let ran = self.at - self.since.max(self.from);
@@ -333,18 +339,18 @@ impl Follow {
                 }
             }
         }
-        self.count(Cause::Nmi, None, length, self.at, opens);
+        self.count(EntryCause::Nmi, None, length, self.at, opens);
         self.end_entry(true);
     }
 
     /// The innermost has ended.
     fn pop(&mut self, senders: &mut Senders) {
         let Some(mut frame) = self.stack.pop() else { return };
-        if let (true, Place::Context(Context::Vector(name))) = (frame.runs.is_empty(), frame.context)
+        if let (true, RunContext::Context(CpuContext::Vector(name))) = (frame.runs.is_empty(), frame.context)
             && name.to_string().starts_with("call_function")
             && let Some(called) = senders.of_unseen_call(self.cpu)
         {
-            frame.runs.push(Run {
+            frame.runs.push(RequestedFunction {
                 function: called.function,
                 began: frame.began,
                 sender: Some(called.sender),
@@ -358,7 +364,7 @@ impl Follow {
                 first.time = first.time + frame.own;
             }
             Some(_) => {}
-            None => frame.runs.push(Run {
+            None => frame.runs.push(RequestedFunction {
                 function: 0,
                 began: frame.began,
                 sender: None,
@@ -372,7 +378,7 @@ impl Follow {
         }
     }
 
-    fn count(&mut self, cause: Cause, sender: Option<Sender>, time: Nanos, began: Nanos, opens_entry: bool) {
+    fn count(&mut self, cause: EntryCause, sender: Option<EntrySender>, time: Nanos, began: Nanos, opens_entry: bool) {
         if began < self.from {
             return;
         }

@@ -18,6 +18,6 @@ pub mod tally;
 mod threads;
 
 pub use counters::Smis;
-pub use observe::{Asked, Observed, Occupy, OnCpu, observe};
-pub use senders::Sender;
-pub use tally::{Cause, Figures, Gap, Row};
+pub use observe::{CpuEntries, IsolationRequest, ObservedEntries, Occupy, observe};
+pub use senders::EntrySender;
+pub use tally::{CauseBySender, DurationFigures, EntryCause, EntryGap};

@@ -1,15 +1,15 @@
 //! Opens the trace, follows it for a while, ends.
 
-use super::counters::{Counters, Smis, busy};
+use super::counters::{InterruptionCounters, Smis, busy};
 use super::follow::Follow;
 use super::occupant::Occupant;
-use super::senders::{Called, Sender, Senders};
-use super::tally::{Cause, Figures, Gap, Program, Row, Tally};
-use super::threads::Threads;
+use super::senders::{EntrySender, QueuedFunction, Senders};
+use super::tally::{CauseBySender, DurationFigures, EntryCause, EntryGap, EntryTally, ProgramRun};
+use super::threads::KnownThreads;
 use crate::cpus::Cpus;
-use crate::trace::TraceError;
-use crate::trace::marks::{Mark, Marks, kind_of};
-use crate::{CpuList, Facts, HostError};
+use crate::trace::TracingError;
+use crate::trace::marks::{EntryMark, EntryTrace, kind_of};
+use crate::{CpuList, HostError, MachineFacts};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub enum Occupy {
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct IsolationRequest {
     /// The CPUs.
     pub cpus: CpuList,
     /// How long.
@@ -41,7 +41,7 @@ pub struct Asked {
 
 /// What entered one CPU.
 #[derive(Clone, Debug)]
-pub struct OnCpu {
+pub struct CpuEntries {
     /// The CPU.
     pub cpu: u32,
     /// The program that it belongs to: its name and process id; none if nothing ran.
@@ -49,9 +49,9 @@ pub struct OnCpu {
     /// That is a thread of ours.
     pub is_occupied: bool,
     /// Causes.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CauseBySender>,
     /// Entries.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<EntryGap>,
     /// How often the kernel looked whether the tick can stop: by the bits of what needed it; 0 where it stopped.
     pub ticks: BTreeMap<u32, u64>,
     /// Events that the kernel could not keep.
@@ -64,9 +64,9 @@ pub struct OnCpu {
 
 /// What entered the CPUs.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct ObservedEntries {
     /// Each.
-    pub cpus: Vec<OnCpu>,
+    pub cpus: Vec<CpuEntries>,
     /// When counting began, on CLOCK_MONOTONIC.
     pub began: Nanos,
     /// How long it was observed.
@@ -97,8 +97,12 @@ const BUSY: f64 = 0.05;
 const CHAINS: usize = 1 << 14;
 
 /// Observes. `each` is told the time that is over and the entries so far, some twenty times a second.
-pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64)) -> Result<Observed, HostError> {
-    let facts = Facts::of(std::path::Path::new("/"));
+pub fn observe(
+    asked: &IsolationRequest,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Nanos, u64),
+) -> Result<ObservedEntries, HostError> {
+    let facts = MachineFacts::of(std::path::Path::new("/"));
     Cpus::of(&facts).check(&asked.cpus)?;
     let all = facts.cpu.online.clone().unwrap_or_else(|| asked.cpus.clone());
     let mut notes = Vec::new();
@@ -114,9 +118,9 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
     }
     let occupied = occupied(asked);
     let occupant = (!occupied.is_empty()).then(|| Occupant::start(&occupied)).transpose()?;
-    let mut marks = Marks::open(&asked.cpus, &all).map_err(|e: TraceError| HostError::Missing(e.to_string()))?;
+    let mut marks = EntryTrace::open(&asked.cpus, &all).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
     std::thread::sleep(SETTLE);
-    let before: Vec<Counters> = asked.cpus.iter().map(Counters::read).collect();
+    let before: Vec<InterruptionCounters> = asked.cpus.iter().map(InterruptionCounters::read).collect();
     std::thread::sleep(LOOK);
     let begin = clock::monotonic();
     let mut following = Following::new(&asked.cpus, begin);
@@ -139,10 +143,10 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
         .cpus
         .iter()
         .zip(before)
-        .map(|(cpu, before)| Counters::read(cpu).since(before))
+        .map(|(cpu, before)| InterruptionCounters::read(cpu).since(before))
         .collect();
     let occupant = occupant.as_ref().map(Occupant::id);
-    Ok(Observed {
+    Ok(ObservedEntries {
         cpus: following.finish(until, occupant, &occupied, counted),
         began: begin,
         time: until - begin,
@@ -156,7 +160,7 @@ pub fn observe(asked: &Asked, stop: &AtomicBool, mut each: impl FnMut(Nanos, u64
 }
 
 /// The CPUs that are to be kept busy.
-fn occupied(asked: &Asked) -> CpuList {
+fn occupied(asked: &IsolationRequest) -> CpuList {
     match asked.occupy {
         Occupy::None => CpuList::default(),
         Occupy::All => asked.cpus.clone(),
@@ -173,11 +177,11 @@ fn occupied(asked: &Asked) -> CpuList {
 
 /// A mark that waits for its turn.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingMark {
     at: Nanos,
     cpu: u32,
     tid: u32,
-    mark: Mark,
+    mark: EntryMark,
     chain: u32,
 }
 
@@ -206,9 +210,9 @@ impl Chains {
 struct Following {
     cpus: Vec<Follow>,
     senders: Senders,
-    threads: Threads,
+    threads: KnownThreads,
     chains: Chains,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingMark>,
     /// What was before is not counted.
     from: Nanos,
     /// Events that other CPUs lost: what they sent is not known.
@@ -220,7 +224,7 @@ impl Following {
         Following {
             cpus: cpus.iter().map(|cpu| Follow::new(cpu, from)).collect(),
             senders: Senders::default(),
-            threads: Threads::default(),
+            threads: KnownThreads::default(),
             chains: Chains::default(),
             waiting: Vec::new(),
             from,
@@ -233,10 +237,10 @@ impl Following {
     }
 
     /// Takes what happened until `now`, of all CPUs in order of time.
-    fn take(&mut self, marks: &mut Marks, now: Nanos) {
+    fn take(&mut self, marks: &mut EntryTrace, now: Nanos) {
         let (waiting, chains) = (&mut self.waiting, &mut self.chains);
         marks.drain(|event| {
-            waiting.push(Waiting {
+            waiting.push(WaitingMark {
                 at: event.at,
                 cpu: event.cpu,
                 tid: event.tid,
@@ -249,38 +253,38 @@ impl Following {
         });
         self.waiting.sort_by_key(|w| w.at);
         let due = self.waiting.partition_point(|w| w.at <= now);
-        let due: Vec<Waiting> = self.waiting.drain(..due).collect();
+        let due: Vec<WaitingMark> = self.waiting.drain(..due).collect();
         for waiting in due {
             self.feed(&waiting);
         }
         self.threads.forget_names();
     }
 
-    fn feed(&mut self, waiting: &Waiting) {
-        let Waiting {
+    fn feed(&mut self, waiting: &WaitingMark) {
+        let WaitingMark {
             at,
             cpu,
             tid,
             mark,
             chain,
         } = *waiting;
-        let sender = |threads: &mut Threads| Sender {
+        let sender = |threads: &mut KnownThreads| EntrySender {
             chain,
             thread: kind_of(threads.get(tid).name),
         };
         match mark {
-            Mark::Calls { cpu, call, function } => {
+            EntryMark::Calls { cpu, call, function } => {
                 let sender = sender(&mut self.threads);
-                self.senders.call(cpu, call, Called { function, sender });
+                self.senders.call(cpu, call, QueuedFunction { function, sender });
             }
-            Mark::CallsMany { function } => {
+            EntryMark::CallsMany { function } => {
                 let sender = sender(&mut self.threads);
-                self.senders.call_many(cpu, Called { function, sender });
+                self.senders.call_many(cpu, QueuedFunction { function, sender });
             }
-            Mark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
-            Mark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),
-            Mark::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
-            Mark::Named {
+            EntryMark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
+            EntryMark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),
+            EntryMark::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
+            EntryMark::Named {
                 tid: named,
                 name,
                 is_new,
@@ -291,7 +295,7 @@ impl Following {
                     follow.feed(at, tid, mark, &mut self.senders, |tid| threads.get(tid));
                 }
                 None => {
-                    if let Mark::Lost { since, count } = mark
+                    if let EntryMark::Lost { since, count } = mark
                         && since > Nanos(0)
                         && at >= self.from
                     {
@@ -308,7 +312,7 @@ impl Following {
         occupant: Option<u32>,
         occupied: &CpuList,
         counted: Vec<(Smis, Option<Nanos>)>,
-    ) -> Vec<OnCpu> {
+    ) -> Vec<CpuEntries> {
         let lost_elsewhere = self.lost_elsewhere;
         let senders = &mut self.senders;
         let each = std::mem::take(&mut self.cpus).into_iter().zip(counted);
@@ -328,7 +332,7 @@ impl Following {
                 }
             }
             let (rows, gaps) = follow.tally.finish();
-            OnCpu {
+            CpuEntries {
                 cpu,
                 program,
                 is_occupied,
@@ -345,20 +349,20 @@ impl Following {
 }
 
 /// The faults of the CPU's own program are entries.
-fn count_faults(tally: &mut Tally, program: &Program) {
+fn count_faults(tally: &mut EntryTally, program: &ProgramRun) {
     if program.faults > 0 {
-        let figures = Figures {
+        let figures = DurationFigures {
             count: program.faults,
-            ..Figures::default()
+            ..DurationFigures::default()
         };
-        tally.enter_alike(Cause::PageFault, None, figures);
+        tally.enter_alike(EntryCause::PageFault, None, figures);
     }
 }
 
 /// Another program that ran there is an entry.
-fn count_runs(tally: &mut Tally, program: &Program) {
+fn count_runs(tally: &mut EntryTally, program: &ProgramRun) {
     if program.runs.count > 0 {
-        let cause = Cause::Thread {
+        let cause = EntryCause::Thread {
             name: program.name,
             function: 0,
         };

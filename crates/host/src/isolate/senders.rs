@@ -1,24 +1,24 @@
 //! What was sent and has not arrived yet, and by whom.
 
-use crate::trace::Name;
+use crate::trace::ShortName;
 use std::collections::{HashMap, HashSet};
 
 /// Who made something enter a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Sender {
+pub struct EntrySender {
     /// The number of its call chain.
     pub chain: u32,
     /// The name of the thread that ran.
-    pub thread: Name,
+    pub thread: ShortName,
 }
 
 /// A function that was queued for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Called {
+pub struct QueuedFunction {
     /// Its address.
     pub function: u64,
     /// By whom.
-    pub sender: Sender,
+    pub sender: EntrySender,
 }
 
 /// The latest call to several CPUs: which ones is not known.
@@ -26,7 +26,7 @@ pub struct Called {
 struct Many {
     /// The CPU that called; never one of them.
     from: u32,
-    called: Called,
+    called: QueuedFunction,
     /// The CPUs that have taken it.
     taken: HashSet<u32>,
 }
@@ -37,23 +37,23 @@ const KEPT: usize = 1 << 16;
 /// All that is on its way.
 #[derive(Debug, Default)]
 pub struct Senders {
-    calls: HashMap<(u32, u64), Called>,
+    calls: HashMap<(u32, u64), QueuedFunction>,
     latest: HashMap<u32, u64>,
     many: Option<Many>,
-    interrupts: HashMap<u32, Sender>,
-    wakes: HashMap<u32, Sender>,
-    works: HashMap<u64, Sender>,
+    interrupts: HashMap<u32, EntrySender>,
+    wakes: HashMap<u32, EntrySender>,
+    works: HashMap<u64, EntrySender>,
 }
 
 impl Senders {
     /// A function is queued for a CPU.
-    pub fn call(&mut self, cpu: u32, call: u64, called: Called) {
+    pub fn call(&mut self, cpu: u32, call: u64, called: QueuedFunction) {
         bounded(&mut self.calls).insert((cpu, call), called);
         self.latest.insert(cpu, call);
     }
 
     /// CPU `from` queues a function for several others.
-    pub fn call_many(&mut self, from: u32, called: Called) {
+    pub fn call_many(&mut self, from: u32, called: QueuedFunction) {
         self.many = Some(Many {
             from,
             called,
@@ -62,27 +62,27 @@ impl Senders {
     }
 
     /// An interrupt is sent to a CPU.
-    pub fn interrupt(&mut self, cpu: u32, sender: Sender) {
+    pub fn interrupt(&mut self, cpu: u32, sender: EntrySender) {
         self.interrupts.insert(cpu, sender);
     }
 
     /// A thread is woken.
-    pub fn wake(&mut self, tid: u32, sender: Sender) {
+    pub fn wake(&mut self, tid: u32, sender: EntrySender) {
         bounded(&mut self.wakes).insert(tid, sender);
     }
 
     /// A work item is queued.
-    pub fn work(&mut self, work: u64, sender: Sender) {
+    pub fn work(&mut self, work: u64, sender: EntrySender) {
         bounded(&mut self.works).insert(work, sender);
     }
 
     /// Who queued the function that begins on a CPU.
-    pub fn of_call(&mut self, cpu: u32, call: u64) -> Option<Sender> {
+    pub fn of_call(&mut self, cpu: u32, call: u64) -> Option<EntrySender> {
         self.calls.remove(&(cpu, call)).map(|called| called.sender)
     }
 
     /// What was queued last for a CPU on which no function was seen to begin: for it alone, else for several.
-    pub fn of_unseen_call(&mut self, cpu: u32) -> Option<Called> {
+    pub fn of_unseen_call(&mut self, cpu: u32) -> Option<QueuedFunction> {
         if let Some(call) = self.latest.remove(&cpu) {
             return self.calls.remove(&(cpu, call));
         }
@@ -91,17 +91,17 @@ impl Senders {
     }
 
     /// Who sent the interrupt that a CPU takes.
-    pub fn of_interrupt(&mut self, cpu: u32) -> Option<Sender> {
+    pub fn of_interrupt(&mut self, cpu: u32) -> Option<EntrySender> {
         self.interrupts.remove(&cpu)
     }
 
     /// Who woke the thread that begins to run.
-    pub fn of_thread(&mut self, tid: u32) -> Option<Sender> {
+    pub fn of_thread(&mut self, tid: u32) -> Option<EntrySender> {
         self.wakes.remove(&tid)
     }
 
     /// Who queued the work that begins.
-    pub fn of_work(&mut self, work: u64) -> Option<Sender> {
+    pub fn of_work(&mut self, work: u64) -> Option<EntrySender> {
         self.works.remove(&work)
     }
 }
@@ -117,8 +117,8 @@ fn bounded<K, V>(map: &mut HashMap<K, V>) -> &mut HashMap<K, V> {
 mod tests {
     use super::*;
 
-    fn sender(chain: u32) -> Sender {
-        Sender {
+    fn sender(chain: u32) -> EntrySender {
+        EntrySender {
             chain,
             thread: "load".into(),
         }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn each_arrives_once_and_at_its_own_cpu() {
         let mut senders = Senders::default();
-        let called = |chain| Called {
+        let called = |chain| QueuedFunction {
             function: 7,
             sender: sender(chain),
         };
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_call_to_several_is_taken_by_each_other_once_after_what_is_its_own() {
         let mut senders = Senders::default();
-        let called = |chain| Called {
+        let called = |chain| QueuedFunction {
             function: 9,
             sender: sender(chain),
         };

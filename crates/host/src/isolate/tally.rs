@@ -1,13 +1,13 @@
 //! Entries into one CPU, by cause and sender.
 
-use super::senders::Sender;
-use crate::trace::Name;
+use super::senders::EntrySender;
+use crate::trace::ShortName;
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
 /// What ran in place of the CPU's own program. A function is 0 where it is not known, or there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum EntryCause {
     /// The CPU's timer interrupt, for the function of one timer.
     Timer {
         /// Its address.
@@ -23,13 +23,13 @@ pub enum Cause {
     /// An interrupt for work that cannot be done where it arose.
     IrqWork,
     /// Another vector of the architecture.
-    Vector(Name),
+    Vector(ShortName),
     /// A device's interrupt.
     Device {
         /// Its number.
         irq: u32,
         /// Its handler.
-        name: Name,
+        name: ShortName,
     },
     /// A soft interrupt.
     Soft {
@@ -41,7 +41,7 @@ pub enum Cause {
     /// A thread.
     Thread {
         /// What it is called.
-        name: Name,
+        name: ShortName,
         /// The function of the work it did.
         function: u64,
     },
@@ -53,7 +53,7 @@ pub enum Cause {
 
 /// How often, how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct DurationFigures {
     /// How often.
     pub count: u64,
     /// All of its time, without what interrupted it.
@@ -62,7 +62,7 @@ pub struct Figures {
     pub worst: Nanos,
 }
 
-impl Figures {
+impl DurationFigures {
     /// One more.
     pub fn add(&mut self, time: Nanos) {
         self.count += 1;
@@ -71,7 +71,7 @@ impl Figures {
     }
 
     /// Those of another.
-    pub fn join(&mut self, other: Figures) {
+    pub fn join(&mut self, other: DurationFigures) {
         self.count += other.count;
         self.total = self.total + other.total;
         self.worst = self.worst.max(other.worst);
@@ -80,60 +80,60 @@ impl Figures {
 
 /// A cause with its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct CauseBySender {
     /// What.
-    pub cause: Cause,
+    pub cause: EntryCause,
     /// From whom, where that is known.
-    pub sender: Option<Sender>,
+    pub sender: Option<EntrySender>,
     /// How often, how long.
-    pub figures: Figures,
+    pub figures: DurationFigures,
 }
 
 /// Entries that were alike: from leaving the CPU's program to coming back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct EntryGap {
     /// Numbers of rows: what came first, then the others.
     pub rows: Vec<u32>,
     /// How often, how long.
-    pub figures: Figures,
+    pub figures: DurationFigures,
 }
 
 /// What a program did on the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramRun {
     /// Its thread that ran first.
-    pub name: Name,
+    pub name: ShortName,
     /// Who woke it first, where that is known.
-    pub sender: Option<Sender>,
+    pub sender: Option<EntrySender>,
     /// How often and how long it ran.
-    pub runs: Figures,
+    pub runs: DurationFigures,
     /// Its page faults.
     pub faults: u64,
 }
 
 /// All entries into one CPU.
 #[derive(Debug, Default)]
-pub struct Tally {
-    numbers: HashMap<(Cause, Option<Sender>), u32>,
-    rows: Vec<Row>,
-    gaps: HashMap<Vec<u32>, Figures>,
+pub struct EntryTally {
+    numbers: HashMap<(EntryCause, Option<EntrySender>), u32>,
+    rows: Vec<CauseBySender>,
+    gaps: HashMap<Vec<u32>, DurationFigures>,
 }
 
-impl Tally {
+impl EntryTally {
     /// Counts a cause; gives its number.
-    pub fn add(&mut self, cause: Cause, sender: Option<Sender>, time: Nanos) -> u32 {
-        let mut figures = Figures::default();
+    pub fn add(&mut self, cause: EntryCause, sender: Option<EntrySender>, time: Nanos) -> u32 {
+        let mut figures = DurationFigures::default();
         figures.add(time);
         self.join(cause, sender, figures)
     }
 
-    fn join(&mut self, cause: Cause, sender: Option<Sender>, figures: Figures) -> u32 {
+    fn join(&mut self, cause: EntryCause, sender: Option<EntrySender>, figures: DurationFigures) -> u32 {
         let rows = &mut self.rows;
         let number = *self.numbers.entry((cause, sender)).or_insert_with(|| {
-            rows.push(Row {
+            rows.push(CauseBySender {
                 cause,
                 sender,
-                figures: Figures::default(),
+                figures: DurationFigures::default(),
             });
             rows.len() as u32 - 1
         });
@@ -156,17 +156,17 @@ impl Tally {
     }
 
     /// Counts entries of one cause, each with nothing else in it.
-    pub fn enter_alike(&mut self, cause: Cause, sender: Option<Sender>, figures: Figures) {
+    pub fn enter_alike(&mut self, cause: EntryCause, sender: Option<EntrySender>, figures: DurationFigures) {
         let number = self.join(cause, sender, figures);
         self.gaps.entry(vec![number]).or_default().join(figures);
     }
 
     /// All of it: the most frequent entries first.
-    pub fn finish(self) -> (Vec<Row>, Vec<Gap>) {
-        let mut gaps: Vec<Gap> = self
+    pub fn finish(self) -> (Vec<CauseBySender>, Vec<EntryGap>) {
+        let mut gaps: Vec<EntryGap> = self
             .gaps
             .into_iter()
-            .map(|(rows, figures)| Gap { rows, figures })
+            .map(|(rows, figures)| EntryGap { rows, figures })
             .collect();
         gaps.sort_by(|a, b| b.figures.count.cmp(&a.figures.count).then(a.rows.cmp(&b.rows)));
         (self.rows, gaps)

@@ -1,6 +1,6 @@
 //! Whose a thread is, by its id: asked while it may still live, and remembered.
 
-use crate::trace::Name;
+use crate::trace::ShortName;
 use std::collections::HashMap;
 use std::fs;
 
@@ -11,7 +11,7 @@ const KEPT: usize = 1 << 16;
 
 /// Whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ThreadKind {
     /// The CPU has nothing to do.
     Idle,
     /// The kernel's.
@@ -24,21 +24,21 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Whose it is.
-    pub kind: Kind,
+    pub kind: ThreadKind,
     /// What it is called; empty if it ended before it could be asked.
-    pub name: Name,
+    pub name: ShortName,
 }
 
 /// All threads that were asked for, or of which the trace told. Whose one is stays; what it is called may change.
 #[derive(Debug, Default)]
-pub struct Threads {
-    kinds: HashMap<u32, Kind>,
+pub struct KnownThreads {
+    kinds: HashMap<u32, ThreadKind>,
     lately: HashMap<u32, Known>,
     /// What the trace called them last: right also for one that has ended.
-    told: HashMap<u32, Name>,
+    told: HashMap<u32, ShortName>,
 }
 
-impl Threads {
+impl KnownThreads {
     /// The thread with this id.
     pub fn get(&mut self, tid: u32) -> Known {
         if self.kinds.len() >= KEPT {
@@ -47,7 +47,7 @@ impl Threads {
         let (kinds, told) = (&mut self.kinds, &self.told);
         *self.lately.entry(tid).or_insert_with(|| {
             let Known { kind, name } = ask(tid);
-            let kind = match name == Name::EMPTY {
+            let kind = match name == ShortName::EMPTY {
                 true => kinds.get(&tid).copied().unwrap_or(kind),
                 false => kind,
             };
@@ -58,7 +58,7 @@ impl Threads {
     }
 
     /// The trace tells a thread's name; of a new one also which thread of the same process made it, if one did.
-    pub fn learn(&mut self, tid: u32, name: Name, is_new: Option<Option<u32>>) {
+    pub fn learn(&mut self, tid: u32, name: ShortName, is_new: Option<Option<u32>>) {
         if self.told.len() >= KEPT {
             self.told.clear();
         }
@@ -86,27 +86,27 @@ impl Threads {
 fn ask(tid: u32) -> Known {
     if tid == 0 {
         return Known {
-            kind: Kind::Idle,
+            kind: ThreadKind::Idle,
             name: "idle".into(),
         };
     }
     let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}")).unwrap_or_default();
     let ended = Known {
-        kind: Kind::Program(tid),
-        name: Name::EMPTY,
+        kind: ThreadKind::Program(tid),
+        name: ShortName::EMPTY,
     };
     let Some((flags, name)) = flags_and_name(&read("stat")) else {
         return ended;
     };
     let kind = match flags & KERNEL {
-        0 => Kind::Program(process(&read("status")).unwrap_or(tid)),
-        _ => Kind::Kernel,
+        0 => ThreadKind::Program(process(&read("status")).unwrap_or(tid)),
+        _ => ThreadKind::Kernel,
     };
     Known { kind, name }
 }
 
 /// Of a line of /proc/TID/stat: the name stands in brackets, may hold any, and the flags are the seventh word behind it.
-fn flags_and_name(stat: &str) -> Option<(u64, Name)> {
+fn flags_and_name(stat: &str) -> Option<(u64, ShortName)> {
     let (begin, rest) = stat.rsplit_once(')')?;
     let (_, name) = begin.split_once('(')?;
     Some((rest.split_whitespace().nth(6)?.parse().ok()?, name.into()))
@@ -128,10 +128,10 @@ mod tests {
         assert_eq!(2_129_984 & KERNEL, KERNEL);
         assert_eq!(flags_and_name("17 (a"), None);
         let own = std::process::id();
-        let mut threads = Threads::default();
-        assert_eq!(threads.get(own).kind, Kind::Program(own));
-        assert_eq!(threads.get(0).kind, Kind::Idle);
-        assert_eq!(threads.get(2).kind, Kind::Kernel, "kthreadd");
+        let mut threads = KnownThreads::default();
+        assert_eq!(threads.get(own).kind, ThreadKind::Program(own));
+        assert_eq!(threads.get(0).kind, ThreadKind::Idle);
+        assert_eq!(threads.get(2).kind, ThreadKind::Kernel, "kthreadd");
     }
 
     /// Larger than any thread's id.
@@ -139,19 +139,19 @@ mod tests {
 
     #[test]
     fn one_that_has_ended_is_called_what_the_trace_called_it() {
-        let mut threads = Threads::default();
-        assert_eq!(threads.get(GONE).name, Name::EMPTY);
+        let mut threads = KnownThreads::default();
+        assert_eq!(threads.get(GONE).name, ShortName::EMPTY);
         threads.learn(GONE, "sh".into(), Some(None));
         threads.learn(GONE, "cat".into(), None);
         let known = |kind, name: &str| Known {
             kind,
             name: name.into(),
         };
-        assert_eq!(threads.get(GONE), known(Kind::Program(GONE), "cat"));
+        assert_eq!(threads.get(GONE), known(ThreadKind::Program(GONE), "cat"));
         threads.learn(GONE + 1, "worker".into(), Some(Some(GONE)));
-        assert_eq!(threads.get(GONE + 1), known(Kind::Program(GONE), "worker"));
+        assert_eq!(threads.get(GONE + 1), known(ThreadKind::Program(GONE), "worker"));
         // The number is given again.
         threads.learn(GONE + 1, "other".into(), Some(None));
-        assert_eq!(threads.get(GONE + 1), known(Kind::Program(GONE + 1), "other"));
+        assert_eq!(threads.get(GONE + 1), known(ThreadKind::Program(GONE + 1), "other"));
     }
 }

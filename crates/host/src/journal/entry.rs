@@ -8,7 +8,7 @@ use worstcase_instruments::sys::sched::Policy;
 
 /// Who changes the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct JournalOwner {
     /// The command, e.g. "worstcase host run".
     pub command: String,
     /// Its process.
@@ -17,10 +17,10 @@ pub struct Owner {
     pub boot: String,
 }
 
-impl Owner {
+impl JournalOwner {
     /// This process.
-    pub fn this(command: &str) -> Owner {
-        Owner {
+    pub fn this(command: &str) -> JournalOwner {
+        JournalOwner {
             command: command.into(),
             pid: std::process::id(),
             boot: boot_id(),
@@ -35,7 +35,7 @@ impl Owner {
 /// What is about to be changed or made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum JournalEntry {
     /// A setting in sysfs or procfs.
     Value { path: PathBuf, before: String, set: String },
     /// What the setting of the last `Value` reads since it was set: the kernel may spell it otherwise.
@@ -57,7 +57,7 @@ pub(super) enum Entry {
 }
 
 /// The text of a journal, without a last line that was not written to its end.
-pub(super) fn parse(text: &str) -> Option<(Owner, Vec<Entry>)> {
+pub(super) fn parse(text: &str) -> Option<(JournalOwner, Vec<JournalEntry>)> {
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let owner = serde_json::from_str(lines.next()?).ok()?;
     let entries = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_line_that_was_not_finished_is_none() {
-        let owner = Owner::this("test");
-        let entry = Entry::Group { leader: 7, started: 9 };
+        let owner = JournalOwner::this("test");
+        let entry = JournalEntry::Group { leader: 7, started: 9 };
         let text = format!(
             "{}{}{}",
             line(&owner),

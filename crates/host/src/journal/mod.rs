@@ -27,14 +27,14 @@ mod processes;
 mod undo;
 mod value;
 
-pub use entry::Owner;
+pub use entry::JournalOwner;
 pub use undo::{UndoResult, Undone, failures};
 
 use super::HostError;
 use super::guard::Guard;
 use super::state::{StateFolder, is_only_ours};
 use crate::loads::Traces;
-use entry::Entry;
+use entry::JournalEntry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -45,7 +45,7 @@ use worstcase_instruments::sys::sched::Policy;
 
 /// What happened to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Set {
+pub enum SettingOutcome {
     /// It had this value before.
     Changed {
         /// The value before.
@@ -76,7 +76,7 @@ impl Journal {
             finished: false,
         };
         lock::exclusive(&journal.file).map_err(|e| journal.failed(e))?;
-        journal.append(&entry::line(&Owner::this(command)))?;
+        journal.append(&entry::line(&JournalOwner::this(command)))?;
         Ok(journal)
     }
 
@@ -87,29 +87,29 @@ impl Journal {
     }
 
     /// Sets a file of sysfs or procfs, to be set back. One that is missing, or refuses, stays as it is.
-    pub fn set(&mut self, path: &Path, value: &str) -> Result<Set, HostError> {
+    pub fn set(&mut self, path: &Path, value: &str) -> Result<SettingOutcome, HostError> {
         let before = value::read(path).map_err(|source| HostError::Read {
             path: path.to_path_buf(),
             source,
         })?;
         if before == value {
-            return Ok(Set::AlreadySo);
+            return Ok(SettingOutcome::AlreadySo);
         }
         let path = path.to_path_buf();
-        self.write(&Entry::Value {
+        self.write(&JournalEntry::Value {
             path: path.clone(),
             before: before.clone(),
             set: value.into(),
         })?;
         let written = value::write(&path, value);
         if let Ok(now) = value::read(&path) {
-            self.write(&Entry::Reads {
+            self.write(&JournalEntry::Reads {
                 path: path.clone(),
                 now,
             })?;
         }
         match written {
-            Ok(()) => Ok(Set::Changed { before }),
+            Ok(()) => Ok(SettingOutcome::Changed { before }),
             Err(source) => Err(HostError::Set {
                 path,
                 value: value.into(),
@@ -125,7 +125,7 @@ impl Journal {
             return Ok(());
         };
         // Without a line of what it reads after, it is set back whatever it is then.
-        self.write(&Entry::Value {
+        self.write(&JournalEntry::Value {
             path: path.to_path_buf(),
             before: value.clone(),
             set: value,
@@ -133,7 +133,7 @@ impl Journal {
     }
 
     /// Gives a thread of the kernel another priority, to be set back.
-    pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<Set, HostError> {
+    pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<SettingOutcome, HostError> {
         let pid = thread.identity.pid;
         let set = priorities::policy(priority);
         let failed = |source| HostError::Set {
@@ -143,9 +143,9 @@ impl Journal {
         };
         let before = Policy::of(pid).map_err(failed)?;
         if before == set {
-            return Ok(Set::AlreadySo);
+            return Ok(SettingOutcome::AlreadySo);
         }
-        self.write(&Entry::Scheduling {
+        self.write(&JournalEntry::Scheduling {
             thread: thread.name.clone(),
             pid,
             started: thread.identity.start,
@@ -153,19 +153,19 @@ impl Journal {
             set,
         })?;
         set.apply_to(pid).map_err(failed)?;
-        Ok(Set::Changed {
+        Ok(SettingOutcome::Changed {
             before: before.to_string(),
         })
     }
 
     /// Loads that will start with these traces: their processes are killed, and what they made is removed.
     pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
-        self.write(&Entry::Loads { traces: traces.clone() })
+        self.write(&JournalEntry::Loads { traces: traces.clone() })
     }
 
     /// Makes an instance of tracefs, to be removed.
     pub fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
-        self.write(&Entry::Tracing {
+        self.write(&JournalEntry::Tracing {
             instance: instance.to_path_buf(),
         })?;
         std::fs::create_dir(instance).map_err(|source| HostError::Set {
@@ -179,7 +179,7 @@ impl Journal {
     pub fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
         let leader = leader as i32;
         match processes::start_time(leader) {
-            Some(started) => self.write(&Entry::Group { leader, started }),
+            Some(started) => self.write(&JournalEntry::Group { leader, started }),
             None => Ok(()),
         }
     }
@@ -201,7 +201,7 @@ impl Journal {
         undone
     }
 
-    fn write(&mut self, entry: &Entry) -> Result<(), HostError> {
+    fn write(&mut self, entry: &JournalEntry) -> Result<(), HostError> {
         self.append(&entry::line(entry))
     }
 
@@ -232,23 +232,23 @@ impl Drop for Journal {
 
 /// A journal that was found, and whose it is.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum FoundJournal {
     /// Somebody undid and removed it meanwhile, or its owner was killed before it wrote anything.
     Nothing,
     /// Its owner lives.
-    Living(Owner),
+    Living(JournalOwner),
     /// Its owner is gone: it is undone.
-    LeftOver(Owner, Vec<Undone>),
+    LeftOver(JournalOwner, Vec<Undone>),
 }
 
 /// Undoes a journal whose owner is gone. With `wait`, waits for the owner's end.
-pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<Found> {
+pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<FoundJournal> {
     // It is undone with this user's rights, so it has to be this user's, and not reached through another's link.
     let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
     let opened = File::options().read(true).append(true).custom_flags(no_link).open(path);
     let mut file = match opened {
         Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(FoundJournal::Nothing),
         Err(e) => return Err(e),
     };
     let is = file.metadata()?;
@@ -262,22 +262,22 @@ pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<Found> {
     }
     let ours = wait || lock::try_exclusive(&file)?;
     if file.metadata()?.nlink() == 0 {
-        return Ok(Found::Nothing);
+        return Ok(FoundJournal::Nothing);
     }
     let Some((owner, _)) = read(&mut file)? else {
         if ours {
             fs::remove_file(path)?;
         }
-        return Ok(Found::Nothing);
+        return Ok(FoundJournal::Nothing);
     };
     if !ours {
-        return Ok(Found::Living(owner));
+        return Ok(FoundJournal::Living(owner));
     }
     let undone = undo_file(&mut file, path)?;
-    Ok(Found::LeftOver(owner, undone))
+    Ok(FoundJournal::LeftOver(owner, undone))
 }
 
-fn read(file: &mut File) -> io::Result<Option<(Owner, Vec<Entry>)>> {
+fn read(file: &mut File) -> io::Result<Option<(JournalOwner, Vec<JournalEntry>)>> {
     let mut text = String::new();
     file.rewind()?;
     file.read_to_string(&mut text)?;

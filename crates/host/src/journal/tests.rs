@@ -3,16 +3,16 @@ use crate::restore::left_over;
 use worstcase_instruments::processes::Identity;
 
 /// A state folder and a made-up setting.
-struct Controller {
+struct JournalController {
     dir: tempfile::TempDir,
     state: StateFolder,
 }
 
-impl Controller {
-    fn new() -> Controller {
+impl JournalController {
+    fn new() -> JournalController {
         let dir = tempfile::tempdir().unwrap();
         let state = StateFolder::at(&dir.path().join("state")).unwrap();
-        Controller { dir, state }
+        JournalController { dir, state }
     }
 
     fn setting(&self, name: &str, text: &str) -> PathBuf {
@@ -26,8 +26,8 @@ impl Controller {
     }
 
     /// A journal as a killed process leaves it.
-    fn killed(&self, boot: Option<&str>, entries: &[Entry]) {
-        let mut owner = Owner::this("killed");
+    fn killed(&self, boot: Option<&str>, entries: &[JournalEntry]) {
+        let mut owner = JournalOwner::this("killed");
         owner.boot = boot.map_or(owner.boot, str::to_string);
         let text: String = std::iter::once(entry::line(&owner))
             .chain(entries.iter().map(entry::line))
@@ -44,16 +44,16 @@ fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-fn value(path: &Path, before: &str, set: &str) -> Entry {
-    Entry::Value {
+fn value(path: &Path, before: &str, set: &str) -> JournalEntry {
+    JournalEntry::Value {
         path: path.into(),
         before: before.into(),
         set: set.into(),
     }
 }
 
-fn reads(path: &Path, now: &str) -> Entry {
-    Entry::Reads {
+fn reads(path: &Path, now: &str) -> JournalEntry {
+    JournalEntry::Reads {
         path: path.into(),
         now: now.into(),
     }
@@ -61,11 +61,14 @@ fn reads(path: &Path, now: &str) -> Entry {
 
 #[test]
 fn settings_come_back_in_reverse_order() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1\n");
     let mut journal = controller.begin();
-    assert_eq!(journal.set(&path, "1").unwrap(), Set::AlreadySo);
-    assert_eq!(journal.set(&path, "2").unwrap(), Set::Changed { before: "1".into() });
+    assert_eq!(journal.set(&path, "1").unwrap(), SettingOutcome::AlreadySo);
+    assert_eq!(
+        journal.set(&path, "2").unwrap(),
+        SettingOutcome::Changed { before: "1".into() }
+    );
     journal.set(&path, "3").unwrap();
     assert_eq!(read_text(&path), "3");
     let told: Vec<String> = journal.finish().unwrap().iter().map(ToString::to_string).collect();
@@ -80,7 +83,7 @@ fn settings_come_back_in_reverse_order() {
 
 #[test]
 fn of_a_choice_the_chosen_one_comes_back() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("thp", "always [madvise] never\n");
     let mut journal = controller.begin();
     journal.set(&path, "never").unwrap();
@@ -90,7 +93,7 @@ fn of_a_choice_the_chosen_one_comes_back() {
 
 #[test]
 fn a_missing_setting_is_an_error_and_is_not_made() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.dir.path().join("none");
     let mut journal = controller.begin();
     assert!(matches!(journal.set(&path, "1"), Err(HostError::Read { .. })));
@@ -100,7 +103,7 @@ fn a_missing_setting_is_an_error_and_is_not_made() {
 
 #[test]
 fn what_somebody_else_has_set_since_is_left_alone() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1");
     let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
@@ -114,7 +117,7 @@ fn what_somebody_else_has_set_since_is_left_alone() {
 #[test]
 fn a_journal_of_somebody_else_is_not_believed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "2");
     controller.killed(None, &[value(&path, "1", "2")]);
     let journal = controller.dir.path().join("state/run-killed.journal");
@@ -140,7 +143,7 @@ fn a_journal_of_somebody_else_is_not_believed() {
 
 #[test]
 fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "1");
     let mut journal = controller.begin();
     journal.set(&path, "2").unwrap();
@@ -162,7 +165,7 @@ fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
 
 #[test]
 fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let path = controller.setting("a", "2");
     let folder = controller.dir.path().join("work");
     fs::create_dir(&folder).unwrap();
@@ -173,7 +176,11 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
     };
     controller.killed(
         Some("another"),
-        &[value(&path, "1", "2"), reads(&path, "2"), Entry::Loads { traces }],
+        &[
+            value(&path, "1", "2"),
+            reads(&path, "2"),
+            JournalEntry::Loads { traces },
+        ],
     );
     left_over(&controller.state).unwrap();
     assert_eq!(read_text(&path), "2");
@@ -182,7 +189,7 @@ fn settings_of_another_boot_are_forgotten_but_its_folders_go() {
 
 #[test]
 fn what_cannot_be_undone_stays_written_down() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let (path, folder) = (controller.setting("a", "2"), controller.dir.path().join("dir"));
     fs::create_dir(&folder).unwrap();
     // A folder cannot be read as a setting.
@@ -202,7 +209,7 @@ fn what_cannot_be_undone_stays_written_down() {
 
 #[test]
 fn a_journal_without_a_whole_first_line_is_removed() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     fs::write(controller.dir.path().join("state/run-x.journal"), "{\"comm").unwrap();
     left_over(&controller.state).unwrap();
     assert_eq!(controller.journals(), 0);
@@ -211,7 +218,7 @@ fn a_journal_without_a_whole_first_line_is_removed() {
 #[test]
 fn a_process_group_ends_but_not_one_that_only_has_its_number() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let sleep = || {
         std::process::Command::new("sleep")
             .arg("600")
@@ -220,7 +227,7 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
             .unwrap()
     };
     let (mut ours, mut other) = (sleep(), sleep());
-    let reused = Entry::Group {
+    let reused = JournalEntry::Group {
         leader: other.id() as i32,
         started: 1,
     };
@@ -239,12 +246,12 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
 
 #[test]
 fn an_instance_of_tracefs_that_a_killed_run_left_is_removed() {
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let instance = controller.dir.path().join("worstcase-1");
     fs::create_dir(&instance).unwrap();
     controller.killed(
         None,
-        &[Entry::Tracing {
+        &[JournalEntry::Tracing {
             instance: instance.clone(),
         }],
     );
@@ -266,11 +273,11 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
         name: "ktimers/0".into(),
         identity: Identity::of(program.id() as i32).unwrap(),
     };
-    let controller = Controller::new();
+    let controller = JournalController::new();
     let set = || {
         let mut journal = controller.begin();
         let was = journal.set_priority(&thread, 0).unwrap();
-        assert_eq!(was, Set::Changed { before: before.clone() });
+        assert_eq!(was, SettingOutcome::Changed { before: before.clone() });
         journal
     };
     let journal = set();
@@ -289,7 +296,7 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
 
     program.kill().unwrap();
     program.wait().unwrap();
-    let gone = Entry::Scheduling {
+    let gone = JournalEntry::Scheduling {
         thread: "gone".into(),
         pid: thread.identity.pid,
         started: thread.identity.start,

@@ -1,6 +1,6 @@
 //! Undoing what a journal says, in reverse order. Doing it twice, or after somebody else has, does nothing.
 
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::{processes, value};
 use crate::loads::Traces;
 use serde::Serialize;
@@ -64,7 +64,7 @@ impl fmt::Display for Undone {
 }
 
 /// Undoes `entries`; also returns those that could not be undone. What needs nothing is not told.
-pub(super) fn all(entries: &[Entry], same_boot: bool) -> (Vec<Undone>, Vec<Entry>) {
+pub(super) fn all(entries: &[JournalEntry], same_boot: bool) -> (Vec<Undone>, Vec<JournalEntry>) {
     let mut undone = Vec::new();
     let mut left = Vec::new();
     // Processes first: they would go on using the rest.
@@ -85,19 +85,19 @@ pub(super) fn all(entries: &[Entry], same_boot: bool) -> (Vec<Undone>, Vec<Entry
     (undone, left)
 }
 
-impl Entry {
+impl JournalEntry {
     fn kills(&self) -> bool {
-        matches!(self, Entry::Group { .. })
+        matches!(self, JournalEntry::Group { .. })
     }
 
     fn outlives_a_boot(&self) -> bool {
-        matches!(self, Entry::Loads { .. })
+        matches!(self, JournalEntry::Loads { .. })
     }
 
     /// What this setting read after it was set, if `later` tells.
-    fn reads<'a>(&self, later: &'a Entry) -> Option<&'a str> {
+    fn reads<'a>(&self, later: &'a JournalEntry) -> Option<&'a str> {
         match (self, later) {
-            (Entry::Value { path, .. }, Entry::Reads { path: same, now }) if path == same => Some(now),
+            (JournalEntry::Value { path, .. }, JournalEntry::Reads { path: same, now }) if path == same => Some(now),
             _ => None,
         }
     }
@@ -105,8 +105,8 @@ impl Entry {
     fn undo(&self, reads: Option<&str>) -> (String, io::Result<Option<UndoResult>>) {
         let removed = |there: bool| there.then_some(UndoResult::Removed);
         match self {
-            Entry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
-            Entry::Scheduling {
+            JournalEntry::Value { path, before, .. } => (path.display().to_string(), undo_value(path, before, reads)),
+            JournalEntry::Scheduling {
                 thread,
                 pid,
                 started,
@@ -123,16 +123,18 @@ impl Entry {
                     *set,
                 ),
             ),
-            Entry::Loads { traces } => (
+            JournalEntry::Loads { traces } => (
                 format!("loads in {}", traces.work_dir.display()),
                 clean_up(traces).map(removed),
             ),
-            Entry::Tracing { instance } => (instance.display().to_string(), remove_instance(instance).map(removed)),
-            Entry::Group { leader, started } => (
+            JournalEntry::Tracing { instance } => {
+                (instance.display().to_string(), remove_instance(instance).map(removed))
+            }
+            JournalEntry::Group { leader, started } => (
                 format!("process group {leader}"),
                 processes::end_group(*leader, *started).map(removed),
             ),
-            Entry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
+            JournalEntry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
         }
     }
 }

@@ -66,7 +66,7 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
         Ok(folder) => (folder, Ok(())),
         Err(e) => (None, Err(e)),
     };
-    let left = Left::by(&traces.work_dir, folder.as_ref());
+    let left = LeftProcesses::by(&traces.work_dir, folder.as_ref());
     let grouped = traces.cgroup.as_deref().map_or(Ok(Vec::new()), cgroup::members);
     let mut creators: Vec<Pid> = left.workers.iter().map(|worker| worker.pid).collect();
     creators.extend(grouped.unwrap_or_default()); // the group may be gone
@@ -93,17 +93,17 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
 }
 
 /// What tells the processes that are left.
-struct Left<'a> {
+struct LeftProcesses<'a> {
     work_dir: &'a Path,
     workers: Vec<Identity>,
     /// Whose processes they can be.
     users: BTreeSet<u32>,
 }
 
-impl<'a> Left<'a> {
-    fn by(work_dir: &'a Path, folder: Option<&WorkFolder>) -> Left<'a> {
+impl<'a> LeftProcesses<'a> {
+    fn by(work_dir: &'a Path, folder: Option<&WorkFolder>) -> LeftProcesses<'a> {
         let users = folder.and_then(|folder| folder.users().ok());
-        Left {
+        LeftProcesses {
             work_dir,
             workers: folder.and_then(mark::workers).unwrap_or_default(),
             users: users.unwrap_or_else(|| BTreeSet::from([rustix::process::geteuid().as_raw()])),

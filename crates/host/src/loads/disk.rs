@@ -33,7 +33,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
     }
     need_space(load, &folder, 2 * u64::from(blocks) * BLOCK as u64 + SPARE)?;
     load.spawn(Ending::Anywhere, move |board| {
-        let mut worker = Worker {
+        let mut worker = DiskWorker {
             block: random_block(seed),
             blocks,
             pace: Pace::alone(rate),
@@ -53,14 +53,14 @@ fn random_block(seed: u64) -> Vec<u8> {
     (0..BLOCK / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect()
 }
 
-struct Worker<'a> {
+struct DiskWorker<'a> {
     block: Vec<u8>,
     blocks: u32,
     pace: Pace,
     board: &'a Board,
 }
 
-impl Worker<'_> {
+impl DiskWorker<'_> {
     fn round(&mut self, folder: &Path) -> io::Result<()> {
         let (original, copy) = (folder.join("original"), folder.join("copy"));
         let mut file = File::create(&original)?;

@@ -17,25 +17,25 @@ const NOBODY: u32 = 65534;
 
 /// A user and a group that a load runs as, shown as the user's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Account {
+pub(super) struct LoadAccount {
     user: u32,
     group: u32,
 }
 
-impl std::fmt::Display for Account {
+impl std::fmt::Display for LoadAccount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "user {}", self.user)
     }
 }
 
-impl Account {
+impl LoadAccount {
     /// Whom `part` runs as instead of root; `None` if it runs as whoever starts it.
-    pub(super) fn of(part: &LoadOrder) -> Option<Account> {
+    pub(super) fn of(part: &LoadOrder) -> Option<LoadAccount> {
         // Without root's rights a worker cannot raise itself to nice 0.
         if !process::is_root() || sched::nice() > 0 {
             return None;
         }
-        let nobody = Some(Account {
+        let nobody = Some(LoadAccount {
             user: NOBODY,
             group: NOBODY,
         });
@@ -53,7 +53,7 @@ impl Account {
     }
 
     /// Root, which it is instead when it cannot be another.
-    pub(super) const ROOT: Account = Account { user: 0, group: 0 };
+    pub(super) const ROOT: LoadAccount = LoadAccount { user: 0, group: 0 };
 
     /// Gives it a folder.
     pub(super) fn own(self, folder: &Path) -> io::Result<()> {
@@ -77,9 +77,9 @@ impl Account {
     }
 }
 
-fn owner(path: &Path) -> Option<Account> {
+fn owner(path: &Path) -> Option<LoadAccount> {
     let is = std::fs::metadata(path).ok()?;
-    (is.uid() != 0).then(|| Account {
+    (is.uid() != 0).then(|| LoadAccount {
         user: is.uid(),
         group: is.gid(),
     })

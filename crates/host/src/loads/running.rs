@@ -4,7 +4,7 @@ use super::cgroup::Membership;
 use super::clean::{Traces, clean};
 use super::folder::WorkFolder;
 use super::mark::{self, Environment};
-use super::rights::{Account, LaidDown};
+use super::rights::{LaidDown, LoadAccount};
 use super::{BODIES, LoadPlace};
 use std::collections::BTreeSet;
 use std::fs;
@@ -172,7 +172,7 @@ struct Starting {
 impl BeginPart for Folders {
     fn begin_part(&self, part: &LoadOrder, place: usize) -> Result<BegunPart, LoadError> {
         let name = part.name();
-        let account = Account::of(part);
+        let account = LoadAccount::of(part);
         let folder = self.make(name, format!("{place}-{name}"))?;
         let temporary = self.make(name, format!("{place}-tmp"))?;
         let environment = Environment::mark(&self.path, temporary.clone());
@@ -206,7 +206,7 @@ impl Folders {
 
     /// Gives a load's folders to another user, and becomes it while the load is started; the error is what to say where that
     /// cannot be, and the load has root's rights.
-    fn lay_down(&self, load: &str, account: Account, folders: [&Path; 2]) -> Result<LaidDown, String> {
+    fn lay_down(&self, load: &str, account: LoadAccount, folders: [&Path; 2]) -> Result<LaidDown, String> {
         let give = || {
             folders.iter().try_for_each(|folder| account.own(folder))?;
             self.folder.let_others_pass()
@@ -214,7 +214,7 @@ impl Folders {
         give().and_then(|()| account.become_it(folders[0])).map_err(|why| {
             for folder in folders {
                 // Root can use them as they are, too.
-                let _ = Account::ROOT.own(folder);
+                let _ = LoadAccount::ROOT.own(folder);
             }
             format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
         })

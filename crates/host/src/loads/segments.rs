@@ -7,7 +7,7 @@ use worstcase_instruments::sys::process::Pid;
 
 /// A segment, as the kernel lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Listed {
+struct ListedSegment {
     id: i32,
     creator: Pid,
     attached: u64,
@@ -30,9 +30,9 @@ pub(super) fn remove_of(creators: &[Pid], users: &BTreeSet<u32>, since: i64) -> 
 }
 
 /// One row: key, id, mode, size, creator, last user, attached, four owners, three times, resident, swapped.
-fn parse(row: &str) -> Option<Listed> {
+fn parse(row: &str) -> Option<ListedSegment> {
     let fields: Vec<&str> = row.split_ascii_whitespace().collect();
-    Some(Listed {
+    Some(ListedSegment {
         id: fields.get(1)?.parse().ok()?,
         creator: fields.get(4)?.parse().ok()?,
         attached: fields.get(6)?.parse().ok()?,
@@ -61,7 +61,7 @@ mod tests {
         let heading = "       key      shmid perms       size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime        rss       swap";
         let row = "         0      32771   600   16777216   811   811      0  1001  1002  1003  1004 1700000000          0 1700000001          0          0";
         assert_eq!(parse(heading), None);
-        let expected = Listed {
+        let expected = ListedSegment {
             id: 32771,
             creator: 811,
             attached: 0,
@@ -72,6 +72,6 @@ mod tests {
         // Made in 1901: the kernel prints the seconds without their sign.
         let row = row.replace("1700000001", "18446744071562068000");
         let changed = -2_147_483_616;
-        assert_eq!(parse(&row), Some(Listed { changed, ..expected }));
+        assert_eq!(parse(&row), Some(ListedSegment { changed, ..expected }));
     }
 }

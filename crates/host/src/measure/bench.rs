@@ -4,7 +4,7 @@ use super::MeasureError;
 use super::run::pause;
 use crate::loads::RunningHostLoad;
 use crate::machine;
-use crate::message::{BenchDone, CpuStats, Done, Message};
+use crate::message::{BenchDone, CpuStats, MeasurementEnd, Message};
 use crate::spec::HostSpec;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ pub(super) fn measure(
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
-) -> Result<Done, MeasureError> {
+) -> Result<MeasurementEnd, MeasureError> {
     let everywhere = matches!(bench, Bench::Switch(s) if s.placement == Placement::Free);
     let request = Request {
         repetitions: spec.periods,
@@ -48,7 +48,7 @@ pub(super) fn measure(
     let environment = environment::read();
     let start = spec.start(clock::monotonic() + LEAD, 0);
     let before = Before::now(spec, load);
-    let mut onlooker = Onlooker::new(spec, start, stop, load, before, say);
+    let mut onlooker = BenchOnlooker::new(spec, start, stop, load, before, say);
     let taken = bench.measure(&Request { start, ..request }, &mut onlooker)?;
     onlooker.finish()?;
     let (start, elapsed, stats, before) = (onlooker.start, onlooker.elapsed(), onlooker.stats, onlooker.before);
@@ -61,7 +61,7 @@ pub(super) fn measure(
     };
     let used = usage::own_process() - before.used;
     let steal = machine::steal_between(&before.steal, &machine::steal(&spec.cpus));
-    Ok(Done {
+    Ok(MeasurementEnd {
         cpus: Vec::new(),
         bench: Some(BenchDone {
             start,
@@ -116,7 +116,7 @@ impl Before {
 }
 
 /// Looks on: tells the controller several times a second, and whether the user wants an end.
-struct Onlooker<'a, Say> {
+struct BenchOnlooker<'a, Say> {
     spec: &'a HostSpec,
     start: Nanos,
     stop: &'a AtomicBool,
@@ -128,7 +128,7 @@ struct Onlooker<'a, Say> {
     failed: Option<MeasureError>,
 }
 
-impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
+impl<'a, Say: FnMut(&Message) -> io::Result<()>> BenchOnlooker<'a, Say> {
     fn new(
         spec: &'a HostSpec,
         start: Nanos,
@@ -141,7 +141,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
             cpu: spec.cpus.first().copied().unwrap_or(0),
             ..CpuStats::default()
         };
-        Onlooker {
+        BenchOnlooker {
             spec,
             start,
             stop,
@@ -185,7 +185,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> Onlooker<'a, Say> {
     }
 }
 
-impl<Say: FnMut(&Message) -> io::Result<()>> Observer for Onlooker<'_, Say> {
+impl<Say: FnMut(&Message) -> io::Result<()>> Observer for BenchOnlooker<'_, Say> {
     fn begins(&mut self) {
         self.start = clock::monotonic();
         self.before = Before::now(self.spec, self.load);

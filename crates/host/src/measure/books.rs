@@ -5,13 +5,13 @@ use worstcase_contract::record::Periods;
 
 /// Takes in a thread's periods, in their order.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Books {
+pub struct PeriodBooks {
     periods: Periods,
     /// Missed since the last sample that was kept.
     missed_since: u64,
 }
 
-impl Books {
+impl PeriodBooks {
     /// The next period has a sample.
     #[inline(always)]
     pub fn taken(&mut self) {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_lost_sample_is_no_missed_period() {
-        let mut books = Books::default();
+        let mut books = PeriodBooks::default();
         books.taken();
         books.missed(2);
         books.lost(50);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn only_missed_periods_are_unbounded_at_the_ends() {
-        let mut books = Books::default();
+        let mut books = PeriodBooks::default();
         books.lost(1);
         books.missed(3);
         books.taken();
@@ -94,7 +94,7 @@ mod tests {
         books.missed(4);
         let closed = books.close();
         assert_eq!((closed.missed, closed.lost, closed.missed_at_ends), (8, 8, 7));
-        let mut nothing = Books::default();
+        let mut nothing = PeriodBooks::default();
         nothing.missed(9);
         assert_eq!(nothing.close().missed_at_ends, 9);
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn where_lost_and_missed_are_mixed_only_a_run_that_is_certain_counts() {
         let run = |missed, lost| {
-            let mut books = Books::default();
+            let mut books = PeriodBooks::default();
             books.gap(missed, lost);
             books.close().longest_missed_run
         };

@@ -2,15 +2,15 @@
 
 use super::MeasureError;
 use super::collect::Collected;
-use super::observe::{Observer, Watched};
+use super::observe::{TraceObserver, WatchedThread};
 use crate::spec::HostSpec;
-use crate::trace::Snapshot;
+use crate::trace::EventSnapshot;
 use std::io;
 
 /// Looks on, if that is asked for.
 pub(super) struct Captures {
-    observer: Option<Observer>,
-    watched: Vec<Watched>,
+    observer: Option<TraceObserver>,
+    watched: Vec<WatchedThread>,
     /// Periods of a segment.
     periods: u64,
     /// Of each CPU the samples that were not looked at yet, by their number of all segments.
@@ -19,9 +19,13 @@ pub(super) struct Captures {
 
 impl Captures {
     /// Begins to look on.
-    pub fn open(spec: &HostSpec, watched: Vec<Watched>, warnings: &mut Vec<String>) -> Result<Captures, MeasureError> {
+    pub fn open(
+        spec: &HostSpec,
+        watched: Vec<WatchedThread>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Captures, MeasureError> {
         Ok(Captures {
-            observer: Observer::open(spec, &watched, warnings)?,
+            observer: TraceObserver::open(spec, &watched, warnings)?,
             samples: vec![Vec::new(); watched.len()],
             periods: u64::from(spec.periods),
             watched,
@@ -43,7 +47,7 @@ impl Captures {
     }
 
     /// What led to the latest samples of a segment that is over, by their number within it.
-    pub fn of(&mut self, segment: u64, place: usize) -> Vec<Snapshot> {
+    pub fn snapshots(&mut self, segment: u64, place: usize) -> Vec<EventSnapshot> {
         let first = segment * self.periods;
         let observer = self.observer.as_mut();
         let mut captures = observer.map_or(Vec::new(), |o| o.captures_before(place, first + self.periods));
@@ -53,6 +57,6 @@ impl Captures {
 
     /// Events that the kernel dropped until now.
     pub fn lost(&self) -> u64 {
-        self.observer.as_ref().map_or(0, Observer::lost)
+        self.observer.as_ref().map_or(0, TraceObserver::lost)
     }
 }

@@ -1,6 +1,6 @@
 //! The collecting side of one CPU: words from its ring to its file, and its statistics.
 
-use super::ring::Reader;
+use super::ring::RingReader;
 use crate::message::CpuStats;
 use crate::packed::Unpacker;
 use std::fs::File;
@@ -19,15 +19,15 @@ pub struct Collected {
 
 /// Collects one CPU's samples.
 pub(super) struct Collector {
-    ring: Reader,
+    ring: RingReader,
     unpacker: Unpacker,
     file: BufWriter<File>,
     stats: CpuStats,
-    kind: Kind,
+    kind: RingContent,
 }
 
 /// What the pairs of numbers in the ring are.
-enum Kind {
+enum RingContent {
     /// Periods since the last sample, latency.
     Samples {
         /// The last sample's period.
@@ -39,7 +39,7 @@ enum Kind {
 
 impl Collector {
     /// Into a new file.
-    pub fn new(cpu: u32, probe: Probe, ring: Reader, path: &Path) -> io::Result<Collector> {
+    pub fn new(cpu: u32, probe: Probe, ring: RingReader, path: &Path) -> io::Result<Collector> {
         Ok(Collector {
             ring,
             unpacker: Unpacker::default(),
@@ -49,8 +49,8 @@ impl Collector {
                 ..CpuStats::default()
             },
             kind: match probe {
-                Probe::Noise => Kind::Gaps,
-                _ => Kind::Samples { last: -1 },
+                Probe::Noise => RingContent::Gaps,
+                _ => RingContent::Samples { last: -1 },
             },
         })
     }
@@ -64,11 +64,11 @@ impl Collector {
             }
             if let Some((first, length)) = self.unpacker.push(word) {
                 let at = match &mut self.kind {
-                    Kind::Gaps => {
+                    RingContent::Gaps => {
                         self.stats.add(self.stats.taken, length);
                         first
                     }
-                    Kind::Samples { last } => {
+                    RingContent::Samples { last } => {
                         *last += first as i64;
                         self.stats.add(*last as u64, length);
                         *last as u64
@@ -78,7 +78,7 @@ impl Collector {
             }
         });
         self.stats.lost = self.ring.refused();
-        if let Kind::Samples { last } = self.kind {
+        if let RingContent::Samples { last } = self.kind {
             // Samples that were lost since the last one that is here are no step yet.
             let steps = (last + 1) as u64 - self.stats.taken;
             self.stats.missed = steps.saturating_sub(self.stats.lost);

@@ -2,19 +2,19 @@
 
 use super::collect::Collected;
 use super::report::{Report, Reports};
-use super::ring::Reader;
-use super::worst::Worst;
+use super::ring::RingReader;
+use super::worst::WorstPeriods;
 use crate::buckets::Buckets;
 use crate::message::Pulse;
 use crate::packed::Unpacker;
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
 use worstcase_results::record::stream::FirstPass;
-use worstcase_results::record::{Selection, Summary};
+use worstcase_results::record::{SampleSelection, Summary};
 
 /// What a segment of one CPU came to, until a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct SegmentPart {
     /// The thread's own account.
     pub report: Report,
     /// All samples of the report's periods.
@@ -28,7 +28,7 @@ pub struct Part {
 /// Gathers one CPU's samples.
 pub struct Gatherer {
     cpu: u32,
-    ring: Reader,
+    ring: RingReader,
     unpacker: Unpacker,
     reports: Reports,
     /// Those that were read, and are not of the past yet.
@@ -37,21 +37,21 @@ pub struct Gatherer {
     next: u64,
     /// Periods of a segment.
     periods: u64,
-    selection: Selection,
-    segment: Tally,
+    selection: SampleSelection,
+    segment: SegmentTally,
     all: Buckets,
     missed: u64,
 }
 
-struct Tally {
+struct SegmentTally {
     number: u64,
     first: FirstPass,
-    worst: Worst,
+    worst: WorstPeriods,
 }
 
 impl Gatherer {
     /// Of segments of so many periods.
-    pub fn new(cpu: u32, ring: Reader, reports: Reports, periods: u32, selection: Selection) -> Gatherer {
+    pub fn new(cpu: u32, ring: RingReader, reports: Reports, periods: u32, selection: SampleSelection) -> Gatherer {
         Gatherer {
             cpu,
             ring,
@@ -61,7 +61,7 @@ impl Gatherer {
             next: 0,
             periods: u64::from(periods),
             selection,
-            segment: Tally::new(0, selection),
+            segment: SegmentTally::new(0, selection),
             all: Buckets::default(),
             missed: 0,
         }
@@ -69,7 +69,7 @@ impl Gatherer {
 
     /// Takes what is there, into `samples` too, by their number of all segments. Each report, with what was taken until then, goes
     /// to `each`.
-    pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(Part)) {
+    pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(SegmentPart)) {
         let Gatherer {
             ring,
             unpacker,
@@ -134,12 +134,12 @@ impl Report {
     }
 }
 
-impl Tally {
-    fn new(number: u64, selection: Selection) -> Tally {
-        Tally {
+impl SegmentTally {
+    fn new(number: u64, selection: SampleSelection) -> SegmentTally {
+        SegmentTally {
             number,
             first: FirstPass::default(),
-            worst: Worst::new(selection),
+            worst: WorstPeriods::new(selection),
         }
     }
 
@@ -149,16 +149,16 @@ impl Tally {
     }
 
     /// What belongs to a report, which is of this segment; a new segment, if it ends it.
-    fn part(&mut self, report: Report, selection: Selection) -> Part {
+    fn part(&mut self, report: Report, selection: SampleSelection) -> SegmentPart {
         debug_assert_eq!(report.segment, self.number);
-        let part = Part {
+        let part = SegmentPart {
             report,
             summary: self.first.to_three_digits(),
             rows: self.worst.rows(),
             max: self.first.max(),
         };
         if report.ended {
-            *self = Tally::new(self.number + 1, selection);
+            *self = SegmentTally::new(self.number + 1, selection);
         }
         part
     }
@@ -167,26 +167,26 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::super::report::{Reporter, reports};
-    use super::super::ring::{Writer, ring};
+    use super::super::ring::{RingWriter, ring};
     use super::super::segments::take_segments;
-    use super::super::source::{Source, Wake};
+    use super::super::source::{TimerSource, Wake};
     use super::*;
     use proptest::prelude::*;
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
     use worstcase_contract::Schedule;
 
-    const SELECTION: Selection = Selection { largest: 2, around: 1 };
+    const SELECTION: SampleSelection = SampleSelection { largest: 2, around: 1 };
 
     /// Late by a script, and gathered whenever the script says so.
     struct Script<'a> {
         late: std::vec::IntoIter<(u64, bool)>,
         stop: &'a AtomicBool,
         gatherer: &'a mut Gatherer,
-        parts: &'a mut Vec<Part>,
+        parts: &'a mut Vec<SegmentPart>,
     }
 
-    impl Source for Script<'_> {
+    impl TimerSource for Script<'_> {
         fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
             Ok(schedule)
         }
@@ -204,8 +204,8 @@ mod tests {
         }
     }
 
-    fn gathered(periods: u32, checkpoint: u32, words: usize, late: Vec<(u64, bool)>) -> (Vec<Part>, Pulse) {
-        let ((mut writer, reader), (mut reporter, said)): ((Writer, _), (Reporter, _)) = (ring(words), reports());
+    fn gathered(periods: u32, checkpoint: u32, words: usize, late: Vec<(u64, bool)>) -> (Vec<SegmentPart>, Pulse) {
+        let ((mut writer, reader), (mut reporter, said)): ((RingWriter, _), (Reporter, _)) = (ring(words), reports());
         let mut gatherer = Gatherer::new(0, reader, said, periods, SELECTION);
         let (stop, mut parts) = (AtomicBool::new(false), Vec::new());
         let schedule = Schedule {

@@ -4,7 +4,9 @@ use super::MeasureError;
 use super::collect::Collected;
 use crate::message;
 use crate::spec::HostSpec;
-use crate::trace::{Ask, Noise, Parts, Purpose, Recorder, Snapshot, Splitter, Tracer, What, noise};
+use crate::trace::{
+    AskedSample, CpuNoise, EventRecorder, EventSnapshot, LatenessParts, Purpose, Splitter, TracedChange, Tracer, noise,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -17,7 +19,7 @@ const MARGIN: Nanos = Nanos::from_millis(2);
 
 /// A measuring thread, as the trace knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedThread {
     /// Its CPU.
     pub cpu: u32,
     /// Its id.
@@ -27,34 +29,34 @@ pub(super) struct Watched {
 }
 
 /// Looks on, for a probe that asks for it.
-pub(super) struct Observer {
+pub(super) struct TraceObserver {
     tracer: Tracer,
-    what: Looks,
+    what: ObservedKind,
     interval: Nanos,
 }
 
-enum Looks {
+enum ObservedKind {
     Samples {
         splitter: Box<Splitter>,
-        recorders: Vec<Recorder>,
+        recorders: Vec<EventRecorder>,
         /// The parts of each CPU's samples, if they are wanted.
         files: Vec<BufWriter<File>>,
     },
-    Gaps(Vec<Gaps>),
+    Gaps(Vec<ObservedGaps>),
 }
 
-struct Gaps {
-    noise: Noise,
-    causes: BTreeMap<String, message::Cause>,
+struct ObservedGaps {
+    noise: CpuNoise,
+    causes: BTreeMap<String, message::GapCause>,
 }
 
-impl Observer {
+impl TraceObserver {
     /// Begins to look on, if `spec` asks for it: always for `response`, as far as that is permitted for `noise`.
     pub fn open(
         spec: &HostSpec,
-        threads: &[Watched],
+        threads: &[WatchedThread],
         warnings: &mut Vec<String>,
-    ) -> Result<Option<Observer>, MeasureError> {
+    ) -> Result<Option<TraceObserver>, MeasureError> {
         let tids: Vec<u32> = threads.iter().map(|t| t.tid).collect();
         let purpose = match spec.probe {
             Probe::Noise => Purpose::Noise,
@@ -75,14 +77,14 @@ impl Observer {
             Err(e) => return Err(MeasureError::Trace(e)),
         };
         let what = match spec.probe {
-            Probe::Noise => Looks::Gaps(threads.iter().map(Gaps::of).collect()),
-            probe => Looks::Samples {
+            Probe::Noise => ObservedKind::Gaps(threads.iter().map(ObservedGaps::of).collect()),
+            probe => ObservedKind::Samples {
                 splitter: Box::new(Splitter::new(&tids)),
                 recorders: match spec.captures {
                     0 => Vec::new(),
                     captures => threads
                         .iter()
-                        .map(|_| Recorder::new(WINDOW, MARGIN, captures))
+                        .map(|_| EventRecorder::new(WINDOW, MARGIN, captures))
                         .collect(),
                 },
                 files: match probe {
@@ -91,7 +93,7 @@ impl Observer {
                 },
             },
         };
-        Ok(Some(Observer {
+        Ok(Some(TraceObserver {
             tracer,
             what,
             interval: spec.interval,
@@ -99,10 +101,10 @@ impl Observer {
     }
 
     /// Looks at what was collected of each thread, in the threads' order.
-    pub fn look(&mut self, threads: &[Watched], collected: &[Vec<Collected>]) -> io::Result<()> {
-        let Observer { tracer, what, interval } = self;
+    pub fn look(&mut self, threads: &[WatchedThread], collected: &[Vec<Collected>]) -> io::Result<()> {
+        let TraceObserver { tracer, what, interval } = self;
         match what {
-            Looks::Samples {
+            ObservedKind::Samples {
                 splitter,
                 recorders,
                 files,
@@ -110,7 +112,7 @@ impl Observer {
                 tracer.drain(|event| {
                     splitter.feed(event);
                     for (recorder, thread) in recorders.iter_mut().zip(threads) {
-                        let wakes_it = matches!(event.what, What::Waking { tid } if tid == thread.tid);
+                        let wakes_it = matches!(event.what, TracedChange::Waking { tid } if tid == thread.tid);
                         if event.cpu == thread.cpu || wakes_it {
                             recorder.feed(event);
                         }
@@ -119,7 +121,7 @@ impl Observer {
                 for (place, (thread, samples)) in threads.iter().zip(collected).enumerate() {
                     for sample in samples {
                         let due = Nanos(thread.start.0 + sample.at * interval.0);
-                        let ask = Ask {
+                        let ask = AskedSample {
                             cpu: thread.cpu,
                             tid: thread.tid,
                             due,
@@ -139,7 +141,7 @@ impl Observer {
                     }
                 }
             }
-            Looks::Gaps(all) => {
+            ObservedKind::Gaps(all) => {
                 tracer.drain(|event| all.iter_mut().for_each(|gaps| gaps.noise.feed(event)));
                 for ((gaps, thread), collected) in all.iter_mut().zip(threads).zip(collected) {
                     for gap in collected {
@@ -152,10 +154,12 @@ impl Observer {
     }
 
     /// The snapshots of a CPU's samples before this number, which are forgotten.
-    pub fn captures_before(&mut self, place: usize, index: u64) -> Vec<Snapshot> {
+    pub fn captures_before(&mut self, place: usize, index: u64) -> Vec<EventSnapshot> {
         match &mut self.what {
-            Looks::Samples { recorders, .. } => recorders.get_mut(place).map_or(Vec::new(), |r| r.take_before(index)),
-            Looks::Gaps(_) => Vec::new(),
+            ObservedKind::Samples { recorders, .. } => {
+                recorders.get_mut(place).map_or(Vec::new(), |r| r.take_before(index))
+            }
+            ObservedKind::Gaps(_) => Vec::new(),
         }
     }
 
@@ -165,20 +169,20 @@ impl Observer {
     }
 
     /// The end.
-    pub fn finish(self) -> io::Result<Observed> {
-        let mut observed = Observed {
+    pub fn finish(self) -> io::Result<ThreadObservations> {
+        let mut observed = ThreadObservations {
             lost: self.tracer.lost(),
-            ..Observed::default()
+            ..ThreadObservations::default()
         };
         match self.what {
-            Looks::Samples { recorders, files, .. } => {
+            ObservedKind::Samples { recorders, files, .. } => {
                 observed.parts = !files.is_empty();
                 for mut file in files {
                     file.flush()?;
                 }
-                observed.captures = recorders.into_iter().map(Recorder::into_snapshots).collect();
+                observed.captures = recorders.into_iter().map(EventRecorder::into_snapshots).collect();
             }
-            Looks::Gaps(all) => {
+            ObservedKind::Gaps(all) => {
                 observed.causes = all.into_iter().map(|g| g.causes.into_values().collect()).collect();
             }
         }
@@ -188,15 +192,15 @@ impl Observer {
 
 /// What looking on gave, thread by thread.
 #[derive(Default)]
-pub(super) struct Observed {
+pub(super) struct ThreadObservations {
     /// Events that the kernel dropped.
     pub lost: u64,
     /// Parts were written.
     pub parts: bool,
     /// What took the CPU away.
-    pub causes: Vec<Vec<message::Cause>>,
+    pub causes: Vec<Vec<message::GapCause>>,
     /// The trace around the latest samples.
-    pub captures: Vec<Vec<Snapshot>>,
+    pub captures: Vec<Vec<EventSnapshot>>,
 }
 
 fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
@@ -205,7 +209,7 @@ fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
 }
 
 /// Five numbers of 8 bytes, little-endian, in the order of the type.
-fn write_parts(file: &mut impl Write, parts: &Parts) -> io::Result<()> {
+fn write_parts(file: &mut impl Write, parts: &LatenessParts) -> io::Result<()> {
     let numbers = [
         parts.irq_latency,
         parts.handler,
@@ -219,10 +223,10 @@ fn write_parts(file: &mut impl Write, parts: &Parts) -> io::Result<()> {
     Ok(())
 }
 
-impl Gaps {
-    fn of(thread: &Watched) -> Gaps {
-        Gaps {
-            noise: Noise::new(thread.cpu, thread.tid),
+impl ObservedGaps {
+    fn of(thread: &WatchedThread) -> ObservedGaps {
+        ObservedGaps {
+            noise: CpuNoise::new(thread.cpu, thread.tid),
             causes: BTreeMap::new(),
         }
     }
@@ -230,7 +234,7 @@ impl Gaps {
     fn take(&mut self, start: Nanos, length: Nanos) {
         for share in self.noise.attribute(start, start + length) {
             let name = name_of(&share.cause);
-            let cause = self.causes.entry(name.clone()).or_insert(message::Cause {
+            let cause = self.causes.entry(name.clone()).or_insert(message::GapCause {
                 name,
                 count: 0,
                 total: Nanos(0),
@@ -243,13 +247,13 @@ impl Gaps {
     }
 }
 
-fn name_of(cause: &noise::Cause) -> String {
+fn name_of(cause: &noise::NoiseSource) -> String {
     match cause {
-        noise::Cause::Interrupt { source } => format!("interrupt {source}"),
-        noise::Cause::SoftInterrupt { source } => format!("soft interrupt {source}"),
-        noise::Cause::Thread { thread } => format!("thread {}", thread.comm),
-        noise::Cause::Nmi => "NMI".to_string(),
-        noise::Cause::Way => "the way into the kernel and back".to_string(),
-        noise::Cause::Unexplained => "unexplained (hypervisor, firmware, hardware)".to_string(),
+        noise::NoiseSource::Interrupt { source } => format!("interrupt {source}"),
+        noise::NoiseSource::SoftInterrupt { source } => format!("soft interrupt {source}"),
+        noise::NoiseSource::Thread { thread } => format!("thread {}", thread.comm),
+        noise::NoiseSource::Nmi => "NMI".to_string(),
+        noise::NoiseSource::Way => "the way into the kernel and back".to_string(),
+        noise::NoiseSource::Unexplained => "unexplained (hypervisor, firmware, hardware)".to_string(),
     }
 }

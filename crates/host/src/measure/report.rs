@@ -1,6 +1,6 @@
 //! What a measuring thread says of its segment, handed over as samples are: without a lock.
 
-use super::ring::{Reader, Writer, ring};
+use super::ring::{RingReader, RingWriter, ring};
 use std::io;
 use worstcase_contract::Nanos;
 use worstcase_contract::record::Periods;
@@ -94,11 +94,11 @@ impl Report {
 }
 
 /// The thread's end.
-pub struct Reporter(Writer);
+pub struct Reporter(RingWriter);
 
 /// The collector's end.
 pub struct Reports {
-    ring: Reader,
+    ring: RingReader,
     open: Vec<u64>,
 }
 

@@ -1,24 +1,24 @@
 //! What a measurement needs of the machine: locked memory, no deep idle states, a CPU, a policy. What is refused becomes a
 //! warning that says what it does to the result.
 
-use crate::spec::{HostSpec, Scheduling};
+use crate::spec::{HostSpec, ThreadScheduling};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, memory, sched};
-use worstcase_plan::Policy;
+use worstcase_plan::SchedulingPolicy;
 
 /// What the process holds while it measures; given back when dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldRights {
     locked: bool,
     /// The idle states' limit holds as long as this file is open.
     _dma_latency: Option<File>,
 }
 
-impl Held {
+impl HeldRights {
     /// Locks what memory is touched from now on, and keeps the CPUs out of deep idle states.
-    pub fn acquire(warnings: &mut Vec<String>) -> Held {
+    pub fn acquire(warnings: &mut Vec<String>) -> HeldRights {
         // Not the whole executable: pages are locked as they are touched, and the sampling loop touches all of its own first.
         let locked = memory::lock_on_touch();
         if let Err(e) = &locked {
@@ -26,14 +26,14 @@ impl Held {
                 "memory is not locked ({e}): page faults may be part of the samples; run as root, or give CAP_IPC_LOCK or `ulimit -l unlimited`"
             ));
         }
-        Held {
+        HeldRights {
             locked: locked.is_ok(),
             _dma_latency: no_deep_idle(warnings),
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldRights {
     fn drop(&mut self) {
         if self.locked {
             memory::unlock_all();
@@ -63,7 +63,7 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
 
 /// Puts the calling thread on `cpu` under the measurement's policy.
 pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
-    if spec.scheduling.policy() == Policy::Deadline {
+    if spec.scheduling.policy() == SchedulingPolicy::Deadline {
         // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
         warnings.push(
             "SCHED_DEADLINE threads are not pinned (the kernel refuses it): a CPU's samples may be from another one"
@@ -73,7 +73,7 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
         affinity::set(&[cpu])?;
     }
     let taken = under(spec.scheduling, spec.interval);
-    if let (Err(e), Policy::Other) = (&taken, spec.scheduling.policy()) {
+    if let (Err(e), SchedulingPolicy::Other) = (&taken, spec.scheduling.policy()) {
         warnings.push(format!(
             "SCHED_OTHER at the nice value {} is refused ({e}), it stays {}; run as root, or give CAP_SYS_NICE",
             spec.scheduling.nice(),
@@ -89,13 +89,13 @@ pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Re
     Ok(())
 }
 
-fn under(scheduling: Scheduling, interval: Nanos) -> io::Result<()> {
+fn under(scheduling: ThreadScheduling, interval: Nanos) -> io::Result<()> {
     match scheduling.policy() {
-        Policy::Fifo => sched::Policy::fifo(scheduling.priority()).apply(),
-        Policy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),
+        SchedulingPolicy::Fifo => sched::Policy::fifo(scheduling.priority()).apply(),
+        SchedulingPolicy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),
         // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
-        Policy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
-        Policy::Other => {
+        SchedulingPolicy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
+        SchedulingPolicy::Other => {
             sched::Policy::OTHER.apply()?;
             match scheduling.nice() {
                 0 => Ok(()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-struct Shared {
+struct SharedRing {
     words: Box<[AtomicU64]>,
     written: AtomicUsize,
     read: AtomicUsize,
@@ -11,38 +11,38 @@ struct Shared {
 }
 
 /// The end that a measuring thread writes.
-pub struct Writer {
-    shared: Arc<Shared>,
+pub struct RingWriter {
+    shared: Arc<SharedRing>,
     written: usize,
     /// What was read when the writer last looked.
     read: usize,
 }
 
 /// The end that is collected from.
-pub struct Reader {
-    shared: Arc<Shared>,
+pub struct RingReader {
+    shared: Arc<SharedRing>,
 }
 
 /// A ring for at least `words` words; every page of it is present.
-pub fn ring(words: usize) -> (Writer, Reader) {
+pub fn ring(words: usize) -> (RingWriter, RingReader) {
     let words = words.next_power_of_two();
     // Written one by one: zeroed memory would only be promised.
     let words: Box<[AtomicU64]> = (0..words as u64).map(AtomicU64::new).collect();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedRing {
         words,
         written: AtomicUsize::new(0),
         read: AtomicUsize::new(0),
         refused: AtomicU64::new(0),
     });
-    let writer = Writer {
+    let writer = RingWriter {
         shared: shared.clone(),
         written: 0,
         read: 0,
     };
-    (writer, Reader { shared })
+    (writer, RingReader { shared })
 }
 
-impl Writer {
+impl RingWriter {
     /// Adds all of `words`, or counts them as refused.
     #[inline(always)]
     pub fn push(&mut self, words: &[u64]) -> bool {
@@ -63,7 +63,7 @@ impl Writer {
     }
 }
 
-impl Reader {
+impl RingReader {
     /// Hands over what was written since the last call.
     pub fn drain(&mut self, mut each: impl FnMut(u64)) {
         let mask = self.shared.words.len() - 1;

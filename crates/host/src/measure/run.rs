@@ -2,19 +2,19 @@
 
 use super::bench;
 use super::collect::{Collected, Collector};
-use super::observe::{Observed, Observer, Watched};
-use super::rights::Held;
+use super::observe::{ThreadObservations, TraceObserver, WatchedThread};
+use super::rights::HeldRights;
 use super::ring::ring;
 use super::room::Room;
-use super::thread::{Measured, Outlet, noise_rest};
-use super::threads::Threads;
-use super::timerlat::Running;
+use super::thread::{Outlet, ThreadResult, noise_rest};
+use super::threads::MeasuringThreads;
+use super::timerlat::RunningTracer;
 use super::watch;
 use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
-use crate::message::{CpuDone, CpuStats, Done, Message};
+use crate::message::{CpuDone, CpuStats, MeasurementEnd, Message};
 use crate::spec::HostSpec;
-use crate::trace::TraceError;
+use crate::trace::TracingError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub enum MeasureError {
     Thread(String),
     /// The kernel's trace.
     #[error("{0}")]
-    Trace(#[source] TraceError),
+    Trace(#[source] TracingError),
     /// A probe of [`worstcase_contract::bench`].
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -110,15 +110,15 @@ fn measure(
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
-) -> Result<Done, MeasureError> {
+) -> Result<MeasurementEnd, MeasureError> {
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;
     pause(spec.warmup, stop);
     let mut warnings = Vec::new();
     let environment = environment::read();
-    let held = Held::acquire(&mut warnings);
+    let held = HeldRights::acquire(&mut warnings);
     let tracer = match &spec.tracing {
-        Some(instance) => Some(Running::start(instance).map_err(MeasureError::Trace)?),
+        Some(instance) => Some(RunningTracer::start(instance).map_err(MeasureError::Trace)?),
         None => None,
     };
     let words = ring_words(spec);
@@ -135,7 +135,7 @@ fn measure(
     let give_up = AtomicBool::new(false);
     let (mut broke, mut full) = (false, false);
     let (measured, steal, work, mut observed) = std::thread::scope(|scope| {
-        let threads = Threads::start(scope, spec, writers, &give_up, &mut warnings);
+        let threads = MeasuringThreads::start(scope, spec, writers, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
             let mut sampling = Sampling::begin(spec, &threads, &mut warnings)?;
             let work_before = load.work();
@@ -190,7 +190,7 @@ fn measure(
         .collect::<io::Result<_>>()?;
     add_warnings(&mut warnings, &measured);
     keep_captures(spec, &observed)?;
-    Ok(Done {
+    Ok(MeasurementEnd {
         bench: None,
         cpus: cpus_done(&measured, &steal, &observed),
         work,
@@ -248,7 +248,7 @@ pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn add_warnings(warnings: &mut Vec<String>, measured: &[Measured]) {
+fn add_warnings(warnings: &mut Vec<String>, measured: &[ThreadResult]) {
     warn_of_early(warnings, measured.iter().map(|m| m.early).sum());
 }
 
@@ -263,7 +263,7 @@ pub(super) fn warn_of_early(warnings: &mut Vec<String>, early: u64) {
     warnings.dedup();
 }
 
-fn keep_captures(spec: &HostSpec, observed: &Observed) -> io::Result<()> {
+fn keep_captures(spec: &HostSpec, observed: &ThreadObservations) -> io::Result<()> {
     for (cpu, captures) in spec.cpus.iter().zip(&observed.captures) {
         std::fs::write(spec.captures_file(*cpu), serde_json::to_vec(captures)?)?;
     }
@@ -273,23 +273,27 @@ fn keep_captures(spec: &HostSpec, observed: &Observed) -> io::Result<()> {
 /// The measuring threads and what looks on.
 struct Sampling {
     start: Nanos,
-    watched: Vec<Watched>,
-    observer: Option<Observer>,
+    watched: Vec<WatchedThread>,
+    observer: Option<TraceObserver>,
     collected: Vec<Vec<Collected>>,
 }
 
 impl Sampling {
     /// All threads are ready: chooses the start, and begins to look on.
-    fn begin(spec: &HostSpec, threads: &Threads<'_>, warnings: &mut Vec<String>) -> Result<Sampling, MeasureError> {
-        let watch = |start: Nanos| -> Vec<Watched> {
-            let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| Watched {
+    fn begin(
+        spec: &HostSpec,
+        threads: &MeasuringThreads<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Sampling, MeasureError> {
+        let watch = |start: Nanos| -> Vec<WatchedThread> {
+            let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
                 cpu: *cpu,
                 tid: *tid as u32,
                 start: spec.start(start, place),
             };
             spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
         };
-        let observer = Observer::open(spec, &watch(Nanos(0)), warnings)?;
+        let observer = TraceObserver::open(spec, &watch(Nanos(0)), warnings)?;
         let earliest = clock::monotonic() + LEAD;
         Ok(Sampling {
             start: spec.start(earliest, 0),
@@ -311,13 +315,14 @@ impl Sampling {
         observer.look(&self.watched, &self.collected)
     }
 
-    fn finish(self) -> io::Result<Observed> {
-        self.observer.map_or_else(|| Ok(Observed::default()), Observer::finish)
+    fn finish(self) -> io::Result<ThreadObservations> {
+        self.observer
+            .map_or_else(|| Ok(ThreadObservations::default()), TraceObserver::finish)
     }
 }
 
-fn cpus_done(measured: &[Measured], steal: &[Option<Nanos>], observed: &Observed) -> Vec<CpuDone> {
-    let one = |(place, (m, steal)): (usize, (&Measured, &Option<Nanos>))| CpuDone {
+fn cpus_done(measured: &[ThreadResult], steal: &[Option<Nanos>], observed: &ThreadObservations) -> Vec<CpuDone> {
+    let one = |(place, (m, steal)): (usize, (&ThreadResult, &Option<Nanos>))| CpuDone {
         cpu: m.cpu,
         start: m.start,
         seen: m.seen,

@@ -1,10 +1,10 @@
 //! Sampling without an end: one schedule after the other on the same due times. Each segment has books of its own, and what they
 //! say is handed over from time to time.
 
-use super::books::Books;
+use super::books::PeriodBooks;
 use super::report::{Report, Reporter};
-use super::ring::Writer;
-use super::source::Source;
+use super::ring::RingWriter;
+use super::source::TimerSource;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,10 @@ use worstcase_contract::{Nanos, Schedule};
 use worstcase_instruments::sys::usage::{self, Usage};
 
 /// The running segment.
-struct Segment {
+struct OpenSegment {
     number: u64,
     schedule: Schedule,
-    books: Books,
+    books: PeriodBooks,
     early: u64,
     before: Usage,
     /// The period at which the next report is due.
@@ -23,7 +23,7 @@ struct Segment {
     checkpoint: u32,
 }
 
-impl Segment {
+impl OpenSegment {
     fn report(&mut self, index: u32, ended: bool, reporter: &mut Reporter) -> io::Result<()> {
         let used = usage::own_thread() - self.before;
         let next = (index / self.checkpoint + 1).saturating_mul(self.checkpoint);
@@ -45,7 +45,7 @@ impl Segment {
         let length = Nanos(self.schedule.interval.0 * u64::from(self.schedule.periods));
         self.number += 1;
         self.schedule.start = self.schedule.start + length;
-        self.books = Books::default();
+        self.books = PeriodBooks::default();
         self.early = 0;
         self.before = usage::own_thread();
         self.report_at = self.checkpoint.min(self.schedule.periods);
@@ -53,18 +53,18 @@ impl Segment {
 }
 
 /// Takes samples until `stop`; `schedule` is that of the first segment, with a report every `checkpoint` periods.
-pub fn take_segments<S: Source>(
+pub fn take_segments<S: TimerSource>(
     source: &mut S,
     schedule: Schedule,
     checkpoint: u32,
-    ring: &mut Writer,
+    ring: &mut RingWriter,
     reporter: &mut Reporter,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let mut segment = Segment {
+    let mut segment = OpenSegment {
         number: 0,
         schedule: source.arm(schedule)?,
-        books: Books::default(),
+        books: PeriodBooks::default(),
         early: 0,
         before: usage::own_thread(),
         report_at: checkpoint.min(schedule.periods),
@@ -118,7 +118,7 @@ mod tests {
     /// Late by a script; says when it is at its end.
     struct Script<'a>(std::vec::IntoIter<u64>, &'a AtomicBool);
 
-    impl Source for Script<'_> {
+    impl TimerSource for Script<'_> {
         fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
             Ok(schedule)
         }

@@ -18,7 +18,7 @@ pub struct Wake {
 }
 
 /// A timer.
-pub trait Source {
+pub trait TimerSource {
     /// Makes it due at the schedule's times; the schedule as the timer keeps it.
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule>;
 
@@ -29,7 +29,7 @@ pub trait Source {
 /// clock_nanosleep.
 pub struct Nanosleep;
 
-impl Source for Nanosleep {
+impl TimerSource for Nanosleep {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         Ok(schedule)
     }
@@ -58,7 +58,7 @@ impl Timerfd {
     }
 }
 
-impl Source for Timerfd {
+impl TimerSource for Timerfd {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         let value = Itimerspec {
             it_interval: clock::rustix_timespec(schedule.interval),
@@ -86,9 +86,9 @@ impl Source for Timerfd {
 
 /// What the handler of SIGALRM saw.
 #[derive(Default)]
-struct Seen(Option<Wake>);
+struct SignalWake(Option<Wake>);
 
-impl OnExpiry for Seen {
+impl OnExpiry for SignalWake {
     #[inline(always)]
     fn expired(&mut self, now: Nanos, overrun: u64) {
         self.0 = Some(Wake { now, overrun });
@@ -96,23 +96,23 @@ impl OnExpiry for Seen {
 }
 
 /// Makes it due at the schedule's times; an expiry of before is forgotten.
-fn arm(alarm: &mut Alarm<Seen>, schedule: Schedule) -> io::Result<Schedule> {
+fn arm(alarm: &mut Alarm<SignalWake>, schedule: Schedule) -> io::Result<Schedule> {
     alarm.state().0 = None;
     let start = alarm.arm(schedule.start, schedule.interval)?;
     Ok(Schedule { start, ..schedule })
 }
 
 /// SIGALRM of a timer that counts its overruns.
-pub struct PosixTimer(Alarm<Seen>);
+pub struct PosixTimer(Alarm<SignalWake>);
 
 impl PosixTimer {
     /// A timer of the calling thread, not yet armed.
     pub fn new() -> io::Result<PosixTimer> {
-        Alarm::posix(Seen::default()).map(PosixTimer)
+        Alarm::posix(SignalWake::default()).map(PosixTimer)
     }
 }
 
-impl Source for PosixTimer {
+impl TimerSource for PosixTimer {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         arm(&mut self.0, schedule)
     }
@@ -125,16 +125,16 @@ impl Source for PosixTimer {
 }
 
 /// SIGALRM of setitimer, which does not count overruns: the clock does.
-pub struct IntervalTimer(Alarm<Seen>);
+pub struct IntervalTimer(Alarm<SignalWake>);
 
 impl IntervalTimer {
     /// The process's timer, not yet armed.
     pub fn new() -> io::Result<IntervalTimer> {
-        Alarm::interval(Seen::default()).map(IntervalTimer)
+        Alarm::interval(SignalWake::default()).map(IntervalTimer)
     }
 }
 
-impl Source for IntervalTimer {
+impl TimerSource for IntervalTimer {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         arm(&mut self.0, schedule)
     }
@@ -162,7 +162,7 @@ impl RtcTicks {
     }
 }
 
-impl Source for RtcTicks {
+impl TimerSource for RtcTicks {
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
         self.rtc.wait()?;
         self.last = clock::monotonic();
@@ -175,7 +175,7 @@ impl Source for RtcTicks {
     fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
         let interrupts = self.rtc.wait()?.max(1);
         let now = clock::monotonic();
-        // The distance to the sample before takes the place of the latency: see `Timer::Rtc` in the controller's `jitter`.
+        // The distance to the sample before takes the place of the latency: see `TimerKind::Rtc` in the controller's `jitter`.
         let distance = now - self.last;
         self.last = now;
         Ok(Some(Wake {

@@ -3,7 +3,7 @@
 //! A real-time thread that never slept would be throttled by the kernel (and would starve what shares its CPU), so it rests for a
 //! tenth of every window.
 
-use super::ring::Writer;
+use super::ring::RingWriter;
 use crate::packed::wide;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
@@ -22,7 +22,7 @@ pub struct Spun {
 
 /// How it spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
+pub struct SpinWindows {
     /// When the first one begins.
     pub start: Nanos,
     /// Length of one, rest included.
@@ -36,7 +36,7 @@ pub struct Windows {
 }
 
 /// Spins through all windows, or until `stop`. A gap is handed over as (begin since the start, length).
-pub fn spin(windows: Windows, ring: &mut Writer, stop: &AtomicBool) -> Spun {
+pub fn spin(windows: SpinWindows, ring: &mut RingWriter, stop: &AtomicBool) -> Spun {
     let mut spun = Spun::default();
     for n in 0..windows.count {
         if stop.load(Ordering::Relaxed) {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn gaps_follow_each_other_and_fit_into_what_was_spun() {
         let (mut writer, mut reader) = ring(1 << 20);
-        let windows = Windows {
+        let windows = SpinWindows {
             start: clock::monotonic(),
             length: Nanos::from_millis(3),
             rest: Nanos::from_millis(1),

@@ -1,8 +1,8 @@
 //! The sampling loop: wait, read the clock, hand over, again.
 
-use super::books::Books;
-use super::ring::Writer;
-use super::source::Source;
+use super::books::PeriodBooks;
+use super::ring::RingWriter;
+use super::source::TimerSource;
 use crate::packed::pack;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,15 +32,15 @@ impl LoopResult {
 }
 
 /// Takes the samples of `schedule` until its end or `stop`.
-pub fn take<S: Source>(
+pub fn take<S: TimerSource>(
     source: &mut S,
     schedule: Schedule,
-    ring: &mut Writer,
+    ring: &mut RingWriter,
     stop: &AtomicBool,
 ) -> io::Result<LoopResult> {
     let schedule = source.arm(schedule)?;
     let (mut index, mut last) = (0_u32, -1_i64);
-    let (mut books, mut early) = (Books::default(), 0);
+    let (mut books, mut early) = (PeriodBooks::default(), 0);
     while index < schedule.periods {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -79,7 +79,7 @@ mod tests {
     /// Late by a script: how late each wake-up is.
     struct Script(std::vec::IntoIter<i64>);
 
-    impl Source for Script {
+    impl TimerSource for Script {
         fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule> {
             Ok(schedule)
         }

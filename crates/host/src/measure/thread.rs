@@ -2,13 +2,13 @@
 
 use super::report::Reporter;
 use super::rights::take_cpu;
-use super::ring::Writer;
+use super::ring::RingWriter;
 use super::segments::take_segments;
-use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, Source, Timerfd};
-use super::spin::{Windows, spin};
+use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, TimerSource, Timerfd};
+use super::spin::{SpinWindows, spin};
 use super::take::{LoopResult, take};
-use crate::message::Seen;
-use crate::spec::{HostSpec, Waker};
+use crate::message::ThreadCounts;
+use crate::spec::{HostSpec, WakeSource};
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -16,26 +16,26 @@ use worstcase_contract::{Nanos, Probe, Schedule};
 use worstcase_instruments::sys::rtc::Rtc;
 use worstcase_instruments::sys::usage::{self, Usage};
 use worstcase_instruments::sys::{clock, memory};
-use worstcase_plan::{Policy, Timer};
+use worstcase_plan::{SchedulingPolicy, TimerKind};
 
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;
 
 /// Where a thread puts what it has.
 pub(super) struct Outlet {
-    pub ring: Writer,
+    pub ring: RingWriter,
     /// Of a measurement without an end.
     pub reporter: Option<Reporter>,
 }
 
 /// What a thread is given.
-pub(super) struct Order<'a> {
+pub(super) struct ThreadOrder<'a> {
     pub spec: &'a HostSpec,
     pub cpu: u32,
     pub outlet: Outlet,
     pub stop: &'a AtomicBool,
     /// Says that it is ready, with its thread id and what was refused.
-    pub ready: SyncSender<Result<Ready, String>>,
+    pub ready: SyncSender<Result<ReadyThread, String>>,
     /// The start, once every thread is ready.
     pub start: Receiver<Nanos>,
 }
@@ -51,7 +51,7 @@ pub(super) struct OwnCost {
 
 /// A thread that waits for the start.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct ReadyThread {
     pub tid: i32,
     pub cost: OwnCost,
     pub warnings: Vec<String>,
@@ -59,11 +59,11 @@ pub(super) struct Ready {
 
 /// What a thread came back with.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct ThreadResult {
     pub cpu: u32,
     /// When period 0 was due, or the first window began.
     pub start: Nanos,
-    pub seen: Seen,
+    pub seen: ThreadCounts,
     /// Samples before their due time.
     pub early: u64,
     pub lost_lines: u64,
@@ -73,7 +73,7 @@ pub(super) struct Measured {
 }
 
 /// The thread's whole life.
-pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
+pub(super) fn run(order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let spec = order.spec;
     if spec.probe == Probe::Timerlat {
         return super::timerlat::run(order);
@@ -89,21 +89,23 @@ pub(super) fn run(order: Order<'_>) -> Result<Measured, String> {
     memory::prefault_stack();
     let result = match spec.waker {
         _ if spec.probe == Probe::Noise => measure_noise(order, warnings),
-        Waker::Timer(Timer::Nanosleep) => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Timerfd) => Timerfd::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Setitimer) => IntervalTimer::new().and_then(|source| measure(source, order, warnings)),
-        Waker::Timer(Timer::Rtc) => {
+        WakeSource::Timer(TimerKind::Nanosleep) => Ok(Nanosleep).and_then(|source| measure(source, order, warnings)),
+        WakeSource::Timer(TimerKind::Timerfd) => Timerfd::new().and_then(|source| measure(source, order, warnings)),
+        WakeSource::Timer(TimerKind::Posix) => PosixTimer::new().and_then(|source| measure(source, order, warnings)),
+        WakeSource::Timer(TimerKind::Setitimer) => {
+            IntervalTimer::new().and_then(|source| measure(source, order, warnings))
+        }
+        WakeSource::Timer(TimerKind::Rtc) => {
             Rtc::open(spec.interval).and_then(|rtc| measure(RtcTicks::new(rtc), order, warnings))
         }
-        Waker::Timerlat | Waker::None => Err(io::Error::other("no thread waits for it")),
+        WakeSource::Timerlat | WakeSource::None => Err(io::Error::other("no thread waits for it")),
     };
     result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.waker.name()))
 }
 
 /// Says that this thread is ready, and waits for the start.
-pub(super) fn wait_for_start(order: &Order<'_>, cost: OwnCost, warnings: Vec<String>) -> io::Result<Nanos> {
-    let ready = Ready {
+pub(super) fn wait_for_start(order: &ThreadOrder<'_>, cost: OwnCost, warnings: Vec<String>) -> io::Result<Nanos> {
+    let ready = ReadyThread {
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
         cost,
         warnings,
@@ -119,12 +121,12 @@ const REST_SHARE: u64 = 10;
 /// How much of each window `noise` does not look.
 pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
     match spec.scheduling.policy() {
-        Policy::Other => Nanos(0),
+        SchedulingPolicy::Other => Nanos(0),
         _ => Nanos(spec.interval.0 / REST_SHARE),
     }
 }
 
-fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
+fn measure_noise(mut order: ThreadOrder<'_>, warnings: Vec<String>) -> io::Result<ThreadResult> {
     let clock_read = clock::read_cost(TRIALS);
     let cost = OwnCost {
         clock_read,
@@ -132,7 +134,7 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
     };
     let start = wait_for_start(&order, cost, warnings)?;
     let spec = order.spec;
-    let windows = Windows {
+    let windows = SpinWindows {
         start,
         length: spec.interval,
         rest: noise_rest(spec),
@@ -141,10 +143,10 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
     };
     let before = usage::own_thread();
     let spun = spin(windows, &mut order.outlet.ring, order.stop);
-    Ok(Measured {
+    Ok(ThreadResult {
         cpu: order.cpu,
         start,
-        seen: Seen::Gaps {
+        seen: ThreadCounts::Gaps {
             windows: spun.windows,
             observed: spun.spun,
             lost: spun.lost,
@@ -157,7 +159,11 @@ fn measure_noise(mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Meas
     })
 }
 
-fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>) -> io::Result<Measured> {
+fn measure<S: TimerSource>(
+    mut source: S,
+    mut order: ThreadOrder<'_>,
+    warnings: Vec<String>,
+) -> io::Result<ThreadResult> {
     let clock_read = clock::read_cost(TRIALS);
     let empty_sample = empty_sample(&mut source, order.spec)?;
     let cost = OwnCost {
@@ -180,10 +186,10 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
         _ => take(&mut source, schedule, ring, order.stop)?,
     };
     let usage = usage::own_thread() - before;
-    Ok(Measured {
+    Ok(ThreadResult {
         cpu: order.cpu,
         start: taken.schedule.start,
-        seen: Seen::Periods(taken.periods),
+        seen: ThreadCounts::Periods(taken.periods),
         early: taken.early,
         lost_lines: 0,
         clock_read,
@@ -193,8 +199,8 @@ fn measure<S: Source>(mut source: S, mut order: Order<'_>, warnings: Vec<String>
 }
 
 /// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
-fn empty_sample<S: Source>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
-    if matches!(spec.waker, Waker::Timer(Timer::Rtc | Timer::Setitimer)) {
+fn empty_sample<S: TimerSource>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
+    if matches!(spec.waker, WakeSource::Timer(TimerKind::Rtc | TimerKind::Setitimer)) {
         return Ok(Nanos(0));
     }
     let mut shortest = Nanos(u64::MAX);

@@ -1,8 +1,8 @@
 //! All measuring threads of one measurement.
 
 use super::MeasureError;
-use super::observe::Watched;
-use super::thread::{self, Measured, Order, Outlet, OwnCost};
+use super::observe::WatchedThread;
+use super::thread::{self, Outlet, OwnCost, ThreadOrder, ThreadResult};
 use crate::spec::HostSpec;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -13,8 +13,8 @@ use worstcase_contract::Nanos;
 const STACK: usize = 256 * 1024;
 
 /// The measuring threads.
-pub(super) struct Threads<'scope> {
-    handles: Vec<ScopedJoinHandle<'scope, Result<Measured, String>>>,
+pub(super) struct MeasuringThreads<'scope> {
+    handles: Vec<ScopedJoinHandle<'scope, Result<ThreadResult, String>>>,
     starts: Vec<Sender<Nanos>>,
     /// Their ids, in the order of the CPUs.
     pub tids: Vec<i32>,
@@ -22,7 +22,7 @@ pub(super) struct Threads<'scope> {
     pub costs: Vec<OwnCost>,
 }
 
-impl<'scope> Threads<'scope> {
+impl<'scope> MeasuringThreads<'scope> {
     /// Starts all of them and waits until each is ready.
     pub fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
@@ -30,8 +30,8 @@ impl<'scope> Threads<'scope> {
         outlets: Vec<Outlet>,
         give_up: &'env AtomicBool,
         warnings: &mut Vec<String>,
-    ) -> Result<Threads<'scope>, MeasureError> {
-        let mut threads = Threads {
+    ) -> Result<MeasuringThreads<'scope>, MeasureError> {
+        let mut threads = MeasuringThreads {
             handles: Vec::new(),
             starts: Vec::new(),
             tids: Vec::new(),
@@ -40,7 +40,7 @@ impl<'scope> Threads<'scope> {
         for (&cpu, outlet) in spec.cpus.iter().zip(outlets) {
             let (start, started): (Sender<Nanos>, Receiver<Nanos>) = channel();
             let (ready, is_ready) = sync_channel(1);
-            let order = Order {
+            let order = ThreadOrder {
                 spec,
                 cpu,
                 outlet,
@@ -69,7 +69,7 @@ impl<'scope> Threads<'scope> {
     }
 
     /// Tells every thread when its period 0 is due.
-    pub fn go(&self, watched: &[Watched]) {
+    pub fn go(&self, watched: &[WatchedThread]) {
         for (sender, thread) in self.starts.iter().zip(watched) {
             // A thread that is gone tells why when it is joined.
             let _ = sender.send(thread.start);
@@ -82,14 +82,14 @@ impl<'scope> Threads<'scope> {
 
     /// Why the last thread ended before it was ready.
     fn failure(self) -> MeasureError {
-        let Threads { handles, starts, .. } = self;
+        let MeasuringThreads { handles, starts, .. } = self;
         drop(starts);
         let reasons = handles.into_iter().filter_map(|h| h.join().ok().and_then(Result::err));
         MeasureError::Thread(reasons.last().unwrap_or_else(|| "a measuring thread ended".to_string()))
     }
 
-    pub fn join(self) -> Result<Vec<Measured>, MeasureError> {
-        let one = |handle: ScopedJoinHandle<'_, Result<Measured, String>>| match handle.join() {
+    pub fn join(self) -> Result<Vec<ThreadResult>, MeasureError> {
+        let one = |handle: ScopedJoinHandle<'_, Result<ThreadResult, String>>| match handle.join() {
             Ok(result) => result.map_err(MeasureError::Thread),
             Err(_) => Err(MeasureError::Thread("a measuring thread panicked".into())),
         };

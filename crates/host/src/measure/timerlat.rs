@@ -1,13 +1,13 @@
 //! The kernel's own timerlat threads measure; a thread a CPU reads what their tracer writes.
 
-use super::books::Books;
-use super::ring::Writer;
-use super::thread::{Measured, Order, OwnCost, wait_for_start};
-use crate::message::Seen;
+use super::books::PeriodBooks;
+use super::ring::RingWriter;
+use super::thread::{OwnCost, ThreadOrder, ThreadResult, wait_for_start};
+use crate::message::ThreadCounts;
 use crate::packed::pack;
 use crate::spec::HostSpec;
-use crate::trace::TraceError;
-use crate::trace::timerlat::{self, Activation, Lines};
+use crate::trace::TracingError;
+use crate::trace::timerlat::{self, Activation, TimerlatLines};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -25,13 +25,13 @@ const READ: Duration = Duration::from_millis(20);
 const PATIENCE: Nanos = Nanos::from_millis(2_000);
 
 /// The tracer, switched on in an instance of its own; off when this is dropped.
-pub(super) struct Running(PathBuf);
+pub(super) struct RunningTracer(PathBuf);
 
-impl Running {
-    pub fn start(instance: &Path) -> Result<Running, TraceError> {
+impl RunningTracer {
+    pub fn start(instance: &Path) -> Result<RunningTracer, TracingError> {
         let set = |file: &str, value: &str| {
             let path = instance.join(file);
-            std::fs::write(&path, value).map_err(|source| TraceError::Set {
+            std::fs::write(&path, value).map_err(|source| TracingError::Set {
                 path,
                 value: value.to_string(),
                 source,
@@ -39,13 +39,13 @@ impl Running {
         };
         set("trace_clock", "mono")?;
         set("current_tracer", "timerlat")?;
-        let running = Running(instance.to_path_buf());
+        let running = RunningTracer(instance.to_path_buf());
         set("tracing_on", "1")?;
         Ok(running)
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTracer {
     fn drop(&mut self) {
         // If it fails, removing the instance switches it off.
         let _ = std::fs::write(self.0.join("current_tracer"), "nop");
@@ -53,7 +53,7 @@ impl Drop for Running {
 }
 
 /// The reading thread's whole life.
-pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
+pub(super) fn run(mut order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let failed = |e: io::Error| format!("the timerlat tracer's lines of CPU {} cannot be read: {e}", order.cpu);
     let instance = order.spec.tracing.as_deref().ok_or("no instance was made")?;
     let path = instance.join(format!("per_cpu/cpu{}/trace_pipe", order.cpu));
@@ -69,11 +69,11 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
         periods: None,
         ring: &mut order.outlet.ring,
         parts: BufWriter::new(parts),
-        books: Books::default(),
+        books: PeriodBooks::default(),
         last: -1,
         failure: None,
     };
-    let mut lines = Lines::default();
+    let mut lines = TimerlatLines::default();
     let mut buffer = vec![0; 1 << 16];
     let end = earliest + order.spec.length() + PATIENCE;
     while !sink.is_full() && !order.stop.load(Ordering::Relaxed) {
@@ -92,10 +92,10 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
         return Err(format!("the timerlat tracer wrote nothing of CPU {}", order.cpu));
     }
     let (start, periods) = sink.finish(stopped).map_err(failed)?;
-    Ok(Measured {
+    Ok(ThreadResult {
         cpu: order.cpu,
         start,
-        seen: Seen::Periods(periods),
+        seen: ThreadCounts::Periods(periods),
         early: 0,
         lost_lines: lines.lost,
         clock_read: Nanos(0),
@@ -108,11 +108,11 @@ pub(super) fn run(mut order: Order<'_>) -> Result<Measured, String> {
 struct Sink<'a> {
     spec: &'a HostSpec,
     earliest: Nanos,
-    periods: Option<timerlat::Periods>,
-    ring: &'a mut Writer,
+    periods: Option<timerlat::ActivationPeriods>,
+    ring: &'a mut RingWriter,
     parts: BufWriter<File>,
     /// Of the periods up to the last that was seen.
-    books: Books,
+    books: PeriodBooks,
     /// The last period that was handed over.
     last: i64,
     failure: Option<io::Error>,
@@ -120,8 +120,8 @@ struct Sink<'a> {
 
 impl Sink<'_> {
     fn take(&mut self, activation: Activation) {
-        let new = || timerlat::Periods::new(self.spec.interval, activation.due, self.earliest);
-        let Some(place) = self.periods.get_or_insert_with(new).of(activation) else {
+        let new = || timerlat::ActivationPeriods::new(self.spec.interval, activation.due, self.earliest);
+        let Some(place) = self.periods.get_or_insert_with(new).position(activation) else {
             return;
         };
         if self.is_full() {

@@ -2,18 +2,18 @@
 
 use super::MeasureError;
 use super::captures::Captures;
-use super::gather::{Gatherer, Part};
-use super::observe::Watched;
+use super::gather::{Gatherer, SegmentPart};
+use super::observe::WatchedThread;
 use super::report::reports;
-use super::rights::Held;
+use super::rights::HeldRights;
 use super::ring::ring;
 use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
 use super::thread::Outlet;
-use super::threads::Threads;
+use super::threads::MeasuringThreads;
 use crate::loads::RunningHostLoad;
 use crate::machine;
-use crate::message::{CpuDone, Done, Message, Seen, Segment, Taken};
-use crate::spec::{HostSpec, Segments};
+use crate::message::{CpuDone, MeasurementEnd, Message, Taken, ThreadCounts, WatchSegment};
+use crate::spec::{HostSpec, SegmentSpec};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,17 +28,17 @@ const COLLECTIONS_A_PULSE: u32 = 20;
 /// Measures until `stop`.
 pub(super) fn measure(
     spec: &HostSpec,
-    segments: Segments,
+    segments: SegmentSpec,
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
-) -> Result<Done, MeasureError> {
+) -> Result<MeasurementEnd, MeasureError> {
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;
     pause(spec.warmup, stop);
     let mut warnings = Vec::new();
     let environment = environment::read();
-    let _held = Held::acquire(&mut warnings);
+    let _held = HeldRights::acquire(&mut warnings);
     let (mut gatherers, mut outlets) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let ((writer, reader), (reporter, reports)) = (ring(ring_words(spec)), reports());
@@ -50,7 +50,7 @@ pub(super) fn measure(
     }
     let give_up = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
-        let threads = Threads::start(scope, spec, outlets, &give_up, &mut warnings);
+        let threads = MeasuringThreads::start(scope, spec, outlets, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
             let watched = starts(spec, &threads);
             let mut joiner = Joiner {
@@ -61,11 +61,11 @@ pub(super) fn measure(
                 lost_events: 0,
                 before: (load.work(), machine::steal(&spec.cpus)),
                 segments: BTreeMap::new(),
-                done: Done {
+                done: MeasurementEnd {
                     warnings,
                     notes: load.notes().to_vec(),
                     environment,
-                    ..Done::default()
+                    ..MeasurementEnd::default()
                 },
             };
             threads.go(&watched);
@@ -97,13 +97,13 @@ pub(super) fn measure(
         give_up.store(true, Ordering::Relaxed);
         result
     })?;
-    Ok(Done { stopped: true, ..done })
+    Ok(MeasurementEnd { stopped: true, ..done })
 }
 
 /// All threads are ready: when each begins.
-fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
+fn starts(spec: &HostSpec, threads: &MeasuringThreads<'_>) -> Vec<WatchedThread> {
     let earliest = clock::monotonic() + LEAD;
-    let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| Watched {
+    let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
         cpu: *cpu,
         tid: *tid as u32,
         start: spec.start(earliest, place),
@@ -114,7 +114,7 @@ fn starts(spec: &HostSpec, threads: &Threads<'_>) -> Vec<Watched> {
 /// Puts the CPUs' parts of a segment together.
 struct Joiner<'a, 'scope> {
     spec: &'a HostSpec,
-    threads: &'a Threads<'scope>,
+    threads: &'a MeasuringThreads<'scope>,
     captures: Captures,
     /// The first segment that is not over, or not told.
     next: u64,
@@ -125,13 +125,13 @@ struct Joiner<'a, 'scope> {
     /// By segment, until it is over and told.
     segments: BTreeMap<u64, Vec<Newest>>,
     /// What is the same in every segment.
-    done: Done,
+    done: MeasurementEnd,
 }
 
 /// A CPU's newest part of a segment.
 #[derive(Clone, Default)]
 struct Newest {
-    part: Option<Part>,
+    part: Option<SegmentPart>,
     is_told: bool,
 }
 
@@ -176,7 +176,7 @@ impl Joiner<'_, '_> {
             }
             let ended = newest.iter().all(Newest::ended);
             newest.iter_mut().for_each(|n| n.is_told = true);
-            let parts: Vec<Part> = newest.iter().filter_map(|n| n.part.clone()).collect();
+            let parts: Vec<SegmentPart> = newest.iter().filter_map(|n| n.part.clone()).collect();
             if ended {
                 entry.remove();
             }
@@ -193,7 +193,7 @@ impl Joiner<'_, '_> {
             segment.done.lost_events = lost_events - self.lost_events;
             if ended {
                 for (place, (cpu, taken)) in segment.done.cpus.iter_mut().zip(&mut segment.taken).enumerate() {
-                    taken.captures = self.captures.of(number, place);
+                    taken.captures = self.captures.snapshots(number, place);
                     cpu.captures = taken.captures.len();
                 }
             }
@@ -208,14 +208,21 @@ impl Joiner<'_, '_> {
         Ok(())
     }
 
-    fn segment(&self, number: u64, ended: bool, parts: Vec<Part>, work: Vec<Work>, steal: &[Option<Nanos>]) -> Segment {
+    fn segment(
+        &self,
+        number: u64,
+        ended: bool,
+        parts: Vec<SegmentPart>,
+        work: Vec<Work>,
+        steal: &[Option<Nanos>],
+    ) -> WatchSegment {
         let max = parts.iter().map(|p| p.max).max().unwrap_or(Nanos(0));
         let mut warnings = self.done.warnings.clone();
         warn_of_early(&mut warnings, parts.iter().map(|p| p.report.early).sum());
-        let of_cpu = |(place, part): (usize, &Part)| CpuDone {
+        let of_cpu = |(place, part): (usize, &SegmentPart)| CpuDone {
             cpu: self.spec.cpus[place],
             start: part.report.start,
-            seen: Seen::Periods(part.report.periods),
+            seen: ThreadCounts::Periods(part.report.periods),
             lost_lines: 0,
             early: part.report.early,
             clock_read: self.threads.costs[place].clock_read,
@@ -228,10 +235,10 @@ impl Joiner<'_, '_> {
             captures: 0,
             causes: Vec::new(),
         };
-        Segment {
+        WatchSegment {
             number,
             ended,
-            done: Done {
+            done: MeasurementEnd {
                 cpus: parts.iter().enumerate().map(of_cpu).collect(),
                 work,
                 warnings,

@@ -1,18 +1,18 @@
 //! The largest samples of a stream, each with its neighbours, in bounded memory.
 
 use std::collections::{BTreeMap, VecDeque};
-use worstcase_results::record::Selection;
+use worstcase_results::record::SampleSelection;
 
 /// A period's number, and how late its sample was.
-pub type Row = (u32, u64);
+pub type LatePeriod = (u32, u64);
 
 /// Keeps them.
 #[derive(Debug)]
-pub struct Worst {
-    selection: Selection,
+pub struct WorstPeriods {
+    selection: SampleSelection,
     /// The last samples, the oldest first.
-    before: VecDeque<Row>,
-    kept: Vec<Kept>,
+    before: VecDeque<LatePeriod>,
+    kept: Vec<KeptPeriods>,
     /// The least of the kept, once there are enough of them.
     least: Option<u64>,
     /// So many samples are still wanted after the last one that was kept.
@@ -20,18 +20,18 @@ pub struct Worst {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptPeriods {
     latency: u64,
     /// With its neighbours.
-    rows: Vec<Row>,
+    rows: Vec<LatePeriod>,
     /// So many after it are wanted.
     after: u32,
 }
 
-impl Worst {
+impl WorstPeriods {
     /// Keeps these.
-    pub fn new(selection: Selection) -> Worst {
-        Worst {
+    pub fn new(selection: SampleSelection) -> WorstPeriods {
+        WorstPeriods {
             selection,
             before: VecDeque::with_capacity(selection.around as usize + 1),
             kept: Vec::with_capacity(selection.largest as usize + 1),
@@ -41,7 +41,7 @@ impl Worst {
     }
 
     /// Takes the next sample. Of equals the first is kept.
-    pub fn add(&mut self, row: Row) {
+    pub fn add(&mut self, row: LatePeriod) {
         if self.after > 0 {
             self.after -= 1;
             for kept in self.kept.iter_mut().filter(|k| k.after > 0) {
@@ -58,9 +58,9 @@ impl Worst {
         }
     }
 
-    fn keep(&mut self, row: Row) {
+    fn keep(&mut self, row: LatePeriod) {
         let around = self.selection.around;
-        self.kept.push(Kept {
+        self.kept.push(KeptPeriods {
             latency: row.1,
             rows: self.before.iter().copied().chain([row]).collect(),
             after: around,
@@ -77,7 +77,7 @@ impl Worst {
     }
 
     /// All that are kept, in order.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<LatePeriod> {
         let rows: BTreeMap<u32, u64> = self.kept.iter().flat_map(|k| &k.rows).copied().collect();
         rows.into_iter().collect()
     }
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn kept(largest: u32, around: u32, latencies: &[u64]) -> Vec<Row> {
-        let mut worst = Worst::new(Selection { largest, around });
+    fn kept(largest: u32, around: u32, latencies: &[u64]) -> Vec<LatePeriod> {
+        let mut worst = WorstPeriods::new(SampleSelection { largest, around });
         let rows = latencies.iter().enumerate().map(|(i, l)| (i as u32, *l));
         rows.for_each(|row| worst.add(row));
         worst.rows()
@@ -113,7 +113,7 @@ mod tests {
             for i in &order[..order.len().min(largest as usize)] {
                 wanted.extend(i.saturating_sub(around as usize)..(i + around as usize + 1).min(latencies.len()));
             }
-            let expected: Vec<Row> = wanted.into_iter().map(|i| (i as u32, latencies[i])).collect();
+            let expected: Vec<LatePeriod> = wanted.into_iter().map(|i| (i as u32, latencies[i])).collect();
             prop_assert_eq!(kept(largest, around, &latencies), expected);
         }
     }

@@ -3,20 +3,20 @@
 use super::keep::{BOOT_ID, add_cpus, add_environment};
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{BenchDone, Done};
+use crate::message::{BenchDone, MeasurementEnd};
 use crate::state::boot_id;
 use worstcase_contract::bench::Bench;
 use worstcase_contract::record::RawRecord;
 use worstcase_contract::{CellSpec, Nanos, Probe};
-use worstcase_results::record::{CellResult, Method, Origin, Run, Subject};
+use worstcase_results::record::{CellResult, MethodRecord, RecordOrigin, Run, Subject};
 
 /// Keeps it. One that ended before its first sample leaves no cell.
 pub(super) fn keep(
     run: &Run,
-    (subject, origin): (&Subject, &Origin),
+    (subject, origin): (&Subject, &RecordOrigin),
     spec: &HostSpec,
     bench: Bench,
-    done: &Done,
+    done: &MeasurementEnd,
     taken: &BenchDone,
 ) -> Result<(), HostError> {
     let Some(last) = taken.samples.last() else {
@@ -57,7 +57,7 @@ pub(super) fn keep(
     add_cpus(&mut raw.environment, spec);
     add_environment(&mut raw.environment, done, taken.measured, taken.steal);
     let mut result = CellResult::new(subject.clone(), &raw, &[], None).map_err(|e| contradiction(e.to_string()))?;
-    result.record.cell.method = Some(Method {
+    result.record.cell.method = Some(MethodRecord {
         timer: spec.waker.name().to_string(),
         policy: spec.scheduling.to_string(),
         cpus: spec.cpus.clone(),

@@ -1,48 +1,52 @@
 //! This machine as an executor: one measurement after the other, what is changed meanwhile in a journal.
 
-use super::io_scheduler::{self, Queue};
+use super::io_scheduler::{self, RequestQueue};
 use super::keep::keep;
-use super::matrix::Matrix;
-use super::measurement::{Watch, measure};
-use super::settings::Settings;
+use super::matrix::HostMatrix;
+use super::measurement::{MeasurementObserver, measure};
+use super::settings::AppliedSettings;
 use super::speed;
 use super::timerlat;
 use super::work_dir::work_dir;
 use crate::HostSpec;
-use crate::facts::Tree;
+use crate::facts::FileTree;
 use crate::journal::failures;
 use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Probe;
 use worstcase_contract::bench::{Bench, Switch};
-use worstcase_results::record::{Executor, Machine, Origin, Record, Run, Subject, Task, WasSet};
+use worstcase_results::record::{Executor, ExecutorTask, Record, RecordOrigin, Run, Subject, SubjectMachine, WasSet};
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
-    matrix: Matrix,
+    matrix: HostMatrix,
     /// One a measurement.
-    tasks: Vec<Task>,
+    tasks: Vec<ExecutorTask>,
     state: &'a StateFolder,
     /// From [`Executor::begin`] to [`Executor::end`]. One measurement at a time: they would disturb each other.
     session: Mutex<Session<'a>>,
 }
 
 struct Session<'a> {
-    watch: Box<dyn Watch + Send + 'a>,
+    watch: Box<dyn MeasurementObserver + Send + 'a>,
     journal: Option<Journal>,
-    settings: Option<Settings>,
+    settings: Option<AppliedSettings>,
     tracing: Option<PathBuf>,
 }
 
 impl<'a> HostExecutor<'a> {
     /// For this matrix; `watch` is told of every measurement.
-    pub fn new(matrix: Matrix, state: &'a StateFolder, watch: Box<dyn Watch + Send + 'a>) -> HostExecutor<'a> {
+    pub fn new(
+        matrix: HostMatrix,
+        state: &'a StateFolder,
+        watch: Box<dyn MeasurementObserver + Send + 'a>,
+    ) -> HostExecutor<'a> {
         HostExecutor {
             tasks: matrix.tasks(),
             matrix,
@@ -67,7 +71,7 @@ impl<'a> HostExecutor<'a> {
 impl Executor for HostExecutor<'_> {
     type Error = HostError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         &self.tasks
     }
 
@@ -89,7 +93,7 @@ impl Executor for HostExecutor<'_> {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (journal, settings) = Settings::make(&self.matrix, self.state, "worstcase host run", |note| {
+        let (journal, settings) = AppliedSettings::make(&self.matrix, self.state, "worstcase host run", |note| {
             session.watch.note(note)
         })?;
         let journal = session.journal.insert(journal);
@@ -130,12 +134,12 @@ impl HostExecutor<'_> {
         journal.start_guard()?;
         let mut told = Vec::new();
         if let Some(mhz) = mhz {
-            speed::hold(&Tree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
-            told.push(speed::told(&spec.cpus, mhz));
+            speed::hold(&FileTree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
+            told.push(speed::was_set(&spec.cpus, mhz));
         }
         if let Some(scheduler) = &spec.io_scheduler {
-            Queue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
-            told.push(io_scheduler::told(scheduler));
+            RequestQueue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
+            told.push(io_scheduler::was_set(scheduler));
         }
         Ok(Some((journal, told)))
     }
@@ -166,7 +170,7 @@ impl HostExecutor<'_> {
             HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
-        let mut applied = settings.as_ref().and_then(Settings::told);
+        let mut applied = settings.as_ref().and_then(AppliedSettings::were_set);
         if let Some((journal, set)) = held {
             finished(journal)?;
             applied.get_or_insert_default().extend(set);
@@ -175,7 +179,7 @@ impl HostExecutor<'_> {
             // No further measurement begins.
             stop.store(true, Ordering::Relaxed);
         }
-        let origin = Origin {
+        let origin = RecordOrigin {
             began,
             ended: Utc::now(),
             applied,
@@ -195,7 +199,7 @@ impl HostExecutor<'_> {
         drop(scratch);
         // All together; only where a disk is full those that are whole are better than none.
         match kept {
-            Err(e) if e.exit() != Exit::Storage => Err(e),
+            Err(e) if e.exit() != ExitKind::Storage => Err(e),
             kept => group.publish().map_err(HostError::from).and(kept),
         }?;
         match done.full {
@@ -215,7 +219,8 @@ pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
 
 /// What of a recorded machine is another now, if its name is the same: what would be measured is not what was.
 fn changed(there: &Subject, here: &Subject) -> Option<String> {
-    let (Machine::Host(machine_there), Machine::Host(machine_here)) = (&there.machine, &here.machine) else {
+    let (SubjectMachine::Host(machine_there), SubjectMachine::Host(machine_here)) = (&there.machine, &here.machine)
+    else {
         return Some("it was not measured on a host".into());
     };
     let differs = [

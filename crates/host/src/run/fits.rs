@@ -1,6 +1,6 @@
 //! What of a study a machine can do: it is written for all machines, and some have fewer CPUs.
 
-use crate::Facts;
+use crate::MachineFacts;
 use crate::cpus::Cpus;
 use worstcase_contract::Probe;
 use worstcase_contract::probe::CpuNeed;
@@ -8,7 +8,7 @@ use worstcase_plan::{Experiment, Subjects};
 
 /// Leaves out runs of hackbench on more CPUs than may be used here; says which.
 pub fn leave_out(experiment: &mut Experiment) -> Vec<String> {
-    let available = Cpus::of(&Facts::of("/".as_ref())).usual().len();
+    let available = Cpus::of(&MachineFacts::of("/".as_ref())).usual().len();
     leave_out_of(experiment, available)
 }
 
@@ -47,11 +47,11 @@ fn wanted(probe: &Probe) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use worstcase_plan::{Variant, Venue, study};
+    use worstcase_plan::{StudyVariant, Venue, study};
 
     #[test]
     fn hackbench_on_more_cpus_than_there_are_is_left_out() {
-        let plan = study::plan("scheduler-scaling", Venue::Host, Variant::Full).unwrap();
+        let plan = study::plan("scheduler-scaling", Venue::Host, StudyVariant::Full).unwrap();
         for cpus in [1, 2, 4, 8] {
             let mut experiment = plan.experiment.clone();
             let left_out = leave_out_of(&mut experiment, cpus);

@@ -12,11 +12,11 @@ const BEGUN_ANEW: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 
 /// A disk's request queue in sysfs.
 #[derive(Clone, Debug)]
-pub struct Queue(PathBuf);
+pub struct RequestQueue(PathBuf);
 
-impl Queue {
+impl RequestQueue {
     /// Of the disk that a folder is on.
-    pub fn below(folder: &Path) -> Result<Queue, HostError> {
+    pub fn below(folder: &Path) -> Result<RequestQueue, HostError> {
         let place = Place::of(folder).map_err(|source| HostError::Read {
             path: folder.to_path_buf(),
             source,
@@ -28,7 +28,7 @@ impl Queue {
                 place.file_system
             ))
         })?;
-        Ok(Queue(device.join("queue")))
+        Ok(RequestQueue(device.join("queue")))
     }
 
     /// Refuses a scheduler that the kernel does not offer for the disk; a right to choose one has to be there.
@@ -107,7 +107,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// For a record.
-pub fn told(scheduler: &IoScheduler) -> WasSet {
+pub fn was_set(scheduler: &IoScheduler) -> WasSet {
     WasSet {
         id: format!("io-scheduler={scheduler}"),
         made: 1 + scheduler.settings.len(),
@@ -121,7 +121,7 @@ mod tests {
     use crate::StateFolder;
 
     /// A disk with these schedulers.
-    fn queue() -> (tempfile::TempDir, Queue) {
+    fn queue() -> (tempfile::TempDir, RequestQueue) {
         let dir = tempfile::tempdir().unwrap();
         let queue = dir.path().join("queue");
         fs::create_dir_all(queue.join("iosched")).unwrap();
@@ -132,10 +132,10 @@ mod tests {
         ] {
             fs::write(queue.join(name), value).unwrap();
         }
-        (dir, Queue(queue))
+        (dir, RequestQueue(queue))
     }
 
-    fn read_of(queue: &Queue, name: &str) -> String {
+    fn read_of(queue: &RequestQueue, name: &str) -> String {
         fs::read_to_string(queue.0.join(name)).unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
 
 use super::rows::for_each_row;
-use crate::message::{CpuDone, Done, Seen};
+use crate::message::{CpuDone, MeasurementEnd, ThreadCounts};
 use crate::state::boot_id;
 use crate::{CpuList, HostError, HostSpec};
 use std::collections::BTreeMap;
@@ -9,12 +9,13 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_results::record::parquet::{Labels, SamplesWriter};
+use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, Cause, Cell, CellGroup, CellId, ENDED_EARLY, Gaps, ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES,
-    Method, Origin, Quantity, Record, SCHEMA, SamplesFile, SelfCost, Subject, Summaries, Work, folder,
+    Accounting, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount, ISOLATED, LOAD_CPUS, LOST_EVENTS,
+    LOST_LINES, MethodRecord, Quantity, Record, RecordOrigin, SCHEMA, SamplesFile, SelfCostRecord, Subject, Summaries,
+    WorkRecord, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -26,9 +27,9 @@ pub const CAPTURES_FILE: &str = "captures.json";
 /// [`Run::scratch`]: worstcase_results::record::Run::scratch
 pub fn keep(
     group: &mut CellGroup<'_>,
-    (subject, origin): (&Subject, &Origin),
+    (subject, origin): (&Subject, &RecordOrigin),
     spec: &HostSpec,
-    done: &Done,
+    done: &MeasurementEnd,
     cpu: &CpuDone,
 ) -> Result<(), HostError> {
     let id = CellId::new(
@@ -43,7 +44,7 @@ pub fn keep(
         path: group.run().shown(&samples),
         source,
     };
-    let written = write(&samples, spec, cpu, &Labels::new(&id, subject)).map_err(failed)?;
+    let written = write(&samples, spec, cpu, &FileLabels::new(&id, subject)).map_err(failed)?;
     let summary = summaries(spec, cpu, written.first).map_err(failed)?;
     let file = SamplesFile {
         file: worstcase_results::record::build::SAMPLES_FILE.to_string(),
@@ -84,9 +85,9 @@ pub(crate) struct Sampled {
 /// One CPU's record.
 pub(crate) fn record(
     id: CellId,
-    (subject, origin): (&Subject, &Origin),
+    (subject, origin): (&Subject, &RecordOrigin),
     spec: &HostSpec,
-    done: &Done,
+    done: &MeasurementEnd,
     cpu: &CpuDone,
     sampled: Sampled,
 ) -> Result<Record, HostError> {
@@ -98,14 +99,14 @@ pub(crate) fn record(
         accounting: sampled.accounting,
         summary: sampled.summary,
         instructions: None,
-        self_cost: Some(SelfCost {
+        self_cost: Some(SelfCostRecord {
             clock_read_ns: cpu.clock_read.0,
             empty_sample_ns: cpu.empty_sample.0,
             cpu_time_ns: cpu.cpu_time.0,
             minor_faults: cpu.minor_faults,
             major_faults: cpu.major_faults,
         }),
-        work: done.work.iter().map(Work::from).collect(),
+        work: done.work.iter().map(WorkRecord::from).collect(),
         warnings: done.warnings.clone(),
         console: Vec::new(),
         origin: Some(origin.clone()),
@@ -124,16 +125,16 @@ pub(crate) fn record(
 /// Periods that were due, or windows of `noise`.
 fn periods(cpu: &CpuDone) -> u32 {
     match cpu.seen {
-        Seen::Periods(periods) => periods.expected as u32,
-        Seen::Gaps { windows, .. } => windows,
+        ThreadCounts::Periods(periods) => periods.expected as u32,
+        ThreadCounts::Gaps { windows, .. } => windows,
     }
 }
 
 /// `rows` samples or gaps were kept; of gaps also their sum and the longest.
 fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
-        Seen::Periods(periods) => Accounting::Periods(periods),
-        Seen::Gaps { observed, lost, .. } => Accounting::Gaps(Gaps {
+        ThreadCounts::Periods(periods) => Accounting::Periods(periods),
+        ThreadCounts::Gaps { observed, lost, .. } => Accounting::Gaps(GapAccount {
             observed_ns: observed.0,
             gaps: rows,
             lost,
@@ -143,8 +144,8 @@ fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accountin
     }
 }
 
-fn cause(c: &crate::message::Cause) -> Cause {
-    Cause {
+fn cause(c: &crate::message::GapCause) -> CauseRecord {
+    CauseRecord {
         name: c.name.clone(),
         count: c.count,
         total_ns: c.total.0,
@@ -152,8 +153,8 @@ fn cause(c: &crate::message::Cause) -> Cause {
     }
 }
 
-fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
-    Cell {
+fn cell(spec: &HostSpec, cpu: &CpuDone) -> CellRecord {
+    CellRecord {
         probe: spec.probe.to_string(),
         load: spec.load.to_string(),
         period_ns: spec.interval.0,
@@ -162,7 +163,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
         warmup_ns: spec.warmup.0,
         priority: spec.scheduling.priority(),
         cpu: Some(cpu.cpu),
-        method: Some(Method {
+        method: Some(MethodRecord {
             timer: spec.waker.name().to_string(),
             policy: spec.scheduling.to_string(),
             cpus: spec.cpus.clone(),
@@ -175,11 +176,11 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> Cell {
 /// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
-fn environment(spec: &HostSpec, done: &Done, cpu: &CpuDone) -> BTreeMap<String, String> {
+fn environment(spec: &HostSpec, done: &MeasurementEnd, cpu: &CpuDone) -> BTreeMap<String, String> {
     let mut environment = done.environment.clone();
     let measured = match cpu.seen {
-        Seen::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
-        Seen::Gaps { observed, .. } => observed,
+        ThreadCounts::Periods(periods) => Nanos(spec.interval.0 * periods.expected),
+        ThreadCounts::Gaps { observed, .. } => observed,
     };
     environment.insert(BOOT_ID.to_string(), boot_id());
     add_cpus(&mut environment, spec);
@@ -203,7 +204,7 @@ pub(super) fn add_cpus(environment: &mut BTreeMap<String, String>, spec: &HostSp
 /// Adds what is known of every measurement.
 pub(super) fn add_environment(
     environment: &mut BTreeMap<String, String>,
-    done: &Done,
+    done: &MeasurementEnd,
     measured: Nanos,
     steal: Option<Nanos>,
 ) {
@@ -224,7 +225,7 @@ pub(super) fn add_environment(
     add(ENDED_EARLY, done.stopped.then(|| ended_early(done).to_string()));
 }
 
-fn ended_early(done: &Done) -> &'static str {
+fn ended_early(done: &MeasurementEnd) -> &'static str {
     match (done.broke, done.full) {
         (true, _) => "break",
         (_, true) => "disk",
@@ -233,14 +234,14 @@ fn ended_early(done: &Done) -> &'static str {
 }
 
 /// What the first pass over the rows gave, besides the file.
-struct Written {
+struct WrittenRows {
     rows: u64,
     accounting: Accounting,
     digest: String,
     first: [FirstPass; Quantity::ALL.len()],
 }
 
-fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Result<Written> {
+fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io::Result<WrittenRows> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut rows = 0;
     let mut digest = RunningDigest::new(periods(cpu));
@@ -263,7 +264,7 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &Labels) -> io::Re
         .finish(&accounting)?
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
-    Ok(Written {
+    Ok(WrittenRows {
         rows,
         accounting,
         digest: digest.finish(),

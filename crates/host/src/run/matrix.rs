@@ -4,13 +4,13 @@ use crate::HostSpec;
 use crate::doctor::Finding;
 use std::path::PathBuf;
 use worstcase_contract::Probe;
-use worstcase_contract::priorities::Priorities;
+use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_plan::Apply;
-use worstcase_results::record::{CellEntry, Machine, Origin, Subject, Task};
+use worstcase_results::record::{CellEntry, ExecutorTask, RecordOrigin, Subject, SubjectMachine};
 
 /// What is going to be measured.
 #[derive(Debug)]
-pub struct Matrix {
+pub struct HostMatrix {
     /// This machine.
     pub subject: Subject,
     /// The measurements; their folders are filled in when each begins.
@@ -20,19 +20,19 @@ pub struct Matrix {
     /// Where the loads make their files: a folder in this one.
     pub work_parent: PathBuf,
     /// Where it is measured, and how this machine was set before.
-    pub origin: Origin,
+    pub origin: RecordOrigin,
     /// What the doctor found for the CPUs that are measured.
     pub findings: Vec<Finding>,
     /// Which of the findings' remedies are set for the length of the run.
     pub apply: Apply,
     /// Priorities of the kernel's threads for the length of the run.
-    pub chrt: Priorities,
+    pub chrt: ThreadPriorities,
 }
 
-impl Matrix {
+impl HostMatrix {
     /// The measurements, in order.
-    pub fn tasks(&self) -> Vec<Task> {
-        let task = |spec| Task {
+    pub fn tasks(&self) -> Vec<ExecutorTask> {
+        let task = |spec| ExecutorTask {
             cells: self.cells_of(spec),
         };
         self.specs.iter().map(task).collect()
@@ -41,7 +41,7 @@ impl Matrix {
     /// This machine as a measurement has it.
     pub fn subject_of(&self, spec: &HostSpec) -> Subject {
         let mut subject = self.subject.clone();
-        if let Machine::Host(host) = &mut subject.machine {
+        if let SubjectMachine::Host(host) = &mut subject.machine {
             host.io_scheduler = spec.io_scheduler.as_ref().map(ToString::to_string);
         }
         subject

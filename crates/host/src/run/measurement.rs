@@ -2,7 +2,7 @@
 
 use crate::HostSpec;
 use crate::loads::{LoadPlace, Traces};
-use crate::message::{Done, Message};
+use crate::message::{MeasurementEnd, Message};
 use crate::{HostError, Journal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use worstcase_contract::Probe;
 
 /// Who looks on.
-pub trait Watch {
+pub trait MeasurementObserver {
     /// Something to know before it begins.
     fn note(&mut self, note: &str);
     /// A measurement begins: the `nth` of `of`.
@@ -35,8 +35,8 @@ pub fn measure(
     spec: &HostSpec,
     journal: &mut Journal,
     stop: &AtomicBool,
-    watch: &mut dyn Watch,
-) -> Result<Done, HostError> {
+    watch: &mut dyn MeasurementObserver,
+) -> Result<MeasurementEnd, HostError> {
     let failed = |e: std::io::Error| HostError::Worker(e.to_string());
     let mut child = start().map_err(failed)?;
     journal.end_group(child.id())?;
@@ -54,7 +54,7 @@ pub fn measure(
     let (ended, heard) = (AtomicBool::new(false), AtomicU64::new(0));
     let patience = patience(spec);
     let (said, killed) = std::thread::scope(|scope| {
-        let ending = Ending {
+        let ending = ProcessEnder {
             group: child.id(),
             stop,
             ended: &ended,
@@ -117,7 +117,7 @@ fn patience(spec: &HostSpec) -> Duration {
 }
 
 /// Sees to it that a measuring process ends if the user wants it to.
-struct Ending<'a> {
+struct ProcessEnder<'a> {
     /// Its process group.
     group: u32,
     /// The user wants an end.
@@ -129,7 +129,7 @@ struct Ending<'a> {
     patience: Duration,
 }
 
-impl Ending<'_> {
+impl ProcessEnder<'_> {
     /// Holds its input until the user wants an end, or it ends by itself: the input's end asks it to. Kills it if it is silent
     /// for too long then; says whether it did.
     fn see_to(&self, input: impl Send) -> bool {
@@ -162,7 +162,7 @@ impl Ending<'_> {
 fn listen(
     output: impl Read,
     spec: &HostSpec,
-    watch: &mut dyn Watch,
+    watch: &mut dyn MeasurementObserver,
     heard: &AtomicU64,
 ) -> std::io::Result<Option<Message>> {
     let mut last = None;

@@ -36,6 +36,6 @@ pub mod worker;
 
 pub use executor::HostExecutor;
 pub use fits::leave_out;
-pub use matrix::Matrix;
-pub use measurement::Watch;
+pub use matrix::HostMatrix;
+pub use measurement::MeasurementObserver;
 pub(crate) use work_dir::work_dir;

@@ -1,18 +1,18 @@
 //! Where and when: what a record keeps of this machine.
 
-use crate::Facts;
-use crate::doctor::{AppliedFinding, Finding, Level};
+use crate::MachineFacts;
+use crate::doctor::{AppliedFinding, Finding, FindingLevel};
 use crate::facts::isolation::Isolation;
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
-use worstcase_results::record::{Found, Origin, WasSet};
+use worstcase_results::record::{DoctorFinding, RecordOrigin, WasSet};
 
 /// Before anything is applied; the times are filled in around each measurement.
-pub fn of(facts: &Facts, findings: &[Finding]) -> Origin {
+pub fn of(facts: &MachineFacts, findings: &[Finding]) -> RecordOrigin {
     let identity = &facts.identity;
     let now = Utc::now();
     let governors = facts.power.governors.iter();
-    Origin {
+    RecordOrigin {
         host: identity.host.clone().unwrap_or_else(|| "unknown".into()),
         machine_id: identity.machine_id.clone(),
         began: now,
@@ -38,14 +38,14 @@ pub fn was_set(outcomes: &[AppliedFinding]) -> Vec<WasSet> {
     outcomes.iter().map(one).collect()
 }
 
-fn found(finding: &Finding) -> Option<Found> {
+fn found(finding: &Finding) -> Option<DoctorFinding> {
     let level = match finding.level {
-        Level::Harmful => "harmful",
-        Level::Notice => "notice",
-        Level::NotKnown => "not-known",
-        Level::Good => return None,
+        FindingLevel::Harmful => "harmful",
+        FindingLevel::Notice => "notice",
+        FindingLevel::NotKnown => "not-known",
+        FindingLevel::Good => return None,
     };
-    Some(Found {
+    Some(DoctorFinding {
         id: finding.id.to_string(),
         level: level.to_string(),
         what: finding.what.clone(),

@@ -1,6 +1,6 @@
 //! On which CPUs a probe runs that asks for a placement.
 
-use crate::facts::Tree;
+use crate::facts::FileTree;
 use crate::{CpuList, HostError};
 use worstcase_contract::Probe;
 use worstcase_contract::bench::{Bench, Placement};
@@ -21,7 +21,7 @@ struct LogicalCpu {
 
 impl Topology {
     /// Of these CPUs; one that tells nothing of itself is a core of its own that shares no cache.
-    pub fn read(tree: &Tree, cpus: &[u32]) -> Topology {
+    pub fn read(tree: &FileTree, cpus: &[u32]) -> Topology {
         let place = |cpu: &u32| {
             let folder = format!("sys/devices/system/cpu/cpu{cpu}");
             let alone = || [*cpu].into_iter().collect::<CpuList>();

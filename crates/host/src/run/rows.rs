@@ -3,15 +3,15 @@
 use crate::HostSpec;
 use crate::message::CpuDone;
 use crate::packed::Unpacker;
-use crate::spec::Waker;
+use crate::spec::WakeSource;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use worstcase_contract::{Nanos, Probe};
-use worstcase_plan::Timer;
+use worstcase_plan::TimerKind;
 use worstcase_results::record::{RowParts, SampleRow};
 
 /// The clock's periodic interrupt.
-const CLOCK: Waker = Waker::Timer(Timer::Rtc);
+const CLOCK: WakeSource = WakeSource::Timer(TimerKind::Rtc);
 
 /// Hands every sample of a CPU to `each`, in order.
 pub(super) fn for_each_row(
@@ -21,7 +21,7 @@ pub(super) fn for_each_row(
 ) -> io::Result<()> {
     let mut words = BufReader::with_capacity(1 << 16, File::open(spec.samples_file(cpu.cpu))?);
     let mut unpacker = Unpacker::default();
-    let mut rows = Rows::new(spec, cpu);
+    let mut rows = RowMaker::new(spec, cpu);
     let mut word = [0; 8];
     let mut parts = match cpu.parts {
         true => Some(BufReader::with_capacity(1 << 16, File::open(spec.parts_file(cpu.cpu))?)),
@@ -71,7 +71,7 @@ fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
 }
 
 /// Makes rows of unpacked samples.
-struct Rows {
+struct RowMaker {
     interval: u64,
     start: u64,
     /// The file holds the distance to the sample before instead of a latency.
@@ -84,9 +84,9 @@ struct Rows {
     before: Option<u64>,
 }
 
-impl Rows {
-    fn new(spec: &HostSpec, cpu: &CpuDone) -> Rows {
-        Rows {
+impl RowMaker {
+    fn new(spec: &HostSpec, cpu: &CpuDone) -> RowMaker {
+        RowMaker {
             interval: spec.interval.0,
             start: cpu.start.0,
             distances: spec.waker == CLOCK,
@@ -136,20 +136,20 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Seen;
+    use crate::message::ThreadCounts;
     use crate::packed::{pack, wide};
-    use crate::spec::Scheduling;
+    use crate::spec::ThreadScheduling;
     use std::path::Path;
     use worstcase_contract::record::Periods;
-    use worstcase_plan::Policy;
+    use worstcase_plan::SchedulingPolicy;
 
-    const NANOSLEEP: Waker = Waker::Timer(Timer::Nanosleep);
+    const NANOSLEEP: WakeSource = WakeSource::Timer(TimerKind::Nanosleep);
 
-    fn spec(probe: Probe, waker: Waker, dir: &Path) -> HostSpec {
+    fn spec(probe: Probe, waker: WakeSource, dir: &Path) -> HostSpec {
         HostSpec {
             probe,
             waker,
-            scheduling: Scheduling::new(Policy::Fifo, 90),
+            scheduling: ThreadScheduling::new(SchedulingPolicy::Fifo, 90),
             cpus: vec![0],
             interval: Nanos(1_000),
             distance: Nanos(0),
@@ -176,7 +176,7 @@ mod tests {
         CpuDone {
             cpu: 0,
             start: Nanos(50_000),
-            seen: Seen::Periods(Periods::default()),
+            seen: ThreadCounts::Periods(Periods::default()),
             lost_lines: 0,
             early: 0,
             clock_read: Nanos(0),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     /// (index, due, latency, jitter) of each row.
-    fn rows(probe: Probe, waker: Waker, words: &[u64]) -> Vec<(u32, u64, u64, Option<i64>)> {
+    fn rows(probe: Probe, waker: WakeSource, words: &[u64]) -> Vec<(u32, u64, u64, Option<i64>)> {
         let dir = tempfile::tempdir().unwrap();
         let spec = spec(probe, waker, dir.path());
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn timerlat_tells_one_part_and_no_other_is_invented() {
         let dir = tempfile::tempdir().unwrap();
-        let spec = spec(Probe::Timerlat, Waker::Timerlat, dir.path());
+        let spec = spec(Probe::Timerlat, WakeSource::Timerlat, dir.path());
         let samples: Vec<u8> = words(&[(1, 15), (2, 9)]).iter().flat_map(|w| w.to_le_bytes()).collect();
         std::fs::write(spec.samples_file(0), samples).unwrap();
         let parts: Vec<u8> = [4_u64, 9].iter().flat_map(|n| n.to_le_bytes()).collect();

@@ -1,9 +1,9 @@
 //! What is set for the length of a run: what the doctor can set, and priorities of the kernel's threads.
 
-use super::matrix::Matrix;
+use super::matrix::HostMatrix;
 use super::origin;
 use crate::doctor::{Applied, AppliedFinding, apply, settable};
-use crate::facts::Tree;
+use crate::facts::FileTree;
 use crate::{HostError, Journal, StateFolder};
 use worstcase_contract::Probe;
 use worstcase_contract::bench::{Bench, irq};
@@ -11,27 +11,27 @@ use worstcase_plan::Apply;
 use worstcase_results::record::WasSet;
 
 /// What was set. Some of it lasts as long as this value does.
-pub(crate) struct Settings {
+pub(crate) struct AppliedSettings {
     applied: Option<Applied>,
     /// Threads with their priorities.
     priorities: Vec<(String, u8)>,
 }
 
-impl Settings {
+impl AppliedSettings {
     /// A journal with a guard, and everything made that is asked for; what there is to know goes to `note`.
     pub fn make(
-        matrix: &Matrix,
+        matrix: &HostMatrix,
         state: &StateFolder,
         command: &str,
         mut note: impl FnMut(&str),
-    ) -> Result<(Journal, Settings), HostError> {
+    ) -> Result<(Journal, AppliedSettings), HostError> {
         let mut journal = Journal::begin(state, command)?;
         journal.start_guard()?;
         matrix.notes.iter().for_each(|words| note(words));
         let is_asked = matrix.apply != Apply::Nothing;
         let applied = is_asked.then(|| {
             let findings = settable(&matrix.findings).filter(|f| matrix.apply.asks_for(f.id));
-            apply(findings, &Tree::at("/".as_ref()), &mut journal)
+            apply(findings, &FileTree::at("/".as_ref()), &mut journal)
         });
         for outcome in applied.iter().flat_map(|a| &a.outcomes) {
             note(&outcome.line());
@@ -51,7 +51,7 @@ impl Settings {
             note(&format!("{}: priority {priority}", thread.name));
             priorities.push((thread.name, priority));
         }
-        Ok((journal, Settings { applied, priorities }))
+        Ok((journal, AppliedSettings { applied, priorities }))
     }
 
     /// The first that could not be made.
@@ -61,7 +61,7 @@ impl Settings {
     }
 
     /// For records; nothing if nothing was asked for.
-    pub fn told(&self) -> Option<Vec<WasSet>> {
+    pub fn were_set(&self) -> Option<Vec<WasSet>> {
         let priority = |(thread, priority): &(String, u8)| WasSet {
             id: format!("{thread}={priority}"),
             made: 1,

@@ -1,32 +1,32 @@
 //! An experiment's measurements on this machine.
 
-use super::matrix::Matrix;
+use super::matrix::HostMatrix;
 use super::placement::{self, Topology};
 use super::timer::Clocks;
 use super::{io_scheduler, origin, speed, subject, timerlat, trial};
 use crate::HostSpec;
 use crate::cpus::Cpus;
 use crate::doctor::examine;
-use crate::facts::Tree;
-use crate::spec::{Scheduling, Waker};
-use crate::{CpuList, Facts, HostError};
+use crate::facts::FileTree;
+use crate::spec::{ThreadScheduling, WakeSource};
+use crate::{CpuList, HostError, MachineFacts};
 use std::path::PathBuf;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::probes::environment;
-use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, Policy, Subjects, Venue};
+use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, SchedulingPolicy, Subjects, Venue};
 
 /// Captures of `response` unless asked otherwise.
 const CAPTURES: usize = 10;
 /// Gaps that `noise` keeps unless asked otherwise.
 const THRESHOLD: Nanos = Nanos(1_000);
 /// Of the kernel's timerlat threads.
-const TIMERLAT: Scheduling = Scheduling::new(Policy::Fifo, 95);
+const TIMERLAT: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Fifo, 95);
 
 /// What is measured here.
-pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
-    let facts = Facts::of("/".as_ref());
+pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
+    let facts = MachineFacts::of("/".as_ref());
     let available = Cpus::of(&facts);
     let clocks = Clocks::of(&facts);
     let setup = &experiment.setup;
@@ -71,7 +71,7 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
     }
     let work_parent = setup.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     if !setup.io_schedulers.is_empty() {
-        let queue = io_scheduler::Queue::below(&work_parent)?;
+        let queue = io_scheduler::RequestQueue::below(&work_parent)?;
         setup
             .io_schedulers
             .0
@@ -83,7 +83,7 @@ pub fn matrix(experiment: &Experiment) -> Result<Matrix, HostError> {
     }
     let measured: CpuList = measured.into_iter().collect();
     let findings = examine(&facts, &measured);
-    Ok(Matrix {
+    Ok(HostMatrix {
         notes: available.notes(&measured, load_cpus.as_ref()),
         subject: subject::of(&facts, &environment::read()),
         specs,
@@ -137,8 +137,8 @@ fn timed_spec(
 ) -> Result<HostSpec, HostError> {
     let method = &part.method;
     let waker = match probe {
-        Probe::Timerlat => Waker::Timerlat,
-        _ => Waker::Timer(clocks.choose(method, probe, asked.interval, cpus.len())?),
+        Probe::Timerlat => WakeSource::Timerlat,
+        _ => WakeSource::Timer(clocks.choose(method, probe, asked.interval, cpus.len())?),
     };
     let distance = method.distance.unwrap_or(Nanos(0));
     let for_break = method.break_at.is_some() && probe == Probe::Wakeup;
@@ -164,7 +164,7 @@ fn timed_spec(
         waker,
         scheduling: match probe {
             Probe::Timerlat => TIMERLAT,
-            _ => Scheduling::new(method.policy.unwrap_or(Policy::Fifo), method.priority)
+            _ => ThreadScheduling::new(method.policy.unwrap_or(SchedulingPolicy::Fifo), method.priority)
                 .at_nice(method.nice.unwrap_or(0)),
         },
         distance,
@@ -186,15 +186,15 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     if method.break_at.is_some() {
         return wrong("--break: is for wakeup, response, timerlat and noise");
     }
-    let tree = Tree::at("/".as_ref());
+    let tree = FileTree::at("/".as_ref());
     let cpus = placement::place(&bench, &Topology::read(&tree, cpus))?;
     if let Bench::Switch(Switch { mhz: mhz @ 1.., .. }) = bench {
         speed::check(&tree, &bench.to_string(), &cpus, mhz)?;
     }
     Ok(HostSpec {
         scheduling: match asked.interval {
-            Nanos(0) => Scheduling::OTHER,
-            _ => Scheduling::new(Policy::Fifo, method.priority),
+            Nanos(0) => ThreadScheduling::OTHER,
+            _ => ThreadScheduling::new(SchedulingPolicy::Fifo, method.priority),
         },
         ..spec(part, asked, Probe::Bench(bench), cpus)
     })
@@ -204,8 +204,8 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
 fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostSpec {
     HostSpec {
         probe,
-        waker: Waker::None,
-        scheduling: Scheduling::OTHER,
+        waker: WakeSource::None,
+        scheduling: ThreadScheduling::OTHER,
         cpus,
         interval: asked.interval,
         distance: Nanos(0),

@@ -1,22 +1,22 @@
 //! CPUs held at one frequency for the length of a measurement: cpufreq's limits, set and set back through a journal.
 
-use crate::facts::Tree;
+use crate::facts::FileTree;
 use crate::{HostError, Journal};
 use std::path::PathBuf;
 use worstcase_results::record::WasSet;
 
 const KHZ: u64 = 1_000;
 
-fn file(tree: &Tree, cpu: u32, name: &str) -> PathBuf {
+fn file(tree: &FileTree, cpu: u32, name: &str) -> PathBuf {
     tree.path(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}"))
 }
 
-fn read(tree: &Tree, cpu: u32, name: &str) -> Option<u64> {
+fn read(tree: &FileTree, cpu: u32, name: &str) -> Option<u64> {
     tree.value(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}"))
 }
 
 /// Refuses a frequency that a CPU does not have; `who` asks for it.
-pub fn check(tree: &Tree, who: &str, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
+pub fn check(tree: &FileTree, who: &str, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
     for cpu in cpus {
         let ends = read(tree, *cpu, "cpuinfo_min_freq").zip(read(tree, *cpu, "cpuinfo_max_freq"));
         let Some((low, high)) = ends else {
@@ -38,7 +38,7 @@ pub fn check(tree: &Tree, who: &str, cpus: &[u32], mhz: u32) -> Result<(), HostE
 }
 
 /// Holds the CPUs at a frequency until the journal is finished.
-pub fn hold(tree: &Tree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
+pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
     let khz = u64::from(mhz) * KHZ;
     for cpu in cpus {
         let most = read(tree, *cpu, "scaling_max_freq").unwrap_or(0);
@@ -65,7 +65,7 @@ pub fn hold(tree: &Tree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> Resul
 }
 
 /// For a record.
-pub fn told(cpus: &[u32], mhz: u32) -> WasSet {
+pub fn was_set(cpus: &[u32], mhz: u32) -> WasSet {
     WasSet {
         id: format!("cpu-speed={mhz}MHz"),
         made: cpus.len(),
@@ -80,7 +80,7 @@ mod tests {
     use std::fs;
 
     /// A machine with two CPUs from 600 to 1000 MHz, between these limits now.
-    fn machine(now: [&str; 2]) -> (tempfile::TempDir, Tree) {
+    fn machine(now: [&str; 2]) -> (tempfile::TempDir, FileTree) {
         let dir = tempfile::tempdir().unwrap();
         for cpu in 0..2 {
             let folder = dir.path().join(format!("root/sys/devices/system/cpu/cpu{cpu}/cpufreq"));
@@ -94,11 +94,11 @@ mod tests {
                 fs::write(folder.join(name), format!("{value}\n")).unwrap();
             }
         }
-        let tree = Tree::at(&dir.path().join("root"));
+        let tree = FileTree::at(&dir.path().join("root"));
         (dir, tree)
     }
 
-    fn limits(tree: &Tree, cpu: u32) -> [Option<u64>; 2] {
+    fn limits(tree: &FileTree, cpu: u32) -> [Option<u64>; 2] {
         ["scaling_min_freq", "scaling_max_freq"].map(|name| read(tree, cpu, name))
     }
 

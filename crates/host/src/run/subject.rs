@@ -1,18 +1,18 @@
 //! This machine as a subject.
 
-use crate::Facts;
+use crate::MachineFacts;
 use std::collections::BTreeMap;
 use std::fs;
 use worstcase_base::digest::sha256_hex;
-use worstcase_results::record::{HostMachine, Kernel, Machine, Preempt, Subject};
+use worstcase_results::record::{HostMachine, Preempt, Subject, SubjectKernel, SubjectMachine};
 
 /// Of what is known of it, and what the kernel says of itself ([`worstcase_instruments::probes::environment`]).
-pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
+pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subject {
     let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
     let release = get("release");
     let model = facts.kernel.preemption.model;
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: "host".into(),
             label: release.clone(),
             release,
@@ -23,7 +23,7 @@ pub fn of(facts: &Facts, environment: &BTreeMap<String, String>) -> Subject {
             asked: None,
             in_force: model.map_or("unknown".into(), |m| m.name().to_string()),
         },
-        machine: Machine::Host(HostMachine {
+        machine: SubjectMachine::Host(HostMachine {
             cpu: facts.cpu.model.clone().unwrap_or_else(|| "unknown".into()),
             cpus: facts.cpu.online.as_ref().map_or(0, |online| online.len() as u32),
             memory_mb: get("mem_total_kb").parse::<u32>().unwrap_or(0) / 1024,

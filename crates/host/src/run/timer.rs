@@ -1,9 +1,9 @@
 //! Which timer wakes a measuring thread: the one that was asked for, if it can, or the probe's usual one.
 
-use crate::{Facts, HostError};
+use crate::{HostError, MachineFacts};
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::sys::rtc;
-use worstcase_plan::{Method, Model, Policy, Timer};
+use worstcase_plan::{Method, PreemptName, SchedulingPolicy, TimerKind};
 
 /// What of a machine decides.
 #[derive(Clone, Copy, Debug)]
@@ -15,34 +15,36 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub fn of(facts: &Facts) -> Clocks {
+    pub fn of(facts: &MachineFacts) -> Clocks {
         Clocks {
             has_rtc: rtc::device().is_some(),
-            in_threads: facts.kernel.preemption.model == Some(Model::Rt),
+            in_threads: facts.kernel.preemption.model == Some(PreemptName::Rt),
         }
     }
 
     /// The timer of so many measuring threads.
-    pub fn choose(self, method: &Method, probe: Probe, interval: Nanos, cpus: usize) -> Result<Timer, HostError> {
-        let can_hang = self.in_threads && method.policy != Some(Policy::Other);
+    pub fn choose(self, method: &Method, probe: Probe, interval: Nanos, cpus: usize) -> Result<TimerKind, HostError> {
+        let can_hang = self.in_threads && method.policy != Some(SchedulingPolicy::Other);
         let wrong = |what: &str| Err(HostError::Argument(what.to_string()));
         let timer = method.timer.unwrap_or(match probe {
-            Probe::Response => Timer::Posix,
-            Probe::Jitter if self.has_rtc && cpus == 1 && !can_hang => Timer::Rtc,
-            _ => Timer::Nanosleep,
+            Probe::Response => TimerKind::Posix,
+            Probe::Jitter if self.has_rtc && cpus == 1 && !can_hang => TimerKind::Rtc,
+            _ => TimerKind::Nanosleep,
         });
         match timer {
-            Timer::Setitimer if cpus > 1 => wrong("--timer setitimer: a process has one, so name one CPU with --cpus"),
-            Timer::Rtc if cpus > 1 => wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
-            Timer::Rtc if probe != Probe::Jitter => {
+            TimerKind::Setitimer if cpus > 1 => {
+                wrong("--timer setitimer: a process has one, so name one CPU with --cpus")
+            }
+            TimerKind::Rtc if cpus > 1 => wrong("--timer rtc: there is one clock, so name one CPU with --cpus"),
+            TimerKind::Rtc if probe != Probe::Jitter => {
                 wrong("--timer rtc: its interrupts have no due times; use --probe jitter")
             }
-            Timer::Rtc if !self.has_rtc => wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
-            Timer::Rtc if can_hang => wrong(
+            TimerKind::Rtc if !self.has_rtc => wrong("--timer rtc: this machine has no /dev/rtc; use another timer"),
+            TimerKind::Rtc if can_hang => wrong(
                 "--timer rtc: with PREEMPT_RT a real-time thread that is killed while it reads the clock can hang its CPU; \
                  add --policy other, or use another timer",
             ),
-            Timer::Rtc if rtc::hz(interval).is_none() => wrong(&format!(
+            TimerKind::Rtc if rtc::hz(interval).is_none() => wrong(&format!(
                 "--interval: the RTC does not tick every {interval}; the nearest is {}, or take --timer nanosleep",
                 rtc::nearest(interval)
             )),
@@ -65,7 +67,7 @@ mod tests {
     };
     const REALFEEL: Nanos = Nanos(488_281);
 
-    fn asked(timer: Option<Timer>, policy: Option<Policy>) -> Method {
+    fn asked(timer: Option<TimerKind>, policy: Option<SchedulingPolicy>) -> Method {
         Method {
             timer,
             policy,
@@ -79,10 +81,10 @@ mod tests {
             let method = asked(None, policy);
             clocks.choose(&method, Probe::Jitter, REALFEEL, cpus).unwrap()
         };
-        assert_eq!(usual(USUAL, None, 1), Timer::Rtc);
-        assert_eq!(usual(USUAL, None, 2), Timer::Nanosleep);
-        assert_eq!(usual(RT, None, 1), Timer::Nanosleep);
-        assert_eq!(usual(RT, Some(Policy::Other), 1), Timer::Rtc);
+        assert_eq!(usual(USUAL, None, 1), TimerKind::Rtc);
+        assert_eq!(usual(USUAL, None, 2), TimerKind::Nanosleep);
+        assert_eq!(usual(RT, None, 1), TimerKind::Nanosleep);
+        assert_eq!(usual(RT, Some(SchedulingPolicy::Other), 1), TimerKind::Rtc);
     }
 
     #[test]
@@ -91,7 +93,7 @@ mod tests {
             let result = clocks.choose(&asked(Some(timer), None), probe, interval, cpus);
             result.unwrap_err().to_string()
         };
-        let rtc = |clocks, probe, interval, cpus| refused(clocks, Timer::Rtc, probe, interval, cpus);
+        let rtc = |clocks, probe, interval, cpus| refused(clocks, TimerKind::Rtc, probe, interval, cpus);
         let none = Clocks {
             has_rtc: false,
             ..USUAL
@@ -101,6 +103,6 @@ mod tests {
         assert!(rtc(USUAL, Probe::Wakeup, REALFEEL, 1).contains("--probe jitter"));
         assert!(rtc(USUAL, Probe::Jitter, Nanos(300_000), 1).contains("the nearest is 300030 ns"));
         assert!(rtc(RT, Probe::Jitter, REALFEEL, 1).contains("--policy other"));
-        assert!(refused(USUAL, Timer::Setitimer, Probe::Response, REALFEEL, 2).contains("--cpus"));
+        assert!(refused(USUAL, TimerKind::Setitimer, Probe::Response, REALFEEL, 2).contains("--cpus"));
     }
 }

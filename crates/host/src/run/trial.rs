@@ -7,17 +7,17 @@ use worstcase_plan::Apply;
 
 /// A way to set this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
+pub struct TrialVariant {
     /// What it is called, in tables and as a folder.
     pub name: String,
     /// What is set.
     pub settings: Vec<String>,
 }
 
-impl Variant {
+impl TrialVariant {
     /// These settings together; none of them is the machine as it is.
-    pub fn of(settings: &[&str]) -> Variant {
-        Variant {
+    pub fn of(settings: &[&str]) -> TrialVariant {
+        TrialVariant {
             name: match settings {
                 [] => "as-it-is".into(),
                 some => some.join("+"),
@@ -36,13 +36,13 @@ impl Variant {
 }
 
 /// The machine as it is, each setting alone, and all together.
-pub fn variants(settings: &[&str]) -> Vec<Variant> {
-    let mut variants = vec![Variant::of(&[])];
-    variants.extend(settings.iter().map(|name| Variant::of(&[name])));
+pub fn variants(settings: &[&str]) -> Vec<TrialVariant> {
+    let mut variants = vec![TrialVariant::of(&[])];
+    variants.extend(settings.iter().map(|name| TrialVariant::of(&[name])));
     if settings.len() > 1 {
-        variants.push(Variant {
+        variants.push(TrialVariant {
             name: "all".into(),
-            ..Variant::of(settings)
+            ..TrialVariant::of(settings)
         });
     }
     variants
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(names(&["ksm"]), ["as-it-is", "ksm"]);
         assert_eq!(names(&["ksm", "swap"]), ["as-it-is", "ksm", "swap", "all"]);
         assert_eq!(variants(&["ksm", "swap"])[3].settings, ["ksm", "swap"]);
-        assert_eq!(Variant::of(&["ksm", "swap"]).name, "ksm+swap");
+        assert_eq!(TrialVariant::of(&["ksm", "swap"]).name, "ksm+swap");
     }
 
     #[test]

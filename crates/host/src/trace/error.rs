@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// One line: what, where; remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum TraceError {
+pub enum TracingError {
     /// tracefs cannot be mounted or found.
     #[error(
         "tracefs cannot be reached: {0}; run as root (CAP_SYS_ADMIN), or mount it at /sys/kernel/tracing and make it readable"

@@ -9,77 +9,77 @@ const NAME: usize = 24;
 
 /// A short name, kept in place.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Name([u8; NAME]);
+pub struct ShortName([u8; NAME]);
 
-impl Name {
+impl ShortName {
     /// None.
-    pub const EMPTY: Name = Name([0; NAME]);
+    pub const EMPTY: ShortName = ShortName([0; NAME]);
 
     /// The first bytes of a name.
-    pub fn new(bytes: &[u8]) -> Name {
+    pub fn new(bytes: &[u8]) -> ShortName {
         let mut name = [0; NAME];
         for (to, from) in name.iter_mut().zip(bytes) {
             *to = *from;
         }
-        Name(name)
+        ShortName(name)
     }
 }
 
-impl From<&str> for Name {
-    fn from(text: &str) -> Name {
-        Name::new(text.as_bytes())
+impl From<&str> for ShortName {
+    fn from(text: &str) -> ShortName {
+        ShortName::new(text.as_bytes())
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for ShortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
         f.write_str(&String::from_utf8_lossy(&self.0[..end]))
     }
 }
 
-impl fmt::Debug for Name {
+impl fmt::Debug for ShortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.to_string())
     }
 }
 
-impl Serialize for Name {
+impl Serialize for ShortName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
+impl<'de> Deserialize<'de> for ShortName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ShortName, D::Error> {
         Ok(String::deserialize(deserializer)?.as_str().into())
     }
 }
 
 /// A thread, as the scheduler's tracepoints name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct TracedThread {
     /// Its id; 0 is the idle thread.
     pub tid: u32,
     /// The kernel's priority: below 0 deadline, 0 to 98 real-time (99 minus the user's), from 100 on the others.
     pub priority: i32,
     /// Its name.
-    pub comm: Name,
+    pub comm: ShortName,
 }
 
 /// What can run on a CPU in place of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Context {
+pub enum CpuContext {
     /// The CPU's own timer interrupt.
     Timer,
     /// Another vector of the architecture: `reschedule`, `call_function`, ...
-    Vector(Name),
+    Vector(ShortName),
     /// A device's interrupt.
     Device {
         /// Its number.
         irq: u32,
         /// Its handler; empty when it ends.
-        name: Name,
+        name: ShortName,
     },
     /// A soft interrupt.
     Soft(u8),
@@ -97,44 +97,47 @@ const SOFT: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 
-impl Context {
+impl CpuContext {
     /// Whether an entry and an exit may belong together.
-    pub fn is_same(&self, other: &Context) -> bool {
+    pub fn is_same(&self, other: &CpuContext) -> bool {
         match (self, other) {
-            (Context::Device { irq: a, .. }, Context::Device { irq: b, .. }) => a == b,
-            (Context::TimerFunction { timer: a, .. }, Context::TimerFunction { timer: b, .. }) => a == b,
+            (CpuContext::Device { irq: a, .. }, CpuContext::Device { irq: b, .. }) => a == b,
+            (CpuContext::TimerFunction { timer: a, .. }, CpuContext::TimerFunction { timer: b, .. }) => a == b,
             _ => self == other,
         }
     }
 
     /// Whether the hardware interrupts for it.
     pub fn is_interrupt(&self) -> bool {
-        matches!(self, Context::Timer | Context::Vector(_) | Context::Device { .. })
+        matches!(
+            self,
+            CpuContext::Timer | CpuContext::Vector(_) | CpuContext::Device { .. }
+        )
     }
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for CpuContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Context::Timer => f.write_str("local_timer"),
-            Context::Vector(name) => name.fmt(f),
-            Context::Device { irq, name } => write!(f, "irq {irq} {name}"),
-            Context::Soft(vector) => match SOFT.get(usize::from(*vector)) {
+            CpuContext::Timer => f.write_str("local_timer"),
+            CpuContext::Vector(name) => name.fmt(f),
+            CpuContext::Device { irq, name } => write!(f, "irq {irq} {name}"),
+            CpuContext::Soft(vector) => match SOFT.get(usize::from(*vector)) {
                 Some(name) => f.write_str(name),
                 None => write!(f, "softirq {vector}"),
             },
-            Context::TimerFunction { function, .. } => write!(f, "hrtimer {function:#x}"),
+            CpuContext::TimerFunction { function, .. } => write!(f, "hrtimer {function:#x}"),
         }
     }
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum TracedChange {
     /// Begins, within whatever ran.
-    Enter(Context),
+    Enter(CpuContext),
     /// Ends.
-    Exit(Context),
+    Exit(CpuContext),
     /// A thread's wake-up is issued.
     Waking {
         /// The thread.
@@ -143,11 +146,11 @@ pub enum What {
     /// The CPU goes over to another thread.
     Switch {
         /// From this one.
-        from: Thread,
+        from: TracedThread,
         /// It waits for something; otherwise it could have gone on.
         asleep: bool,
         /// To this one.
-        to: Thread,
+        to: TracedThread,
     },
     /// A thread that does not run is moved.
     Migrate {
@@ -182,7 +185,7 @@ pub enum What {
 
 /// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'c, W = What> {
+pub struct CpuEvent<'c, W = TracedChange> {
     /// When, on CLOCK_MONOTONIC.
     pub at: Nanos,
     /// Where.
@@ -201,23 +204,23 @@ mod tests {
 
     #[test]
     fn names_are_cut_and_survive_json() {
-        let name = Name::from("a name that is longer than what is kept");
+        let name = ShortName::from("a name that is longer than what is kept");
         assert_eq!(name.to_string(), "a name that is longer th");
         let json = serde_json::to_string(&name).unwrap();
-        assert_eq!(serde_json::from_str::<Name>(&json).unwrap(), name);
+        assert_eq!(serde_json::from_str::<ShortName>(&json).unwrap(), name);
     }
 
     #[test]
     fn an_exit_belongs_to_its_entry() {
-        let entry = Context::Device {
+        let entry = CpuContext::Device {
             irq: 9,
             name: "eth0".into(),
         };
-        let exit = |irq| Context::Device {
+        let exit = |irq| CpuContext::Device {
             irq,
-            name: Name::default(),
+            name: ShortName::default(),
         };
         assert!(entry.is_same(&exit(9)) && !entry.is_same(&exit(8)));
-        assert!(!entry.is_same(&Context::Timer));
+        assert!(!entry.is_same(&CpuContext::Timer));
     }
 }

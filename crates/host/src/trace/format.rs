@@ -1,26 +1,26 @@
 //! A tracepoint's format file: its id, and where its fields lie in a record.
 
-use super::TraceError;
+use super::TracingError;
 
 /// Where a field lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldPlace {
     offset: usize,
     size: usize,
     signed: bool,
     /// The field says where its bytes are: offset in the low half, length in the high.
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<DataLocation>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Elsewhere {
+enum DataLocation {
     /// From the record's beginning.
     Absolute,
     /// From the field's end.
     Relative,
 }
 
-impl Field {
+impl FieldPlace {
     /// Its value; integers of 1, 2, 4 or 8 bytes. `None` if the record is too short.
     pub fn number(&self, record: &[u8]) -> Option<i64> {
         let bytes = self.bytes(record).filter(|bytes| !bytes.is_empty())?;
@@ -43,8 +43,8 @@ impl Field {
                 let at = self.number(record)? as u64;
                 let start = (at & 0xffff) as usize
                     + match from {
-                        Elsewhere::Absolute => 0,
-                        Elsewhere::Relative => self.offset + self.size,
+                        DataLocation::Absolute => 0,
+                        DataLocation::Relative => self.offset + self.size,
                     };
                 record.get(start..start + (at >> 16 & 0xffff) as usize)?
             }
@@ -56,20 +56,20 @@ impl Field {
 
 /// One format file.
 #[derive(Clone, Debug)]
-pub struct Format {
+pub struct EventFormat {
     name: String,
     /// The tracepoint's number.
     pub id: u64,
-    fields: Vec<(String, Field)>,
+    fields: Vec<(String, FieldPlace)>,
 }
 
-impl Format {
+impl EventFormat {
     /// Reads it; `name` is for messages.
-    pub fn parse(name: &str, text: &str) -> Result<Format, TraceError> {
+    pub fn parse(name: &str, text: &str) -> Result<EventFormat, TracingError> {
         let id = text
             .lines()
             .find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
-        Ok(Format {
+        Ok(EventFormat {
             name: name.to_string(),
             id: id.ok_or_else(|| missing(name, "ID"))?,
             fields: text.lines().filter_map(field).collect(),
@@ -77,21 +77,21 @@ impl Format {
     }
 
     /// Where the field lies.
-    pub fn field(&self, name: &'static str) -> Result<Field, TraceError> {
+    pub fn field(&self, name: &'static str) -> Result<FieldPlace, TracingError> {
         let found = self.fields.iter().find(|(own, _)| own == name);
         found.map(|(_, field)| *field).ok_or_else(|| missing(&self.name, name))
     }
 }
 
-fn missing(name: &str, field: &'static str) -> TraceError {
-    TraceError::Field {
+fn missing(name: &str, field: &'static str) -> TracingError {
+    TracingError::Field {
         name: name.to_string(),
         field,
     }
 }
 
 /// `field:char comm[16]; offset:8; size:16; signed:0;`
-fn field(line: &str) -> Option<(String, Field)> {
+fn field(line: &str) -> Option<(String, FieldPlace)> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;
     let number = |part: Option<&str>, key: &str| part?.strip_prefix(key)?.parse::<usize>().ok();
@@ -100,13 +100,13 @@ fn field(line: &str) -> Option<(String, Field)> {
     let signed = number(parts.next(), "signed:")? != 0;
     let name = declaration.rsplit([' ', '*']).next()?;
     let elsewhere = match () {
-        () if declaration.starts_with("__data_loc") => Some(Elsewhere::Absolute),
-        () if declaration.starts_with("__rel_loc") => Some(Elsewhere::Relative),
+        () if declaration.starts_with("__data_loc") => Some(DataLocation::Absolute),
+        () if declaration.starts_with("__rel_loc") => Some(DataLocation::Relative),
         () => None,
     };
     Some((
         name.split('[').next()?.to_string(),
-        Field {
+        FieldPlace {
             offset,
             size,
             signed,
@@ -118,7 +118,7 @@ fn field(line: &str) -> Option<(String, Field)> {
 /// Reads a format file, and a record by it: what follows an empty line. For scripts/fuzz.
 pub fn fuzz_format(text: &str) {
     let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
-    let Ok(format) = Format::parse("fuzz", text) else {
+    let Ok(format) = EventFormat::parse("fuzz", text) else {
         return;
     };
     for (_, field) in &format.fields {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn fields_are_read_from_a_record() {
-        let format = Format::parse("sched_switch", SWITCH).unwrap();
+        let format = EventFormat::parse("sched_switch", SWITCH).unwrap();
         assert_eq!(format.id, 372);
         let mut record = vec![0u8; 72];
         record[8..12].copy_from_slice(b"load");
@@ -160,6 +160,6 @@ mod tests {
         assert_eq!(text("other"), Some(&b"eth"[..]));
         assert_eq!(number("hrtimer"), Some(-1));
         assert_eq!(format.field("prev_pid").unwrap().number(&record[..20]), None);
-        assert!(matches!(format.field("next_pid"), Err(TraceError::Field { .. })));
+        assert!(matches!(format.field("next_pid"), Err(TracingError::Field { .. })));
     }
 }

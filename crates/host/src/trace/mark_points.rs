@@ -1,62 +1,62 @@
 //! The tracepoints behind [`super::marks`], and how their records are read.
 
-use super::events::{Context, Name, Thread};
-use super::format::{Field, Format};
-use super::marks::{Mark, Part};
+use super::events::{CpuContext, ShortName, TracedThread};
+use super::format::{EventFormat, FieldPlace};
+use super::marks::{CallbackKind, EntryMark};
 use super::points::Decoder;
 use super::probes::Function;
 use worstcase_contract::Nanos;
 
 /// Where the fields are that a mark is made from.
 #[derive(Clone, Copy, Debug)]
-pub enum Record {
-    Fixed(Mark),
+pub enum MarkRecord {
+    Fixed(EntryMark),
     Device {
-        irq: Field,
-        name: Option<Field>,
+        irq: FieldPlace,
+        name: Option<FieldPlace>,
     },
     Soft {
-        vector: Field,
+        vector: FieldPlace,
         enters: bool,
     },
     Begin {
-        part: Part,
-        of: Option<Field>,
-        function: Field,
+        part: CallbackKind,
+        of: Option<FieldPlace>,
+        function: FieldPlace,
     },
     EndCall {
-        call: Field,
+        call: FieldPlace,
     },
     Switch {
-        tid: Field,
-        priority: Field,
-        comm: Field,
+        tid: FieldPlace,
+        priority: FieldPlace,
+        comm: FieldPlace,
     },
     Nmi {
-        length: Field,
+        length: FieldPlace,
     },
     Tick {
-        success: Field,
-        dependency: Field,
+        success: FieldPlace,
+        dependency: FieldPlace,
     },
     Calls {
-        cpu: Field,
-        call: Field,
-        function: Field,
+        cpu: FieldPlace,
+        call: FieldPlace,
+        function: FieldPlace,
     },
     Sends {
-        cpu: Field,
+        cpu: FieldPlace,
     },
     Wakes {
-        tid: Field,
+        tid: FieldPlace,
     },
     Queues {
-        work: Field,
+        work: FieldPlace,
     },
     Named {
-        tid: Field,
-        name: Field,
-        flags: Option<Field>,
+        tid: FieldPlace,
+        name: FieldPlace,
+        flags: Option<FieldPlace>,
     },
     Function(Function),
 }
@@ -64,74 +64,74 @@ pub enum Record {
 /// clone(2): the new thread is of the same process (CLONE_THREAD).
 const THREAD: i64 = 0x10000;
 
-impl Decoder for Record {
-    type What = Mark;
+impl Decoder for MarkRecord {
+    type Output = EntryMark;
 
-    fn lost(since: Nanos, count: u64) -> Mark {
-        Mark::Lost { since, count }
+    fn lost(since: Nanos, count: u64) -> EntryMark {
+        EntryMark::Lost { since, count }
     }
 
-    fn what_of_function(&self, arguments: [u64; 2]) -> Option<Mark> {
+    fn decode_function(&self, arguments: [u64; 2]) -> Option<EntryMark> {
         match self {
-            Record::Function(function) => Some(function.mark(arguments)),
+            MarkRecord::Function(function) => Some(function.mark(arguments)),
             _ => None,
         }
     }
 
-    fn what(&self, record: &[u8]) -> Option<Mark> {
+    fn decode(&self, record: &[u8]) -> Option<EntryMark> {
         let enter_or_exit = |enters: bool, context| match enters {
-            true => Mark::Enter(context),
-            false => Mark::Exit(context),
+            true => EntryMark::Enter(context),
+            false => EntryMark::Exit(context),
         };
-        let number = |field: &Field| field.number(record);
+        let number = |field: &FieldPlace| field.number(record);
         Some(match self {
-            Record::Fixed(mark) => *mark,
-            Record::Function(_) => return None,
-            Record::Device { irq, name } => {
+            MarkRecord::Fixed(mark) => *mark,
+            MarkRecord::Function(_) => return None,
+            MarkRecord::Device { irq, name } => {
                 let text = name.map(|f| f.text(record).unwrap_or_default()).unwrap_or_default();
                 let (irq, enters) = (number(irq)? as u32, name.is_some());
-                let name = Name::new(text);
-                enter_or_exit(enters, Context::Device { irq, name })
+                let name = ShortName::new(text);
+                enter_or_exit(enters, CpuContext::Device { irq, name })
             }
-            Record::Soft { vector, enters } => enter_or_exit(*enters, Context::Soft(number(vector)? as u8)),
-            Record::Begin { part, of, function } => Mark::Begin {
+            MarkRecord::Soft { vector, enters } => enter_or_exit(*enters, CpuContext::Soft(number(vector)? as u8)),
+            MarkRecord::Begin { part, of, function } => EntryMark::Begin {
                 part: *part,
                 of: of.map_or(Some(0), |f| f.number(record))? as u64,
                 function: number(function)? as u64,
             },
-            Record::EndCall { call } => Mark::End {
-                part: Part::Call,
+            MarkRecord::EndCall { call } => EntryMark::End {
+                part: CallbackKind::Call,
                 of: number(call)? as u64,
             },
-            Record::Switch { tid, priority, comm } => Mark::Switch(Thread {
+            MarkRecord::Switch { tid, priority, comm } => EntryMark::Switch(TracedThread {
                 tid: number(tid)? as u32,
                 priority: number(priority)? as i32,
-                comm: Name::new(comm.text(record)?),
+                comm: ShortName::new(comm.text(record)?),
             }),
-            Record::Nmi { length } => Mark::Nmi {
+            MarkRecord::Nmi { length } => EntryMark::Nmi {
                 length: Nanos(number(length)? as u64),
             },
-            Record::Tick { success, dependency } => Mark::Tick {
+            MarkRecord::Tick { success, dependency } => EntryMark::Tick {
                 stops: number(success)? != 0,
                 needed_by: number(dependency)? as u32,
             },
-            Record::Calls { cpu, call, function } => Mark::Calls {
+            MarkRecord::Calls { cpu, call, function } => EntryMark::Calls {
                 cpu: number(cpu)? as u32,
                 call: number(call)? as u64,
                 function: number(function)? as u64,
             },
-            Record::Sends { cpu } => Mark::Sends {
+            MarkRecord::Sends { cpu } => EntryMark::Sends {
                 cpu: number(cpu)? as u32,
             },
-            Record::Wakes { tid } => Mark::Wakes {
+            MarkRecord::Wakes { tid } => EntryMark::Wakes {
                 tid: number(tid)? as u32,
             },
-            Record::Queues { work } => Mark::Queues {
+            MarkRecord::Queues { work } => EntryMark::Queues {
                 work: number(work)? as u64,
             },
-            Record::Named { tid, name, flags } => Mark::Named {
+            MarkRecord::Named { tid, name, flags } => EntryMark::Named {
                 tid: number(tid)? as u32,
-                name: Name::new(name.text(record)?),
+                name: ShortName::new(name.text(record)?),
                 is_new: flags.and_then(|f| f.number(record)).map(|flags| flags & THREAD != 0),
             },
         })
@@ -140,11 +140,11 @@ impl Decoder for Record {
 
 /// Which tracepoints there are.
 pub mod points {
-    use super::{Context, Format, Mark, Part, Record};
+    use super::{CallbackKind, CpuContext, EntryMark, EventFormat, MarkRecord};
     use crate::CpuList;
-    use crate::trace::TraceError;
-    use crate::trace::perf::Source;
-    use crate::trace::points::Point;
+    use crate::trace::TracingError;
+    use crate::trace::perf::CounterSource;
+    use crate::trace::points::TracePoint;
     use crate::trace::tracefs::Tracefs;
 
     /// Tells who calls a function on another CPU; from Linux 6.5 on.
@@ -155,25 +155,25 @@ pub mod points {
     /// More CPUs than this are filtered by range.
     const LISTED: usize = 8;
 
-    struct Points<'t> {
+    struct MarkPointFinder<'t> {
         tracefs: &'t Tracefs,
-        found: Vec<Point<Record>>,
+        found: Vec<TracePoint<MarkRecord>>,
     }
 
-    impl Points<'_> {
+    impl MarkPointFinder<'_> {
         fn add(
             &mut self,
             name: &str,
-            read: impl FnOnce(&Format) -> Result<Record, TraceError>,
-        ) -> Result<Option<&mut Point<Record>>, TraceError> {
+            read: impl FnOnce(&EventFormat) -> Result<MarkRecord, TracingError>,
+        ) -> Result<Option<&mut TracePoint<MarkRecord>>, TracingError> {
             let (system, own) = name.split_once('/').unwrap_or((name, ""));
             if !self.tracefs.names(system).iter().any(|n| n == own) {
                 return Ok(None);
             }
-            let format = Format::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)?;
-            self.found.push(Point {
+            let format = EventFormat::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)?;
+            self.found.push(TracePoint {
                 name: name.to_string(),
-                source: Source::Tracepoint(format.id),
+                source: CounterSource::Tracepoint(format.id),
                 filter: String::new(),
                 chain: false,
                 decode: read(&format)?,
@@ -184,11 +184,11 @@ pub mod points {
         fn needed(
             &mut self,
             name: &'static str,
-            read: impl FnOnce(&Format) -> Result<Record, TraceError>,
-        ) -> Result<(), TraceError> {
+            read: impl FnOnce(&EventFormat) -> Result<MarkRecord, TracingError>,
+        ) -> Result<(), TracingError> {
             match self.add(name, read)? {
                 Some(_) => Ok(()),
-                None => Err(TraceError::NoTracepoint(name)),
+                None => Err(TracingError::NoTracepoint(name)),
             }
         }
 
@@ -197,8 +197,8 @@ pub mod points {
             &mut self,
             name: &str,
             filter: String,
-            read: impl FnOnce(&Format) -> Result<Record, TraceError>,
-        ) -> Result<(), TraceError> {
+            read: impl FnOnce(&EventFormat) -> Result<MarkRecord, TracingError>,
+        ) -> Result<(), TracingError> {
             if let Some(point) = self.add(name, read)? {
                 (point.filter, point.chain) = (filter, true);
             }
@@ -207,16 +207,16 @@ pub mod points {
     }
 
     /// All that can enter a CPU.
-    pub fn entries(tracefs: &Tracefs) -> Result<Vec<Point<Record>>, TraceError> {
-        let mut points = Points {
+    pub fn entries(tracefs: &Tracefs) -> Result<Vec<TracePoint<MarkRecord>>, TracingError> {
+        let mut points = MarkPointFinder {
             tracefs,
             found: Vec::new(),
         };
         points.needed("irq_vectors/local_timer_entry", |_| {
-            Ok(Record::Fixed(Mark::Enter(Context::Timer)))
+            Ok(MarkRecord::Fixed(EntryMark::Enter(CpuContext::Timer)))
         })?;
         points.needed("sched/sched_switch", |f| {
-            Ok(Record::Switch {
+            Ok(MarkRecord::Switch {
                 tid: f.field("next_pid")?,
                 priority: f.field("next_prio")?,
                 comm: f.field("next_comm")?,
@@ -224,79 +224,86 @@ pub mod points {
         })?;
         for own in tracefs.names("irq_vectors") {
             let context = |stem: &str| match stem {
-                "local_timer" => Context::Timer,
-                _ => Context::Vector(stem.into()),
+                "local_timer" => CpuContext::Timer,
+                _ => CpuContext::Vector(stem.into()),
             };
             let mark = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
                 // It stands first.
                 (Some("local_timer"), _) => continue,
                 // The kernel does not let perf sample it: perf itself uses that interrupt.
                 (_, Some("irq_work")) => continue,
-                (Some(stem), _) => Mark::Enter(context(stem)),
-                (_, Some(stem)) => Mark::Exit(context(stem)),
+                (Some(stem), _) => EntryMark::Enter(context(stem)),
+                (_, Some(stem)) => EntryMark::Exit(context(stem)),
                 _ => continue,
             };
-            points.add(&format!("irq_vectors/{own}"), |_| Ok(Record::Fixed(mark)))?;
+            points.add(&format!("irq_vectors/{own}"), |_| Ok(MarkRecord::Fixed(mark)))?;
         }
         points.add("irq/irq_handler_entry", |f| {
             let (irq, name) = (f.field("irq")?, Some(f.field("name")?));
-            Ok(Record::Device { irq, name })
+            Ok(MarkRecord::Device { irq, name })
         })?;
         points.add("irq/irq_handler_exit", |f| {
             let irq = f.field("irq")?;
-            Ok(Record::Device { irq, name: None })
+            Ok(MarkRecord::Device { irq, name: None })
         })?;
         for (name, enters) in [("irq/softirq_entry", true), ("irq/softirq_exit", false)] {
             points.add(name, |f| {
                 let vector = f.field("vec")?;
-                Ok(Record::Soft { vector, enters })
+                Ok(MarkRecord::Soft { vector, enters })
             })?;
         }
         let begins = [
-            ("timer/hrtimer_expire_entry", Part::Timer, "hrtimer", "function"),
-            ("timer/timer_expire_entry", Part::Timer, "timer", "function"),
-            ("csd/csd_function_entry", Part::Call, "csd", "func"),
-            ("workqueue/workqueue_execute_start", Part::Work, "work", "function"),
-            ("rcu/rcu_invoke_callback", Part::RcuCallback, "rhp", "func"),
+            ("timer/hrtimer_expire_entry", CallbackKind::Timer, "hrtimer", "function"),
+            ("timer/timer_expire_entry", CallbackKind::Timer, "timer", "function"),
+            ("csd/csd_function_entry", CallbackKind::Call, "csd", "func"),
+            (
+                "workqueue/workqueue_execute_start",
+                CallbackKind::Work,
+                "work",
+                "function",
+            ),
+            ("rcu/rcu_invoke_callback", CallbackKind::RcuCallback, "rhp", "func"),
         ];
         for (name, part, of, function) in begins {
             points.add(name, |f| {
                 let (of, function) = (f.field(of).ok(), f.field(function)?);
-                Ok(Record::Begin { part, of, function })
+                Ok(MarkRecord::Begin { part, of, function })
             })?;
         }
         let ends = [
-            ("timer/hrtimer_expire_exit", Part::Timer),
-            ("timer/timer_expire_exit", Part::Timer),
-            ("workqueue/workqueue_execute_end", Part::Work),
+            ("timer/hrtimer_expire_exit", CallbackKind::Timer),
+            ("timer/timer_expire_exit", CallbackKind::Timer),
+            ("workqueue/workqueue_execute_end", CallbackKind::Work),
         ];
         for (name, part) in ends {
-            points.add(name, |_| Ok(Record::Fixed(Mark::End { part, of: 0 })))?;
+            points.add(name, |_| Ok(MarkRecord::Fixed(EntryMark::End { part, of: 0 })))?;
         }
         points.add("csd/csd_function_exit", |f| {
             let call = f.field("csd")?;
-            Ok(Record::EndCall { call })
+            Ok(MarkRecord::EndCall { call })
         })?;
-        points.add("exceptions/page_fault_user", |_| Ok(Record::Fixed(Mark::PageFault)))?;
+        points.add("exceptions/page_fault_user", |_| {
+            Ok(MarkRecord::Fixed(EntryMark::PageFault))
+        })?;
         points.add("nmi/nmi_handler", |f| {
             let length = f.field("delta_ns")?;
-            Ok(Record::Nmi { length })
+            Ok(MarkRecord::Nmi { length })
         })?;
         points.add("timer/tick_stop", |f| {
             let (success, dependency) = (f.field("success")?, f.field("dependency")?);
-            Ok(Record::Tick { success, dependency })
+            Ok(MarkRecord::Tick { success, dependency })
         })?;
         Ok(points.found)
     }
 
     /// What a CPU does that makes something enter one of `watched`.
-    pub fn sends(tracefs: &Tracefs, watched: &CpuList) -> Result<Vec<Point<Record>>, TraceError> {
-        let mut points = Points {
+    pub fn sends(tracefs: &Tracefs, watched: &CpuList) -> Result<Vec<TracePoint<MarkRecord>>, TracingError> {
+        let mut points = MarkPointFinder {
             tracefs,
             found: Vec::new(),
         };
         points.sender(CALLS, one_of("cpu", watched), |f| {
-            Ok(Record::Calls {
+            Ok(MarkRecord::Calls {
                 cpu: f.field("cpu")?,
                 call: f.field("csd")?,
                 function: f.field("func")?,
@@ -305,25 +312,25 @@ pub mod points {
         let without_function = format!("({}) && callback == 0", one_of("cpu", watched));
         points.sender(SENDS, without_function, |f| {
             let cpu = f.field("cpu")?;
-            Ok(Record::Sends { cpu })
+            Ok(MarkRecord::Sends { cpu })
         })?;
         points.sender("sched/sched_waking", one_of("target_cpu", watched), |f| {
             let tid = f.field("pid")?;
-            Ok(Record::Wakes { tid })
+            Ok(MarkRecord::Wakes { tid })
         })?;
         points.sender("workqueue/workqueue_queue_work", String::new(), |f| {
             let work = f.field("work")?;
-            Ok(Record::Queues { work })
+            Ok(MarkRecord::Queues { work })
         })?;
         points.add("task/task_newtask", |f| {
-            Ok(Record::Named {
+            Ok(MarkRecord::Named {
                 tid: f.field("pid")?,
                 name: f.field("comm")?,
                 flags: Some(f.field("clone_flags")?),
             })
         })?;
         points.add("task/task_rename", |f| {
-            Ok(Record::Named {
+            Ok(MarkRecord::Named {
                 tid: f.field("pid")?,
                 name: f.field("newcomm")?,
                 flags: None,

@@ -1,8 +1,8 @@
 //! What enters a CPU, and what other CPUs send it: the events of `worstcase host isolate`.
 
-use super::TraceError;
-use super::events::{Context, Event, Name, Thread};
-use super::mark_points::{Record, points};
+use super::TracingError;
+use super::events::{CpuContext, CpuEvent, ShortName, TracedThread};
+use super::mark_points::{MarkRecord, points};
 use super::probes;
 use super::tracefs::Tracefs;
 use super::tracer::Tracer;
@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 
 /// What runs within an interrupt, a soft interrupt or a thread on somebody's behalf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum CallbackKind {
     /// The function of a timer.
     Timer,
     /// A function that another CPU has called here.
@@ -27,15 +27,15 @@ pub type SameProcess = bool;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum EntryMark {
     /// An interrupt or soft interrupt begins.
-    Enter(Context),
+    Enter(CpuContext),
     /// It ends.
-    Exit(Context),
+    Exit(CpuContext),
     /// A function begins within what runs.
     Begin {
         /// What for.
-        part: Part,
+        part: CallbackKind,
         /// The address of the timer, call or work: what its sender queued. That of a call is 0 where a CPU calls the function
         /// itself.
         of: u64,
@@ -45,12 +45,12 @@ pub enum Mark {
     /// It ends.
     End {
         /// What for.
-        part: Part,
+        part: CallbackKind,
         /// The address of the call; 0 for the others.
         of: u64,
     },
     /// The CPU goes over to another thread.
-    Switch(Thread),
+    Switch(TracedThread),
     /// A fault of user code.
     PageFault,
     /// A handler of a non-maskable interrupt ended.
@@ -99,7 +99,7 @@ pub enum Mark {
         /// The thread.
         tid: u32,
         /// Its name from now on.
-        name: Name,
+        name: ShortName,
         /// It is new, and whether a thread of the same process made it.
         is_new: Option<SameProcess>,
     },
@@ -117,8 +117,8 @@ const RING: usize = 8 << 20;
 
 /// The trace of what enters some CPUs.
 #[derive(Debug)]
-pub struct Marks {
-    tracer: Tracer<Record>,
+pub struct EntryTrace {
+    tracer: Tracer<MarkRecord>,
     /// The kernel tells who calls a function on another CPU.
     pub tells_callers: bool,
     /// The kernel tells who sends an interrupt without a function.
@@ -127,9 +127,9 @@ pub struct Marks {
     pub uses_probes: bool,
 }
 
-impl Marks {
+impl EntryTrace {
     /// Begins a trace of what enters `watched`, and of what any of `all` sends there.
-    pub fn open(watched: &CpuList, all: &CpuList) -> Result<Marks, TraceError> {
+    pub fn open(watched: &CpuList, all: &CpuList) -> Result<EntryTrace, TracingError> {
         let tracefs = Tracefs::of_threads()?;
         let entries = points::entries(&tracefs)?;
         let mut sends = points::sends(&tracefs, watched)?;
@@ -152,7 +152,7 @@ impl Marks {
             })
             .filter(|(_, points)| !points.is_empty())
             .collect();
-        Ok(Marks {
+        Ok(EntryTrace {
             tracer: Tracer::of_points(&plan, RING)?,
             tells_callers,
             tells_senders,
@@ -161,13 +161,13 @@ impl Marks {
     }
 
     /// Hands over all events that are there, CPU by CPU, each CPU's in order of time.
-    pub fn drain(&mut self, each: impl FnMut(&Event<'_, Mark>)) {
+    pub fn drain(&mut self, each: impl FnMut(&CpuEvent<'_, EntryMark>)) {
         self.tracer.drain(each);
     }
 }
 
 /// A thread's name as one of its kind: workers have numbers.
-pub fn kind_of(comm: Name) -> Name {
+pub fn kind_of(comm: ShortName) -> ShortName {
     let text = comm.to_string();
     match text.split_once('/') {
         Some(("kworker", rest)) if rest.starts_with('u') => "kworker, unbound".into(),

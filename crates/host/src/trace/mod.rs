@@ -28,12 +28,12 @@ pub mod timerlat;
 mod tracefs;
 mod tracer;
 
-pub use error::TraceError;
-pub use events::{Context, Event, Name, What};
+pub use error::TracingError;
+pub use events::{CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use format::fuzz_format;
-pub use noise::Noise;
-pub use parts::{Ask, Parts, Splitter};
+pub use noise::CpuNoise;
+pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;
-pub use recorder::{Recorder, Snapshot};
+pub use recorder::{EventRecorder, EventSnapshot};
 pub use tracefs::timerlat_available;
 pub use tracer::{Purpose, Tracer};

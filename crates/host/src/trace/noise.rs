@@ -1,7 +1,7 @@
 //! Noise: who took the CPU from a thread that spins, for each gap that the thread sees.
 
-use super::events::{Context, Event, Thread};
-use super::timeline::{Owner, Stretch, Timeline};
+use super::events::{CpuContext, CpuEvent, TracedThread};
+use super::timeline::{StretchOwner, TimeStretch, Timeline};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
@@ -14,21 +14,21 @@ const WAY: Nanos = Nanos(2_000);
 
 /// What took the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cause {
+pub enum NoiseSource {
     /// A hardware interrupt.
     Interrupt {
         /// Which.
-        source: Context,
+        source: CpuContext,
     },
     /// A soft interrupt.
     SoftInterrupt {
         /// Which.
-        source: Context,
+        source: CpuContext,
     },
     /// Another thread.
     Thread {
         /// Which.
-        thread: Thread,
+        thread: TracedThread,
     },
     /// A non-maskable interrupt.
     Nmi,
@@ -40,9 +40,9 @@ pub enum Cause {
 
 /// A cause's part of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct CauseShare {
     /// What.
-    pub cause: Cause,
+    pub cause: NoiseSource,
     /// How long.
     pub time: Nanos,
     /// In how many pieces.
@@ -51,17 +51,17 @@ pub struct Share {
 
 /// The noise of one CPU, on which one thread spins.
 #[derive(Debug)]
-pub struct Noise {
+pub struct CpuNoise {
     cpu: u32,
     tid: u32,
     timeline: Timeline,
-    stretches: VecDeque<Stretch>,
+    stretches: VecDeque<TimeStretch>,
 }
 
-impl Noise {
+impl CpuNoise {
     /// Of the CPU on which thread `tid` spins.
-    pub fn new(cpu: u32, tid: u32) -> Noise {
-        Noise {
+    pub fn new(cpu: u32, tid: u32) -> CpuNoise {
+        CpuNoise {
             cpu,
             tid,
             timeline: Timeline::default(),
@@ -70,7 +70,7 @@ impl Noise {
     }
 
     /// Takes the next event; those of other CPUs are passed over.
-    pub fn feed(&mut self, event: &Event<'_>) {
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
         if event.cpu != self.cpu {
             return;
         }
@@ -84,21 +84,21 @@ impl Noise {
     }
 
     /// The causes of a gap, largest first; they add up to it. Nested ones count once, for the innermost.
-    pub fn attribute(&self, start: Nanos, end: Nanos) -> Vec<Share> {
+    pub fn attribute(&self, start: Nanos, end: Nanos) -> Vec<CauseShare> {
         let end = end.max(start);
         let first = self.stretches.partition_point(|s| s.end <= start);
-        let within: Vec<Stretch> = self
+        let within: Vec<TimeStretch> = self
             .stretches
             .range(first..)
             .take_while(|s| s.start < end)
             .copied()
             .collect();
-        let mut shares = Shares::default();
+        let mut shares = CauseShares::default();
         let is_traced = within.iter().any(|s| !self.is_own(s));
-        let own = |shares: &mut Shares, time: Nanos| {
+        let own = |shares: &mut CauseShares, time: Nanos| {
             let way = if is_traced { time.min(WAY) } else { Nanos(0) };
-            shares.add(Cause::Way, way);
-            shares.add(Cause::Unexplained, time - way);
+            shares.add(NoiseSource::Way, way);
+            shares.add(NoiseSource::Unexplained, time - way);
         };
         let mut at = start;
         let mut spun = Nanos(0);
@@ -118,27 +118,29 @@ impl Noise {
         shares.sorted()
     }
 
-    fn is_own(&self, stretch: &Stretch) -> bool {
-        stretch.owner == Owner::Thread && stretch.thread.tid == self.tid
+    fn is_own(&self, stretch: &TimeStretch) -> bool {
+        stretch.owner == StretchOwner::Thread && stretch.thread.tid == self.tid
     }
 }
 
-fn cause(stretch: &Stretch) -> Cause {
+fn cause(stretch: &TimeStretch) -> NoiseSource {
     match stretch.owner {
-        Owner::Thread => Cause::Thread { thread: stretch.thread },
-        Owner::Context(source @ Context::Soft(_)) => Cause::SoftInterrupt { source },
-        Owner::Context(Context::TimerFunction { .. }) => Cause::Interrupt { source: Context::Timer },
-        Owner::Context(source) => Cause::Interrupt { source },
-        Owner::Nmi => Cause::Nmi,
-        Owner::Unknown => Cause::Unexplained,
+        StretchOwner::Thread => NoiseSource::Thread { thread: stretch.thread },
+        StretchOwner::Context(source @ CpuContext::Soft(_)) => NoiseSource::SoftInterrupt { source },
+        StretchOwner::Context(CpuContext::TimerFunction { .. }) => NoiseSource::Interrupt {
+            source: CpuContext::Timer,
+        },
+        StretchOwner::Context(source) => NoiseSource::Interrupt { source },
+        StretchOwner::Nmi => NoiseSource::Nmi,
+        StretchOwner::Unknown => NoiseSource::Unexplained,
     }
 }
 
 #[derive(Default)]
-struct Shares(Vec<Share>);
+struct CauseShares(Vec<CauseShare>);
 
-impl Shares {
-    fn add(&mut self, cause: Cause, time: Nanos) {
+impl CauseShares {
+    fn add(&mut self, cause: NoiseSource, time: Nanos) {
         if time == Nanos(0) {
             return;
         }
@@ -147,11 +149,11 @@ impl Shares {
                 share.time = share.time + time;
                 share.pieces += 1;
             }
-            None => self.0.push(Share { cause, time, pieces: 1 }),
+            None => self.0.push(CauseShare { cause, time, pieces: 1 }),
         }
     }
 
-    fn sorted(mut self) -> Vec<Share> {
+    fn sorted(mut self) -> Vec<CauseShare> {
         self.0.sort_by_key(|share| std::cmp::Reverse(share.time));
         self.0
     }
@@ -160,15 +162,15 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::events::What;
+    use crate::trace::events::TracedChange;
     use proptest::prelude::*;
 
     const SPINS: u32 = 7;
 
-    fn noise(events: &[(u64, u32, What)]) -> Noise {
-        let mut noise = Noise::new(0, SPINS);
+    fn noise(events: &[(u64, u32, TracedChange)]) -> CpuNoise {
+        let mut noise = CpuNoise::new(0, SPINS);
         for (at, tid, what) in events {
-            noise.feed(&Event {
+            noise.feed(&CpuEvent {
                 at: Nanos(*at),
                 cpu: 0,
                 tid: *tid,
@@ -179,50 +181,52 @@ mod tests {
         noise
     }
 
-    fn thread(tid: u32) -> Thread {
-        Thread {
+    fn thread(tid: u32) -> TracedThread {
+        TracedThread {
             tid,
-            ..Thread::default()
+            ..TracedThread::default()
         }
     }
 
-    fn switch(from: u32, to: u32) -> What {
-        What::Switch {
+    fn switch(from: u32, to: u32) -> TracedChange {
+        TracedChange::Switch {
             from: thread(from),
             asleep: false,
             to: thread(to),
         }
     }
 
-    fn shares(noise: &Noise, start: u64, end: u64) -> Vec<(Cause, u64)> {
+    fn shares(noise: &CpuNoise, start: u64, end: u64) -> Vec<(NoiseSource, u64)> {
         let shares = noise.attribute(Nanos(start), Nanos(end));
         shares.iter().map(|share| (share.cause, share.time.0)).collect()
     }
 
-    const NET: Context = Context::Soft(3);
+    const NET: CpuContext = CpuContext::Soft(3);
 
     #[test]
     fn a_gap_with_nested_causes() {
         let noise = noise(&[
-            (1_000, SPINS, What::Enter(Context::Timer)),
-            (3_000, SPINS, What::Exit(Context::Timer)),
-            (3_100, SPINS, What::Enter(NET)),
-            (4_000, SPINS, What::Enter(Context::Timer)),
-            (4_500, SPINS, What::Exit(Context::Timer)),
-            (9_000, SPINS, What::Exit(NET)),
+            (1_000, SPINS, TracedChange::Enter(CpuContext::Timer)),
+            (3_000, SPINS, TracedChange::Exit(CpuContext::Timer)),
+            (3_100, SPINS, TracedChange::Enter(NET)),
+            (4_000, SPINS, TracedChange::Enter(CpuContext::Timer)),
+            (4_500, SPINS, TracedChange::Exit(CpuContext::Timer)),
+            (9_000, SPINS, TracedChange::Exit(NET)),
             (9_300, SPINS, switch(SPINS, 9)),
             (19_300, 9, switch(9, SPINS)),
-            (30_000, SPINS, What::Enter(Context::Timer)),
+            (30_000, SPINS, TracedChange::Enter(CpuContext::Timer)),
         ]);
         let found = shares(&noise, 500, 20_000);
-        let timer = Cause::Interrupt { source: Context::Timer };
+        let timer = NoiseSource::Interrupt {
+            source: CpuContext::Timer,
+        };
         assert_eq!(
             found,
             [
-                (Cause::Thread { thread: thread(9) }, 10_000),
-                (Cause::SoftInterrupt { source: NET }, 5_400),
+                (NoiseSource::Thread { thread: thread(9) }, 10_000),
+                (NoiseSource::SoftInterrupt { source: NET }, 5_400),
                 (timer, 2_500),
-                (Cause::Way, 500 + 100 + 300 + 700),
+                (NoiseSource::Way, 500 + 100 + 300 + 700),
             ]
         );
     }
@@ -230,38 +234,43 @@ mod tests {
     #[test]
     fn nothing_ran_in_a_gap() {
         let noise = noise(&[
-            (1_000, SPINS, What::Enter(Context::Timer)),
-            (3_000, SPINS, What::Exit(Context::Timer)),
-            (90_000, SPINS, What::Enter(Context::Timer)),
+            (1_000, SPINS, TracedChange::Enter(CpuContext::Timer)),
+            (3_000, SPINS, TracedChange::Exit(CpuContext::Timer)),
+            (90_000, SPINS, TracedChange::Enter(CpuContext::Timer)),
         ]);
-        assert_eq!(shares(&noise, 10_000, 60_000), [(Cause::Unexplained, 50_000)]);
-        assert_eq!(shares(&noise, 95_000, 96_000), [(Cause::Unexplained, 1_000)]);
+        assert_eq!(shares(&noise, 10_000, 60_000), [(NoiseSource::Unexplained, 50_000)]);
+        assert_eq!(shares(&noise, 95_000, 96_000), [(NoiseSource::Unexplained, 1_000)]);
         let late = [
-            (Cause::Unexplained, 46_000),
-            (Cause::Interrupt { source: Context::Timer }, 2_000),
-            (Cause::Way, 3_000),
+            (NoiseSource::Unexplained, 46_000),
+            (
+                NoiseSource::Interrupt {
+                    source: CpuContext::Timer,
+                },
+                2_000,
+            ),
+            (NoiseSource::Way, 3_000),
         ];
         let mut found = shares(&noise, 0, 51_000);
-        found.sort_by_key(|(cause, _)| *cause == Cause::Way);
+        found.sort_by_key(|(cause, _)| *cause == NoiseSource::Way);
         assert_eq!(found, late, "a long way back is not the way");
     }
 
-    fn any_event() -> impl Strategy<Value = (u64, u32, What)> {
+    fn any_event() -> impl Strategy<Value = (u64, u32, TracedChange)> {
         let context = prop_oneof![
-            Just(Context::Timer),
-            Just(Context::Vector("reschedule".into())),
+            Just(CpuContext::Timer),
+            Just(CpuContext::Vector("reschedule".into())),
             Just(NET),
-            Just(Context::Device {
+            Just(CpuContext::Device {
                 irq: 3,
                 name: "eth0".into()
             }),
         ];
         let what = prop_oneof![
-            context.clone().prop_map(What::Enter),
-            context.prop_map(What::Exit),
+            context.clone().prop_map(TracedChange::Enter),
+            context.prop_map(TracedChange::Exit),
             (0u32..3, 0u32..3).prop_map(|(from, to)| switch(from + SPINS, to + SPINS)),
-            (0u64..2_000).prop_map(|n| What::Nmi { length: Nanos(n) }),
-            (0u64..9_000).prop_map(|n| What::Lost {
+            (0u64..2_000).prop_map(|n| TracedChange::Nmi { length: Nanos(n) }),
+            (0u64..9_000).prop_map(|n| TracedChange::Lost {
                 since: Nanos(n),
                 count: 1
             }),

@@ -1,9 +1,9 @@
 //! Which tracepoints a purpose needs, with which filter, and how their records become events.
 
-use super::TraceError;
-use super::events::{Context, Name, Thread, What};
-use super::format::{Field, Format};
-use super::perf::Source;
+use super::TracingError;
+use super::events::{CpuContext, ShortName, TracedChange, TracedThread};
+use super::format::{EventFormat, FieldPlace};
+use super::perf::CounterSource;
 use super::tracefs::Tracefs;
 use super::tracer::Purpose;
 use worstcase_contract::Nanos;
@@ -11,27 +11,27 @@ use worstcase_contract::Nanos;
 /// From a record to what it tells.
 pub trait Decoder: Copy {
     /// What records tell.
-    type What;
+    type Output;
 
     /// What a record tells; `None` if it is too short.
-    fn what(&self, record: &[u8]) -> Option<Self::What>;
+    fn decode(&self, record: &[u8]) -> Option<Self::Output>;
 
     /// What a function's beginning with these arguments tells.
-    fn what_of_function(&self, _arguments: [u64; 2]) -> Option<Self::What> {
+    fn decode_function(&self, _arguments: [u64; 2]) -> Option<Self::Output> {
         None
     }
 
     /// Records are missing since then; 0 of them if the ring was full and the kernel has not said so yet.
-    fn lost(since: Nanos, count: u64) -> Self::What;
+    fn lost(since: Nanos, count: u64) -> Self::Output;
 }
 
 /// A tracepoint or function that is to be opened.
 #[derive(Clone, Debug)]
-pub struct Point<D = Decode> {
+pub struct TracePoint<D = Decode> {
     /// `system/name`, or the function.
     pub name: String,
     /// As perf knows it.
-    pub source: Source,
+    pub source: CounterSource,
     /// What may pass; everything if empty.
     pub filter: String,
     /// With the kernel's call chain.
@@ -43,38 +43,57 @@ pub struct Point<D = Decode> {
 /// Where the fields are that an event is made from.
 #[derive(Clone, Copy, Debug)]
 pub enum Decode {
-    Fixed(What),
-    Device { irq: Field, name: Option<Field> },
-    Soft { vector: Field, enters: bool },
-    TimerFunction { timer: Field, function: Option<Field> },
-    Waking { tid: Field },
-    Switch(Switch),
-    Migrate { tid: Field, to: Field },
-    System { call: Field, enters: bool },
-    Nmi { length: Field },
+    Fixed(TracedChange),
+    Device {
+        irq: FieldPlace,
+        name: Option<FieldPlace>,
+    },
+    Soft {
+        vector: FieldPlace,
+        enters: bool,
+    },
+    TimerFunction {
+        timer: FieldPlace,
+        function: Option<FieldPlace>,
+    },
+    Waking {
+        tid: FieldPlace,
+    },
+    Switch(SwitchFields),
+    Migrate {
+        tid: FieldPlace,
+        to: FieldPlace,
+    },
+    System {
+        call: FieldPlace,
+        enters: bool,
+    },
+    Nmi {
+        length: FieldPlace,
+    },
 }
 
 /// Fields of `sched_switch`.
 #[derive(Clone, Copy, Debug)]
-pub struct Switch {
+pub struct SwitchFields {
     from: ThreadFields,
-    state: Field,
+    state: FieldPlace,
     to: ThreadFields,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ThreadFields {
-    tid: Field,
-    priority: Field,
-    comm: Field,
+    tid: FieldPlace,
+    priority: FieldPlace,
+    comm: FieldPlace,
 }
 
 impl ThreadFields {
-    fn read(&self, record: &[u8]) -> Option<Thread> {
-        Some(Thread {
+    fn read(&self, record: &[u8]) -> Option<TracedThread> {
+        Some(TracedThread {
             tid: self.tid.number(record)? as u32,
             priority: self.priority.number(record)? as i32,
-            comm: Name::new(self.comm.text(record)?),
+            comm: ShortName::new(self.comm.text(record)?),
         })
     }
 }
@@ -83,18 +102,18 @@ impl ThreadFields {
 const WAITS: i64 = 0xff;
 
 impl Decoder for Decode {
-    type What = What;
+    type Output = TracedChange;
 
-    fn lost(since: Nanos, count: u64) -> What {
-        What::Lost { since, count }
+    fn lost(since: Nanos, count: u64) -> TracedChange {
+        TracedChange::Lost { since, count }
     }
 
-    fn what(&self, record: &[u8]) -> Option<What> {
+    fn decode(&self, record: &[u8]) -> Option<TracedChange> {
         let enter_or_exit = |enters: bool, context| {
             if enters {
-                What::Enter(context)
+                TracedChange::Enter(context)
             } else {
-                What::Exit(context)
+                TracedChange::Exit(context)
             }
         };
         Some(match self {
@@ -102,41 +121,41 @@ impl Decoder for Decode {
             Decode::Device { irq, name } => {
                 let text = name.map(|f| f.text(record).unwrap_or_default()).unwrap_or_default();
                 let irq = irq.number(record)? as u32;
-                let context = Context::Device {
+                let context = CpuContext::Device {
                     irq,
-                    name: Name::new(text),
+                    name: ShortName::new(text),
                 };
                 enter_or_exit(name.is_some(), context)
             }
-            Decode::Soft { vector, enters } => enter_or_exit(*enters, Context::Soft(vector.number(record)? as u8)),
+            Decode::Soft { vector, enters } => enter_or_exit(*enters, CpuContext::Soft(vector.number(record)? as u8)),
             Decode::TimerFunction { timer, function } => {
-                let context = Context::TimerFunction {
+                let context = CpuContext::TimerFunction {
                     timer: timer.number(record)? as u64,
                     function: function.map_or(Some(0), |f| f.number(record))? as u64,
                 };
                 enter_or_exit(function.is_some(), context)
             }
-            Decode::Waking { tid } => What::Waking {
+            Decode::Waking { tid } => TracedChange::Waking {
                 tid: tid.number(record)? as u32,
             },
-            Decode::Switch(fields) => What::Switch {
+            Decode::Switch(fields) => TracedChange::Switch {
                 from: fields.from.read(record)?,
                 asleep: fields.state.number(record)? & WAITS != 0,
                 to: fields.to.read(record)?,
             },
-            Decode::Migrate { tid, to } => What::Migrate {
+            Decode::Migrate { tid, to } => TracedChange::Migrate {
                 tid: tid.number(record)? as u32,
                 to: to.number(record)? as u32,
             },
             Decode::System { call, enters } => {
                 let call = call.number(record)? as u32;
                 if *enters {
-                    What::SysEnter { call }
+                    TracedChange::SysEnter { call }
                 } else {
-                    What::SysExit { call }
+                    TracedChange::SysExit { call }
                 }
             }
-            Decode::Nmi { length } => What::Nmi {
+            Decode::Nmi { length } => TracedChange::Nmi {
                 length: Nanos(length.number(record)? as u64),
             },
         })
@@ -144,8 +163,8 @@ impl Decoder for Decode {
 }
 
 /// The tracepoints for a purpose. Those of the scheduler and the timer interrupt must exist, others may be missing.
-pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<Point>, TraceError> {
-    let of = Points { tracefs };
+pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
+    let of = PointFinder { tracefs };
     let mut points = of.timer(matches!(purpose, Purpose::Recorder { .. }))?;
     match purpose {
         Purpose::Response { tids } => {
@@ -185,27 +204,27 @@ fn any(fields: &[&str], tids: &[u32]) -> String {
 /// The timer's has its own place; the kernel does not let perf sample the end of irq_work, which perf itself uses.
 const LEFT_OUT: [&str; 2] = ["local_timer", "irq_work"];
 
-struct Points<'t> {
+struct PointFinder<'t> {
     tracefs: &'t Tracefs,
 }
 
-impl Points<'_> {
-    fn format(&self, name: &str) -> Result<Format, TraceError> {
-        Format::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)
+impl PointFinder<'_> {
+    fn format(&self, name: &str) -> Result<EventFormat, TracingError> {
+        EventFormat::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)
     }
 
-    fn needed(&self, name: &'static str) -> Result<Format, TraceError> {
+    fn needed(&self, name: &'static str) -> Result<EventFormat, TracingError> {
         let (system, own) = name.split_once('/').unwrap_or((name, ""));
         match self.tracefs.names(system).iter().any(|n| n == own) {
             true => self.format(name),
-            false => Err(TraceError::NoTracepoint(name)),
+            false => Err(TracingError::NoTracepoint(name)),
         }
     }
 
-    fn point(format: &Format, name: &str, decode: Decode) -> Point {
-        Point {
+    fn point(format: &EventFormat, name: &str, decode: Decode) -> TracePoint {
+        TracePoint {
             name: name.to_string(),
-            source: Source::Tracepoint(format.id),
+            source: CounterSource::Tracepoint(format.id),
             filter: String::new(),
             chain: false,
             decode,
@@ -216,72 +235,72 @@ impl Points<'_> {
     fn optional(
         &self,
         name: &'static str,
-        decode: impl Fn(&Format) -> Result<Decode, TraceError>,
-    ) -> Result<Option<Point>, TraceError> {
+        decode: impl Fn(&EventFormat) -> Result<Decode, TracingError>,
+    ) -> Result<Option<TracePoint>, TracingError> {
         let format = match self.needed(name) {
-            Err(TraceError::NoTracepoint(_)) => return Ok(None),
+            Err(TracingError::NoTracepoint(_)) => return Ok(None),
             other => other?,
         };
         Ok(Some(Self::point(&format, name, decode(&format)?)))
     }
 
-    fn timer(&self, chain: bool) -> Result<Vec<Point>, TraceError> {
+    fn timer(&self, chain: bool) -> Result<Vec<TracePoint>, TracingError> {
         let point = |name: &'static str, what| Ok(Self::point(&self.needed(name)?, name, Decode::Fixed(what)));
-        let mut entry: Point = point("irq_vectors/local_timer_entry", What::Enter(Context::Timer))?;
+        let mut entry: TracePoint = point("irq_vectors/local_timer_entry", TracedChange::Enter(CpuContext::Timer))?;
         entry.chain = chain;
         Ok(vec![
             entry,
-            point("irq_vectors/local_timer_exit", What::Exit(Context::Timer))?,
+            point("irq_vectors/local_timer_exit", TracedChange::Exit(CpuContext::Timer))?,
         ])
     }
 
-    fn waking(&self, tids: &[u32]) -> Result<Point, TraceError> {
+    fn waking(&self, tids: &[u32]) -> Result<TracePoint, TracingError> {
         let name = "sched/sched_waking";
         let format = self.needed(name)?;
         let tid = format.field("pid")?;
-        Ok(Point {
+        Ok(TracePoint {
             filter: any(&["pid"], tids),
             ..Self::point(&format, name, Decode::Waking { tid })
         })
     }
 
-    fn switch(&self, filter: &str) -> Result<Point, TraceError> {
+    fn switch(&self, filter: &str) -> Result<TracePoint, TracingError> {
         let name = "sched/sched_switch";
         let format = self.needed(name)?;
         let thread = |tid, priority, comm| {
-            Ok::<_, TraceError>(ThreadFields {
+            Ok::<_, TracingError>(ThreadFields {
                 tid: format.field(tid)?,
                 priority: format.field(priority)?,
                 comm: format.field(comm)?,
             })
         };
-        let decode = Decode::Switch(Switch {
+        let decode = Decode::Switch(SwitchFields {
             from: thread("prev_pid", "prev_prio", "prev_comm")?,
             state: format.field("prev_state")?,
             to: thread("next_pid", "next_prio", "next_comm")?,
         });
-        Ok(Point {
+        Ok(TracePoint {
             filter: filter.to_string(),
             ..Self::point(&format, name, decode)
         })
     }
 
     /// All that can take the CPU from a thread, but for the timer interrupt.
-    fn interrupts(&self) -> Result<Vec<Point>, TraceError> {
+    fn interrupts(&self) -> Result<Vec<TracePoint>, TracingError> {
         let mut points = Vec::new();
         for own in self.tracefs.names("irq_vectors") {
-            let context = |stem: &str| Context::Vector(stem.into());
+            let context = |stem: &str| CpuContext::Vector(stem.into());
             let what = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
                 (Some(stem), _) | (_, Some(stem)) if LEFT_OUT.contains(&stem) => continue,
-                (Some(stem), _) => What::Enter(context(stem)),
-                (_, Some(stem)) => What::Exit(context(stem)),
+                (Some(stem), _) => TracedChange::Enter(context(stem)),
+                (_, Some(stem)) => TracedChange::Exit(context(stem)),
                 _ => continue,
             };
             let name = format!("irq_vectors/{own}");
             points.push(Self::point(&self.format(&name)?, &name, Decode::Fixed(what)));
         }
         let soft = |enters| {
-            move |format: &Format| {
+            move |format: &EventFormat| {
                 let vector = format.field("vec")?;
                 Ok(Decode::Soft { vector, enters })
             }
@@ -306,7 +325,7 @@ impl Points<'_> {
         Ok(points)
     }
 
-    fn timer_functions(&self) -> Result<impl Iterator<Item = Point>, TraceError> {
+    fn timer_functions(&self) -> Result<impl Iterator<Item = TracePoint>, TracingError> {
         let optional = [
             self.optional("timer/hrtimer_expire_entry", |format| {
                 let (timer, function) = (format.field("hrtimer")?, Some(format.field("function")?));
@@ -325,12 +344,12 @@ impl Points<'_> {
     }
 
     /// The system calls of these threads alone.
-    fn system_calls(&self, tids: &[u32]) -> Result<Vec<Point>, TraceError> {
+    fn system_calls(&self, tids: &[u32]) -> Result<Vec<TracePoint>, TracingError> {
         if tids.is_empty() {
             return Ok(Vec::new());
         }
         let decode = |enters| {
-            move |format: &Format| {
+            move |format: &EventFormat| {
                 let call = format.field("id")?;
                 Ok(Decode::System { call, enters })
             }
@@ -339,7 +358,7 @@ impl Points<'_> {
             self.optional("raw_syscalls/sys_enter", decode(true))?,
             self.optional("raw_syscalls/sys_exit", decode(false))?,
         ];
-        let filtered = optional.into_iter().flatten().map(|point| Point {
+        let filtered = optional.into_iter().flatten().map(|point| TracePoint {
             filter: any(&["common_pid"], tids),
             ..point
         });

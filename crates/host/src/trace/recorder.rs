@@ -1,7 +1,7 @@
 //! Trace recorder: the last events of each CPU, and those around the latest samples, kept.
 
-use super::events::{Event, What};
-use super::parts::{Ask, Parts};
+use super::events::{CpuEvent, TracedChange};
+use super::parts::{AskedSample, LatenessParts};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use worstcase_contract::Nanos;
@@ -11,7 +11,7 @@ const KEPT: usize = 1 << 15;
 
 /// One event, kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedEvent {
     /// When.
     pub at: Nanos,
     /// Where.
@@ -19,14 +19,14 @@ pub struct Recorded {
     /// The thread that ran.
     pub tid: u32,
     /// What.
-    pub what: What,
+    pub what: TracedChange,
     /// The kernel's call chain, innermost first.
     pub chain: Vec<u64>,
 }
 
-impl Recorded {
-    fn of(event: &Event<'_>) -> Recorded {
-        Recorded {
+impl RecordedEvent {
+    fn of(event: &CpuEvent<'_>) -> RecordedEvent {
+        RecordedEvent {
             at: event.at,
             cpu: event.cpu,
             tid: event.tid,
@@ -36,8 +36,8 @@ impl Recorded {
     }
 
     /// As it was fed.
-    pub fn event(&self) -> Event<'_> {
-        Event {
+    pub fn event(&self) -> CpuEvent<'_> {
+        CpuEvent {
             at: self.at,
             cpu: self.cpu,
             tid: self.tid,
@@ -49,18 +49,18 @@ impl Recorded {
 
 /// What happened around one sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct EventSnapshot {
     /// Number of the sample.
     pub index: u64,
     /// The sample.
-    pub ask: Ask,
+    pub ask: AskedSample,
     /// Its parts.
-    pub parts: Parts,
+    pub parts: LatenessParts,
     /// The sample's CPU from the margin before the due time on, and the probe's wake-ups on others; in order of time.
-    pub events: Vec<Recorded>,
+    pub events: Vec<RecordedEvent>,
 }
 
-impl Snapshot {
+impl EventSnapshot {
     /// How late the sample was.
     pub fn latency(&self) -> Nanos {
         self.ask.now.saturating_sub(self.ask.due)
@@ -69,18 +69,18 @@ impl Snapshot {
 
 /// Keeps the snapshots of the latest samples.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct EventRecorder {
     window: Nanos,
     margin: Nanos,
     keep: usize,
-    recent: HashMap<u32, VecDeque<Recorded>>,
-    kept: Vec<Snapshot>,
+    recent: HashMap<u32, VecDeque<RecordedEvent>>,
+    kept: Vec<EventSnapshot>,
 }
 
-impl Recorder {
+impl EventRecorder {
     /// Remembers events for `window`; keeps `keep` snapshots, each from `margin` before its due time on.
-    pub fn new(window: Nanos, margin: Nanos, keep: usize) -> Recorder {
-        Recorder {
+    pub fn new(window: Nanos, margin: Nanos, keep: usize) -> EventRecorder {
+        EventRecorder {
             window,
             margin,
             keep,
@@ -90,9 +90,9 @@ impl Recorder {
     }
 
     /// Takes the next event; each CPU's come in order of time.
-    pub fn feed(&mut self, event: &Event<'_>) {
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
         let recent = self.recent.entry(event.cpu).or_default();
-        recent.push_back(Recorded::of(event));
+        recent.push_back(RecordedEvent::of(event));
         let oldest = event.at.saturating_sub(self.window);
         while recent.len() > KEPT || recent.front().is_some_and(|first| first.at < oldest) {
             recent.pop_front();
@@ -106,13 +106,13 @@ impl Recorder {
 
     /// Keeps what happened around a sample, if it is one of the latest; says whether it was. All its events must have
     /// been fed.
-    pub fn keep(&mut self, index: u64, ask: &Ask, parts: Parts) -> bool {
+    pub fn keep(&mut self, index: u64, ask: &AskedSample, parts: LatenessParts) -> bool {
         let latency = ask.now.saturating_sub(ask.due);
         if !self.is_wanted(latency) {
             return false;
         }
         let place = self.kept.partition_point(|other| other.latency() >= latency);
-        let snapshot = Snapshot {
+        let snapshot = EventSnapshot {
             index,
             ask: *ask,
             parts,
@@ -124,7 +124,7 @@ impl Recorder {
     }
 
     /// Hands over the snapshots of samples before this number, the latest first, and forgets them.
-    pub fn take_before(&mut self, index: u64) -> Vec<Snapshot> {
+    pub fn take_before(&mut self, index: u64) -> Vec<EventSnapshot> {
         let (before, rest) = std::mem::take(&mut self.kept)
             .into_iter()
             .partition(|s| s.index < index);
@@ -132,29 +132,34 @@ impl Recorder {
         before
     }
 
-    fn around(&self, ask: &Ask) -> Vec<Recorded> {
+    fn around(&self, ask: &AskedSample) -> Vec<RecordedEvent> {
         let from = ask.due.saturating_sub(self.margin);
-        let is_within = |event: &&Recorded| event.at >= from && event.at <= ask.now;
-        let is_own =
-            |event: &&Recorded| event.cpu == ask.cpu || matches!(event.what, What::Waking { tid } if tid == ask.tid);
+        let is_within = |event: &&RecordedEvent| event.at >= from && event.at <= ask.now;
+        let is_own = |event: &&RecordedEvent| {
+            event.cpu == ask.cpu || matches!(event.what, TracedChange::Waking { tid } if tid == ask.tid)
+        };
         let all = self.recent.values().flatten();
-        let mut events: Vec<Recorded> = all.filter(is_within).filter(is_own).cloned().collect();
+        let mut events: Vec<RecordedEvent> = all.filter(is_within).filter(is_own).cloned().collect();
         // Who ran when the window begins, by name.
         let own = self.recent.get(&ask.cpu).into_iter().flatten();
         let mut before = own.rev().skip_while(|event| event.at >= from);
-        events.extend(before.find(|event| matches!(event.what, What::Switch { .. })).cloned());
+        events.extend(
+            before
+                .find(|event| matches!(event.what, TracedChange::Switch { .. }))
+                .cloned(),
+        );
         // Those of one CPU keep their order.
         events.sort_by_key(|event| event.at);
         events
     }
 
     /// The snapshots, the latest sample first.
-    pub fn snapshots(&self) -> &[Snapshot] {
+    pub fn snapshots(&self) -> &[EventSnapshot] {
         &self.kept
     }
 
     /// Gives them away.
-    pub fn into_snapshots(self) -> Vec<Snapshot> {
+    pub fn into_snapshots(self) -> Vec<EventSnapshot> {
         self.kept
     }
 }
@@ -162,10 +167,10 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::events::{Context, Thread};
+    use crate::trace::events::{CpuContext, TracedThread};
 
-    fn event(cpu: u32, at: u64, what: What) -> Event<'static> {
-        Event {
+    fn event(cpu: u32, at: u64, what: TracedChange) -> CpuEvent<'static> {
+        CpuEvent {
             at: Nanos(at),
             cpu,
             tid: 0,
@@ -174,8 +179,8 @@ mod tests {
         }
     }
 
-    fn ask(due: u64, now: u64) -> Ask {
-        Ask {
+    fn ask(due: u64, now: u64) -> AskedSample {
+        AskedSample {
             cpu: 0,
             tid: 7,
             due: Nanos(due),
@@ -185,16 +190,16 @@ mod tests {
 
     #[test]
     fn the_latest_are_kept_with_what_belongs_to_them() {
-        let mut recorder = Recorder::new(Nanos(10_000), Nanos(100), 2);
-        let switch = What::Switch {
-            from: Thread::default(),
+        let mut recorder = EventRecorder::new(Nanos(10_000), Nanos(100), 2);
+        let switch = TracedChange::Switch {
+            from: TracedThread::default(),
             asleep: true,
-            to: Thread::default(),
+            to: TracedThread::default(),
         };
-        let timer = What::Enter(Context::Timer);
+        let timer = TracedChange::Enter(CpuContext::Timer);
         for e in [
             event(1, 950, timer),
-            event(1, 1_020, What::Waking { tid: 7 }),
+            event(1, 1_020, TracedChange::Waking { tid: 7 }),
             event(0, 10, switch),
             event(0, 20, switch),
             event(0, 890, timer),
@@ -204,7 +209,7 @@ mod tests {
         ] {
             recorder.feed(&e);
         }
-        let late = |n| Parts::unexplained(Nanos(n));
+        let late = |n| LatenessParts::unexplained(Nanos(n));
         assert!(recorder.keep(3, &ask(1_000, 1_100), late(100)));
         assert!(recorder.keep(4, &ask(1_000, 1_050), late(50)));
         assert!(!recorder.keep(5, &ask(1_000, 1_050), late(50)));
@@ -214,18 +219,22 @@ mod tests {
         let at: Vec<u64> = kept[0].events.iter().map(|e| e.at.0).collect();
         assert_eq!(at, [20, 910, 1_020, 1_050]);
         let message = postcard::to_stdvec(&kept).unwrap();
-        assert_eq!(postcard::from_bytes::<Vec<Snapshot>>(&message).unwrap(), kept);
+        assert_eq!(postcard::from_bytes::<Vec<EventSnapshot>>(&message).unwrap(), kept);
         let json = serde_json::to_string(&kept).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<Snapshot>>(&json).unwrap(), kept);
+        assert_eq!(serde_json::from_str::<Vec<EventSnapshot>>(&json).unwrap(), kept);
     }
 
     #[test]
     fn those_before_a_sample_are_handed_over_once() {
-        let mut recorder = Recorder::new(Nanos(10_000), Nanos(100), 3);
+        let mut recorder = EventRecorder::new(Nanos(10_000), Nanos(100), 3);
         for (index, late) in [(3, 100), (4, 900), (5, 400)] {
-            assert!(recorder.keep(index, &ask(1_000, 1_000 + late), Parts::unexplained(Nanos(late))));
+            assert!(recorder.keep(
+                index,
+                &ask(1_000, 1_000 + late),
+                LatenessParts::unexplained(Nanos(late))
+            ));
         }
-        let numbers = |kept: Vec<Snapshot>| kept.iter().map(|s| s.index).collect::<Vec<_>>();
+        let numbers = |kept: Vec<EventSnapshot>| kept.iter().map(|s| s.index).collect::<Vec<_>>();
         assert_eq!(numbers(recorder.take_before(5)), [4, 3]);
         assert_eq!(numbers(recorder.take_before(5)), [] as [u64; 0]);
         assert_eq!(numbers(recorder.into_snapshots()), [5]);
@@ -233,9 +242,9 @@ mod tests {
 
     #[test]
     fn old_events_are_forgotten() {
-        let mut recorder = Recorder::new(Nanos(1_000), Nanos(100), 1);
+        let mut recorder = EventRecorder::new(Nanos(1_000), Nanos(100), 1);
         for n in 0..100_000u64 {
-            recorder.feed(&event(0, n, What::Waking { tid: 7 }));
+            recorder.feed(&event(0, n, TracedChange::Waking { tid: 7 }));
         }
         assert_eq!(recorder.recent[&0].len(), 1_001);
     }

@@ -1,17 +1,17 @@
 //! From a CPU's events to what it ran: consecutive stretches, each with the innermost that ran.
 
-use super::events::{Context, Event, Thread, What};
+use super::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
 /// What ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Owner {
+pub enum StretchOwner {
     /// The thread itself, or kernel code on its behalf.
     Thread,
     /// An interrupt, soft interrupt or timer's function.
-    Context(Context),
+    Context(CpuContext),
     /// A non-maskable interrupt.
     Nmi,
     /// Events are missing.
@@ -20,15 +20,15 @@ pub enum Owner {
 
 /// A stretch of time in which one thing ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TimeStretch {
     /// Begin.
     pub start: Nanos,
     /// End.
     pub end: Nanos,
     /// What ran.
-    pub owner: Owner,
+    pub owner: StretchOwner,
     /// The thread of that time, interrupted or not.
-    pub thread: Thread,
+    pub thread: TracedThread,
 }
 
 /// Threads within soft interrupts that can be switched out; PREEMPT_RT has them.
@@ -38,21 +38,21 @@ const SUSPENDED: usize = 64;
 #[derive(Debug, Default)]
 pub struct Timeline {
     at: Option<Nanos>,
-    thread: Thread,
+    thread: TracedThread,
     /// What interrupted what, innermost last.
-    stack: Vec<Context>,
-    suspended: BTreeMap<u32, Vec<Context>>,
+    stack: Vec<CpuContext>,
+    suspended: BTreeMap<u32, Vec<CpuContext>>,
 }
 
 impl Timeline {
     /// Takes the next event; hands over the stretches that end with it.
-    pub fn feed(&mut self, event: &Event<'_>, mut each: impl FnMut(Stretch)) {
+    pub fn feed(&mut self, event: &CpuEvent<'_>, mut each: impl FnMut(TimeStretch)) {
         let start = self.at.unwrap_or(event.at);
         let end = event.at.max(start);
         self.at = Some(end);
         let mut stretch = |start: Nanos, end: Nanos, owner, thread| {
             if end > start {
-                each(Stretch {
+                each(TimeStretch {
                     start,
                     end,
                     owner,
@@ -60,52 +60,52 @@ impl Timeline {
                 });
             }
         };
-        let is_lost = matches!(event.what, What::Lost { .. });
+        let is_lost = matches!(event.what, TracedChange::Lost { .. });
         // Each event names the thread: what ran before is not known if a switch was missed.
         let is_missed = !is_lost && self.thread.tid != event.tid;
         if is_missed {
-            stretch(start, end, Owner::Unknown, Thread::default());
+            stretch(start, end, StretchOwner::Unknown, TracedThread::default());
             self.stack.clear();
-            self.thread = Thread {
+            self.thread = TracedThread {
                 tid: event.tid,
-                ..Thread::default()
+                ..TracedThread::default()
             };
         }
         let start = if is_missed { end } else { start };
         let owner = self.owner();
         match event.what {
-            What::Lost { .. } => {
-                stretch(start, end, Owner::Unknown, Thread::default());
+            TracedChange::Lost { .. } => {
+                stretch(start, end, StretchOwner::Unknown, TracedThread::default());
                 self.stack.clear();
                 self.suspended.clear();
-                self.thread = Thread::default();
+                self.thread = TracedThread::default();
             }
-            What::Exit(context) => match self.stack.iter().rposition(|open| open.is_same(&context)) {
+            TracedChange::Exit(context) => match self.stack.iter().rposition(|open| open.is_same(&context)) {
                 Some(depth) => {
                     stretch(start, end, owner, self.thread);
                     self.stack.truncate(depth);
                 }
                 // It was entered before the first event, or within a loss.
-                None => stretch(start, end, Owner::Context(context), self.thread),
+                None => stretch(start, end, StretchOwner::Context(context), self.thread),
             },
-            What::Nmi { length } => {
+            TracedChange::Nmi { length } => {
                 let began = end.saturating_sub(length).max(start);
                 stretch(start, began, owner, self.thread);
-                stretch(began, end, Owner::Nmi, self.thread);
+                stretch(began, end, StretchOwner::Nmi, self.thread);
             }
             _ => stretch(start, end, owner, self.thread),
         }
         match event.what {
-            What::Enter(context) => self.stack.push(context),
-            What::Switch { from, to, .. } => self.switch(from.tid, to),
+            TracedChange::Enter(context) => self.stack.push(context),
+            TracedChange::Switch { from, to, .. } => self.switch(from.tid, to),
             _ => {}
         }
     }
 
     /// Ends it at an instant at which thread `tid` runs: hands over the last stretch.
-    pub fn end(self, at: Nanos, tid: u32) -> Option<Stretch> {
+    pub fn end(self, at: Nanos, tid: u32) -> Option<TimeStretch> {
         let start = self.at.filter(|start| *start < at && self.thread.tid == tid)?;
-        Some(Stretch {
+        Some(TimeStretch {
             start,
             end: at,
             owner: self.owner(),
@@ -113,13 +113,13 @@ impl Timeline {
         })
     }
 
-    fn owner(&self) -> Owner {
+    fn owner(&self) -> StretchOwner {
         self.stack
             .last()
-            .map_or(Owner::Thread, |context| Owner::Context(*context))
+            .map_or(StretchOwner::Thread, |context| StretchOwner::Context(*context))
     }
 
-    fn switch(&mut self, from: u32, to: Thread) {
+    fn switch(&mut self, from: u32, to: TracedThread) {
         let stack = std::mem::take(&mut self.stack);
         if !stack.is_empty() && self.suspended.len() < SUSPENDED {
             self.suspended.insert(from, stack);
@@ -133,13 +133,13 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    const SOFT: Context = Context::Soft(3);
+    const SOFT: CpuContext = CpuContext::Soft(3);
 
-    fn stretches(events: &[(u64, u32, What)]) -> Vec<(u64, u64, Owner, u32)> {
+    fn stretches(events: &[(u64, u32, TracedChange)]) -> Vec<(u64, u64, StretchOwner, u32)> {
         let mut timeline = Timeline::default();
         let mut found = Vec::new();
         for (at, tid, what) in events {
-            let event = Event {
+            let event = CpuEvent {
                 at: Nanos(*at),
                 cpu: 0,
                 tid: *tid,
@@ -151,12 +151,12 @@ mod tests {
         found
     }
 
-    fn switch(from: u32, to: u32) -> What {
-        let thread = |tid| Thread {
+    fn switch(from: u32, to: u32) -> TracedChange {
+        let thread = |tid| TracedThread {
             tid,
-            ..Thread::default()
+            ..TracedThread::default()
         };
-        What::Switch {
+        TracedChange::Switch {
             from: thread(from),
             asleep: false,
             to: thread(to),
@@ -166,23 +166,23 @@ mod tests {
     #[test]
     fn the_innermost_counts() {
         let found = stretches(&[
-            (10, 1, What::Enter(SOFT)),
-            (20, 1, What::Enter(Context::Timer)),
-            (30, 1, What::Exit(Context::Timer)),
-            (40, 1, What::Exit(SOFT)),
+            (10, 1, TracedChange::Enter(SOFT)),
+            (20, 1, TracedChange::Enter(CpuContext::Timer)),
+            (30, 1, TracedChange::Exit(CpuContext::Timer)),
+            (40, 1, TracedChange::Exit(SOFT)),
             (50, 1, switch(1, 2)),
-            (70, 2, What::Nmi { length: Nanos(5) }),
+            (70, 2, TracedChange::Nmi { length: Nanos(5) }),
         ]);
-        let (soft, timer) = (Owner::Context(SOFT), Owner::Context(Context::Timer));
+        let (soft, timer) = (StretchOwner::Context(SOFT), StretchOwner::Context(CpuContext::Timer));
         assert_eq!(
             found,
             [
                 (10, 20, soft, 1),
                 (20, 30, timer, 1),
                 (30, 40, soft, 1),
-                (40, 50, Owner::Thread, 1),
-                (50, 65, Owner::Thread, 2),
-                (65, 70, Owner::Nmi, 2),
+                (40, 50, StretchOwner::Thread, 1),
+                (50, 65, StretchOwner::Thread, 2),
+                (65, 70, StretchOwner::Nmi, 2),
             ]
         );
     }
@@ -190,15 +190,15 @@ mod tests {
     #[test]
     fn a_soft_interrupt_that_is_switched_out_goes_on_later() {
         let found = stretches(&[
-            (10, 1, What::Enter(SOFT)),
+            (10, 1, TracedChange::Enter(SOFT)),
             (20, 1, switch(1, 2)),
             (30, 2, switch(2, 1)),
-            (40, 1, What::Exit(SOFT)),
+            (40, 1, TracedChange::Exit(SOFT)),
         ]);
-        let soft = Owner::Context(SOFT);
+        let soft = StretchOwner::Context(SOFT);
         assert_eq!(
             found,
-            [(10, 20, soft, 1), (20, 30, Owner::Thread, 2), (30, 40, soft, 1)]
+            [(10, 20, soft, 1), (20, 30, StretchOwner::Thread, 2), (30, 40, soft, 1)]
         );
     }
 
@@ -206,10 +206,16 @@ mod tests {
     fn a_switch_that_was_missed_leaves_the_time_unknown() {
         let found = stretches(&[
             (10, 1, switch(1, 2)),
-            (30, 3, What::Enter(SOFT)),
-            (40, 3, What::Exit(SOFT)),
+            (30, 3, TracedChange::Enter(SOFT)),
+            (40, 3, TracedChange::Exit(SOFT)),
         ]);
-        assert_eq!(found, [(10, 30, Owner::Unknown, 0), (30, 40, Owner::Context(SOFT), 3)]);
+        assert_eq!(
+            found,
+            [
+                (10, 30, StretchOwner::Unknown, 0),
+                (30, 40, StretchOwner::Context(SOFT), 3)
+            ]
+        );
     }
 
     #[test]
@@ -218,29 +224,29 @@ mod tests {
             (
                 10,
                 1,
-                What::Lost {
+                TracedChange::Lost {
                     since: Nanos(5),
                     count: 2,
                 },
             ),
-            (15, 1, What::Waking { tid: 9 }),
-            (20, 1, What::Exit(SOFT)),
+            (15, 1, TracedChange::Waking { tid: 9 }),
+            (20, 1, TracedChange::Exit(SOFT)),
             (
                 30,
                 1,
-                What::Lost {
+                TracedChange::Lost {
                     since: Nanos(20),
                     count: 2,
                 },
             ),
         ]);
-        let soft = Owner::Context(SOFT);
+        let soft = StretchOwner::Context(SOFT);
         assert_eq!(
             found,
             [
-                (10, 15, Owner::Unknown, 0),
+                (10, 15, StretchOwner::Unknown, 0),
                 (15, 20, soft, 1),
-                (20, 30, Owner::Unknown, 0)
+                (20, 30, StretchOwner::Unknown, 0)
             ]
         );
     }

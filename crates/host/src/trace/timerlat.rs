@@ -25,23 +25,23 @@ pub struct LineError {
 
 /// Reads a CPU's lines, in any portions.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct TimerlatLines {
     /// A line that is not complete.
     cut: Vec<u8>,
-    interrupt: Option<Interrupt>,
+    interrupt: Option<TimerlatInterrupt>,
     last: u64,
     /// Lines that the kernel dropped, as far as it counts them.
     pub lost: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Interrupt {
+struct TimerlatInterrupt {
     number: u64,
     due: Nanos,
     latency: Nanos,
 }
 
-impl Lines {
+impl TimerlatLines {
     /// Takes the next portion. An activation of which a line was lost is not handed over.
     pub fn feed(&mut self, portion: &[u8], mut each: impl FnMut(Activation)) -> Result<(), LineError> {
         for piece in portion.split_inclusive(|byte| *byte == b'\n') {
@@ -81,7 +81,7 @@ impl Lines {
                 let at = before.rsplit(' ').next().and_then(time).ok_or("it has no time")?;
                 let due = at.0.checked_sub(latency.0).ok_or("it is later than its time")?;
                 self.last = number;
-                self.interrupt = Some(Interrupt {
+                self.interrupt = Some(TimerlatInterrupt {
                     number,
                     due: Nanos(due),
                     latency,
@@ -132,7 +132,7 @@ pub struct Position {
 
 /// Which periods activations belong to: their numbers do not count those that the thread slept through.
 #[derive(Clone, Copy, Debug)]
-pub struct Periods {
+pub struct ActivationPeriods {
     interval: u64,
     start: u64,
     last: Option<(u64, Activation)>,
@@ -140,11 +140,11 @@ pub struct Periods {
     number: Option<u64>,
 }
 
-impl Periods {
+impl ActivationPeriods {
     /// Period 0 is the first of the tracer's periods, of which one was due at `seen`, that is not before `earliest`.
-    pub fn new(interval: Nanos, seen: Nanos, earliest: Nanos) -> Periods {
+    pub fn new(interval: Nanos, seen: Nanos, earliest: Nanos) -> ActivationPeriods {
         let before = earliest.0.saturating_sub(seen.0).saturating_sub(interval.0 / 4);
-        Periods {
+        ActivationPeriods {
             interval: interval.0,
             start: seen.0 + before.next_multiple_of(interval.0),
             last: None,
@@ -158,7 +158,7 @@ impl Periods {
     }
 
     /// The place of the next activation; `None` before period 0.
-    pub fn of(&mut self, activation: Activation) -> Option<Position> {
+    pub fn position(&mut self, activation: Activation) -> Option<Position> {
         let before = self.number.replace(activation.number);
         let unread = before.map_or(0, |before| activation.number - before - 1);
         let by_time = (activation.due.0 + self.interval / 2).checked_sub(self.start)? / self.interval;
@@ -196,7 +196,7 @@ mod tests {
         )
     }
 
-    fn read(lines: &mut Lines, text: &str) -> Result<Vec<Activation>, LineError> {
+    fn read(lines: &mut TimerlatLines, text: &str) -> Result<Vec<Activation>, LineError> {
         let mut all = Vec::new();
         lines.feed(text.as_bytes(), |a| all.push(a)).map(|()| all)
     }
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_kernels_lines_are_read() {
-        let activations = read(&mut Lines::default(), KERNEL).unwrap();
+        let activations = read(&mut TimerlatLines::default(), KERNEL).unwrap();
         let seen: Vec<_> = activations
             .iter()
             .map(|a| (a.number, a.due.0, a.irq.0, a.thread.0))
@@ -228,16 +228,16 @@ mod tests {
             irq: Nanos(4_000),
             thread: Nanos(9_000),
         };
-        assert_eq!(read(&mut Lines::default(), &text), Ok(vec![expected]));
+        assert_eq!(read(&mut TimerlatLines::default(), &text), Ok(vec![expected]));
     }
 
     #[test]
     fn a_line_may_be_cut_anywhere() {
         let text = irq(1, "12.000010", 4_000) + &thread(1, 9_000) + &irq(2, "12.001010", 1) + &thread(2, 2);
-        let whole = read(&mut Lines::default(), &text).unwrap();
+        let whole = read(&mut TimerlatLines::default(), &text).unwrap();
         assert_eq!(whole.len(), 2);
         for at in 0..text.len() {
-            let mut lines = Lines::default();
+            let mut lines = TimerlatLines::default();
             let mut both = read(&mut lines, &text[..at]).unwrap();
             both.extend(read(&mut lines, &text[at..]).unwrap());
             assert_eq!(both, whole, "{at}");
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_no_activation() {
-        let mut lines = Lines::default();
+        let mut lines = TimerlatLines::default();
         let text = irq(1, "12.000010", 4_000)
             + "CPU:0 [LOST 5 EVENTS]\n"
             + &thread(3, 50)
@@ -271,7 +271,7 @@ mod tests {
             (irq(7, "12.000010", 40) + &irq(7, "12.001010", 40), "came before"),
             (irq(1, "12.000010", 40) + &thread(1, 39), "before its interrupt"),
         ] {
-            let error = read(&mut Lines::default(), &text).unwrap_err();
+            let error = read(&mut TimerlatLines::default(), &text).unwrap_err();
             assert!(error.why.contains(why), "{error}");
             assert!(
                 error.to_string().contains(text.lines().last().unwrap().trim()),
@@ -282,7 +282,7 @@ mod tests {
 
     /// (period, lost before it) of each.
     fn periods(activations: &[(u64, u64, u64)]) -> Vec<Option<(u64, u64)>> {
-        let mut periods = Periods::new(Nanos(1_000), Nanos(10_000), Nanos(12_500));
+        let mut periods = ActivationPeriods::new(Nanos(1_000), Nanos(10_000), Nanos(12_500));
         assert_eq!(periods.start(), Nanos(13_000));
         let activation = |&(number, due, thread): &(u64, u64, u64)| Activation {
             number,
@@ -290,7 +290,7 @@ mod tests {
             irq: Nanos(0),
             thread: Nanos(thread),
         };
-        let place = |a| periods.of(activation(a)).map(|place| (place.index, place.lost));
+        let place = |a| periods.position(activation(a)).map(|place| (place.index, place.lost));
         activations.iter().map(place).collect()
     }
 

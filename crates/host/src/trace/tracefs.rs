@@ -1,7 +1,7 @@
 //! Files of tracefs, through a mount that no path leads to: it needs no mount point and is gone with its descriptor.
 
-use super::TraceError;
-use crate::facts::Tree;
+use super::TracingError;
+use crate::facts::FileTree;
 use crate::facts::container::has_own_processes;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -18,15 +18,15 @@ pub struct Tracefs(OwnedFd);
 
 impl Tracefs {
     /// To read a trace of threads: refused where their ids are not the kernel's.
-    pub fn of_threads() -> Result<Tracefs, TraceError> {
-        match has_own_processes(&Tree::at(Path::new("/"))) {
-            true => Err(TraceError::OwnProcesses),
+    pub fn of_threads() -> Result<Tracefs, TracingError> {
+        match has_own_processes(&FileTree::at(Path::new("/"))) {
+            true => Err(TracingError::OwnProcesses),
             false => Tracefs::open(),
         }
     }
 
     /// Uses a mount that exists, else makes a detached one.
-    fn open() -> Result<Tracefs, TraceError> {
+    fn open() -> Result<Tracefs, TracingError> {
         let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         for place in PLACES {
             if let Ok(root) = rustix::fs::open(place, folder, Mode::empty()) {
@@ -36,7 +36,7 @@ impl Tracefs {
                 }
             }
         }
-        Self::detached().map_err(|e| TraceError::Tracefs(e.into()))
+        Self::detached().map_err(|e| TracingError::Tracefs(e.into()))
     }
 
     fn detached() -> rustix::io::Result<Tracefs> {
@@ -48,14 +48,14 @@ impl Tracefs {
     }
 
     /// A whole file.
-    pub fn text(&self, path: &str) -> Result<String, TraceError> {
+    pub fn text(&self, path: &str) -> Result<String, TracingError> {
         let read = || -> io::Result<String> {
             let file = openat(&self.0, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
             let mut text = String::new();
             File::from(file).read_to_string(&mut text)?;
             Ok(text)
         };
-        read().map_err(|source| TraceError::Read {
+        read().map_err(|source| TracingError::Read {
             path: path.to_string(),
             source,
         })
@@ -80,7 +80,7 @@ impl Tracefs {
 }
 
 /// Whether this kernel has the tracer `timerlat`, which measures a timer's lateness in the kernel itself.
-pub fn timerlat_available() -> Result<bool, TraceError> {
+pub fn timerlat_available() -> Result<bool, TracingError> {
     let tracers = Tracefs::open()?.text("available_tracers")?;
     Ok(tracers.split_whitespace().any(|name| name == "timerlat"))
 }

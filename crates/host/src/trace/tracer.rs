@@ -1,9 +1,9 @@
 //! A trace of some CPUs for one purpose.
 
-use super::TraceError;
-use super::events::Event;
-use super::perf::{Counter, Record, Request, Ring, Source};
-use super::points::{Decode, Decoder, Point, points};
+use super::TracingError;
+use super::events::CpuEvent;
+use super::perf::{Counter, CounterRequest, CounterSource, Ring, RingRecord};
+use super::points::{Decode, Decoder, TracePoint, points};
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
@@ -38,7 +38,7 @@ const BIG_RING: usize = 4 << 20;
 pub struct Tracer<D = Decode> {
     /// What is before is incomplete.
     began: Nanos,
-    cpus: Vec<OneCpu>,
+    cpus: Vec<CpuTracer>,
     decode: HashMap<u64, Reading<D>>,
     lost: u64,
 }
@@ -52,7 +52,7 @@ struct Reading<D> {
 }
 
 #[derive(Debug)]
-struct OneCpu {
+struct CpuTracer {
     cpu: u32,
     ring: Ring,
     /// The first owns the ring.
@@ -63,7 +63,7 @@ struct OneCpu {
 
 impl Tracer {
     /// Begins a trace of these CPUs.
-    pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<Tracer, TraceError> {
+    pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<Tracer, TracingError> {
         let points = points(&Tracefs::of_threads()?, purpose)?;
         let bytes = match purpose {
             Purpose::Response { .. } => RING,
@@ -76,11 +76,11 @@ impl Tracer {
 
 impl<D: Decoder> Tracer<D> {
     /// Begins a trace of each CPU's own tracepoints.
-    pub(super) fn of_points(plan: &[(u32, &[Point<D>])], bytes: usize) -> Result<Tracer<D>, TraceError> {
+    pub(super) fn of_points(plan: &[(u32, &[TracePoint<D>])], bytes: usize) -> Result<Tracer<D>, TracingError> {
         let mut decode = HashMap::new();
         let mut traced = Vec::with_capacity(plan.len());
         for (cpu, points) in plan {
-            traced.push(OneCpu::open(*cpu, points, bytes, &mut decode)?);
+            traced.push(CpuTracer::open(*cpu, points, bytes, &mut decode)?);
         }
         for (cpu, (_, points)) in traced.iter().zip(plan) {
             for (counter, point) in cpu.counters.iter().zip(*points) {
@@ -101,12 +101,12 @@ impl<D: Decoder> Tracer<D> {
 
     /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
     /// was taken before the call has all its events in it or in calls before.
-    pub fn drain(&mut self, mut each: impl FnMut(&Event<'_, D::What>)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_, D::Output>)) -> u64 {
         let mut count = 0;
         for cpu in &mut self.cpus {
             let (number, decode) = (cpu.cpu, &self.decode);
             let (mut last, mut lost) = (cpu.last, 0);
-            let missing = |since, at, count| Event {
+            let missing = |since, at, count| CpuEvent {
                 at,
                 cpu: number,
                 tid: 0,
@@ -118,22 +118,22 @@ impl<D: Decoder> Tracer<D> {
                 each(&missing(Nanos(0), last, 0));
             }
             let full = cpu.ring.drain(|record| match record {
-                Record::Sample { at, .. } if at < self.began => {}
-                Record::Sample { id, at, tid, mut rest } => {
+                RingRecord::Sample { at, .. } if at < self.began => {}
+                RingRecord::Sample { id, at, tid, mut rest } => {
                     let Some(reading) = decode.get(&id) else {
                         return;
                     };
                     let chain = if reading.has_chain { rest.take_chain() } else { &[] };
                     let what = match reading.is_function {
-                        true => rest.arguments().and_then(|both| reading.decode.what_of_function(both)),
-                        false => reading.decode.what(rest.record()),
+                        true => rest.arguments().and_then(|both| reading.decode.decode_function(both)),
+                        false => reading.decode.decode(rest.record()),
                     };
                     let Some(what) = what else {
                         return;
                     };
                     last = at;
                     count += 1;
-                    each(&Event {
+                    each(&CpuEvent {
                         at,
                         cpu: number,
                         tid,
@@ -141,7 +141,7 @@ impl<D: Decoder> Tracer<D> {
                         chain,
                     });
                 }
-                Record::Lost { at, count } => {
+                RingRecord::Lost { at, count } => {
                     lost += count;
                     each(&missing(last, at, count));
                     last = at;
@@ -167,17 +167,17 @@ impl<D: Decoder> Tracer<D> {
     }
 }
 
-impl OneCpu {
+impl CpuTracer {
     fn open<D: Decoder>(
         cpu: u32,
-        points: &[Point<D>],
+        points: &[TracePoint<D>],
         bytes: usize,
         decode: &mut HashMap<u64, Reading<D>>,
-    ) -> Result<OneCpu, TraceError> {
+    ) -> Result<CpuTracer, TracingError> {
         let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
         let mut ring = None;
         for point in points {
-            let request = Request {
+            let request = CounterRequest {
                 source: &point.source,
                 cpu,
                 chain: point.chain,
@@ -203,30 +203,30 @@ impl OneCpu {
             let reading = Reading {
                 decode: point.decode,
                 has_chain: point.chain,
-                is_function: matches!(point.source, Source::Function { .. }),
+                is_function: matches!(point.source, CounterSource::Function { .. }),
             };
             decode.insert(id, reading);
             counters.push(counter);
         }
-        Ok(OneCpu {
+        Ok(CpuTracer {
             cpu,
-            ring: ring.ok_or(TraceError::NoTracepoint("irq_vectors/local_timer_entry"))?,
+            ring: ring.ok_or(TracingError::NoTracepoint("irq_vectors/local_timer_entry"))?,
             counters,
             last: Nanos(0),
         })
     }
 }
 
-fn failed<D>(what: &'static str, point: &Point<D>, cpu: u32) -> impl FnOnce(io::Error) -> TraceError {
+fn failed<D>(what: &'static str, point: &TracePoint<D>, cpu: u32) -> impl FnOnce(io::Error) -> TracingError {
     let name = point.name.clone();
     move |source| match source.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) if what == "perf_event_open" => TraceError::NotPermitted {
+        Some(libc::EACCES | libc::EPERM) if what == "perf_event_open" => TracingError::NotPermitted {
             name,
             cpu,
             paranoid: std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
                 .map_or_else(|_| "unknown".to_string(), |text| text.trim().to_string()),
         },
-        _ => TraceError::Perf {
+        _ => TracingError::Perf {
             what,
             name,
             cpu,

@@ -35,37 +35,37 @@ pub struct WatchFile {
     pub since: Utc,
     /// When and why measuring ended in an orderly way; absent while it goes on, and if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub ended: Option<WatchEnd>,
     /// When it was not measured, in order.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<WatchGap>,
     /// Gaps before these, which are forgotten.
     pub gaps_forgotten: u64,
 }
 
 /// An orderly end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct WatchEnd {
     /// When.
     pub at: Utc,
-    /// [`Why::Stopped`] or [`Why::Failed`].
-    pub why: Why,
+    /// [`GapReason::Stopped`] or [`GapReason::Failed`].
+    pub why: GapReason,
 }
 
 /// A time in which nothing was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
+pub struct WatchGap {
     /// The last moment before it of which something is kept.
     pub from: Utc,
     /// When measuring began again.
     pub to: Utc,
     /// Why.
-    pub why: Why,
+    pub why: GapReason,
 }
 
 /// Why nothing was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum GapReason {
     /// Somebody ended it.
     Stopped,
     /// It was killed.
@@ -78,26 +78,26 @@ pub enum Why {
     Failed,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for GapReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Why::Stopped => "it was stopped",
-            Why::Killed => "it was killed",
-            Why::Rebooted => "the machine was booted anew",
-            Why::Suspended => "the machine slept",
-            Why::Failed => "it ended with an error",
+            GapReason::Stopped => "it was stopped",
+            GapReason::Killed => "it was killed",
+            GapReason::Rebooted => "the machine was booted anew",
+            GapReason::Suspended => "the machine slept",
+            GapReason::Failed => "it ended with an error",
         })
     }
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for WatchGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = (self.from, self.to);
         write!(f, "gap of {} s, {from} to {to}: {}", self.seconds(), self.why)
     }
 }
 
-impl Gap {
+impl WatchGap {
     /// Its length.
     pub fn seconds(&self) -> u64 {
         self.to.seconds().saturating_sub(self.from.seconds())
@@ -106,7 +106,7 @@ impl Gap {
 
 impl WatchFile {
     /// Adds a gap.
-    pub fn add(&mut self, gap: Gap) {
+    pub fn add(&mut self, gap: WatchGap) {
         self.gaps.push(gap);
         if self.gaps.len() > GAPS {
             self.gaps.remove(0);
@@ -115,15 +115,15 @@ impl WatchFile {
     }
 
     /// Measuring begins again in this boot: the gap until `now`, if the newest record ends at `last`.
-    pub fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> Gap {
+    pub fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> WatchGap {
         let measured = last.map_or(self.since, |last| last.max(self.since));
         let (from, why) = match self.ended {
             Some(ended) => (ended.at.max(measured), ended.why),
-            None if self.boot_id != boot_id => (measured, Why::Rebooted),
-            None => (measured, Why::Killed),
+            None if self.boot_id != boot_id => (measured, GapReason::Rebooted),
+            None => (measured, GapReason::Killed),
         };
         let to = now.max(from);
-        Gap { from, to, why }
+        WatchGap { from, to, why }
     }
 }
 
@@ -156,17 +156,17 @@ mod tests {
             (gap.from.seconds(), gap.to.seconds(), gap.why)
         };
         let killed = file();
-        assert_eq!(gap(&killed, "one", Some(300)), (300, 500, Why::Killed));
-        assert_eq!(gap(&killed, "one", None), (100, 500, Why::Killed));
-        assert_eq!(gap(&killed, "two", Some(300)), (300, 500, Why::Rebooted));
-        let (at, why) = (Utc::at(400), Why::Stopped);
-        let ended = Some(Ended { at, why });
+        assert_eq!(gap(&killed, "one", Some(300)), (300, 500, GapReason::Killed));
+        assert_eq!(gap(&killed, "one", None), (100, 500, GapReason::Killed));
+        assert_eq!(gap(&killed, "two", Some(300)), (300, 500, GapReason::Rebooted));
+        let (at, why) = (Utc::at(400), GapReason::Stopped);
+        let ended = Some(WatchEnd { at, why });
         assert_eq!(
             gap(&WatchFile { ended, ..file() }, "two", Some(399)),
-            (400, 500, Why::Stopped)
+            (400, 500, GapReason::Stopped)
         );
         // A clock that was set back makes no gap of less than nothing.
-        assert_eq!(gap(&killed, "one", Some(900)), (900, 900, Why::Killed));
+        assert_eq!(gap(&killed, "one", Some(900)), (900, 900, GapReason::Killed));
     }
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
         let mut file = file();
         for n in 0..1_005 {
             let (from, to) = (Utc::at(n), Utc::at(n + 1));
-            let why = Why::Suspended;
-            file.add(Gap { from, to, why });
+            let why = GapReason::Suspended;
+            file.add(WatchGap { from, to, why });
         }
         assert_eq!(
             (file.gaps.len(), file.gaps_forgotten, file.gaps[0].from),

@@ -4,10 +4,10 @@ use super::file::{SCHEMA, WATCH_FILE, WatchFile};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_base::Exit;
-use worstcase_base::lock::Lock;
+use worstcase_base::ExitKind;
+use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, OutputFolder};
-use worstcase_base::trust::Others;
+use worstcase_base::trust::OtherWriters;
 use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
 use worstcase_results::record::run::RUN_FILE;
@@ -32,7 +32,7 @@ pub enum WatchError {
     #[error(
         "root does not watch into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
     )]
-    NotOurs(Others),
+    NotOurs(OtherWriters),
     /// It watches something else.
     #[error("{} watches something else, which differs in its {difference}; choose another folder", dir.display())]
     Another {
@@ -63,10 +63,10 @@ pub enum WatchError {
 
 impl WatchError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            WatchError::Busy(_) | WatchError::Io { .. } => Exit::Storage,
-            _ => Exit::Usage,
+            WatchError::Busy(_) | WatchError::Io { .. } => ExitKind::Storage,
+            _ => ExitKind::Usage,
         }
     }
 }
@@ -87,7 +87,7 @@ pub struct WatchFolder {
     folder: OutputFolder,
     /// The folder through its handle, whatever becomes of its name.
     at: PathBuf,
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl WatchFolder {
@@ -106,7 +106,7 @@ impl WatchFolder {
             (true, false, _) if !only_leftovers(&at) => return Err(WatchError::NotEmpty(dir.to_path_buf())),
             _ => {}
         }
-        let lock = Lock::try_open(&at).map_err(failed("lock", dir))?;
+        let lock = FileLock::try_open(&at).map_err(failed("lock", dir))?;
         let lock = lock.ok_or_else(|| WatchError::Busy(dir.to_path_buf()))?;
         let watched = || read(&at.join(WATCH_FILE), &dir.join(WATCH_FILE));
         let there = is_watch.then(watched).transpose()?;

@@ -1,11 +1,11 @@
 //! What comes from the measuring process, into folders: a thread of its own, because a disk may be slow.
 
-use super::file::{Gap, WatchFile};
+use super::file::{WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::run::{Event, Look};
+use super::run::{Look, WatchEvent};
 use super::segment::{self, KeptCell};
-use crate::message::{Seen, Segment};
-use crate::run::Matrix;
+use crate::message::{ThreadCounts, WatchSegment};
+use crate::run::HostMatrix;
 use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use std::sync::mpsc::Receiver;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
-use worstcase_plan::Plan;
-use worstcase_results::record::{Origin, Run, RunPlan, Selection, WasSet};
+use worstcase_plan::ExperimentPlan;
+use worstcase_results::record::{RecordOrigin, Run, RunPlan, SampleSelection, WasSet};
 
 /// A segment that is over, and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptSegment {
     /// Its run folder.
     pub folder: PathBuf,
     /// When it began.
@@ -38,30 +38,30 @@ pub struct Kept {
 }
 
 /// What there is to be kept.
-pub enum Order {
+pub enum KeepOrder {
     /// Of a segment.
-    Segment(Box<Segment>),
+    Segment(Box<WatchSegment>),
     /// A gap.
-    Gap(Gap),
+    Gap(WatchGap),
 }
 
 /// Keeps it.
 pub struct Keeper<'a> {
     pub folder: &'a WatchFolder,
     pub file: WatchFile,
-    pub matrix: &'a Matrix,
+    pub matrix: &'a HostMatrix,
     pub spec: &'a HostSpec,
-    pub selection: Selection,
+    pub selection: SampleSelection,
     /// What `--apply` did.
     pub applied: Option<Vec<WasSet>>,
-    pub plan: &'a Plan,
+    pub plan: &'a ExperimentPlan,
     pub look: &'a dyn Look,
     /// The running segment.
-    pub running: Option<Running>,
+    pub running: Option<RunningSegment>,
 }
 
 /// A segment that is not over.
-pub struct Running {
+pub struct RunningSegment {
     segment: u64,
     run: Run,
     began: Utc,
@@ -69,31 +69,31 @@ pub struct Running {
 
 impl Keeper<'_> {
     /// Until nobody has anything more to be kept.
-    pub fn keep(&mut self, orders: &Receiver<Order>) -> Result<(), HostError> {
+    pub fn keep(&mut self, orders: &Receiver<KeepOrder>) -> Result<(), HostError> {
         for order in orders {
             match order {
-                Order::Segment(segment) => self.segment(&segment)?,
-                Order::Gap(gap) => self.gap(gap)?,
+                KeepOrder::Segment(segment) => self.segment(&segment)?,
+                KeepOrder::Gap(gap) => self.gap(gap)?,
             }
         }
         Ok(())
     }
 
     /// Writes down a gap, and tells it.
-    pub fn gap(&mut self, gap: Gap) -> Result<(), HostError> {
+    pub fn gap(&mut self, gap: WatchGap) -> Result<(), HostError> {
         self.file.add(gap);
         self.folder.write(&self.file)?;
-        self.look.see(Event::Gap(&gap));
+        self.look.see(WatchEvent::Gap(&gap));
         Ok(())
     }
 
-    fn segment(&mut self, segment: &Segment) -> Result<(), HostError> {
+    fn segment(&mut self, segment: &WatchSegment) -> Result<(), HostError> {
         let ended = Utc::now();
         let began = match &self.running {
             Some(running) => running.began,
             None => Utc::at(ended.seconds().saturating_sub(age(segment).0 / 1_000_000_000)),
         };
-        let origin = Origin {
+        let origin = RecordOrigin {
             began,
             ended,
             applied: self.applied.clone(),
@@ -110,7 +110,7 @@ impl Keeper<'_> {
         {
             let run = self.begin(began)?;
             let segment = segment.number;
-            self.running = Some(Running { segment, run, began });
+            self.running = Some(RunningSegment { segment, run, began });
         }
         let Some(running) = &self.running else {
             return Ok(());
@@ -125,14 +125,14 @@ impl Keeper<'_> {
             let kept = kept(running, ended, segment, &cells, self.spec);
             self.running = None;
             self.folder.thin(self.file.keep)?;
-            self.look.see(Event::Kept(&kept));
+            self.look.see(WatchEvent::Kept(&kept));
         }
         Ok(())
     }
 
     fn begin(&self, began: Utc) -> Result<Run, HostError> {
-        let plan = Plan {
-            title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.told()),
+        let plan = ExperimentPlan {
+            title: format!("{}: {}, {}", self.plan.title, self.matrix.origin.host, began.readable()),
             ..self.plan.clone()
         };
         let tasks = self.matrix.tasks();
@@ -142,21 +142,28 @@ impl Keeper<'_> {
 }
 
 /// How long ago a segment began.
-fn age(segment: &Segment) -> Nanos {
+fn age(segment: &WatchSegment) -> Nanos {
     let starts = segment.done.cpus.iter().map(|cpu| cpu.start);
     starts
         .min()
         .map_or(Nanos(0), |start| clock::monotonic().saturating_sub(start))
 }
 
-fn kept(running: &Running, ended: Utc, segment: &Segment, cells: &[KeptCell], spec: &HostSpec) -> Kept {
+fn kept(
+    running: &RunningSegment,
+    ended: Utc,
+    segment: &WatchSegment,
+    cells: &[KeptCell],
+    spec: &HostSpec,
+) -> KeptSegment {
     let sum = |of: fn(&KeptCell) -> u64| cells.iter().map(of).sum();
     let max = |kept: &KeptCell| {
         let summary = kept.cell.record.summary.latency.as_ref()?;
         Some((Nanos(summary.max_ns), kept.cell.record.cell.cpu?))
     };
-    let is_short = |seen: &Seen| matches!(seen, Seen::Periods(p) if p.expected < u64::from(spec.periods));
-    Kept {
+    let is_short =
+        |seen: &ThreadCounts| matches!(seen, ThreadCounts::Periods(p) if p.expected < u64::from(spec.periods));
+    KeptSegment {
         folder: running.run.dir().to_path_buf(),
         began: running.began,
         ended,

@@ -13,7 +13,7 @@ mod run;
 mod segment;
 mod suspend;
 
-pub use file::{Gap, WATCH_FILE, WatchFile, Why};
+pub use file::{GapReason, WATCH_FILE, WatchFile, WatchGap};
 pub use folder::WatchError;
-pub use keeper::Kept;
-pub use run::{Event, Look, Order, run};
+pub use keeper::KeptSegment;
+pub use run::{Look, WatchEvent, WatchOrder, run};

@@ -1,17 +1,17 @@
 //! Watching: the measuring process, what it says, and who looks on.
 
-use super::file::{Ended, Gap, SCHEMA, WatchFile, Why};
+use super::file::{GapReason, SCHEMA, WatchEnd, WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::keeper::{self, Keeper, Kept};
+use super::keeper::{self, Keeper, KeptSegment};
 use super::suspend::Sleeps;
 use crate::cpus::stay_off;
 use crate::loads::cgroup;
 use crate::message::{Message, Pulse};
 use crate::run::executor::finished;
-use crate::run::measurement::{Watch, measure};
-use crate::run::settings::Settings;
-use crate::run::{Matrix, work_dir};
-use crate::spec::Segments;
+use crate::run::measurement::{MeasurementObserver, measure};
+use crate::run::settings::AppliedSettings;
+use crate::run::{HostMatrix, work_dir};
+use crate::spec::SegmentSpec;
 use crate::state::boot_id;
 use crate::{HostError, HostSpec, StateFolder};
 use std::path::PathBuf;
@@ -19,19 +19,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use worstcase_base::utc::Utc;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_plan::Plan;
-use worstcase_results::record::Selection;
+use worstcase_plan::ExperimentPlan;
+use worstcase_results::record::SampleSelection;
 
 /// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
 const WAITING: usize = 8;
 
 /// What is to be watched.
 #[derive(Debug)]
-pub struct Order {
+pub struct WatchOrder {
     /// What each segment measures: one probe under one load, as long as a segment.
-    pub plan: Plan,
+    pub plan: ExperimentPlan,
     /// The same on this machine.
-    pub matrix: Matrix,
+    pub matrix: HostMatrix,
     /// The watch folder.
     pub folder: PathBuf,
     /// It may hold a watch, which goes on.
@@ -41,14 +41,14 @@ pub struct Order {
     /// What a running segment has is written this often.
     pub checkpoint: Nanos,
     /// The samples that are kept of each segment.
-    pub selection: Selection,
+    pub selection: SampleSelection,
     /// It ends by itself this long after it began, gaps included.
     pub time: Option<Nanos>,
 }
 
 /// What there is to see.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum WatchEvent<'a> {
     /// Something to know before it begins.
     Note(&'a str),
     /// Measuring begins.
@@ -56,19 +56,19 @@ pub enum Event<'a> {
     /// How it is going, every second.
     Pulse(&'a [Pulse]),
     /// A segment is over.
-    Kept(&'a Kept),
+    Kept(&'a KeptSegment),
     /// Nothing was measured for a while.
-    Gap(&'a Gap),
+    Gap(&'a WatchGap),
 }
 
 /// Who looks on; from several threads.
 pub trait Look: Sync {
     /// Something happens.
-    fn see(&self, event: Event<'_>);
+    fn see(&self, event: WatchEvent<'_>);
 }
 
 /// Watches until `stop`.
-pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Look) -> Result<(), HostError> {
+pub fn run(order: &WatchOrder, state: &StateFolder, stop: &AtomicBool, look: &dyn Look) -> Result<(), HostError> {
     let spec = spec(order)?;
     let (folder, there) = WatchFolder::open(&order.folder, order.resume)?;
     let (file, gap) = begun(order, &folder, there, &spec)?;
@@ -77,12 +77,12 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
         .time
         .map(|time| Utc::at(file.began.seconds() + time.0 / 1_000_000_000));
     if end.is_some_and(|end| now >= end) {
-        look.see(Event::Note("the time of this watch is over: nothing was measured"));
+        look.see(WatchEvent::Note("the time of this watch is over: nothing was measured"));
         return Ok(());
     }
     folder.write(&file)?;
-    let (mut journal, settings) = Settings::make(&order.matrix, state, "worstcase host watch", |note| {
-        look.see(Event::Note(note));
+    let (mut journal, settings) = AppliedSettings::make(&order.matrix, state, "worstcase host watch", |note| {
+        look.see(WatchEvent::Note(note));
     })?;
     let spec = HostSpec {
         work_dir: work_dir(&order.matrix.work_parent)?,
@@ -95,7 +95,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
         matrix: &order.matrix,
         spec: &spec,
         selection: order.selection,
-        applied: settings.told(),
+        applied: settings.were_set(),
         plan: &order.plan,
         look,
         running: None,
@@ -103,7 +103,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     if let Some(gap) = gap {
         keeper.gap(gap)?;
     }
-    look.see(Event::Begin(&spec));
+    look.see(WatchEvent::Begin(&spec));
     let (sender, orders) = sync_channel(WAITING);
     let (measured, kept) = std::thread::scope(|scope| {
         let keeping = scope.spawn(|| {
@@ -129,11 +129,11 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
     let kept = kept.unwrap_or_else(|_| Err(HostError::Worker("what keeps its results panicked".into())));
     let result = kept.and(measured.map(|_| ()));
     let why = match result {
-        Ok(()) => Why::Stopped,
-        Err(_) => Why::Failed,
+        Ok(()) => GapReason::Stopped,
+        Err(_) => GapReason::Failed,
     };
     let at = Utc::now();
-    keeper.file.ended = Some(Ended { at, why });
+    keeper.file.ended = Some(WatchEnd { at, why });
     let told = folder.write(&keeper.file).map_err(HostError::from);
     drop(settings);
     let undone = finished(journal);
@@ -141,7 +141,7 @@ pub fn run(order: &Order, state: &StateFolder, stop: &AtomicBool, look: &dyn Loo
 }
 
 /// What is measured, segment by segment.
-fn spec(order: &Order) -> Result<HostSpec, HostError> {
+fn spec(order: &WatchOrder) -> Result<HostSpec, HostError> {
     let refuse = |text: &str| Err(HostError::Argument(text.to_string()));
     let [spec] = order.matrix.specs.as_slice() else {
         return refuse("a watch has one load and one probe: several would leave gaps in each");
@@ -151,7 +151,7 @@ fn spec(order: &Order) -> Result<HostSpec, HostError> {
     }
     let checkpoint = u32::try_from((order.checkpoint.0 / spec.interval.0.max(1)).max(1)).unwrap_or(u32::MAX);
     Ok(HostSpec {
-        segments: Some(Segments {
+        segments: Some(SegmentSpec {
             checkpoint,
             selection: order.selection,
         }),
@@ -161,11 +161,11 @@ fn spec(order: &Order) -> Result<HostSpec, HostError> {
 
 /// The watch's file from now on, and the gap until now if it was begun before.
 fn begun(
-    order: &Order,
+    order: &WatchOrder,
     folder: &WatchFolder,
     there: Option<WatchFile>,
     spec: &HostSpec,
-) -> Result<(WatchFile, Option<Gap>), HostError> {
+) -> Result<(WatchFile, Option<WatchGap>), HostError> {
     let (now, boot_id) = (Utc::now(), boot_id());
     let here = WatchFile {
         schema: SCHEMA.to_string(),
@@ -197,7 +197,7 @@ fn begun(
 
 /// Hands on what the measuring process says.
 struct Relay<'a> {
-    sender: SyncSender<keeper::Order>,
+    sender: SyncSender<keeper::KeepOrder>,
     look: &'a dyn Look,
     sleeps: Sleeps,
     end: Option<Utc>,
@@ -205,8 +205,8 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    fn segment(&self, segment: Box<crate::message::Segment>) {
-        let (ended, order) = (segment.ended, keeper::Order::Segment(segment));
+    fn segment(&self, segment: Box<crate::message::WatchSegment>) {
+        let (ended, order) = (segment.ended, keeper::KeepOrder::Segment(segment));
         // Whoever kept it is gone with an error, which is told.
         match ended {
             true => drop(self.sender.send(order)),
@@ -218,23 +218,23 @@ impl Relay<'_> {
         let to = Utc::now();
         if let Some(slept) = self.sleeps.since() {
             let from = Utc::at(to.seconds().saturating_sub(slept.0 / 1_000_000_000));
-            let why = Why::Suspended;
-            drop(self.sender.send(keeper::Order::Gap(Gap { from, to, why })));
+            let why = GapReason::Suspended;
+            drop(self.sender.send(keeper::KeepOrder::Gap(WatchGap { from, to, why })));
         }
         if self.end.is_some_and(|end| to >= end) {
             self.stop.store(true, Ordering::Relaxed);
         }
-        self.look.see(Event::Pulse(pulses));
+        self.look.see(WatchEvent::Pulse(pulses));
     }
 }
 
-impl Watch for Relay<'_> {
+impl MeasurementObserver for Relay<'_> {
     fn note(&mut self, note: &str) {
-        self.look.see(Event::Note(note));
+        self.look.see(WatchEvent::Note(note));
     }
 
     fn begin(&mut self, _nth: usize, _of: usize, spec: &HostSpec) {
-        self.look.see(Event::Begin(spec));
+        self.look.see(WatchEvent::Begin(spec));
     }
 
     fn message(&mut self, _spec: &HostSpec, message: &Message) {

@@ -2,14 +2,14 @@
 
 use crate::HostError;
 use crate::HostSpec;
-use crate::message::{CpuDone, Done, Seen, Segment, Taken};
+use crate::message::{CpuDone, MeasurementEnd, Taken, ThreadCounts, WatchSegment};
 use crate::run::keep::{Sampled, record};
 use worstcase_contract::Nanos;
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, encode};
+use worstcase_results::record::parquet::{FileLabels, encode};
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
-    Accounting, CellId, CellResult, Origin, SampleRow, SamplesFile, Selection, Subject, Summaries,
+    Accounting, CellId, CellResult, RecordOrigin, SampleRow, SampleSelection, SamplesFile, Subject, Summaries,
 };
 
 /// A cell, and files beside it.
@@ -22,15 +22,15 @@ pub struct KeptCell {
 
 /// The cells of a segment; none if no period of it was due yet.
 pub fn cells(
-    segment: &Segment,
+    segment: &WatchSegment,
     spec: &HostSpec,
-    selection: Selection,
-    measured: (&Subject, &Origin),
+    selection: SampleSelection,
+    measured: (&Subject, &RecordOrigin),
 ) -> Result<Vec<KeptCell>, HostError> {
     let cpus = segment.done.cpus.iter().zip(&segment.taken);
     let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
     due.map(|(cpu, taken)| {
-        let done = Done {
+        let done = MeasurementEnd {
             stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
             ..segment.done.clone()
         };
@@ -45,20 +45,20 @@ pub fn cells(
 
 fn expected(cpu: &CpuDone) -> u64 {
     match cpu.seen {
-        Seen::Periods(periods) => periods.expected,
-        Seen::Gaps { windows, .. } => u64::from(windows),
+        ThreadCounts::Periods(periods) => periods.expected,
+        ThreadCounts::Gaps { windows, .. } => u64::from(windows),
     }
 }
 
 fn cell(
     spec: &HostSpec,
-    selection: Selection,
-    (subject, origin): (&Subject, &Origin),
-    done: &Done,
+    selection: SampleSelection,
+    (subject, origin): (&Subject, &RecordOrigin),
+    done: &MeasurementEnd,
     cpu: &CpuDone,
     taken: &Taken,
 ) -> Result<CellResult, HostError> {
-    let Seen::Periods(periods) = cpu.seen else {
+    let ThreadCounts::Periods(periods) = cpu.seen else {
         return Err(HostError::Contradiction("a segment has periods, and no gaps".into()));
     };
     let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
@@ -75,7 +75,7 @@ fn cell(
     };
     let rows: Vec<SampleRow> = taken.rows.iter().map(row).collect();
     let accounting = Accounting::Periods(periods);
-    let samples = encode(&rows, &Labels::new(&id, subject), &accounting)
+    let samples = encode(&rows, &FileLabels::new(&id, subject), &accounting)
         .map_err(|e| HostError::Contradiction(format!("its samples cannot be written as Parquet: {e}")))?;
     let sampled = Sampled {
         accounting,

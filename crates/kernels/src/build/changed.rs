@@ -6,9 +6,9 @@ use std::thread;
 
 use worstcase_base::digest::Digest;
 
-use super::options::Options;
-use super::tree::Tree;
-use super::{BuildError, Builder, check_machine, configuration, is_kernel_tree, is_on_path};
+use super::options::BuildOptions;
+use super::tree::SourceTree;
+use super::{Builder, KernelBuildError, check_machine, configuration, is_kernel_tree, is_on_path};
 use crate::{Kernel, KernelError, ResolveOptions, files, store};
 
 /// Built kernels, by what they were built from.
@@ -23,19 +23,19 @@ pub fn resolve(
     name: &str,
     tree: &Path,
     config: Option<&Path>,
-    changed: &Options,
+    changed: &BuildOptions,
     options: &ResolveOptions<'_>,
 ) -> Result<Kernel, KernelError> {
-    let path = std::path::absolute(tree).map_err(BuildError::io(tree))?;
+    let path = std::path::absolute(tree).map_err(KernelBuildError::io(tree))?;
     let config = configuration(&changed.apply(&read_config(&path, config)?), false);
     if !is_on_path("git") {
-        return Err(BuildError::NoTools("git".into()).into());
+        return Err(KernelBuildError::NoTools("git".into()).into());
     }
     let cache = &options.cache;
     let key = Digest::new("worstcase-tree/1").text(&path.to_string_lossy()).hex()[..16].to_string();
     let _lock = cache.lock(TREES, &key)?;
     let folder = cache.area(&format!("{TREES}/{key}"))?;
-    let tree = Tree::open(&path, &folder)?;
+    let tree = SourceTree::open(&path, &folder)?;
     let state = tree.state()?;
     let key = Digest::new("worstcase-built/1")
         .text(&state)
@@ -57,14 +57,14 @@ pub fn resolve(
             kept: building.into(),
             config,
             options: changed.clone(),
-            jobs: thread::available_parallelism().map_err(BuildError::io("the number of CPUs"))?,
+            jobs: thread::available_parallelism().map_err(KernelBuildError::io("the number of CPUs"))?,
             stop: options.stop.clone(),
         };
         let tree = path.clone();
         let built = builder.build(IMAGE)?;
         built
             .map(drop)
-            .map_err(|why| KernelError::from(BuildError::Fails { tree, why, log }))
+            .map_err(|why| KernelError::from(KernelBuildError::Fails { tree, why, log }))
     })?;
     let kernel = store::from_files(name, files::in_folder(&place.join(IMAGE))?)?;
     Ok(Kernel {
@@ -74,7 +74,7 @@ pub fn resolve(
 }
 
 fn read_config(tree: &Path, config: Option<&Path>) -> Result<String, KernelError> {
-    let not = |why: &str| BuildError::NoTree {
+    let not = |why: &str| KernelBuildError::NoTree {
         tree: tree.into(),
         why: why.into(),
     };
@@ -103,7 +103,7 @@ fn compiler() -> Result<String, KernelError> {
             .next()
             .unwrap_or_default()
             .into()),
-        Err(_) => Err(BuildError::NoTools("gcc".into()).into()),
+        Err(_) => Err(KernelBuildError::NoTools("gcc".into()).into()),
     }
 }
 

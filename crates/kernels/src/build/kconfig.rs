@@ -14,7 +14,7 @@ const MOST_TOLD: usize = 8;
 
 /// What the files say of one option.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct OptionFacts {
     /// Of each place that defines it, whether the user is asked, and its conditions.
     places: Vec<(bool, Vec<String>)>,
     /// Options that select it.
@@ -23,7 +23,7 @@ struct Told {
 
 /// In words; `off` if it was to be off.
 pub fn why(tree: &Path, option: &str, off: bool, built: &KernelConfig) -> io::Result<String> {
-    let mut told = Told::default();
+    let mut told = OptionFacts::default();
     for file in files(tree)? {
         read(
             &String::from_utf8_lossy(&worstcase_base::files::read(&file)?),
@@ -34,7 +34,7 @@ pub fn why(tree: &Path, option: &str, off: bool, built: &KernelConfig) -> io::Re
     Ok(in_words(&told, off, built))
 }
 
-fn in_words(told: &Told, off: bool, built: &KernelConfig) -> String {
+fn in_words(told: &OptionFacts, off: bool, built: &KernelConfig) -> String {
     if told.places.is_empty() {
         return "this tree has no such option".into();
     }
@@ -105,7 +105,7 @@ fn files(tree: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// What an attribute belongs to.
-enum Entry {
+enum AttributeOwner {
     /// A menu, a choice: the innermost of those that are open.
     Around,
     /// An option.
@@ -119,9 +119,9 @@ enum Entry {
 }
 
 /// Adds what a file says of the option.
-fn read(text: &str, option: &str, told: &mut Told) {
+fn read(text: &str, option: &str, told: &mut OptionFacts) {
     let mut around: Vec<Vec<String>> = Vec::new();
-    let mut entry = Entry::Other;
+    let mut entry = AttributeOwner::Other;
     let mut help: Option<usize> = None;
     let joined = text.replace("\\\n", " ");
     for line in joined.lines() {
@@ -137,7 +137,7 @@ fn read(text: &str, option: &str, told: &mut Told) {
         match word {
             "config" | "menuconfig" => {
                 close(&mut entry, option, &around, told);
-                entry = Entry::Option {
+                entry = AttributeOwner::Option {
                     name: rest.into(),
                     asked: false,
                     depends: Vec::new(),
@@ -146,7 +146,7 @@ fn read(text: &str, option: &str, told: &mut Told) {
             "menu" | "choice" | "if" => {
                 close(&mut entry, option, &around, told);
                 around.push(if word == "if" { vec![rest.into()] } else { Vec::new() });
-                entry = Entry::Around;
+                entry = AttributeOwner::Around;
             }
             "endmenu" | "endchoice" | "endif" => {
                 close(&mut entry, option, &around, told);
@@ -158,17 +158,17 @@ fn read(text: &str, option: &str, told: &mut Told) {
                 let condition = rest.strip_prefix("on").unwrap_or(rest);
                 let condition = condition.split_whitespace().collect::<Vec<_>>().join(" ");
                 match &mut entry {
-                    Entry::Option { depends, .. } => depends.push(condition),
-                    Entry::Around => around
+                    AttributeOwner::Option { depends, .. } => depends.push(condition),
+                    AttributeOwner::Around => around
                         .iter_mut()
                         .next_back()
                         .into_iter()
                         .for_each(|all| all.push(condition.clone())),
-                    Entry::Other => {}
+                    AttributeOwner::Other => {}
                 }
             }
             "bool" | "tristate" | "int" | "hex" | "string" | "prompt" => {
-                if let Entry::Option { asked, depends, .. } = &mut entry {
+                if let AttributeOwner::Option { asked, depends, .. } = &mut entry {
                     *asked |= rest.starts_with(['"', '\'']);
                     depends.extend(
                         rest.rsplit_once(" if ")
@@ -178,7 +178,7 @@ fn read(text: &str, option: &str, told: &mut Told) {
             }
             "select" => {
                 let selected = rest.split_whitespace().next();
-                if let Entry::Option { name, .. } = &entry
+                if let AttributeOwner::Option { name, .. } = &entry
                     && selected == Some(option)
                 {
                     told.selected_by.insert(name.clone());
@@ -191,8 +191,8 @@ fn read(text: &str, option: &str, told: &mut Told) {
 }
 
 /// An entry has ended.
-fn close(entry: &mut Entry, option: &str, around: &[Vec<String>], told: &mut Told) {
-    if let Entry::Option { name, asked, depends } = std::mem::replace(entry, Entry::Other)
+fn close(entry: &mut AttributeOwner, option: &str, around: &[Vec<String>], told: &mut OptionFacts) {
+    if let AttributeOwner::Option { name, asked, depends } = std::mem::replace(entry, AttributeOwner::Other)
         && name == option
     {
         let conditions = around.iter().flatten().cloned().chain(depends);
@@ -232,8 +232,8 @@ config ALONE
 	select COUNT if LAZY
 ";
 
-    fn told(option: &str, off: bool, config: &str) -> String {
-        let mut told = Told::default();
+    fn explanation(option: &str, off: bool, config: &str) -> String {
+        let mut told = OptionFacts::default();
         read(FILE, option, &mut told);
         in_words(&told, off, &KernelConfig::parse(config))
     }
@@ -241,25 +241,25 @@ config ALONE
     #[test]
     fn conditions_are_told_with_their_values() {
         assert_eq!(
-            told("LAZY", false, "CONFIG_GENERIC=y\n# CONFIG_SMALL is not set\n"),
+            explanation("LAZY", false, "CONFIG_GENERIC=y\n# CONFIG_SMALL is not set\n"),
             "it depends on GENERIC && HAS_LAZY &&  \t\t!SMALL (GENERIC is y, HAS_LAZY is not set, SMALL is n)"
                 .replace("  \t\t", " ")
         );
         assert_eq!(
-            told("FREE", false, "CONFIG_GENERIC=y\n"),
+            explanation("FREE", false, "CONFIG_GENERIC=y\n"),
             "it depends on GENERIC && EXPERT (GENERIC is y, EXPERT is not set)"
         );
-        assert_eq!(told("NETTY", false, ""), "it depends on NET (NET is not set)");
-        assert!(told("ALONE", false, "").starts_with("another option"));
+        assert_eq!(explanation("NETTY", false, ""), "it depends on NET (NET is not set)");
+        assert!(explanation("ALONE", false, "").starts_with("another option"));
     }
 
     #[test]
     fn what_other_options_decide_is_told() {
-        assert_eq!(told("COUNT", true, "CONFIG_LAZY=y\n"), "LAZY selects it");
-        let said = told("COUNT", false, "");
+        assert_eq!(explanation("COUNT", true, "CONFIG_LAZY=y\n"), "LAZY selects it");
+        let said = explanation("COUNT", false, "");
         assert!(said.contains("where another option selects it (ALONE, LAZY)"), "{said}");
         for none in ["HIDDEN", "NONE"] {
-            assert_eq!(told(none, false, ""), "this tree has no such option");
+            assert_eq!(explanation(none, false, ""), "this tree has no such option");
         }
     }
 }

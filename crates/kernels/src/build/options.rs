@@ -3,16 +3,16 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{BuildError, kconfig};
+use super::{KernelBuildError, kconfig};
 use crate::config::KernelConfig;
 
 /// Options and their values, in the order of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options(Vec<(String, String)>);
+pub struct BuildOptions(Vec<(String, String)>);
 
-impl Options {
+impl BuildOptions {
     /// Of a text like `CONFIG_PREEMPT=y+CONFIG_HZ=1000`.
-    pub fn parse(text: &str) -> Result<Options, String> {
+    pub fn parse(text: &str) -> Result<BuildOptions, String> {
         let mut options: Vec<(String, String)> = Vec::new();
         for one in text.strip_prefix("CONFIG_").unwrap_or(text).split("+CONFIG_") {
             let (option, value) = one
@@ -34,7 +34,7 @@ impl Options {
                 () => options.push((option.into(), value.into())),
             }
         }
-        Ok(Options(options))
+        Ok(BuildOptions(options))
     }
 
     /// A configuration with these options instead of its own.
@@ -55,15 +55,15 @@ impl Options {
     }
 
     /// Refuses a configuration, as the tree made it, in which one of these is not so.
-    pub fn check(&self, built: &KernelConfig, tree: &Path) -> Result<(), BuildError> {
+    pub fn check(&self, built: &KernelConfig, tree: &Path) -> Result<(), KernelBuildError> {
         for (option, value) in &self.0 {
             let is = built.get(option);
             if is.unwrap_or("n") == value {
                 continue;
             }
             let is = is.map_or("not there".into(), |is| format!("{is} after make olddefconfig"));
-            let why = kconfig::why(tree, option, value == "n", built).map_err(BuildError::io(tree))?;
-            return Err(BuildError::NotTaken {
+            let why = kconfig::why(tree, option, value == "n", built).map_err(KernelBuildError::io(tree))?;
+            return Err(KernelBuildError::NotTaken {
                 tree: tree.into(),
                 what: format!("CONFIG_{option}={value} did not take effect, it is {is}: {why}"),
             });
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-impl fmt::Display for Options {
+impl fmt::Display for BuildOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn the_options_stand_in_place_of_the_configurations_own() {
-        let options = Options::parse("CONFIG_PREEMPT=y+CONFIG_HZ=1000+CONFIG_A=n+CONFIG_LOCALVERSION=-mine").unwrap();
+        let options =
+            BuildOptions::parse("CONFIG_PREEMPT=y+CONFIG_HZ=1000+CONFIG_A=n+CONFIG_LOCALVERSION=-mine").unwrap();
         let config =
             "CONFIG_A=y\n# CONFIG_PREEMPT is not set\nCONFIG_PREEMPT_COUNT=y\nCONFIG_HZ=250\nCONFIG_HZ_250=y\n";
         let expected = "CONFIG_PREEMPT_COUNT=y\nCONFIG_HZ_250=y\nCONFIG_PREEMPT=y\nCONFIG_HZ=1000\n\
@@ -117,7 +118,7 @@ mod tests {
             ("CONFIG_A=m", "no modules"),
             ("CONFIG_A=y+CONFIG_A=n", "two values"),
         ] {
-            let said = Options::parse(text).unwrap_err();
+            let said = BuildOptions::parse(text).unwrap_err();
             assert!(said.contains(why), "{said}");
         }
     }

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use worstcase_base::child::ends_with_us;
 
-use super::{BuildError, first_error};
+use super::{KernelBuildError, first_error};
 
 /// What a build leaves in a tree that is much, or another each time.
 const BUILT: [&str; 22] = [
@@ -46,17 +46,17 @@ const BUILT: [&str; 22] = [
 ];
 
 /// A tree, and our folder.
-pub struct Tree {
+pub struct SourceTree {
     tree: PathBuf,
     folder: PathBuf,
     /// It has a repository of its own.
     is_git: bool,
 }
 
-impl Tree {
+impl SourceTree {
     /// Makes the folder ready.
-    pub fn open(tree: &Path, folder: &Path) -> Result<Tree, BuildError> {
-        let mut opened = Tree {
+    pub fn open(tree: &Path, folder: &Path) -> Result<SourceTree, KernelBuildError> {
+        let mut opened = SourceTree {
             tree: tree.into(),
             folder: folder.into(),
             is_git: false,
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// A digest of what the tree holds now.
-    pub fn state(&self) -> Result<String, BuildError> {
+    pub fn state(&self) -> Result<String, KernelBuildError> {
         let borrowed = self.borrow()?;
         let index = self.folder.join("index");
         let without: Vec<String> = BUILT
@@ -92,7 +92,7 @@ impl Tree {
         match add(&index) {
             // The index of the tree's own repository may be of a kind that stands in several files.
             Err(_) if borrowed => {
-                fs::remove_file(&index).map_err(BuildError::io(&index))?;
+                fs::remove_file(&index).map_err(KernelBuildError::io(&index))?;
                 add(&index)?;
             }
             added => drop(added?),
@@ -101,9 +101,9 @@ impl Tree {
     }
 
     /// Makes the copy one of this state.
-    pub fn check_out(&self, state: &str) -> Result<(), BuildError> {
+    pub fn check_out(&self, state: &str) -> Result<(), KernelBuildError> {
         let source = self.source();
-        fs::create_dir_all(&source).map_err(BuildError::io(&source))?;
+        fs::create_dir_all(&source).map_err(KernelBuildError::io(&source))?;
         let index = self.folder.join("index.source");
         // Of a copy that was killed.
         for lock in ["index.lock", "index.source.lock"] {
@@ -117,7 +117,7 @@ impl Tree {
     }
 
     /// Removes from the copy what was built in the tree.
-    fn clean(&self) -> Result<(), BuildError> {
+    fn clean(&self) -> Result<(), KernelBuildError> {
         let mut make = Command::new("make");
         make.arg("-s")
             .arg("-C")
@@ -126,10 +126,10 @@ impl Tree {
             .stdin(Stdio::null());
         let output = ends_with_us(&mut make, Signal::TERM)
             .output()
-            .map_err(BuildError::io("make"))?;
+            .map_err(KernelBuildError::io("make"))?;
         match output.status.success() {
             true => Ok(()),
-            false => Err(BuildError::NoTree {
+            false => Err(KernelBuildError::NoTree {
                 tree: self.tree.clone(),
                 why: format!(
                     "make mrproper failed in a copy of it ({})",
@@ -144,7 +144,7 @@ impl Tree {
     }
 
     /// Takes the index and objects of the tree's own repository, if it has one: then nothing that it knows is read.
-    fn borrow(&self) -> Result<bool, BuildError> {
+    fn borrow(&self) -> Result<bool, KernelBuildError> {
         if !self.is_git {
             return Ok(false);
         }
@@ -153,7 +153,7 @@ impl Tree {
             return Ok(false);
         };
         let alternates = self.repository().join("objects/info/alternates");
-        fs::write(&alternates, format!("{}\n", objects.display())).map_err(BuildError::io(&alternates))?;
+        fs::write(&alternates, format!("{}\n", objects.display())).map_err(KernelBuildError::io(&alternates))?;
         Ok(fs::copy(index, self.folder.join("index")).is_ok())
     }
 
@@ -164,7 +164,7 @@ impl Tree {
         self.run(&mut git).ok()
     }
 
-    fn git(&self, index: &Path, work_tree: &Path, arguments: &[&str]) -> Result<String, BuildError> {
+    fn git(&self, index: &Path, work_tree: &Path, arguments: &[&str]) -> Result<String, KernelBuildError> {
         let mut git = Command::new("git");
         git.current_dir(work_tree)
             .env("GIT_DIR", self.repository())
@@ -177,14 +177,14 @@ impl Tree {
     }
 
     /// Its output, or the first line of its complaint. The user's settings are left out: they would change what is built.
-    fn run(&self, git: &mut Command) -> Result<String, BuildError> {
+    fn run(&self, git: &mut Command) -> Result<String, KernelBuildError> {
         git.env("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")
             .stdin(Stdio::null());
         let output = ends_with_us(git, Signal::TERM)
             .output()
-            .map_err(BuildError::io("git"))?;
+            .map_err(KernelBuildError::io("git"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string());
         }
@@ -195,7 +195,7 @@ impl Tree {
             .find(is_cause)
             .or(said.lines().next())
             .unwrap_or("it said nothing");
-        Err(BuildError::NoTree {
+        Err(KernelBuildError::NoTree {
             tree: self.tree.clone(),
             why: format!(
                 "git cannot read it ({}); check the tree and the space on the disk",
@@ -227,10 +227,10 @@ mod tests {
             fs::write(self.0.path().join("tree").join(name), text).unwrap();
         }
 
-        fn tree(&self) -> Tree {
+        fn tree(&self) -> SourceTree {
             let folder = self.0.path().join("ours");
             fs::create_dir_all(&folder).unwrap();
-            Tree::open(&self.0.path().join("tree"), &folder).unwrap()
+            SourceTree::open(&self.0.path().join("tree"), &folder).unwrap()
         }
 
         fn git(&self, arguments: &[&str]) {

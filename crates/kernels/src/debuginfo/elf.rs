@@ -9,19 +9,19 @@ use std::rc::Rc;
 use worstcase_base::files;
 
 /// An ELF file.
-pub struct Elf {
+pub struct ElfFile {
     path: PathBuf,
     cache: ReadCache<File>,
 }
 
-impl Elf {
+impl ElfFile {
     /// Opens a file, and makes sure that it is ELF.
-    pub fn open(path: &Path) -> Result<Elf, DebugInfoError> {
+    pub fn open(path: &Path) -> Result<ElfFile, DebugInfoError> {
         let file = files::open(path).map_err(|source| DebugInfoError::Unreadable {
             path: path.into(),
             source,
         })?;
-        let elf = Elf {
+        let elf = ElfFile {
             path: path.into(),
             cache: ReadCache::new(file),
         };
@@ -67,7 +67,7 @@ impl Elf {
     }
 
     /// The file that holds what several files have in common (made by dwz), if there is one.
-    pub fn supplement(&self) -> Result<Option<Elf>, DebugInfoError> {
+    pub fn supplement(&self) -> Result<Option<ElfFile>, DebugInfoError> {
         let file = self.file()?;
         let Some((name, id)) = file.gnu_debugaltlink().map_err(|e| self.wrong(e))? else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Elf {
         let name = String::from_utf8_lossy(name);
         // A relative name is relative to this file.
         let path = self.path.parent().unwrap_or(Path::new("")).join(&*name);
-        let supplement = Elf::open(&path)?;
+        let supplement = ElfFile::open(&path)?;
         match supplement.build_id()? == BuildId::new(id) {
             true => Ok(Some(supplement)),
             false => Err(self.wrong(format!("its other part, {}, is of another build", path.display()))),

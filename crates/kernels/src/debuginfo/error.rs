@@ -2,7 +2,7 @@
 
 use super::BuildId;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 
 /// Why lines of source code cannot be told.
@@ -54,10 +54,10 @@ pub enum DebugInfoError {
 
 impl DebugInfoError {
     /// Which exit code this is.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             DebugInfoError::Cache(e) => e.exit(),
-            _ => Exit::Usage,
+            _ => ExitKind::Usage,
         }
     }
 }

@@ -21,7 +21,7 @@ const FILE: &str = "vmlinux.debug";
 pub const MODULES: &str = "modules";
 
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+struct DebugInfoManifest {
     schema: String,
     package: String,
     version: String,
@@ -31,7 +31,7 @@ struct Manifest {
 
 /// What is kept for one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct KeptDebugInfo {
     /// The debug file.
     pub path: PathBuf,
     /// What it takes on the disk.
@@ -43,7 +43,7 @@ pub fn package(release: &str) -> String {
     format!("linux-image-{release}-dbg")
 }
 
-impl Kept {
+impl KeptDebugInfo {
     /// The debug file of a module; none if it was not kept.
     pub fn module(&self, name: &str) -> Option<PathBuf> {
         let path = self.path.with_file_name(MODULES).join(format!("{name}.ko"));
@@ -58,7 +58,7 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
     release: &str,
     version: &str,
     fetch: impl FnOnce(&Path) -> Result<PathBuf, E>,
-) -> Result<Kept, E> {
+) -> Result<KeptDebugInfo, E> {
     let package = package(release);
     let folder = cache.publish(AREA, &key(&package, version), |building| {
         let fetched = building.join("downloads");
@@ -70,7 +70,7 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
             stored(&modules, fs::rename(&modules, building.join(MODULES)))?;
         }
         stored(&fetched, fs::remove_dir_all(&fetched))?;
-        let manifest = Manifest {
+        let manifest = DebugInfoManifest {
             schema: SCHEMA.into(),
             package: package.clone(),
             version: version.into(),
@@ -86,14 +86,14 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
 }
 
 /// What is kept for a release in a version.
-pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<Kept> {
+pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<KeptDebugInfo> {
     cache
         .get(AREA, &key(&package(release), version))
         .map(|folder| kept(&folder))
 }
 
 /// What is kept for a build.
-pub fn of_build(cache: &Cache, id: &BuildId) -> Option<Kept> {
+pub fn of_build(cache: &Cache, id: &BuildId) -> Option<KeptDebugInfo> {
     let folders = cache.keys(AREA).into_iter().map(|key| cache.path(AREA, &key));
     let id = id.to_string();
     let mut fitting = folders.filter(|folder| manifest(folder).is_some_and(|m| m.build_id == id));
@@ -105,13 +105,14 @@ fn key(package: &str, version: &str) -> String {
 }
 
 /// A manifest that cannot be read is one that is missing: then there is no debug information.
-fn manifest(folder: &Path) -> Option<Manifest> {
-    let manifest: Manifest = serde_json::from_slice(&worstcase_base::files::read(&folder.join(MANIFEST)).ok()?).ok()?;
+fn manifest(folder: &Path) -> Option<DebugInfoManifest> {
+    let manifest: DebugInfoManifest =
+        serde_json::from_slice(&worstcase_base::files::read(&folder.join(MANIFEST)).ok()?).ok()?;
     (manifest.schema == SCHEMA).then_some(manifest)
 }
 
-fn kept(folder: &Path) -> Kept {
+fn kept(folder: &Path) -> KeptDebugInfo {
     let path = folder.join(FILE);
     let bytes = fs::metadata(&path).map_or(0, |m| m.len());
-    Kept { path, bytes }
+    KeptDebugInfo { path, bytes }
 }

@@ -1,6 +1,6 @@
 //! A copy of a debug file that holds only what lookups need, compressed: of a kernel's 600 MB some 120.
 
-use super::elf::Elf;
+use super::elf::ElfFile;
 use super::{BuildId, DebugInfoError};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -28,7 +28,7 @@ const NEEDED: [&str; 10] = [
 
 /// Writes the copy; returns its build-id.
 pub fn slim(from: &Path, to: &Path) -> Result<BuildId, DebugInfoError> {
-    let elf = Elf::open(from)?;
+    let elf = ElfFile::open(from)?;
     let id = elf.build_id()?;
     let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
     let note = object.add_section(Vec::new(), b".notes".to_vec(), SectionKind::Note);

@@ -59,7 +59,7 @@ pub struct Header {
     entries: usize,
 }
 
-struct Entry {
+struct IndexEntry {
     kind: u32,
     offset: usize,
     count: usize,
@@ -138,11 +138,11 @@ impl Header {
         &self.bytes[INTRO + self.entries * ENTRY..]
     }
 
-    fn entry(&self, tag: u32) -> Option<Entry> {
+    fn entry(&self, tag: u32) -> Option<IndexEntry> {
         let at = |nth: usize| INTRO + nth * ENTRY;
         let nth = (0..self.entries).find(|nth| number(&self.bytes, at(*nth)) == Some(tag))?;
         let field = |offset: usize| number(&self.bytes, at(nth) + offset);
-        Some(Entry {
+        Some(IndexEntry {
             kind: field(4)?,
             offset: field(8)? as usize,
             count: field(12)? as usize,

@@ -23,7 +23,7 @@ const REGULAR: u64 = 0o100_000;
 const LINK: u64 = 0o120_000;
 
 /// A file as the archive heads it.
-struct Member {
+struct CpioMember {
     name: String,
     mode: u64,
     size: u64,
@@ -36,7 +36,7 @@ struct Member {
 pub fn read(input: &mut impl Read, header: &Header, members: &mut Members<'_>) -> Result<(), KernelError> {
     // Hard links: only the last name of a file comes with its content.
     let mut without: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
-    let listed = Listed::of(header);
+    let listed = ListedFiles::of(header);
     while let Some(member) = next(input, listed.as_ref()).map_err(|why| members.bad(why))? {
         let mut content = (&mut *input).take(member.size);
         if is_regular(member.mode)
@@ -66,7 +66,7 @@ pub fn read(input: &mut impl Read, header: &Header, members: &mut Members<'_>) -
 }
 
 /// Reads the head of a member; none at the end.
-fn next(input: &mut impl Read, listed: Option<&Listed>) -> Result<Option<Member>, String> {
+fn next(input: &mut impl Read, listed: Option<&ListedFiles>) -> Result<Option<CpioMember>, String> {
     let mut magic = [0; MAGIC];
     fill(input, &mut magic)?;
     match &magic {
@@ -83,7 +83,7 @@ fn next(input: &mut impl Read, listed: Option<&Listed>) -> Result<Option<Member>
     }
 }
 
-fn named(input: &mut impl Read) -> Result<Option<Member>, String> {
+fn named(input: &mut impl Read) -> Result<Option<CpioMember>, String> {
     let mut fields = [0; FIELDS];
     for field in &mut fields {
         *field = hex(input)?;
@@ -97,7 +97,7 @@ fn named(input: &mut impl Read) -> Result<Option<Member>, String> {
     name.pop();
     let name = String::from_utf8(name).map_err(|_| "a file's name is no text")?;
     skip(input, padding((MAGIC + FIELDS * FIELD) as u64 + length)).map_err(|e| e.to_string())?;
-    let member = Member {
+    let member = CpioMember {
         mode: fields[1],
         size: fields[6],
         inode: fields[0],
@@ -108,7 +108,7 @@ fn named(input: &mut impl Read) -> Result<Option<Member>, String> {
 }
 
 /// The files of a package in its header.
-struct Listed {
+struct ListedFiles {
     names: Vec<String>,
     modes: Vec<u64>,
     sizes: Vec<u64>,
@@ -117,8 +117,8 @@ struct Listed {
     links: BTreeMap<u64, (u64, usize)>,
 }
 
-impl Listed {
-    fn of(header: &Header) -> Option<Listed> {
+impl ListedFiles {
+    fn of(header: &Header) -> Option<ListedFiles> {
         let folders: Vec<&str> = header.texts(tags::DIR_NAMES)?.take(MOST_FILES).collect();
         let inside = header.numbers(tags::DIR_INDEXES)?;
         let name = |(base, nth): (&str, &u64)| {
@@ -140,7 +140,7 @@ impl Listed {
             let (count, last) = links.entry(*inode).or_default();
             (*count, *last) = (*count + 1, nth);
         }
-        Some(Listed {
+        Some(ListedFiles {
             names: bases.zip(&inside).map_while(name).collect(),
             modes,
             sizes: sizes.or_else(|| header.numbers(tags::FILE_SIZES))?,
@@ -149,12 +149,12 @@ impl Listed {
         })
     }
 
-    fn member(&self, nth: usize) -> Option<Member> {
+    fn member(&self, nth: usize) -> Option<CpioMember> {
         let (mode, size) = (*self.modes.get(nth)?, *self.sizes.get(nth)?);
         let inode = self.inodes.get(nth).copied().unwrap_or_default();
         let (links, last) = self.links.get(&inode).copied().unwrap_or((1, nth));
         let has_content = is_regular(mode) && last == nth || mode & TYPE == LINK;
-        Some(Member {
+        Some(CpioMember {
             name: self.names.get(nth)?.clone(),
             mode,
             size: if has_content { size } else { 0 },

@@ -1,7 +1,9 @@
 //! Parameters of a part: loads, probes, seeds, timing, and how the probe is woken and scheduled.
 
-use super::{Owner, Parameter, Values, commas, maybe, one, parameter, part, read, time, typed, whole_number};
-use crate::{Length, Seeds, Subjects, grammar};
+use super::{
+    Parameter, ParameterOwner, ValueCount, commas, maybe, one, parameter, part, read, time, typed, whole_number,
+};
+use crate::{CellLength, Seeds, Subjects, grammar};
 
 /// The CPUs of a host that are measured.
 pub(super) const CPUS: &[Parameter] = &[Parameter {
@@ -28,7 +30,7 @@ pub(super) const CPUS: &[Parameter] = &[Parameter {
 pub(super) const EVERYWHERE: &[Parameter] = &[
     Parameter {
         help: "Loads, separated by commas; several at once as A+B [default: idle]",
-        values: Values::Several(grammar::split),
+        values: ValueCount::Several(grammar::split),
         ..parameter(
             "loads",
             "load",
@@ -44,7 +46,7 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
     },
     Parameter {
         help: "Probes, separated by commas [default: wakeup]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "probes",
             "probe",
@@ -122,11 +124,11 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "N",
             part(
                 |part, values| {
-                    part.timing.length = Some(Length::Samples(whole_number(one(values)?)?));
+                    part.timing.length = Some(CellLength::Samples(whole_number(one(values)?)?));
                     Ok(())
                 },
                 |part| match part.timing.length {
-                    Some(Length::Samples(number)) => vec![number.to_string()],
+                    Some(CellLength::Samples(number)) => vec![number.to_string()],
                     _ => Vec::new(),
                 },
             ),
@@ -142,11 +144,11 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
             "DURATION",
             part(
                 |part, values| {
-                    part.timing.length = Some(Length::Time(time(one(values)?)?));
+                    part.timing.length = Some(CellLength::Time(time(one(values)?)?));
                     Ok(())
                 },
                 |part| match part.timing.length {
-                    Some(Length::Time(length)) => vec![typed(length)],
+                    Some(CellLength::Time(length)) => vec![typed(length)],
                     _ => Vec::new(),
                 },
             ),
@@ -293,7 +295,7 @@ const NICE: Parameter = Parameter {
     ..parameter("nice", "nice", "N", nice())
 };
 
-const fn policy() -> Owner {
+const fn policy() -> ParameterOwner {
     part(
         |part, values| {
             part.method.policy = Some(read(one(values)?)?);
@@ -303,7 +305,7 @@ const fn policy() -> Owner {
     )
 }
 
-const fn nice() -> Owner {
+const fn nice() -> ParameterOwner {
     part(
         |part, values| {
             part.method.nice = Some(whole_number(one(values)?)?);

@@ -1,13 +1,13 @@
 //! What somebody said of parameters, and the experiment that it gives.
 
-use super::{InvalidValue, Owner, Parameter, Values, all, find, of_machine};
+use super::{InvalidValue, Parameter, ParameterOwner, ValueCount, all, find, of_machine};
 use crate::check::check_cells;
-use crate::{Experiment, Part, Preempt, Problem, Subject, Subjects, Venue, VirtualMachine, grammar};
+use crate::{Experiment, Part, PlannedSubject, PreemptChoice, Problem, Subjects, Venue, VirtualMachine, grammar};
 use std::collections::BTreeMap;
 
 /// The values of each parameter that a command line or a section of a study names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given(BTreeMap<&'static str, Vec<String>>);
+pub struct GivenValues(BTreeMap<&'static str, Vec<String>>);
 
 /// A kernel, and in which preemption models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub struct KernelChoice {
     /// As `worstcase kernels get` takes it.
     pub kernel: String,
     /// Models; never empty.
-    pub models: Vec<Preempt>,
+    pub models: Vec<PreemptChoice>,
     /// A model that the kernel does not have is left out.
     pub optional: bool,
 }
 
-impl Given {
+impl GivenValues {
     /// With the values of a parameter, in place of those that it had.
     pub fn insert(&mut self, parameter: &Parameter, values: Vec<String>) {
         self.0.insert(parameter.key, values);
@@ -53,7 +53,7 @@ impl Given {
                 let what = format!("'{}' or '{other}', not both", parameter.key);
                 return Err(Problem::new(other, what));
             }
-            if let Owner::Part(field) = &parameter.owner {
+            if let ParameterOwner::Part(field) = &parameter.owner {
                 let set = |values: &[String]| (field.set)(&mut part.clone(), values);
                 which_is_wrong(parameter, values, set)?;
                 (field.set)(&mut part, values).map_err(|e| Problem::new(parameter.key, e.0))?;
@@ -65,7 +65,7 @@ impl Given {
     /// Puts what is of the whole experiment into it.
     pub fn set_up(&self, experiment: &mut Experiment) -> Result<(), Problem> {
         for (parameter, values) in self.of_venue(experiment.venue) {
-            if let Owner::Experiment(field) = &parameter.owner {
+            if let ParameterOwner::Experiment(field) = &parameter.owner {
                 let set = |values: &[String]| (field.set)(&mut experiment.clone(), values);
                 which_is_wrong(parameter, values, set)?;
                 (field.set)(experiment, values).map_err(|e| Problem::new(parameter.key, e.0))?;
@@ -83,12 +83,12 @@ impl Given {
     }
 
     /// Every kernel with every model and machine.
-    fn subjects(&self, kernels: &[KernelChoice]) -> Result<Vec<Subject>, Problem> {
+    fn subjects(&self, kernels: &[KernelChoice]) -> Result<Vec<PlannedSubject>, Problem> {
         let machines = self.machines()?;
         let mut subjects = Vec::new();
         for choice in kernels {
             for preempt in &choice.models {
-                subjects.extend(machines.iter().map(|machine| Subject {
+                subjects.extend(machines.iter().map(|machine| PlannedSubject {
                     kernel: choice.kernel.clone(),
                     preempt: *preempt,
                     optional: choice.optional,
@@ -158,7 +158,7 @@ fn which_is_wrong(
     values: &[String],
     set: impl Fn(&[String]) -> Result<(), InvalidValue>,
 ) -> Result<(), Problem> {
-    if !matches!(parameter.values, Values::Several(_)) {
+    if !matches!(parameter.values, ValueCount::Several(_)) {
         return Ok(());
     }
     let mut each = values.iter().enumerate();

@@ -1,8 +1,8 @@
 //! Parameters of the lab's machine.
 
 use super::{
-    InvalidValue, MachineField, Owner, Parameter, Values, commas, parameter, read, read_optional, time, typed, whole,
-    whole_number,
+    InvalidValue, MachineField, Parameter, ParameterOwner, ValueCount, commas, parameter, read, read_optional, time,
+    typed, whole, whole_number,
 };
 use crate::io_scheduler::split;
 use crate::{CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, IoScheduler, VirtualMachine};
@@ -10,7 +10,7 @@ use crate::{CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, IoSchedu
 pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "Virtual CPU speeds, separated by commas: 1000, 500, 250 or 125 million instructions a second [default: 1000]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "mips",
             "mips",
@@ -28,7 +28,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "Memory of the machine, in MiB; several, separated by commas [default: 1024]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "memory_mb",
             "memory",
@@ -50,7 +50,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates) [default: rome]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "cpu",
             "cpu",
@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "How many CPUs the machine has, 1 to 16; several, separated by commas [default: 1]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "cpus",
             "cpus",
@@ -86,7 +86,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "How far one CPU may be ahead of another in virtual time; several, separated by commas [default: 1us]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "quantum",
             "quantum",
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "The CPU that the probe measures on; several, separated by commas [default: the last]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "probe_cpu",
             "probe-cpu",
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "The CPUs that the load runs on, e.g. 0-2; given again: another subject [default: all that are not isolated]",
-        values: Values::Several(whole),
+        values: ValueCount::Several(whole),
         ..parameter(
             "load_cpus",
             "load-cpus",
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         help: "More boot parameters, e.g. 'threadirqs nohz=off'; given again: another subject; \"\": none",
-        values: Values::Several(whole),
+        values: ValueCount::Several(whole),
         dashes: true,
         ..parameter(
             "append",
@@ -160,7 +160,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "Priorities of the kernel's own threads, e.g. ktimers=90,irq=50 (1 to 99: SCHED_FIFO, 0: SCHED_OTHER); given again: \
                another subject; \"\": as the kernel has them",
-        values: Values::Several(whole),
+        values: ValueCount::Several(whole),
         ..parameter(
             "chrt",
             "chrt",
@@ -182,7 +182,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "Schedulers of tasks, separated by commas, each a subject: eevdf (the kernel's own), o-n (as Linux 2.4), o-1 (as \
                Linux 2.6.0), or a file: a sched_ext policy (PATH.bpf.o), or a program that loads one",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "scheduler",
             "scheduler",
@@ -201,7 +201,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "The machine's disk, in virtual time: hdd, laptop, ssd, nvme or a profile's file; several, separated by commas \
                [default: hdd for the probe io, else none]",
-        values: Values::Several(commas),
+        values: ValueCount::Several(commas),
         ..parameter(
             "disk",
             "disk",
@@ -220,7 +220,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "I/O schedulers of that disk, separated by commas, each a subject: none, mq-deadline, kyber, \
                bfq{slice_idle=0,low_latency=1} [default: the one that the kernel chooses]",
-        values: Values::Several(split),
+        values: ValueCount::Several(split),
         ..parameter(
             "io_scheduler",
             "io-scheduler",
@@ -243,8 +243,8 @@ const fn of_machine(
     get: fn(&VirtualMachine) -> String,
     label: fn(&VirtualMachine) -> Vec<String>,
     phrase: fn(&VirtualMachine) -> String,
-) -> Owner {
-    Owner::Machine(MachineField {
+) -> ParameterOwner {
+    ParameterOwner::Machine(MachineField {
         set,
         get,
         label,

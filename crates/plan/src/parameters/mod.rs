@@ -15,7 +15,7 @@ mod machine;
 mod setup;
 
 pub use crate::command::OF_STUDY_RUN;
-pub use given::{Given, KernelChoice};
+pub use given::{GivenValues, KernelChoice};
 pub(crate) use given::{check_key, count_cells, factor};
 
 use crate::{Experiment, Part, Venue, VirtualMachine};
@@ -38,18 +38,18 @@ pub struct Parameter {
     /// A line or two for the help.
     pub help: &'static str,
     /// How many values it takes.
-    pub values: Values,
+    pub values: ValueCount,
     /// A value may begin with a dash.
     pub dashes: bool,
     /// The one that cannot be given beside it.
     pub excludes: Option<&'static str>,
     /// What it is of.
-    pub owner: Owner,
+    pub owner: ParameterOwner,
 }
 
 /// How many values a parameter takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Values {
+pub enum ValueCount {
     /// One.
     One,
     /// One, or none for all that there is.
@@ -60,13 +60,13 @@ pub enum Values {
 
 /// What a parameter is of, and how it is read and shown there.
 #[derive(Debug)]
-pub enum Owner {
+pub enum ParameterOwner {
     /// Of the lab's machine.
     Machine(MachineField),
     /// Of a part.
-    Part(Field<Part>),
+    Part(ParameterField<Part>),
     /// Of the whole experiment.
-    Experiment(Field<Experiment>),
+    Experiment(ParameterField<Experiment>),
 }
 
 /// How a parameter of a machine is read and shown.
@@ -84,7 +84,7 @@ pub struct MachineField {
 
 /// How a parameter is read and shown.
 #[derive(Debug)]
-pub struct Field<T> {
+pub struct ParameterField<T> {
     /// Takes all its values as they are typed.
     pub set: fn(&mut T, &[String]) -> Result<(), InvalidValue>,
     /// Gives them as they are typed; none where nothing was asked.
@@ -127,7 +127,7 @@ pub(crate) fn known_key(key: &str) -> Option<&'static str> {
 /// Those of the lab's machine.
 pub fn of_machine() -> impl Iterator<Item = (&'static Parameter, &'static MachineField)> {
     machine::TABLE.iter().filter_map(|parameter| match &parameter.owner {
-        Owner::Machine(field) => Some((parameter, field)),
+        ParameterOwner::Machine(field) => Some((parameter, field)),
         _ => None,
     })
 }
@@ -136,8 +136,8 @@ impl Parameter {
     /// The values that one text holds.
     pub fn split(&self, text: &str) -> Vec<String> {
         match self.values {
-            Values::One | Values::OneOrAll => vec![text.to_string()],
-            Values::Several(split) => split(text),
+            ValueCount::One | ValueCount::OneOrAll => vec![text.to_string()],
+            ValueCount::Several(split) => split(text),
         }
     }
 
@@ -146,12 +146,12 @@ impl Parameter {
         let values = self.split(text);
         let mut usual = Experiment::usual_of(venue);
         match &self.owner {
-            Owner::Machine(field) => {
+            ParameterOwner::Machine(field) => {
                 let mut machine = VirtualMachine::default();
                 values.iter().try_for_each(|value| (field.set)(&mut machine, value))
             }
-            Owner::Part(field) => (field.set)(&mut usual.parts[0], &values),
-            Owner::Experiment(field) => (field.set)(&mut usual, &values),
+            ParameterOwner::Part(field) => (field.set)(&mut usual.parts[0], &values),
+            ParameterOwner::Experiment(field) => (field.set)(&mut usual, &values),
         }
     }
 
@@ -165,29 +165,37 @@ impl Parameter {
     }
 }
 
-const fn parameter(key: &'static str, flag: &'static str, value_name: &'static str, owner: Owner) -> Parameter {
+const fn parameter(
+    key: &'static str,
+    flag: &'static str,
+    value_name: &'static str,
+    owner: ParameterOwner,
+) -> Parameter {
     Parameter {
         key,
         flag,
         short: None,
         value_name,
         help: "",
-        values: Values::One,
+        values: ValueCount::One,
         dashes: false,
         excludes: None,
         owner,
     }
 }
 
-const fn part(set: fn(&mut Part, &[String]) -> Result<(), InvalidValue>, get: fn(&Part) -> Vec<String>) -> Owner {
-    Owner::Part(Field { set, get })
+const fn part(
+    set: fn(&mut Part, &[String]) -> Result<(), InvalidValue>,
+    get: fn(&Part) -> Vec<String>,
+) -> ParameterOwner {
+    ParameterOwner::Part(ParameterField { set, get })
 }
 
 const fn experiment(
     set: fn(&mut Experiment, &[String]) -> Result<(), InvalidValue>,
     get: fn(&Experiment) -> Vec<String>,
-) -> Owner {
-    Owner::Experiment(Field { set, get })
+) -> ParameterOwner {
+    ParameterOwner::Experiment(ParameterField { set, get })
 }
 
 /// Values between commas.

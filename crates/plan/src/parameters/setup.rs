@@ -1,13 +1,13 @@
 //! Parameters of a whole experiment: what is put into the lab's machines, and how a host is set up.
 
-use super::{InvalidValue, Parameter, Values, experiment, maybe, one, parameter, read, whole};
+use super::{InvalidValue, Parameter, ValueCount, experiment, maybe, one, parameter, read, whole};
 use crate::io_scheduler::split;
 use crate::{Apply, IoSchedulers};
 
 pub(super) const LAB: &[Parameter] = &[
     Parameter {
         help: "A program for cmd: loads, put into the machine with its libraries; may be given again",
-        values: Values::Several(whole),
+        values: ValueCount::Several(whole),
         ..parameter(
             "add",
             "add",
@@ -23,7 +23,7 @@ pub(super) const LAB: &[Parameter] = &[
     },
     Parameter {
         help: "A kernel module of your own, loaded in every machine before it measures; may be given again, in the order of loading",
-        values: Values::Several(whole),
+        values: ValueCount::Several(whole),
         ..parameter(
             "module",
             "module",
@@ -74,7 +74,7 @@ pub(super) const HOST: &[Parameter] = &[
     Parameter {
         help: "I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq{slice_idle=0}; set \
                back even if worstcase is killed (root) [default: the one that it has]",
-        values: Values::Several(split),
+        values: ValueCount::Several(split),
         ..parameter(
             "io_scheduler",
             "io-scheduler",
@@ -99,7 +99,7 @@ pub(super) const HOST: &[Parameter] = &[
     Parameter {
         help: "Set what `worstcase host doctor` can set, or what is named of it, as long as it is measured; set back even if \
                worstcase is killed",
-        values: Values::OneOrAll,
+        values: ValueCount::OneOrAll,
         ..parameter(
             "apply",
             "apply",

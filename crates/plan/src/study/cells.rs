@@ -1,10 +1,10 @@
 //! A section of a study file: `[full]`, `[quick]`, `[host]`, `[host.quick]` and their parts have the same keys.
 
 use super::file::{Checked, Wrong};
-use super::section::{Key, Section};
+use super::section::{SectionKey, StudySection};
 use crate::check::check_cells;
-use crate::parameters::{self, Given, KernelChoice, Owner};
-use crate::{Experiment, Model, Part, Preempt, Problem, Subjects, Venue};
+use crate::parameters::{self, GivenValues, KernelChoice, ParameterOwner};
+use crate::{Experiment, Part, PreemptChoice, PreemptName, Problem, Subjects, Venue};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -15,7 +15,7 @@ use worstcase_contract::Nanos;
 /// A section as it is written.
 #[derive(Clone, Default)]
 pub(super) struct RawCells {
-    said: Section,
+    said: StudySection,
     kernels: Option<Spanned<Vec<RawKernel>>>,
     /// Cells that differ in some of this; without parts there is one.
     part: Vec<RawCells>,
@@ -47,7 +47,7 @@ impl<'de> Visitor<'de> for RawCellsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawCells, A::Error> {
         let mut cells = RawCells::default();
-        while let Some(key) = map.next_key_seed(Key(&["kernels", "part", "quick"]))? {
+        while let Some(key) = map.next_key_seed(SectionKey(&["kernels", "part", "quick"]))? {
             match key {
                 "kernels" => cells.kernels = Some(map.next_value()?),
                 "part" => cells.part = map.next_value()?,
@@ -90,7 +90,7 @@ pub(super) fn experiment(
 
 /// A part says nothing of what is of all of them.
 fn check_owner(part: &RawCells, venue: Venue) -> Checked<()> {
-    let mut of_all = parameters::all(venue).filter(|p| matches!(p.owner, Owner::Experiment(_)));
+    let mut of_all = parameters::all(venue).filter(|p| matches!(p.owner, ParameterOwner::Experiment(_)));
     match of_all.find_map(|parameter| Some((parameter.key, part.said.at(parameter.key)?))) {
         None => Ok(()),
         Some((key, at)) => Err(Wrong(
@@ -179,7 +179,7 @@ fn absent(key: &str, venue: Venue, section: &Range<usize>) -> Wrong {
 }
 
 impl RawCells {
-    fn given(&self, venue: Venue) -> Checked<Given> {
+    fn given(&self, venue: Venue) -> Checked<GivenValues> {
         self.said.given(venue)
     }
 
@@ -206,7 +206,7 @@ impl RawCells {
             let each = kernels.get_ref().iter();
             each.map(|kernel| kernel.preempt.get_ref().len().max(1) as u64).sum()
         });
-        let factors = Section::factors(all.iter().map(|cells| &cells.said), kernels.is_some());
+        let factors = StudySection::factors(all.iter().map(|cells| &cells.said), kernels.is_some());
         parameters::count_cells(models, factors)
     }
 
@@ -235,11 +235,11 @@ impl RawKernel {
                 let what = format!(
                     "unknown preemption model '{}'; allowed: {}, and all",
                     word.get_ref().escape_debug(),
-                    Model::ALL.map(Model::name).join(", ")
+                    PreemptName::ALL.map(PreemptName::name).join(", ")
                 );
                 Wrong(word.span(), what)
             };
-            word.get_ref().parse::<Preempt>().map_err(unknown)
+            word.get_ref().parse::<PreemptChoice>().map_err(unknown)
         };
         Ok(KernelChoice {
             kernel: self.kernel.get_ref().clone(),

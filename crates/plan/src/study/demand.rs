@@ -1,6 +1,6 @@
 //! `[[demand]]` in a study file: what a use of a machine needs of its latency.
 
-use super::figures::said;
+use super::figures::required_text;
 use super::file::{Checked, Wrong, time};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -72,10 +72,10 @@ fn demand(at: &Range<usize>, raw: RawDemand) -> Checked<Demand> {
         return Err(Wrong(span, format!("wakeups is 1 to {MOST_WAKEUPS}, not {wakeups}")));
     }
     let demand = Demand {
-        name: said(raw.name, at, SECTION, "name", "say what needs it")?,
+        name: required_text(raw.name, at, SECTION, "name", "say what needs it")?,
         limit,
         wakeups,
-        why: said(raw.why, at, SECTION, "why", "say in a sentence where the limit is from")?,
+        why: required_text(raw.why, at, SECTION, "why", "say in a sentence where the limit is from")?,
     };
     match demand.each() {
         Nanos(0) => Err(Wrong(written.span(), "a limit is above 0, also of each wake-up".into())),

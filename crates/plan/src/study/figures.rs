@@ -2,7 +2,9 @@
 
 use super::Variants;
 use super::file::{Checked, Wrong};
-use super::published::{Compare, Figure, OurCell, Published, Relation, Said, Statistic, nanoseconds};
+use super::published::{
+    Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic, nanoseconds,
+};
 use super::selector::{Cells, RawCell};
 use crate::Venue;
 use serde::Deserialize;
@@ -50,7 +52,7 @@ pub(super) fn published(
 }
 
 fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>) -> Checked<Published> {
-    let text = |value: Option<String>, key: &str, remedy: &str| said(value, &at, "[[published]]", key, remedy);
+    let text = |value: Option<String>, key: &str, remedy: &str| required_text(value, &at, "[[published]]", key, remedy);
     let what = text(raw.what, "what", "say what was measured")?;
     let source = text(
         raw.source,
@@ -68,9 +70,10 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
     }
     let figure = |figure: Spanned<RawFigure>| {
         let (at, figure) = (figure.span(), figure.into_inner());
-        let said_of =
-            |key: &str, value: Option<String>| said(value, &at, "[[published.figure]]", key, "say what it is of");
-        Ok(Figure {
+        let said_of = |key: &str, value: Option<String>| {
+            required_text(value, &at, "[[published.figure]]", key, "say what it is of")
+        };
+        Ok(PublishedFigure {
             of: said_of("of", figure.of)?,
             cell: cell(figure.cell, raw.cell.as_ref(), Some(lab))?,
             host: cell(figure.host, raw.host.as_ref(), host)?,
@@ -90,11 +93,18 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
         .iter()
         .map(|f| f.get_ref().unit.as_ref().map(Spanned::span))
         .collect();
-    let figures = raw.figure.into_iter().map(figure).collect::<Checked<Vec<Figure>>>()?;
+    let figures = raw
+        .figure
+        .into_iter()
+        .map(figure)
+        .collect::<Checked<Vec<PublishedFigure>>>()?;
     all_or_none(&figures, &places, "cell", |figure| figure.cell.as_ref())?;
     all_or_none(&figures, &places, "host", |figure| figure.host.as_ref())?;
     units_fit(&figures, &units)?;
-    let is_ranked = figures.iter().filter(|f| matches!(f.said, Said::Rank { .. })).count();
+    let is_ranked = figures
+        .iter()
+        .filter(|f| matches!(f.said, PublishedValue::Rank { .. }))
+        .count();
     if is_ranked != 0 && is_ranked != figures.len() {
         let what = "some of these figures have a 'value', some a 'rank'; give all of them the same";
         return Err(Wrong(at, what.into()));
@@ -146,7 +156,7 @@ fn cell(
 }
 
 /// A text that has to be there.
-pub(super) fn said(
+pub(super) fn required_text(
     value: Option<String>,
     at: &Range<usize>,
     section: &str,
@@ -164,7 +174,7 @@ fn what_is_said(
     relation: Option<Spanned<String>>,
     rank: Option<Spanned<u32>>,
     words: Option<String>,
-) -> Checked<Said> {
+) -> Checked<PublishedValue> {
     let wrong = |what: &str| Err(Wrong(at.clone(), what.into()));
     match (value, rank) {
         (Some(_), Some(rank)) => Err(Wrong(rank.span(), "a figure has 'value' or 'rank', not both".into())),
@@ -174,7 +184,7 @@ fn what_is_said(
             relation.as_ref().map(|word| word.get_ref().as_str()),
             *rank.get_ref(),
         ) {
-            (None, None | Some("at least"), 1..) => Ok(Said::Rank {
+            (None, None | Some("at least"), 1..) => Ok(PublishedValue::Rank {
                 rank: rank.into_inner(),
                 or_later: relation.is_some(),
                 words: words.unwrap_or_default(),
@@ -199,7 +209,7 @@ fn what_is_said(
             let relation = relation
                 .map(|word| one_of(&word, "relation", Relation::ALL, Relation::name))
                 .transpose()?;
-            Ok(Said::Value {
+            Ok(PublishedValue::Value {
                 value: number,
                 unit: unit.into_inner(),
                 relation: relation.unwrap_or_default(),
@@ -210,10 +220,10 @@ fn what_is_said(
 
 /// Half of a group says nothing.
 fn all_or_none(
-    figures: &[Figure],
+    figures: &[PublishedFigure],
     places: &[Range<usize>],
     key: &str,
-    of: fn(&Figure) -> Option<&OurCell>,
+    of: fn(&PublishedFigure) -> Option<&OurCell>,
 ) -> Checked<()> {
     let lacking = figures.iter().position(|figure| of(figure).is_none());
     match lacking {
@@ -227,13 +237,13 @@ fn all_or_none(
 }
 
 /// Our cells are times; figures without a cell need only fit each other.
-fn units_fit(figures: &[Figure], places: &[Option<Range<usize>>]) -> Checked<()> {
-    let units: Vec<(&str, &Figure, Range<usize>)> = figures
+fn units_fit(figures: &[PublishedFigure], places: &[Option<Range<usize>>]) -> Checked<()> {
+    let units: Vec<(&str, &PublishedFigure, Range<usize>)> = figures
         .iter()
         .zip(places)
         .filter_map(|(figure, at)| match &figure.said {
-            Said::Value { unit, .. } => Some((unit.as_str(), figure, at.clone().unwrap_or_default())),
-            Said::Rank { .. } => None,
+            PublishedValue::Value { unit, .. } => Some((unit.as_str(), figure, at.clone().unwrap_or_default())),
+            PublishedValue::Rank { .. } => None,
         })
         .collect();
     for (unit, figure, at) in &units {

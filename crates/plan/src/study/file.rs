@@ -17,7 +17,7 @@ const SCHEMA: &str = "worstcase-study/3";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStudy {
-    /// Checked before ([`Head`]).
+    /// Checked before ([`StudyHead`]).
     #[serde(rename = "schema")]
     _schema: String,
     name: Spanned<String>,
@@ -60,7 +60,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         return Err(invalid(Wrong(0..0, what)));
     }
     // Told before anything else that an older form has and this one has not.
-    if let Ok(Head { schema }) = toml::from_str::<Head>(text)
+    if let Ok(StudyHead { schema }) = toml::from_str::<StudyHead>(text)
         && schema.get_ref() != SCHEMA
     {
         let what = format!(
@@ -79,7 +79,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
 
 /// What every form has.
 #[derive(Deserialize)]
-struct Head {
+struct StudyHead {
     schema: Spanned<String>,
 }
 

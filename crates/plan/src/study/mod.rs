@@ -11,7 +11,7 @@ pub mod published;
 mod section;
 mod selector;
 
-use crate::{Experiment, Plan, Venue};
+use crate::{Experiment, ExperimentPlan, Venue};
 pub use demand::Demand;
 pub use file::parse;
 pub use published::Published;
@@ -36,19 +36,19 @@ const BUILT_IN: [(&str, &str); 8] = [
 /// Which of a study's experiments in a venue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Variant {
+pub enum StudyVariant {
     /// Few enough cells for a first look.
     Quick,
     /// All of them.
     Full,
 }
 
-impl Variant {
+impl StudyVariant {
     /// The name, as in study files.
     pub const fn name(self) -> &'static str {
         match self {
-            Variant::Quick => "quick",
-            Variant::Full => "full",
+            StudyVariant::Quick => "quick",
+            StudyVariant::Full => "full",
         }
     }
 }
@@ -122,7 +122,7 @@ pub enum StudyError {
 
 impl Study {
     /// One of its experiments.
-    pub fn experiment(&self, venue: Venue, variant: Variant) -> Result<&Experiment, StudyError> {
+    pub fn experiment(&self, venue: Venue, variant: StudyVariant) -> Result<&Experiment, StudyError> {
         let no_host = || StudyError::NoHost {
             name: self.name.clone(),
         };
@@ -131,17 +131,17 @@ impl Study {
             Venue::Host => self.host.as_ref().ok_or_else(no_host)?,
         };
         Ok(match variant {
-            Variant::Full => &variants.full,
-            Variant::Quick => &variants.quick,
+            StudyVariant::Full => &variants.full,
+            StudyVariant::Quick => &variants.quick,
         })
     }
 }
 
 /// The plan of one of a study's experiments; see [`text`] for the name.
-pub fn plan(name_or_path: &str, venue: Venue, variant: Variant) -> Result<Plan, StudyError> {
+pub fn plan(name_or_path: &str, venue: Venue, variant: StudyVariant) -> Result<ExperimentPlan, StudyError> {
     let study = load(name_or_path)?;
     let experiment = study.experiment(venue, variant)?.clone();
-    Ok(Plan {
+    Ok(ExperimentPlan {
         title: format!("{}: {}", study.name, study.title),
         experiment,
         study: Some(crate::StudySource {

@@ -3,7 +3,7 @@
 //! Microseconds of a machine of twenty years ago and lab time do not compare. What compares is the order of figures that
 //! belong together, and the factors between them; so a figure never stands alone.
 
-use crate::{Subject, Venue};
+use crate::{PlannedSubject, Venue};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct Published {
     /// What to know of the comparison, or why there is none.
     pub why: String,
     /// At least two, all with values or all with ranks.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
 }
 
 /// What of figures is compared.
@@ -38,11 +38,11 @@ pub enum Compare {
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// What it is of, in the article's words.
     pub of: String,
     /// What the article says.
-    pub said: Said,
+    pub said: PublishedValue,
     /// The lab's cells that say the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<OurCell>,
@@ -54,7 +54,7 @@ pub struct Figure {
 /// What an article says of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Said {
+pub enum PublishedValue {
     /// A number.
     Value {
         /// Above zero.
@@ -100,7 +100,7 @@ pub enum Relation {
 pub struct OurCell {
     /// The lab's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<Subject>,
+    pub subject: Option<PlannedSubject>,
     /// The load; of several the one with the largest value.
     pub loads: Vec<String>,
     /// The probe with its parameters.
@@ -170,9 +170,9 @@ impl Published {
     /// That factor in words.
     pub fn factor_in_words(&self, nth: usize) -> Option<String> {
         let (low, high) = self.factor(nth)?;
-        let bare = |said: &Said| match said {
-            Said::Value { value, unit, .. } => Some(value * nanoseconds(unit).unwrap_or(1.0)),
-            Said::Rank { .. } => None,
+        let bare = |said: &PublishedValue| match said {
+            PublishedValue::Value { value, unit, .. } => Some(value * nanoseconds(unit).unwrap_or(1.0)),
+            PublishedValue::Rank { .. } => None,
         };
         let middle = bare(&self.figures.get(nth)?.said)? / bare(&self.figures.first()?.said)?;
         Some(match (low, high) {
@@ -196,7 +196,7 @@ pub fn factor(of: f64) -> String {
     format!("{of:.digits$}")
 }
 
-impl Figure {
+impl PublishedFigure {
     /// Our cell in a venue.
     pub fn cell(&self, venue: Venue) -> Option<&OurCell> {
         match venue {
@@ -206,10 +206,10 @@ impl Figure {
     }
 }
 
-impl Said {
+impl PublishedValue {
     /// Lowest and highest value, in ns or in a unit that is none of time; nothing of a rank.
     fn bounds(&self) -> Option<(f64, f64)> {
-        let Said::Value { value, unit, relation } = self else {
+        let PublishedValue::Value { value, unit, relation } = self else {
             return None;
         };
         let value = value * nanoseconds(unit).unwrap_or(1.0);
@@ -222,10 +222,10 @@ impl Said {
     }
 
     /// How two figures stand to each other; nothing if they are too near.
-    fn order(&self, other: &Said) -> Option<Ordering> {
-        let place = |said: &Said| match said {
-            Said::Rank { rank, or_later, .. } => Some((*rank, *or_later)),
-            Said::Value { .. } => None,
+    fn order(&self, other: &PublishedValue) -> Option<Ordering> {
+        let place = |said: &PublishedValue| match said {
+            PublishedValue::Rank { rank, or_later, .. } => Some((*rank, *or_later)),
+            PublishedValue::Value { .. } => None,
         };
         if let (Some((a, a_or_later)), Some((b, b_or_later))) = (place(self), place(other)) {
             return match (a_or_later, b_or_later) {
@@ -249,12 +249,14 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for PublishedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Said::Value { value, unit, relation } if *relation == Relation::Exactly => write!(f, "{value} {unit}"),
-            Said::Value { value, unit, relation } => write!(f, "{} {value} {unit}", relation.name()),
-            Said::Rank { rank, or_later, words } => {
+            PublishedValue::Value { value, unit, relation } if *relation == Relation::Exactly => {
+                write!(f, "{value} {unit}")
+            }
+            PublishedValue::Value { value, unit, relation } => write!(f, "{} {value} {unit}", relation.name()),
+            PublishedValue::Rank { rank, or_later, words } => {
                 write!(f, "rank {rank}")?;
                 if *or_later {
                     f.write_str(" or later")?;
@@ -355,13 +357,13 @@ impl fmt::Display for OurCell {
 mod tests {
     use super::*;
 
-    fn value(value: f64, unit: &str, relation: Relation) -> Said {
+    fn value(value: f64, unit: &str, relation: Relation) -> PublishedValue {
         let unit = unit.into();
-        Said::Value { value, unit, relation }
+        PublishedValue::Value { value, unit, relation }
     }
 
-    fn group(said: Vec<Said>) -> Published {
-        let figure = |said| Figure {
+    fn group(said: Vec<PublishedValue>) -> Published {
+        let figure = |said| PublishedFigure {
             of: String::new(),
             said,
             cell: None,
@@ -404,7 +406,7 @@ mod tests {
 
     #[test]
     fn of_two_places_that_may_be_later_none_is_before_the_other() {
-        let rank = |rank, or_later| Said::Rank {
+        let rank = |rank, or_later| PublishedValue::Rank {
             rank,
             or_later,
             words: String::new(),

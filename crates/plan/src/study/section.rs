@@ -2,7 +2,7 @@
 
 use super::file::{Checked, Wrong};
 use crate::Venue;
-use crate::parameters::{self, Given};
+use crate::parameters::{self, GivenValues};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use toml::Spanned;
 
 /// What a section says of parameters.
 #[derive(Clone, Default)]
-pub(super) struct Section(BTreeMap<&'static str, Value>);
+pub(super) struct StudySection(BTreeMap<&'static str, Value>);
 
 #[derive(Clone)]
 struct Value {
@@ -22,7 +22,7 @@ struct Value {
 }
 
 /// Reads a key: one of these, or a parameter's.
-pub(super) struct Key(pub &'static [&'static str]);
+pub(super) struct SectionKey(pub &'static [&'static str]);
 
 /// A value as it is written: a word, a number, or a list of them.
 pub(super) struct Texts(Vec<Spanned<Scalar>>);
@@ -30,7 +30,7 @@ pub(super) struct Texts(Vec<Spanned<Scalar>>);
 /// A word or a number.
 pub(super) struct Scalar(pub String);
 
-impl Section {
+impl StudySection {
     pub(super) fn insert(&mut self, key: &'static str, value: Spanned<Texts>) {
         let at = value.span();
         let texts = value.into_inner().0.into_iter();
@@ -50,7 +50,7 @@ impl Section {
     }
 
     /// This, and what it does not say from another: neither in the same way nor in the other of two.
-    pub(super) fn or(mut self, other: &Section) -> Section {
+    pub(super) fn or(mut self, other: &StudySection) -> StudySection {
         let is_said = |key: &str| {
             let rows = [Venue::Lab, Venue::Host]
                 .into_iter()
@@ -79,8 +79,8 @@ impl Section {
     }
 
     /// What is asked of a venue.
-    pub(super) fn given(&self, venue: Venue) -> Checked<Given> {
-        let mut given = Given::default();
+    pub(super) fn given(&self, venue: Venue) -> Checked<GivenValues> {
+        let mut given = GivenValues::default();
         for (key, value) in &self.0 {
             parameters::check_key(venue, key).map_err(|problem| Wrong(value.at.clone(), problem.what))?;
             let values = values(venue, key, &value.texts).into_iter().map(|(value, _)| value);
@@ -94,7 +94,7 @@ impl Section {
     /// By how much the parameters multiply the cells; each is as the first of these sections has it that does. CPUs of a host,
     /// which has no kernels, are measured at once.
     pub(super) fn factors<'a>(
-        sections: impl Iterator<Item = &'a Section>,
+        sections: impl Iterator<Item = &'a StudySection>,
         has_kernels: bool,
     ) -> impl Iterator<Item = u64> {
         let mut factors: BTreeMap<&str, u64> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn values(venue: Venue, key: &str, texts: &[(String, Range<usize>)]) -> Vec<(Str
     each.collect()
 }
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for SectionKey {
     type Value = &'static str;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
@@ -126,7 +126,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl Visitor<'_> for Key {
+impl Visitor<'_> for SectionKey {
     type Value = &'static str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

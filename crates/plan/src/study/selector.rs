@@ -5,7 +5,7 @@ use super::file::{Checked, Wrong};
 use super::published::{OurCell, Statistic};
 use super::section::Scalar;
 use crate::parameters::of_machine;
-use crate::{Experiment, Model, Preempt, Subject, Venue, grammar};
+use crate::{Experiment, PlannedSubject, PreemptChoice, PreemptName, Venue, grammar};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{BTreeMap, HashSet};
@@ -26,7 +26,7 @@ pub(super) struct RawCell {
     preempt: Option<String>,
     /// Values of the machine's parameters.
     machine: BTreeMap<&'static str, String>,
-    load: Option<Words>,
+    load: Option<SelectorWords>,
     probe: Option<String>,
     quantity: Option<String>,
     statistic: Option<Spanned<String>>,
@@ -34,7 +34,7 @@ pub(super) struct RawCell {
 
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum SelectorWords {
     One(String),
     Several(Vec<String>),
 }
@@ -102,12 +102,12 @@ impl<'de> Visitor<'de> for RawCellVisitor {
 /// The cells of a study's full form.
 pub(super) struct Cells {
     venue: Venue,
-    all: Vec<Cell>,
+    all: Vec<StudyCell>,
 }
 
 #[derive(Clone)]
-struct Cell {
-    subject: Option<Subject>,
+struct StudyCell {
+    subject: Option<PlannedSubject>,
     load: String,
     probe: Probe,
 }
@@ -154,8 +154,8 @@ impl RawCell {
     fn loads(&self) -> Vec<String> {
         let words = match &self.load {
             None => &[],
-            Some(Words::One(load)) => std::slice::from_ref(load),
-            Some(Words::Several(loads)) => loads.as_slice(),
+            Some(SelectorWords::One(load)) => std::slice::from_ref(load),
+            Some(SelectorWords::Several(loads)) => loads.as_slice(),
         };
         let canonical = |word: &String| {
             word.parse::<LoadSpec>()
@@ -177,7 +177,7 @@ impl Cells {
                 .lab_cells()
                 .unwrap_or_default()
                 .into_iter()
-                .map(|(subject, spec)| Cell {
+                .map(|(subject, spec)| StudyCell {
                     subject: Some(subject),
                     load: spec.load,
                     probe: spec.probe,
@@ -190,7 +190,7 @@ impl Cells {
                 .flat_map(|part| part.combinations(venue).unwrap_or_default())
         };
         let host = || {
-            host().map(|c| Cell {
+            host().map(|c| StudyCell {
                 subject: None,
                 load: c.load.to_string(),
                 probe: c.probe,
@@ -219,12 +219,12 @@ impl Cells {
         let Some(first) = left.cells.first().filter(|_| !loads.is_empty()) else {
             return Err(left.names("load", None, |cell| cell.load.clone()));
         };
-        let is_all = |cell: &Cell| cell.subject.as_ref().is_some_and(|s| s.preempt == Preempt::All);
+        let is_all = |cell: &StudyCell| cell.subject.as_ref().is_some_and(|s| s.preempt == PreemptChoice::All);
         if left.cells.iter().any(is_all) {
             let what = "this cell's kernel is measured in every preemption model; name one with 'preempt'";
             return Err(Wrong(at, what.into()));
         }
-        let mut subjects: Vec<&Option<Subject>> = Vec::new();
+        let mut subjects: Vec<&Option<PlannedSubject>> = Vec::new();
         for cell in &left.cells {
             if !subjects.contains(&&cell.subject) {
                 subjects.push(&cell.subject);
@@ -260,12 +260,12 @@ impl Cells {
         })
     }
 
-    fn left<'a>(&self, at: &'a Range<usize>, raw: &RawCell) -> Checked<Left<'a>> {
+    fn left<'a>(&self, at: &'a Range<usize>, raw: &RawCell) -> Checked<CellsLeft<'a>> {
         if self.venue == Venue::Host && raw.names_a_subject() {
             let what = "a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject";
             return Err(Wrong(at.clone(), what.into()));
         }
-        let left = Left {
+        let left = CellsLeft {
             at,
             venue: self.venue,
             cells: self.all.clone(),
@@ -279,10 +279,10 @@ impl Cells {
             .keep("probe", probe.as_deref(), |cell| cell.probe.to_string())?;
         let of_load = |load: &String| left.clone().keep("load", Some(load), |cell| cell.load.clone());
         let loads = raw.loads();
-        let of_loads = loads.iter().map(of_load).collect::<Checked<Vec<Left>>>()?;
+        let of_loads = loads.iter().map(of_load).collect::<Checked<Vec<CellsLeft>>>()?;
         Ok(match of_loads.is_empty() {
             true => left,
-            false => Left {
+            false => CellsLeft {
                 cells: of_loads.into_iter().flat_map(|left| left.cells).collect(),
                 ..left
             },
@@ -309,9 +309,9 @@ impl Cells {
 }
 
 /// The keys that tell subjects apart.
-fn what_differs(subjects: &[&Option<Subject>]) -> String {
-    let subjects: Vec<&Subject> = subjects.iter().filter_map(|subject| subject.as_ref()).collect();
-    let values = |of: &dyn Fn(&Subject) -> String| distinct(subjects.iter().map(|subject| of(subject))).len();
+fn what_differs(subjects: &[&Option<PlannedSubject>]) -> String {
+    let subjects: Vec<&PlannedSubject> = subjects.iter().filter_map(|subject| subject.as_ref()).collect();
+    let values = |of: &dyn Fn(&PlannedSubject) -> String| distinct(subjects.iter().map(|subject| of(subject))).len();
     let mut keys = Vec::new();
     keys.extend((values(&|subject| subject.kernel.clone()) > 1).then_some("kernel"));
     keys.extend((values(&|subject| subject.preempt.to_string()) > 1).then_some("preempt"));
@@ -331,13 +331,13 @@ fn single_probe(word: &str) -> Option<String> {
 
 /// The cells that a selector leaves, key by key.
 #[derive(Clone)]
-struct Left<'a> {
+struct CellsLeft<'a> {
     at: &'a Range<usize>,
     venue: Venue,
-    cells: Vec<Cell>,
+    cells: Vec<StudyCell>,
 }
 
-impl Left<'_> {
+impl CellsLeft<'_> {
     fn section(&self) -> &'static str {
         match self.venue {
             Venue::Lab => "[full]",
@@ -346,13 +346,13 @@ impl Left<'_> {
     }
 
     fn of_subjects(self, raw: &RawCell) -> Checked<Self> {
-        let kernel = |cell: &Cell| cell.subject.as_ref().map(|s| s.kernel.clone()).unwrap_or_default();
+        let kernel = |cell: &StudyCell| cell.subject.as_ref().map(|s| s.kernel.clone()).unwrap_or_default();
         let mut left = self
             .keep("kernel", raw.kernel.as_deref(), kernel)?
             .in_model(raw.preempt.as_deref())?;
         for (parameter, field) in of_machine() {
             let asked = raw.machine.get(parameter.key).map(String::as_str);
-            let of = |cell: &Cell| {
+            let of = |cell: &StudyCell| {
                 cell.subject
                     .as_ref()
                     .map(|s| (field.get)(&s.machine))
@@ -365,10 +365,10 @@ impl Left<'_> {
 
     /// A kernel in every model has the one that is named.
     fn in_model(mut self, preempt: Option<&str>) -> Checked<Self> {
-        if let Some(model) = preempt.and_then(|word| word.parse::<Model>().ok()) {
+        if let Some(model) = preempt.and_then(|word| word.parse::<PreemptName>().ok()) {
             for subject in self.cells.iter_mut().filter_map(|cell| cell.subject.as_mut()) {
-                if subject.preempt == Preempt::All {
-                    subject.preempt = Preempt::One(model);
+                if subject.preempt == PreemptChoice::All {
+                    subject.preempt = PreemptChoice::One(model);
                 }
             }
         }
@@ -378,7 +378,7 @@ impl Left<'_> {
     }
 
     /// Those whose key has this value, if one is asked.
-    fn keep(mut self, key: &str, asked: Option<&str>, of: impl Fn(&Cell) -> String) -> Checked<Self> {
+    fn keep(mut self, key: &str, asked: Option<&str>, of: impl Fn(&StudyCell) -> String) -> Checked<Self> {
         let Some(asked) = asked else {
             return Ok(self);
         };
@@ -390,7 +390,7 @@ impl Left<'_> {
     }
 
     /// What can be written.
-    fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&Cell) -> String) -> Wrong {
+    fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&StudyCell) -> String) -> Wrong {
         let mut seen = HashSet::new();
         let values = self.cells.iter().map(of);
         let once = values.filter(|value| seen.insert(value.clone()));

@@ -1,15 +1,15 @@
 //! What is submitted as job arrays: found again by its folder, cancelled when the user wants it, and removed when it is done.
 
-use super::commands::{Batch, Queue, USUAL_ARRAY};
+use super::commands::{Batch, SlurmQueue, USUAL_ARRAY};
 use super::job::{AREA, JobFolder, LOG};
-use super::options::Options;
+use super::options::SlurmOptions;
 use crate::RemoteError;
 use crate::executable::Executable;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use worstcase_base::cache::Cache;
 use worstcase_base::format::shell;
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 
 /// How often it is looked whether a cancelled job has ended, and for what tasks tell: a listing of one folder.
 pub const LOOK: Duration = Duration::from_millis(500);
@@ -28,11 +28,11 @@ pub enum OnStop {
 }
 
 /// How Slurm is used, and whom to ask and tell.
-pub struct How<'a> {
+pub struct SlurmUse<'a> {
     /// The cache, which all nodes share.
     pub cache: &'a Cache,
     /// What stands behind `slurm:`.
-    pub options: Options,
+    pub options: SlurmOptions,
     /// Asked when the user wants an end.
     pub on_stop: &'a (dyn Fn(&str) -> OnStop + Sync),
     /// Told what is worth a line.
@@ -42,7 +42,7 @@ pub struct How<'a> {
 /// One or more arrays with one folder.
 pub struct JobArray<'a, B: Batch> {
     /// How.
-    pub how: How<'a>,
+    pub how: SlurmUse<'a>,
     /// What controller and nodes share.
     pub folder: JobFolder,
     batch: B,
@@ -52,7 +52,7 @@ pub struct JobArray<'a, B: Batch> {
 
 impl<'a, B: Batch> JobArray<'a, B> {
     /// Of the work with this id; a plan of it has a folder of its own.
-    pub fn new(id: &str, how: How<'a>, batch: B) -> JobArray<'a, B> {
+    pub fn new(id: &str, how: SlurmUse<'a>, batch: B) -> JobArray<'a, B> {
         let id = match how.options.dry_run {
             true => format!("{id}-dry-run"),
             false => id.to_string(),
@@ -66,7 +66,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Held while it is looked for jobs and others are submitted: two controllers with the same work submit it once.
-    pub fn submitting(&self) -> Result<Lock, RemoteError> {
+    pub fn submitting(&self) -> Result<FileLock, RemoteError> {
         Ok(self.how.cache.lock(AREA, "submitting")?)
     }
 
@@ -132,7 +132,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// What of it waits or runs.
-    pub fn queue(&self) -> Result<Queue, RemoteError> {
+    pub fn queue(&self) -> Result<SlurmQueue, RemoteError> {
         self.batch.queue(&self.jobs)
     }
 

@@ -4,7 +4,7 @@ use crate::RemoteError;
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 use worstcase_base::files;
-use worstcase_base::tail::Tail;
+use worstcase_base::tail::ByteTail;
 
 /// A batch system, as the executor sees it.
 pub trait Batch: Sync {
@@ -13,14 +13,14 @@ pub trait Batch: Sync {
     /// Submits a script with these arguments of sbatch, and gives the job's number.
     fn submit(&self, arguments: &[String], script: &str) -> Result<String, RemoteError>;
     /// What of these jobs waits or runs.
-    fn queue(&self, jobs: &[String]) -> Result<Queue, RemoteError>;
+    fn queue(&self, jobs: &[String]) -> Result<SlurmQueue, RemoteError>;
     /// Ends them.
     fn cancel(&self, jobs: &[String]) -> Result<(), RemoteError>;
 }
 
 /// What waits and runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Queue {
+pub struct SlurmQueue {
     /// Tasks that run, or begin or end.
     pub running: usize,
     /// Tasks that wait.
@@ -29,7 +29,7 @@ pub struct Queue {
     pub reason: String,
 }
 
-impl Queue {
+impl SlurmQueue {
     /// Whether nothing waits or runs.
     pub fn is_empty(&self) -> bool {
         self.running + self.waiting == 0
@@ -72,14 +72,14 @@ impl Batch for Slurm {
         }
     }
 
-    fn queue(&self, jobs: &[String]) -> Result<Queue, RemoteError> {
+    fn queue(&self, jobs: &[String]) -> Result<SlurmQueue, RemoteError> {
         let arguments = ["--noheader", "--array", "--format=%T|%r", "--jobs"];
         let mut arguments = arguments.map(String::from).to_vec();
         arguments.push(jobs.join(","));
         match run("squeue", &arguments, None) {
             Ok(text) => Ok(parse(&text)),
             // What has ended some time ago is not known any more.
-            Err(RemoteError::Slurm { said, .. }) if said.contains("Invalid job id") => Ok(Queue::default()),
+            Err(RemoteError::Slurm { said, .. }) if said.contains("Invalid job id") => Ok(SlurmQueue::default()),
             Err(other) => Err(other),
         }
     }
@@ -89,8 +89,8 @@ impl Batch for Slurm {
     }
 }
 
-fn parse(text: &str) -> Queue {
-    let mut queue = Queue::default();
+fn parse(text: &str) -> SlurmQueue {
+    let mut queue = SlurmQueue::default();
     for line in text.lines() {
         let (state, reason) = line.trim().split_once('|').unwrap_or((line.trim(), ""));
         match state {
@@ -138,7 +138,7 @@ fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<Strin
         let _ = stdin.write_all(text.as_bytes());
     }
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let said = std::thread::spawn(move || Tail::of(stderr));
+    let said = std::thread::spawn(move || ByteTail::of(stderr));
     let mut answer = Vec::new();
     let read = files::all(stdout, LONGEST_ANSWER, &mut answer);
     let status = child.wait().map_err(|e| failed(e.to_string()))?;

@@ -1,6 +1,6 @@
 //! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
 
-use super::array::{ASK_SLURM, How, JobArray, LOOK, word};
+use super::array::{ASK_SLURM, JobArray, LOOK, SlurmUse, word};
 use super::chunks::chunks;
 use super::commands::Batch;
 use super::job::{JobCell, JobPlan, JobSubject, Offsets, SCHEMA};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_base::progress::Progress;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
-use worstcase_results::record::{CellId, Executor, Record, Run, Task, parallel};
+use worstcase_results::record::{CellId, Executor, ExecutorTask, Record, Run, parallel};
 
 /// What a node needs beside a machine's memory.
 const MORE_MEMORY_MB: u32 = 512;
@@ -26,9 +26,9 @@ const MORE_MEMORY_MB: u32 = 512;
 const SEEN_AFTER: Duration = Duration::from_secs(60);
 
 /// How to run it; nothing of it changes a result.
-pub struct Means<'a> {
+pub struct SlurmRunOptions<'a> {
     /// How Slurm is used.
-    pub how: How<'a>,
+    pub how: SlurmUse<'a>,
     /// Results that are taken in at once.
     pub jobs: NonZeroUsize,
     /// Real time for one machine, if not the default.
@@ -51,7 +51,7 @@ pub struct SlurmExecutor<'a, B: Batch> {
 
 impl<'a, B: Batch> SlurmExecutor<'a, B> {
     /// For these cells.
-    pub fn new(matrix: Matrix, means: Means<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
+    pub fn new(matrix: LabMatrix, means: SlurmRunOptions<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
         let planned = Planned::new(matrix);
         let mut id = Digest::new("worstcase-job");
         for task in 0..planned.tasks().len() {
@@ -182,7 +182,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         Err(RemoteError::Failed {
             machine: failure.machine,
             message: format!("{}{}", failure.message, cell.unwrap_or_default()),
-            exit: Exit::of(failure.exit).unwrap_or(Exit::Measured),
+            exit: ExitKind::of(failure.exit).unwrap_or(ExitKind::Measured),
         })
     }
 
@@ -271,7 +271,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
 impl<B: Batch> Executor for SlurmExecutor<'_, B> {
     type Error = RemoteError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 

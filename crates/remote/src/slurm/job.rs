@@ -77,7 +77,7 @@ pub struct JobCell {
 
 /// What a cell failed with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct CellFailure {
     /// Where.
     pub machine: String,
     /// In words.
@@ -184,7 +184,7 @@ impl JobFolder {
     }
 
     /// On a node: a cell failed.
-    pub fn tell_failure(folder: &Path, key: &str, failure: &Failure) -> Result<(), RemoteError> {
+    pub fn tell_failure(folder: &Path, key: &str, failure: &CellFailure) -> Result<(), RemoteError> {
         let path = folder.join(FAILED).join(format!("{key}.json"));
         let write = || -> std::io::Result<()> {
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -215,7 +215,7 @@ impl JobFolder {
     }
 
     /// The first failure, and the key of its cell.
-    pub fn failure(&self) -> Option<(String, Failure)> {
+    pub fn failure(&self) -> Option<(String, CellFailure)> {
         let entries = fs::read_dir(self.path.join(FAILED)).ok()?.flatten();
         let mut found = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
@@ -281,7 +281,7 @@ mod tests {
         let folder = JobFolder::of(&Cache::at(dir.path()), "x");
         fs::create_dir_all(folder.path().join(FAILED)).unwrap();
         assert_eq!(folder.failure(), None);
-        let failure = Failure {
+        let failure = CellFailure {
             machine: "n1".into(),
             message: "it panicked".into(),
             exit: 4,

@@ -9,8 +9,8 @@ pub mod node;
 mod options;
 pub mod shares;
 
-pub use array::{How, OnStop};
-pub use commands::{Batch, Queue, Slurm};
-pub use executor::{Means, SlurmExecutor};
-pub use job::Failure;
-pub use options::{Interrupt, Options};
+pub use array::{OnStop, SlurmUse};
+pub use commands::{Batch, Slurm, SlurmQueue};
+pub use executor::{SlurmExecutor, SlurmRunOptions};
+pub use job::CellFailure;
+pub use options::{InterruptChoice, SlurmOptions};

@@ -1,6 +1,6 @@
 //! What a task of the array does, on a node.
 
-use super::job::{Failure, JobFolder, JobPlan};
+use super::job::{CellFailure, JobFolder, JobPlan};
 use crate::RemoteError;
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub fn run(folder: &Path, task: usize, cache: &Cache, progress: &dyn Progress) -
         match measured {
             Ok(key) => JobFolder::tell_done(folder, task, &key),
             Err(error) => {
-                let failure = Failure {
+                let failure = CellFailure {
                     machine: machine::name(),
                     message: error.to_string(),
                     exit: error.exit() as u8,

@@ -4,20 +4,20 @@ use std::num::NonZeroUsize;
 
 /// How Slurm is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct SlurmOptions {
     /// Cells of one task, if not as many as keep the tasks below a thousand.
     pub chunk: Option<NonZeroUsize>,
     /// What becomes of the job when the controller is asked to end.
-    pub interrupt: Interrupt,
+    pub interrupt: InterruptChoice,
     /// Plan and say what would be done.
     pub dry_run: bool,
     /// For sbatch: name and value of long options.
     pub sbatch: Vec<(String, String)>,
 }
 
-/// See [`Options::interrupt`].
+/// See [`SlurmOptions::interrupt`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Interrupt {
+pub enum InterruptChoice {
     /// Ask on a terminal; else cancel.
     #[default]
     Ask,
@@ -30,10 +30,10 @@ pub enum Interrupt {
 /// What worstcase itself says to sbatch.
 const OURS: [&str; 6] = ["array", "parsable", "output", "wrap", "export", "wait"];
 
-impl Options {
+impl SlurmOptions {
     /// Reads them; the error says what is wrong.
-    pub fn parse(text: &str) -> Result<Options, String> {
-        let mut options = Options::default();
+    pub fn parse(text: &str) -> Result<SlurmOptions, String> {
+        let mut options = SlurmOptions::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             match name {
@@ -44,9 +44,9 @@ impl Options {
                 }
                 "interrupt" => {
                     options.interrupt = match value {
-                        "ask" => Interrupt::Ask,
-                        "cancel" => Interrupt::Cancel,
-                        "leave" => Interrupt::Leave,
+                        "ask" => InterruptChoice::Ask,
+                        "cancel" => InterruptChoice::Cancel,
+                        "leave" => InterruptChoice::Leave,
                         _ => return Err("interrupt is ask, cancel or leave".into()),
                     };
                 }
@@ -81,13 +81,13 @@ mod tests {
 
     #[test]
     fn ours_are_ours_and_the_rest_is_for_sbatch() {
-        let options = Options::parse("partition=short,time=01:00:00,exclusive,chunk=20,interrupt=leave").unwrap();
+        let options = SlurmOptions::parse("partition=short,time=01:00:00,exclusive,chunk=20,interrupt=leave").unwrap();
         assert_eq!(options.chunk, NonZeroUsize::new(20));
-        assert_eq!(options.interrupt, Interrupt::Leave);
+        assert_eq!(options.interrupt, InterruptChoice::Leave);
         let arguments: Vec<String> = options.arguments().collect();
         assert_eq!(arguments, ["--partition=short", "--time=01:00:00", "--exclusive"]);
         for wrong in ["chunk=0", "interrupt=maybe", "array=1-3", "--x=1", "a b=2", "=3"] {
-            assert!(Options::parse(wrong).is_err(), "{wrong}");
+            assert!(SlurmOptions::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A command that can do the I-th of N shares of its work, as N tasks. What it finds is in the cache that all share, and its
 //! controller takes it from there.
 
-use super::array::{ASK_SLURM, How, JobArray, LOOK, word};
+use super::array::{ASK_SLURM, JobArray, LOOK, SlurmUse, word};
 use super::chunks::chunks;
 use super::commands::Batch;
 use super::job::Offsets;
-use super::options::Options;
+use super::options::SlurmOptions;
 use crate::RemoteError;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use worstcase_base::progress::Progress;
 const SEEN_AFTER: Duration = Duration::from_secs(5);
 
 /// What is to be done.
-pub struct Shares {
+pub struct JobShares {
     /// The words of worstcase that come before `I/N`.
     pub command: Vec<String>,
     /// How many shares.
@@ -28,14 +28,14 @@ pub struct Shares {
 }
 
 /// How many shares so many cells are divided into.
-pub fn count(cells: usize, options: &Options) -> usize {
+pub fn count(cells: usize, options: &SlurmOptions) -> usize {
     chunks(&[cells], options.chunk).len()
 }
 
 /// Does them all; gives false if the user wanted an end before, or only the plan.
 pub fn all<B: Batch>(
-    shares: &Shares,
-    how: How,
+    shares: &JobShares,
+    how: SlurmUse,
     batch: B,
     progress: &dyn Progress,
     stop: &AtomicBool,
@@ -65,7 +65,7 @@ pub fn all<B: Batch>(
     watched
 }
 
-fn submit<B: Batch>(shares: &Shares, array: &mut JobArray<B>, progress: &dyn Progress) -> Result<(), RemoteError> {
+fn submit<B: Batch>(shares: &JobShares, array: &mut JobArray<B>, progress: &dyn Progress) -> Result<(), RemoteError> {
     let most = array.most_tasks()?;
     let what = format!(
         "{} tasks, {} calls of sbatch",
@@ -89,7 +89,7 @@ fn submit<B: Batch>(shares: &Shares, array: &mut JobArray<B>, progress: &dyn Pro
 
 /// Waits until all have told that they are done.
 fn watch<B: Batch>(
-    shares: &Shares,
+    shares: &JobShares,
     array: &JobArray<B>,
     progress: &dyn Progress,
     stop: &AtomicBool,
@@ -122,7 +122,7 @@ fn watch<B: Batch>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Queue;
+    use super::super::SlurmQueue;
     use super::*;
     use std::fs::File;
     use std::io::Write;
@@ -155,8 +155,8 @@ mod tests {
             Ok(scripts.len().to_string())
         }
 
-        fn queue(&self, _: &[String]) -> Result<Queue, RemoteError> {
-            Ok(Queue::default())
+        fn queue(&self, _: &[String]) -> Result<SlurmQueue, RemoteError> {
+            Ok(SlurmQueue::default())
         }
 
         fn cancel(&self, _: &[String]) -> Result<(), RemoteError> {
@@ -167,13 +167,13 @@ mod tests {
     fn done(fails: bool, options: &str, stopped: bool) -> (Result<bool, String>, Vec<String>) {
         let dir = tempfile::tempdir().unwrap();
         let (cache, scripts) = (Cache::at(dir.path()), Mutex::default());
-        let how = How {
+        let how = SlurmUse {
             cache: &cache,
-            options: Options::parse(options).unwrap(),
+            options: SlurmOptions::parse(options).unwrap(),
             on_stop: &|_| super::super::OnStop::Leave,
             tell: &|_| {},
         };
-        let shares = Shares {
+        let shares = JobShares {
             command: vec!["census".into(), "a run".into(), "--share".into()],
             count: 3,
             memory_mb: 1024,

@@ -1,6 +1,6 @@
 //! `worstcase host run` on another machine: worstcase goes there, measures, its run comes back, and nothing stays.
 
-use super::command::Remote;
+use super::command::SshMachine;
 use super::hosts::Host;
 use crate::RemoteError;
 use crate::executable::Executable;
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tar::EntryType;
 use worstcase_base::format::shell;
-use worstcase_base::output::{Missing, Place};
-use worstcase_base::tail::Tail;
+use worstcase_base::output::{FolderPlace, MissingFolders};
+use worstcase_base::tail::ByteTail;
 
 /// What the measurement's folder is called there, and in what comes back.
 const RUN: &str = "run";
@@ -25,7 +25,7 @@ const LARGEST: u64 = 1 << 30;
 const MOST_MEMBERS: usize = 100_000;
 
 /// A machine, and what it is measured with.
-pub struct Board<'a> {
+pub struct RemoteBoard<'a> {
     /// What ssh calls it.
     pub name: &'a str,
     /// For its architecture.
@@ -36,12 +36,12 @@ pub struct Board<'a> {
 
 /// Measures there, into the folder `into`, which must not exist; gives the exit code of a run that is kept. When `stop` becomes
 /// true the measurement is ended early, as by Ctrl-C there.
-pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
+pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
     let host = Host {
         name: board.name.into(),
         ..Host::default()
     };
-    let remote = Remote::new(&host)?;
+    let remote = SshMachine::new(&host)?;
     let mut command = remote.command(&script(board));
     command
         .stdin(Stdio::piped())
@@ -49,7 +49,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| remote.no_ssh(&e))?;
     let (output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let said = std::thread::spawn(move || Tail::of(errors));
+    let said = std::thread::spawn(move || ByteTail::of(errors));
     let mut input = child.stdin.take().expect("piped");
     // An early end there is told by its exit code and its words.
     let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
@@ -81,7 +81,7 @@ pub fn measure_on(board: &Board, into: &Path, stop: &AtomicBool) -> Result<i32, 
 
 /// Its folder goes when the shell ends, however it does. Standard input is worstcase itself, and then an open end: as long as
 /// the controller is there.
-fn script(board: &Board) -> String {
+fn script(board: &RemoteBoard) -> String {
     let bytes = board.executable.bytes;
     let arguments = shell(board.arguments);
     format!(
@@ -96,7 +96,7 @@ fn script(board: &Board) -> String {
 
 /// Only files and folders inside of the run's folder are taken, and not more than a run has.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
-    let place = Place::of(into, Missing::Refused)?;
+    let place = FolderPlace::of(into, MissingFolders::Refused)?;
     let parent = place.parent.held()?;
     let temporary = tempfile::Builder::new().prefix(".board-").tempdir_in(&parent)?;
     let opened = place.parent.open(temporary.path().file_name().unwrap_or_default())?;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::process::{Command, Stdio};
 use worstcase_base::format::shell;
-use worstcase_base::tail::Tail;
+use worstcase_base::tail::ByteTail;
 
 /// The variable with the ssh to use, with its options: `ssh -F boards.config`.
 pub const SSH: &str = "WORSTCASE_SSH";
@@ -32,18 +32,18 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 const CONNECTION: i32 = 255;
 
 /// A machine that ssh reaches.
-pub struct Remote<'a> {
+pub struct SshMachine<'a> {
     host: &'a Host,
     ssh: Vec<String>,
 }
 
-impl<'a> Remote<'a> {
+impl<'a> SshMachine<'a> {
     /// With the user's own ssh.
-    pub fn new(host: &'a Host) -> Result<Remote<'a>, RemoteError> {
+    pub fn new(host: &'a Host) -> Result<SshMachine<'a>, RemoteError> {
         let set = std::env::var(SSH).unwrap_or_default();
         let words = shlex::split(&set).filter(|words| !words.is_empty() || set.is_empty());
         let words = words.ok_or_else(|| RemoteError::Choice("ssh".into(), format!("{SSH} is no command: {set}")))?;
-        Ok(Remote {
+        Ok(SshMachine {
             host,
             ssh: if words.is_empty() { vec!["ssh".into()] } else { words },
         })
@@ -67,7 +67,7 @@ impl<'a> Remote<'a> {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| self.no_ssh(&e))?;
         let (mut output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-        let said = std::thread::spawn(move || Tail::of(errors));
+        let said = std::thread::spawn(move || ByteTail::of(errors));
         let mut answer = Vec::new();
         let read = (&mut output).take(LONGEST_ANSWER).read_to_end(&mut answer);
         // Who goes on to talk is not listened to, and ends by that.

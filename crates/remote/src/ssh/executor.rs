@@ -1,8 +1,8 @@
 //! The lab's cells on machines that ssh reaches: whichever connection is free measures the next one.
 
-use super::command::Remote;
+use super::command::SshMachine;
 use super::hosts::Host;
-use super::message::{Measured, Work};
+use super::message::{MeasuredCell, WorkerTask};
 use super::slot::{Slot, Unmeasured};
 use crate::RemoteError;
 use crate::executable::Executable;
@@ -16,14 +16,14 @@ use worstcase_base::digest::sha256_hex;
 use worstcase_base::progress::Progress;
 use worstcase_contract::spec::SpecError;
 use worstcase_lab::LabError;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
-use worstcase_lab::ready::Ready;
-use worstcase_results::record::{Executor, Record, Run, Task, parallel};
+use worstcase_lab::ready::ReadyReport;
+use worstcase_results::record::{Executor, ExecutorTask, Record, Run, parallel};
 
 /// How to run it; nothing of it changes a result.
-pub struct How<'a> {
+pub struct SshRunOptions<'a> {
     /// Where results are kept.
     pub cache: &'a Cache,
     /// Real time for one machine, if not the default.
@@ -39,7 +39,7 @@ pub struct How<'a> {
 /// Runs a matrix on other machines.
 pub struct SshExecutor<'a> {
     planned: Planned,
-    how: How<'a>,
+    how: SshRunOptions<'a>,
     /// By the place of their subject: what is sent of each.
     sent: BTreeMap<usize, Sent>,
     slots: Mutex<Slots>,
@@ -65,7 +65,7 @@ struct Slots {
 
 impl<'a> SshExecutor<'a> {
     /// For these cells.
-    pub fn new(matrix: Matrix, how: How<'a>) -> SshExecutor<'a> {
+    pub fn new(matrix: LabMatrix, how: SshRunOptions<'a>) -> SshExecutor<'a> {
         SshExecutor {
             planned: Planned::new(matrix),
             how,
@@ -81,7 +81,7 @@ impl<'a> SshExecutor<'a> {
 
     /// Makes a machine ready. Each measures the first cell: machines that do not agree are found before the others begin.
     fn connect(&self, host: &Host, executable: &Executable, first: usize) -> Result<Vec<Slot>, Unmeasured> {
-        Remote::new(host)
+        SshMachine::new(host)
             .and_then(|remote| remote.provide(executable))
             .map_err(Unmeasured::Lost)?;
         let open = || Slot::open(host, executable, self.how.version).map_err(Unmeasured::Lost);
@@ -167,7 +167,7 @@ impl<'a> SshExecutor<'a> {
         let spec = spec
             .to_text()
             .map_err(|SpecError(what)| failed(LabError::Request(what).into()))?;
-        let work = Work {
+        let work = WorkerTask {
             parcel: sent.parcel.clone(),
             bzimage: sent.bzimage.clone(),
             initrd: sent.initrd.clone(),
@@ -182,10 +182,10 @@ impl<'a> SshExecutor<'a> {
         self.keep(slot.name(), task, measured).map_err(failed)
     }
 
-    fn keep(&self, host: &str, task: usize, measured: Measured) -> Result<(), RemoteError> {
+    fn keep(&self, host: &str, task: usize, measured: MeasuredCell) -> Result<(), RemoteError> {
         let (prepared, spec) = self.planned.cell(task);
-        let Measured { key, ready, mut parts } = measured;
-        let ready = Ready::parse(ready);
+        let MeasuredCell { key, ready, mut parts } = measured;
+        let ready = ReadyReport::parse(ready);
         let (Some(ready), true) = (ready, key == self.planned.key(task)?) else {
             let reason = "it answered with another cell; is it another worstcase?".into();
             return Err(RemoteError::Host {
@@ -217,7 +217,7 @@ fn read(path: &std::path::Path) -> Result<Vec<u8>, RemoteError> {
 impl Executor for SshExecutor<'_> {
     type Error = RemoteError;
 
-    fn tasks(&self) -> &[Task] {
+    fn tasks(&self) -> &[ExecutorTask] {
         self.planned.tasks()
     }
 

@@ -1,10 +1,10 @@
 //! What controller and worker say to each other: a length of four bytes, and a message in postcard's form.
 
-use crate::slurm::Failure;
+use crate::slurm::CellFailure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
-use worstcase_lab::cell::Parts;
+use worstcase_lab::cell::ResultParts;
 
 /// The version of all this.
 pub const PROTOCOL: u32 = 1;
@@ -13,16 +13,16 @@ const LONGEST: u32 = 1 << 30;
 
 /// From the controller.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Ask {
+pub enum ControllerAsk {
     /// Measure a cell.
-    Measure(Work),
+    Measure(WorkerTask),
     /// A file that was missing.
     File(Vec<u8>),
 }
 
 /// A cell, with what it is measured on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work {
+pub struct WorkerTask {
     /// The subject: a parcel as JSON.
     pub parcel: String,
     /// SHA-256 of its kernel.
@@ -37,15 +37,15 @@ pub struct Work {
 
 /// From the worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum WorkerAnswer {
     /// The first message.
     Hello(Hello),
     /// Files that are not there, by SHA-256: they are to be sent in this order.
     Needs(Vec<String>),
     /// A cell is measured.
-    Done(Measured),
+    Done(MeasuredCell),
     /// It is not.
-    Failed(Failure),
+    Failed(CellFailure),
 }
 
 /// Who is there.
@@ -63,13 +63,13 @@ pub struct Hello {
 
 /// What a cell gave.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredCell {
     /// Its key.
     pub key: String,
     /// What its machine said when it was ready.
     pub ready: String,
     /// The result.
-    pub parts: Parts,
+    pub parts: ResultParts,
 }
 
 /// Writes one.

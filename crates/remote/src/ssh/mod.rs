@@ -8,7 +8,7 @@ mod message;
 mod slot;
 pub mod worker;
 
-pub use board::{Board, measure_on};
-pub use command::{Remote, SSH};
-pub use executor::{How, SshExecutor};
+pub use board::{RemoteBoard, measure_on};
+pub use command::{SSH, SshMachine};
+pub use executor::{SshExecutor, SshRunOptions};
 pub use hosts::{Host, read as read_hosts};

@@ -1,8 +1,8 @@
 //! One connection to a machine: it measures a cell at a time.
 
-use super::command::Remote;
+use super::command::SshMachine;
 use super::hosts::Host;
-use super::message::{Answer, Ask, Hello, Measured, PROTOCOL, Work, read, write};
+use super::message::{ControllerAsk, Hello, MeasuredCell, PROTOCOL, WorkerAnswer, WorkerTask, read, write};
 use crate::RemoteError;
 use crate::executable::Executable;
 use std::io::BufReader;
@@ -10,8 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use worstcase_base::Exit;
-use worstcase_base::tail::Tail;
+use worstcase_base::ExitKind;
+use worstcase_base::tail::ByteTail;
 
 /// Whose connection ended is waited for so long.
 const END: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ pub enum Unmeasured {
 impl Slot {
     /// Starts a worker. `version` is what it must be.
     pub fn open(host: &Host, executable: &Executable, version: &str) -> Result<Slot, RemoteError> {
-        let remote = Remote::new(host)?;
+        let remote = SshMachine::new(host)?;
         let mut arguments = vec!["lab-worker".to_string()];
         if let Some(qemu) = &host.qemu {
             arguments.extend(["--qemu".into(), qemu.clone()]);
@@ -56,7 +56,7 @@ impl Slot {
         let said = Arc::new(Mutex::new(String::new()));
         let last = said.clone();
         let reads = std::thread::spawn(move || {
-            Tail::default().follow(errors, |tail| {
+            ByteTail::default().follow(errors, |tail| {
                 if let Some(line) = tail.last_line() {
                     *last.lock().expect("no holder panics") = line;
                 }
@@ -76,17 +76,17 @@ impl Slot {
                 cpus: 1,
             },
         };
-        let answer: Answer = read(&mut slot.output).map_err(|e| slot.lost(&e))?;
+        let answer: WorkerAnswer = read(&mut slot.output).map_err(|e| slot.lost(&e))?;
         match answer {
-            Answer::Hello(hello) if hello.protocol == PROTOCOL && hello.version == version => slot.hello = hello,
-            Answer::Hello(hello) => {
+            WorkerAnswer::Hello(hello) if hello.protocol == PROTOCOL && hello.version == version => slot.hello = hello,
+            WorkerAnswer::Hello(hello) => {
                 let reason = format!(
                     "worstcase there is {}, here {version}; install the same there",
                     hello.version
                 );
                 return Err(remote.wrong(reason));
             }
-            Answer::Failed(failure) => return Err(remote.wrong(failure.message)),
+            WorkerAnswer::Failed(failure) => return Err(remote.wrong(failure.message)),
             _ => return Err(remote.wrong("worstcase there answers something else".into())),
         }
         Ok(slot)
@@ -100,39 +100,39 @@ impl Slot {
     /// Measures a cell; `file` gives the files that are missing there.
     pub fn measure(
         &mut self,
-        work: &Work,
+        work: &WorkerTask,
         file: impl Fn(&str) -> Result<Vec<u8>, RemoteError>,
-    ) -> Result<Measured, Unmeasured> {
-        let mut ask = Ask::Measure(work.clone());
+    ) -> Result<MeasuredCell, Unmeasured> {
+        let mut ask = ControllerAsk::Measure(work.clone());
         loop {
             self.say(&ask)?;
             match read(&mut self.output) {
-                Ok(Answer::Done(measured)) => return Ok(measured),
-                Ok(Answer::Failed(failure)) => {
+                Ok(WorkerAnswer::Done(measured)) => return Ok(measured),
+                Ok(WorkerAnswer::Failed(failure)) => {
                     return Err(Unmeasured::Failed(RemoteError::Failed {
                         machine: self.host.name.clone(),
                         message: failure.message,
-                        exit: Exit::of(failure.exit).unwrap_or(Exit::Measured),
+                        exit: ExitKind::of(failure.exit).unwrap_or(ExitKind::Measured),
                     }));
                 }
-                Ok(Answer::Needs(digests)) => {
+                Ok(WorkerAnswer::Needs(digests)) => {
                     let mut files = digests.iter().map(|digest| file(digest).map_err(Unmeasured::Failed));
                     let Some(last) = files.next_back() else {
                         return Err(self.wrong("it needs nothing"));
                     };
                     let before: Vec<Vec<u8>> = files.collect::<Result<_, _>>()?;
                     for bytes in before {
-                        self.say(&Ask::File(bytes))?;
+                        self.say(&ControllerAsk::File(bytes))?;
                     }
-                    ask = Ask::File(last?);
+                    ask = ControllerAsk::File(last?);
                 }
-                Ok(Answer::Hello(_)) => return Err(self.wrong("it began anew")),
+                Ok(WorkerAnswer::Hello(_)) => return Err(self.wrong("it began anew")),
                 Err(error) => return Err(Unmeasured::Lost(self.lost(&error))),
             }
         }
     }
 
-    fn say(&mut self, ask: &Ask) -> Result<(), Unmeasured> {
+    fn say(&mut self, ask: &ControllerAsk) -> Result<(), Unmeasured> {
         let input = self.input.as_mut().expect("open until it is dropped");
         write(input, ask).map_err(|error| Unmeasured::Lost(self.lost(&error)))
     }
@@ -150,7 +150,7 @@ impl Slot {
         self.close();
         let code = self.child.wait().ok().and_then(|status| status.code());
         let said = self.said.lock().expect("no holder panics").clone();
-        let remote = match Remote::new(&self.host) {
+        let remote = match SshMachine::new(&self.host) {
             Ok(remote) => remote,
             Err(error) => return error,
         };

@@ -2,9 +2,9 @@
 //!
 //! When the connection is gone it ends at once, and its QEMU with it.
 
-use super::message::{Answer, Ask, Hello, Measured, PROTOCOL, Work, read, write};
+use super::message::{ControllerAsk, Hello, MeasuredCell, PROTOCOL, WorkerAnswer, WorkerTask, read, write};
 use crate::RemoteError;
-use crate::slurm::Failure;
+use crate::slurm::CellFailure;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use worstcase_base::digest::sha256_hex;
 use worstcase_base::machine;
 use worstcase_base::progress::Progress;
 use worstcase_lab::LabError;
-use worstcase_lab::cell::Parts;
+use worstcase_lab::cell::ResultParts;
 use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::qemu::Qemu;
-use worstcase_lab::ready::Ready;
+use worstcase_lab::ready::ReadyReport;
 
 /// Where kernels and images are in its cache.
 const AREA: &str = "parcels";
@@ -31,11 +31,11 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
     let mut out = io::stdout().lock();
     let qemu = match Qemu::find(qemu, cache, progress) {
         Ok(qemu) => qemu,
-        Err(error) => return answer(&mut out, &Answer::Failed(failure(&error.into()))),
+        Err(error) => return answer(&mut out, &WorkerAnswer::Failed(failure(&error.into()))),
     };
     answer(
         &mut out,
-        &Answer::Hello(Hello {
+        &WorkerAnswer::Hello(Hello {
             protocol: PROTOCOL,
             version: version.into(),
             machine: machine::name(),
@@ -44,13 +44,13 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
     )?;
     while let Ok(ask) = asked.recv() {
         // A file that nobody asked for is of a controller that gave up its cell.
-        let Ask::Measure(work) = ask else { continue };
+        let ControllerAsk::Measure(work) = ask else { continue };
         let measured = bring(&work, cache, &asked, &mut out).and_then(|files| measure(&work, &files, cache, &qemu));
         answer(
             &mut out,
             &match measured {
-                Ok(measured) => Answer::Done(measured),
-                Err(error) => Answer::Failed(failure(&error)),
+                Ok(measured) => WorkerAnswer::Done(measured),
+                Err(error) => WorkerAnswer::Failed(failure(&error)),
             },
         )?;
     }
@@ -58,7 +58,7 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
 }
 
 /// What the controller says. At its end this process ends, whatever it does.
-fn asked() -> Receiver<Ask> {
+fn asked() -> Receiver<ControllerAsk> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -72,12 +72,12 @@ fn asked() -> Receiver<Ask> {
     receiver
 }
 
-fn answer(out: &mut impl Write, what: &Answer) -> Result<(), RemoteError> {
+fn answer(out: &mut impl Write, what: &WorkerAnswer) -> Result<(), RemoteError> {
     write(out, what).map_err(RemoteError::io("standard output"))
 }
 
-fn failure(error: &RemoteError) -> Failure {
-    Failure {
+fn failure(error: &RemoteError) -> CellFailure {
+    CellFailure {
         machine: machine::name(),
         message: error.to_string(),
         exit: error.exit() as u8,
@@ -85,7 +85,12 @@ fn failure(error: &RemoteError) -> Failure {
 }
 
 /// Kernel and image in the cache, from the controller if they are not there.
-fn bring(work: &Work, cache: &Cache, asked: &Receiver<Ask>, out: &mut impl Write) -> Result<[PathBuf; 2], RemoteError> {
+fn bring(
+    work: &WorkerTask,
+    cache: &Cache,
+    asked: &Receiver<ControllerAsk>,
+    out: &mut impl Write,
+) -> Result<[PathBuf; 2], RemoteError> {
     let digests = [&work.bzimage, &work.initrd];
     if let Some(wrong) = digests
         .iter()
@@ -100,11 +105,11 @@ fn bring(work: &Work, cache: &Cache, asked: &Receiver<Ask>, out: &mut impl Write
         .collect();
     if !missing.is_empty() {
         cache.bound(AREA, MOST);
-        answer(out, &Answer::Needs(missing.clone()))?;
+        answer(out, &WorkerAnswer::Needs(missing.clone()))?;
     }
     for digest in &missing {
         let bytes = match asked.recv() {
-            Ok(Ask::File(bytes)) if sha256_hex(&bytes) == *digest => bytes,
+            Ok(ControllerAsk::File(bytes)) if sha256_hex(&bytes) == *digest => bytes,
             _ => return Err(LabError::Request("another file came than was asked for".into()).into()),
         };
         cache.publish(AREA, digest, |building| {
@@ -115,7 +120,7 @@ fn bring(work: &Work, cache: &Cache, asked: &Receiver<Ask>, out: &mut impl Write
     Ok(digests.map(|digest| cache.path(AREA, digest).join("file")))
 }
 
-fn measure(work: &Work, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) -> Result<Measured, RemoteError> {
+fn measure(work: &WorkerTask, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) -> Result<MeasuredCell, RemoteError> {
     let [bzimage, initrd] = files;
     let request = |what: String| RemoteError::from(LabError::Request(what));
     let parcel: Parcel = serde_json::from_str(&work.parcel).map_err(|e| request(e.to_string()))?;
@@ -124,10 +129,10 @@ fn measure(work: &Work, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) -> Res
     let image = worstcase_base::files::read(initrd).map_err(RemoteError::io(initrd))?;
     let prepared = parcel.open(bzimage.clone(), image, qemu)?;
     let key = parcel::measure(cache, &prepared, &spec, work.limit_s.map(Duration::from_secs))?;
-    let ready = Ready::kept(cache, &prepared.key).expect("measuring keeps it");
-    Ok(Measured {
+    let ready = ReadyReport::kept(cache, &prepared.key).expect("measuring keeps it");
+    Ok(MeasuredCell {
         ready: ready.text,
-        parts: Parts::kept(cache, &key)?,
+        parts: ResultParts::kept(cache, &key)?,
         key,
     })
 }

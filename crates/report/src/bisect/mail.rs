@@ -1,13 +1,13 @@
 //! As a mail to the list for regressions, in the form that the kernel's documentation asks for
 //! (Documentation/admin-guide/reporting-regressions.rst): the tag, the two versions or the commit, how to repeat it.
 
-use super::Found;
+use super::ShownBisection;
 
 /// Where regressions are reported.
 const LIST: &str = "regressions@lists.linux.dev";
 
 /// The text, headers first. Who else should get it is for the sender to decide.
-pub fn mail(found: &Found) -> String {
+pub fn mail(found: &ShownBisection) -> String {
     let mut out = vec![format!("To: {LIST}")];
     if let Some(commit) = found.commit {
         out.push(format!("Cc: {}", one_line(&commit.author)));
@@ -56,7 +56,7 @@ pub fn mail(found: &Found) -> String {
 }
 
 /// Since when, as the tracking bot reads it.
-fn introduced(found: &Found) -> String {
+fn introduced(found: &ShownBisection) -> String {
     match (found.commit, found.upstream()) {
         (Some(commit), _) if found.ending.or_one_of.is_empty() => format!("#regzbot introduced: {}", commit.id),
         (Some(commit), _) => format!("#regzbot introduced: {}..{}", found.ending.before.candidate, commit.id),

@@ -1,14 +1,14 @@
 //! As Markdown: for a bug report or a merge request.
 
-use super::Found;
+use super::ShownBisection;
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, field, name};
-use worstcase_bisect::bisection::Step;
-use worstcase_bisect::search::Word;
+use worstcase_bisect::bisection::BisectionStep;
+use worstcase_bisect::search::CandidateWord;
 
 /// The text.
-pub fn markdown(found: &Found) -> String {
+pub fn markdown(found: &ShownBisection) -> String {
     let mut out = vec!["### worstcase bisect".to_string(), String::new()];
     out.push(format!("**{}**", text(&found.sentence())));
     out.push(String::new());
@@ -51,16 +51,16 @@ pub fn markdown(found: &Found) -> String {
 }
 
 /// Every candidate, in the order in which they were measured.
-fn steps(found: &Found) -> Table {
+fn steps(found: &ShownBisection) -> Table {
     let measure = found.criterion.measure();
     let fields = [
-        name("kernel", "kernel", |step: &Step| step.candidate.clone()),
-        field(ColumnKind::Text, "is", "is", |step: &Step| match step.word {
-            Word::Good => "good".to_string(),
-            Word::Bad => "bad".to_string(),
-            Word::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
+        name("kernel", "kernel", |step: &BisectionStep| step.candidate.clone()),
+        field(ColumnKind::Text, "is", "is", |step: &BisectionStep| match step.word {
+            CandidateWord::Good => "good".to_string(),
+            CandidateWord::Bad => "bad".to_string(),
+            CandidateWord::Skipped => format!("skipped: {}", step.why.as_deref().unwrap_or_default()),
         }),
-        field(ColumnKind::Text, "figures", "figures", move |step: &Step| {
+        field(ColumnKind::Text, "figures", "figures", move |step: &BisectionStep| {
             worstcase_bisect::figures::line(&step.figures, measure)
         }),
     ];

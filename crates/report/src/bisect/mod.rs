@@ -9,19 +9,19 @@ pub use markdown::markdown;
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use worstcase_base::format::micros;
-use worstcase_bisect::bisection::{Ending, Step};
-use worstcase_bisect::criterion::Criterion;
+use worstcase_bisect::bisection::{BisectionEnding, BisectionStep};
+use worstcase_bisect::criterion::BadCriterion;
 use worstcase_bisect::git::Commit;
-use worstcase_bisect::search::Word;
+use worstcase_bisect::search::CandidateWord;
 use worstcase_contract::Nanos;
 
 /// A bisection that came to its end, ready to be shown.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct ShownBisection<'a> {
     /// How it ended.
-    pub ending: &'a Ending,
+    pub ending: &'a BisectionEnding,
     /// When a kernel was bad.
-    pub criterion: Criterion,
+    pub criterion: BadCriterion,
     /// The good end and the bad end, as they were typed.
     pub ends: [&'a str; 2],
     /// Of a tree: the first bad commit.
@@ -33,7 +33,7 @@ pub struct Found<'a> {
     /// What gave the worst sample before, and what gives it now.
     pub breakdown: Option<&'a str>,
     /// Of the bad end with the commit reverted; or why it could not be.
-    pub reverted: Option<&'a Result<Step, String>>,
+    pub reverted: Option<&'a Result<BisectionStep, String>>,
     /// Commands that measure the two again, compare them, and bisect again.
     pub commands: &'a [String],
 }
@@ -74,12 +74,12 @@ fn value(value: Option<Nanos>) -> String {
     value.map_or("-".into(), micros)
 }
 
-impl Found<'_> {
+impl ShownBisection<'_> {
     /// Cells that both have; those that decide first, then by how much they grew.
     fn cells(&self) -> Vec<Changed> {
         let reverted = self.reverted.and_then(|r| r.as_ref().ok());
-        let same = |step: &Step, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();
-        let of = |after: &worstcase_bisect::figures::Figure| {
+        let same = |step: &BisectionStep, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();
+        let of = |after: &worstcase_bisect::figures::KernelFigure| {
             let before = same(&self.ending.before, &after.cell)?;
             let pairs = before.digests.iter().zip(&after.digests);
             Some(Changed {
@@ -137,7 +137,7 @@ impl Found<'_> {
             .ending
             .steps
             .iter()
-            .filter(|step| step.word == Word::Skipped)
+            .filter(|step| step.word == CandidateWord::Skipped)
             .count();
         let measured = self.ending.steps.len() - skipped;
         match skipped {
@@ -147,7 +147,7 @@ impl Found<'_> {
     }
 
     fn skipped(&self) -> Vec<String> {
-        let why = |step: &Step| Some(format!("{}: {}", step.candidate, step.why.as_ref()?));
+        let why = |step: &BisectionStep| Some(format!("{}: {}", step.candidate, step.why.as_ref()?));
         self.ending.steps.iter().filter_map(why).collect()
     }
 

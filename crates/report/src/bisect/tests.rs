@@ -1,36 +1,36 @@
 //! What is said of a bisection that is made up.
 
 use super::*;
-use worstcase_bisect::figures::Figure;
+use worstcase_bisect::figures::KernelFigure;
 
-fn step(candidate: &str, us: u64, word: Word) -> Step {
-    let figure = |cell: &str, us: u64| Figure {
+fn step(candidate: &str, us: u64, word: CandidateWord) -> BisectionStep {
+    let figure = |cell: &str, us: u64| KernelFigure {
         cell: cell.into(),
         value: Some(Nanos(us * 1000)),
         digests: vec![us.to_string(), "x".into()],
     };
-    Step {
+    BisectionStep {
         candidate: candidate.into(),
         word,
-        why: (word == Word::Skipped).then(|| "does not boot".into()),
+        why: (word == CandidateWord::Skipped).then(|| "does not boot".into()),
         figures: match word {
-            Word::Skipped => Vec::new(),
+            CandidateWord::Skipped => Vec::new(),
             _ => vec![figure("none: idle, wakeup", 5), figure("none: fork, wakeup", us)],
         },
     }
 }
 
-fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
-    let before = step(name[1], 30, Word::Good);
-    let first_bad = step(name[0], 120, Word::Bad);
-    let ending = Ending {
+fn shown_lines(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
+    let before = step(name[1], 30, CandidateWord::Good);
+    let first_bad = step(name[0], 120, CandidateWord::Bad);
+    let ending = BisectionEnding {
         first_bad: first_bad.clone(),
         or_one_of: Vec::new(),
         before: before.clone(),
-        steps: vec![before, step("x", 0, Word::Skipped), first_bad],
+        steps: vec![before, step("x", 0, CandidateWord::Skipped), first_bad],
     };
-    let reverted = Ok(step("y", 31, Word::Good));
-    let found = Found {
+    let reverted = Ok(step("y", 31, CandidateWord::Good));
+    let found = ShownBisection {
         ending: &ending,
         criterion: "20%".parse().unwrap(),
         ends: ["a", "b"],
@@ -47,7 +47,7 @@ fn told(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
 #[test]
 fn versions_of_packages() {
     let name = |n: u32| format!("debian:6.12@6.12.{n}-2~bpo12+1");
-    let [terminal, markdown, mail] = told([&name(74), &name(73)], None);
+    let [terminal, markdown, mail] = shown_lines([&name(74), &name(73)], None);
     assert!(
         terminal.starts_with(
             "the first bad kernel is debian:6.12@6.12.74-2~bpo12+1: max 30.0 -> 120 us (none: fork, wakeup)"
@@ -80,7 +80,7 @@ fn a_commit() {
         date: "2026-11-24".into(),
         describe: String::new(),
     };
-    let [terminal, _, mail] = told(["a84e47c0b1c2", "b"], Some(&commit));
+    let [terminal, _, mail] = shown_lines(["a84e47c0b1c2", "b"], Some(&commit));
     assert!(terminal.contains("reverted") && terminal.contains("31.0"), "{terminal}");
     assert!(mail.contains("#regzbot introduced: a84e47c0b1c2d3e4f5a84e47c0b1c2d3e4f5a84e\n"));
     assert!(

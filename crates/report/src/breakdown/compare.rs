@@ -5,7 +5,7 @@ use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use crate::terminal::WIDTH;
 use worstcase_analysis::breakdown::Breakdown;
-use worstcase_analysis::breakdown::compare::{Change, compare};
+use worstcase_analysis::breakdown::compare::{BreakdownChange, compare};
 
 /// Functions that are shown.
 const SHOWN: usize = 15;
@@ -32,12 +32,18 @@ pub fn terminal(left: &Breakdown, right: &Breakdown) -> String {
     out.join("\n")
 }
 
-fn table(title: &str, changes: &[Change]) -> Table {
+fn table(title: &str, changes: &[BreakdownChange]) -> Table {
     let fields = [
-        name("name", title, |c: &Change| c.name.clone()),
-        field(ColumnKind::ExactTime, "left_ns", "left", |c: &Change| c.left_ns),
-        field(ColumnKind::ExactTime, "right_ns", "right", |c: &Change| c.right_ns),
-        field(ColumnKind::Words, "grew", "grew", |c: &Change| signed_exact(c.grew())),
+        name("name", title, |c: &BreakdownChange| c.name.clone()),
+        field(ColumnKind::ExactTime, "left_ns", "left", |c: &BreakdownChange| {
+            c.left_ns
+        }),
+        field(ColumnKind::ExactTime, "right_ns", "right", |c: &BreakdownChange| {
+            c.right_ns
+        }),
+        field(ColumnKind::Words, "grew", "grew", |c: &BreakdownChange| {
+            signed_exact(c.grew())
+        }),
     ];
     Table::new("changes", "", &fields, changes)
 }

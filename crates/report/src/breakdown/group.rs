@@ -2,10 +2,10 @@
 
 use crate::table::terminal::figures_with;
 use crate::table::{ColumnKind, Table, field};
-use worstcase_analysis::breakdown::group::Group;
+use worstcase_analysis::breakdown::group::CauseGroup;
 
 /// A table for each subject.
-pub fn terminal(groups: &[Group]) -> String {
+pub fn terminal(groups: &[CauseGroup]) -> String {
     let mut out = Vec::new();
     for of_subject in groups.chunk_by(|a, b| a.subject == b.subject) {
         let subject = &of_subject[0].subject;
@@ -16,13 +16,13 @@ pub fn terminal(groups: &[Group]) -> String {
     out.join("\n")
 }
 
-fn table(groups: &[Group]) -> Table {
+fn table(groups: &[CauseGroup]) -> Table {
     let fields = [
-        field(ColumnKind::Time, "worst_ns", "worst", |g: &Group| g.worst_ns),
-        field(ColumnKind::Time, "cause_ns", "of it", |g: &Group| g.cause_ns),
-        field(ColumnKind::Count, "samples", "samples", |g: &Group| g.samples),
-        field(ColumnKind::Text, "load", "load", |g: &Group| g.load.clone()),
-        field(ColumnKind::Text, "cause", "cause", |g: &Group| {
+        field(ColumnKind::Time, "worst_ns", "worst", |g: &CauseGroup| g.worst_ns),
+        field(ColumnKind::Time, "cause_ns", "of it", |g: &CauseGroup| g.cause_ns),
+        field(ColumnKind::Count, "samples", "samples", |g: &CauseGroup| g.samples),
+        field(ColumnKind::Text, "load", "load", |g: &CauseGroup| g.load.clone()),
+        field(ColumnKind::Text, "cause", "cause", |g: &CauseGroup| {
             let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
             let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
             format!("{}{function}{by}", g.mechanism.title())

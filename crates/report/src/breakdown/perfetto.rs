@@ -6,8 +6,8 @@
 
 use serde_json::{Value, json};
 use worstcase_analysis::breakdown::build::Explanation;
-use worstcase_analysis::breakdown::frames::Interval;
-use worstcase_analysis::breakdown::lines::Lines;
+use worstcase_analysis::breakdown::frames::StackInterval;
+use worstcase_analysis::breakdown::lines::SourceLines;
 use worstcase_analysis::breakdown::spans::Span;
 use worstcase_analysis::breakdown::stacks::{FrameKind, StackId};
 
@@ -17,7 +17,7 @@ const CPU: u32 = 2;
 const THREADS: u32 = 3;
 
 /// The whole window, with the lines of source code that `lines` knows.
-pub fn trace(explanation: &Explanation, lines: &dyn Lines) -> String {
+pub fn trace(explanation: &Explanation, lines: &dyn SourceLines) -> String {
     let mut events = headings(explanation);
     events.extend(explanation.breakdown.spans().iter().map(|span| {
         slice(
@@ -29,9 +29,9 @@ pub fn trace(explanation: &Explanation, lines: &dyn Lines) -> String {
             about(span),
         )
     }));
-    let runs = |of: &dyn Fn(&Interval) -> Option<&'static str>| joined(&explanation.walk.intervals, of);
+    let runs = |of: &dyn Fn(&StackInterval) -> Option<&'static str>| joined(&explanation.walk.intervals, of);
     for (track, name) in [
-        (1, mode as fn(&Explanation, &Interval) -> Option<&'static str>),
+        (1, mode as fn(&Explanation, &StackInterval) -> Option<&'static str>),
         (2, flag),
     ] {
         for (start, end, title) in runs(&|i| name(explanation, i)) {
@@ -108,7 +108,7 @@ fn track(pid: u32) -> u32 {
     if pid == 0 { u32::MAX >> 1 } else { pid }
 }
 
-fn mode(explanation: &Explanation, interval: &Interval) -> Option<&'static str> {
+fn mode(explanation: &Explanation, interval: &StackInterval) -> Option<&'static str> {
     let stacks = &explanation.walk.stacks;
     let is = |kind| stacks.find_kind(interval.stack, kind).is_some();
     Some(match () {
@@ -120,12 +120,15 @@ fn mode(explanation: &Explanation, interval: &Interval) -> Option<&'static str> 
     })
 }
 
-fn flag(_: &Explanation, interval: &Interval) -> Option<&'static str> {
+fn flag(_: &Explanation, interval: &StackInterval) -> Option<&'static str> {
     (interval.irqs == Some(false)).then_some("off")
 }
 
 /// Runs of intervals with equal names.
-fn joined<'n>(intervals: &[Interval], name: &dyn Fn(&Interval) -> Option<&'n str>) -> Vec<(u64, u64, &'n str)> {
+fn joined<'n>(
+    intervals: &[StackInterval],
+    name: &dyn Fn(&StackInterval) -> Option<&'n str>,
+) -> Vec<(u64, u64, &'n str)> {
     let mut out: Vec<(u64, u64, &str)> = Vec::new();
     for interval in intervals {
         let Some(name) = name(interval) else { continue };
@@ -138,20 +141,20 @@ fn joined<'n>(intervals: &[Interval], name: &dyn Fn(&Interval) -> Option<&'n str
 }
 
 /// A frame whose end has not come yet.
-struct Open {
+struct OpenFrame {
     id: StackId,
     start: u64,
     called_at: Option<u64>,
 }
 
 /// A thread's frames as slices: each from its first to its last instruction, closed while the thread does not run.
-fn functions(explanation: &Explanation, lines: &dyn Lines, pid: u32) -> Vec<Value> {
+fn functions(explanation: &Explanation, lines: &dyn SourceLines, pid: u32) -> Vec<Value> {
     let stacks = &explanation.walk.stacks;
     let mut events = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenFrame> = Vec::new();
     let mut end = 0;
-    let mut close = |open: &mut Vec<Open>, keep: usize, end: u64| {
-        for Open { id, start, called_at } in open.drain(keep..).rev() {
+    let mut close = |open: &mut Vec<OpenFrame>, keep: usize, end: u64| {
+        for OpenFrame { id, start, called_at } in open.drain(keep..).rev() {
             let frame = stacks.frame(id);
             let mut args = json!({"kind": frame.kind, "module": frame.module, "instructions": end - start});
             if let Some(source) = called_at.and_then(|address| lines.source(address)) {
@@ -170,7 +173,7 @@ fn functions(explanation: &Explanation, lines: &dyn Lines, pid: u32) -> Vec<Valu
         chain.reverse();
         let same = open.iter().zip(&chain).take_while(|(a, b)| a.id == b.0).count();
         close(&mut open, same, interval.start);
-        open.extend(chain[same..].iter().map(|(id, called_at)| Open {
+        open.extend(chain[same..].iter().map(|(id, called_at)| OpenFrame {
             id: *id,
             start: interval.start,
             called_at: *called_at,

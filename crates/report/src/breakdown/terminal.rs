@@ -1,9 +1,11 @@
 //! A breakdown for the terminal: the sentence, a timeline with bars, and for the spans that matter their functions.
 
 use crate::terminal::Style;
-use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{AtDue, Breakdown, Kind, LineShare, LockWait, OtherCpu, Place, Share, Span};
-use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
+use worstcase_analysis::breakdown::lines::SourceLine;
+use worstcase_analysis::breakdown::spans::{
+    AtDue, Breakdown, CodePlace, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
+};
+use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_base::format::{micros, micros_exact, plain};
 use worstcase_contract::Nanos;
 
@@ -107,12 +109,12 @@ pub fn elsewhere(indent: usize, what: &str, other: &OtherCpu) -> Vec<String> {
 }
 
 /// The functions, and the lines of source code, that took most of a stretch of this length.
-pub fn shares(indent: usize, length: Nanos, functions: &[Share], lines: &[LineShare]) -> Vec<String> {
+pub fn shares(indent: usize, length: Nanos, functions: &[FunctionShare], lines: &[LineShare]) -> Vec<String> {
     let part = |time: Nanos| {
         let percent = time.0 * 100 / length.0.max(1);
         format!("{:indent$}{percent:>3} % {:>8} us  ", "", micros(time))
     };
-    let function = |share: &Share| {
+    let function = |share: &FunctionShare| {
         let by = share.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
         cut(&plain(&format!("{}{}{by}", part(share.self_ns), share.function)))
     };
@@ -129,12 +131,12 @@ pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
     let task = span.task.within(None);
     let what = match &span.what {
-        Kind::OtherTimer { function } => format!("{title}: {function}"),
-        Kind::OtherIrq { entry } => format!("{title}: {entry}"),
-        Kind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
-        Kind::Waits { waker: Some(waker), .. } => format!("{title}, until {} ended that", waker.task.named()),
-        Kind::NoReschedulePoint => format!("{title}: {}", span.task.within(span.system_call.as_deref())),
-        Kind::PreemptOff { .. } | Kind::IrqsOff { .. } | Kind::RunsOn => {
+        SpanKind::OtherTimer { function } => format!("{title}: {function}"),
+        SpanKind::OtherIrq { entry } => format!("{title}: {entry}"),
+        SpanKind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
+        SpanKind::Waits { waker: Some(waker), .. } => format!("{title}, until {} ended that", waker.task.named()),
+        SpanKind::NoReschedulePoint => format!("{title}: {}", span.task.within(span.system_call.as_deref())),
+        SpanKind::PreemptOff { .. } | SpanKind::IrqsOff { .. } | SpanKind::RunsOn => {
             format!("{title}: {task}")
         }
         _ => title.to_string(),
@@ -146,22 +148,22 @@ pub fn describe(span: &Span) -> String {
 }
 
 /// Where it was switched off and on, or what it waits for.
-pub fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
+pub fn places(kind: &SpanKind) -> Vec<(&'static str, &CodePlace)> {
     let both = match kind {
-        Kind::OtherThread {
+        SpanKind::OtherThread {
             wait: Some(LockWait { at, inherits: true }),
             ..
         } => return vec![("boosted by the probe, which waits in", at)],
-        Kind::OtherThread {
+        SpanKind::OtherThread {
             wait: Some(LockWait { at, .. }),
             ..
         } => return vec![("the probe waits in", at)],
-        Kind::Waits { at, waker, .. } => {
+        SpanKind::Waits { at, waker, .. } => {
             let ended = waker.iter().map(|waker| ("ended in", &waker.at));
             return [("waits in", at)].into_iter().chain(ended).collect();
         }
-        Kind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
-        Kind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
+        SpanKind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
+        SpanKind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
         _ => return Vec::new(),
     };
     both.into_iter()
@@ -170,7 +172,7 @@ pub fn places(kind: &Kind) -> Vec<(&'static str, &Place)> {
 }
 
 /// A place in one line.
-pub fn shown(place: &Place) -> String {
+pub fn shown(place: &CodePlace) -> String {
     let by = place.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
     let at = place.offset_ns.map_or("before the window".to_string(), |ns| {
         let sign = if ns < 0 { "-" } else { "+" };
@@ -181,13 +183,13 @@ pub fn shown(place: &Place) -> String {
 }
 
 /// A call chain: in one line, wrapped; or a line for each frame behind `indent`, if the source is known.
-pub fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
+pub fn chained(lead: &str, indent: usize, frames: &[StackFrame]) -> Vec<String> {
     if frames.iter().all(|f| f.source.is_none()) {
         let (first, rest) = lead.split_at(lead.len().min(indent));
         return wrapped(first, &format!("{rest}{}", chain(frames)));
     }
     let width = frames.iter().map(|f| name(f).chars().count()).max().unwrap_or(0);
-    let frame = |f: &Frame| (name(f), f.source.as_ref().map_or(String::new(), Source::whole));
+    let frame = |f: &StackFrame| (name(f), f.source.as_ref().map_or(String::new(), SourceLine::whole));
     let left_out = |n: usize| (format!("({n} more)"), String::new());
     let shown = shortened(frames.iter().map(frame).collect(), left_out);
     let mut lines = Vec::new();
@@ -205,12 +207,12 @@ pub fn chained(lead: &str, indent: usize, frames: &[Frame]) -> Vec<String> {
 }
 
 /// A call chain in one line, outermost first.
-pub fn chain(frames: &[Frame]) -> String {
+pub fn chain(frames: &[StackFrame]) -> String {
     let left_out = |n: usize| format!("({n} more)");
     plain(&shortened(frames.iter().map(name).collect(), left_out).join(" > "))
 }
 
-fn name(frame: &Frame) -> String {
+fn name(frame: &StackFrame) -> String {
     match frame.kind {
         FrameKind::Interrupt | FrameKind::Exception => format!("[{}]", frame.function),
         FrameKind::TailCall => format!("~{}", frame.function),

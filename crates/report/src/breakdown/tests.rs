@@ -6,9 +6,9 @@ use super::{flame, json, perfetto, terminal};
 use crate::terminal::Style;
 use proptest::prelude::*;
 use worstcase_analysis::breakdown::cause::{Mechanism, Peer};
-use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, Kind, Place, Sample};
-use worstcase_analysis::breakdown::testing::Machine;
-use worstcase_analysis::breakdown::{Around, Explanation, compare, group, tell};
+use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, CodePlace, ExplainedSample, SpanKind};
+use worstcase_analysis::breakdown::testing::SyntheticMachine;
+use worstcase_analysis::breakdown::{Explanation, LabSurroundings, compare, group, tell};
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
@@ -20,8 +20,8 @@ enum Due {
 }
 
 /// A load in a system call, a probe that sleeps; the timer comes, wakes the probe, and the load runs on.
-fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
-    let mut m = Machine::in_user(7, "load");
+fn machine(due: Due, runs_on: usize, preempts: bool) -> SyntheticMachine {
+    let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(
         9,
@@ -72,8 +72,8 @@ fn machine(due: Due, runs_on: usize, preempts: bool) -> Machine {
     m
 }
 
-fn sample(execution: &Execution, preempt: &str) -> Sample {
-    Sample {
+fn sample(execution: &Execution, preempt: &str) -> ExplainedSample {
+    ExplainedSample {
         cell: "6.1.none.shm.wakeup.s1".into(),
         subject: "6.1.none".into(),
         load: "shm".into(),
@@ -86,10 +86,10 @@ fn sample(execution: &Execution, preempt: &str) -> Sample {
     }
 }
 
-fn told(m: &Machine, preempt: &str) -> Explanation {
+fn explained(m: &SyntheticMachine, preempt: &str) -> Explanation {
     let (execution, symbols) = m.execution();
     let sample = sample(&execution, preempt);
-    let around = Around {
+    let around = LabSurroundings {
         floor: Nanos(60),
         peers: vec![Peer {
             subject: "6.1.full".into(),
@@ -101,9 +101,9 @@ fn told(m: &Machine, preempt: &str) -> Explanation {
 }
 
 /// Where interrupts went off and on in the first span.
-fn switched(breakdown: &Breakdown) -> (&Place, &Place) {
+fn switched(breakdown: &Breakdown) -> (&CodePlace, &CodePlace) {
     match &breakdown.spans()[0].what {
-        Kind::IrqsOff {
+        SpanKind::IrqsOff {
             off: Some(off),
             on: Some(on),
         } => (off, on),
@@ -117,7 +117,7 @@ fn titles(breakdown: &Breakdown) -> Vec<&'static str> {
 
 #[test]
 fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
-    let explanation = told(&machine(Due::InKernel, 4_000, false), "none");
+    let explanation = explained(&machine(Due::InKernel, 4_000, false), "none");
     assert_eq!(explanation.breakdown.notes(), [""; 0]);
     let cause = explanation.breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);
@@ -157,7 +157,7 @@ fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
 /// A thread that our wake-up does not mark comes before ours, also when it is the one that was interrupted.
 #[test]
 fn a_thread_that_is_not_marked_comes_first() {
-    let mut m = Machine::in_user(7, "above");
+    let mut m = SyntheticMachine::in_user(7, "above");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due().work(1).timer_entry().work(6);
@@ -165,7 +165,7 @@ fn a_thread_that_is_not_marked_comes_first() {
     m.iret().work(500).syscall().work(20);
     m.call("__schedule").work(7).switch(9, "probe", "").work(2);
     m.ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "full").breakdown;
+    let breakdown = explained(&m, "full").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.sentence.contains("above (7) ran first"), "{}", cause.sentence);
@@ -176,7 +176,7 @@ fn a_thread_that_is_not_marked_comes_first() {
 /// The thread that is to wake ours sleeps on a lock: who runs meanwhile holds it.
 #[test]
 fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
-    let mut m = Machine::in_user(7, "owner");
+    let mut m = SyntheticMachine::in_user(7, "owner");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).syscall().call("__local_bh_enable_ip").work(4).due().work(1);
@@ -200,7 +200,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
         .call("__schedule")
         .work(5);
     m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "rt").breakdown;
+    let breakdown = explained(&m, "rt").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::LockOwner, "{}", cause.sentence);
     assert!(
@@ -211,7 +211,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
     let others = breakdown
         .spans()
         .iter()
-        .filter(|s| matches!(s.what, Kind::OtherThread { owns_lock: false, .. }));
+        .filter(|s| matches!(s.what, SpanKind::OtherThread { owns_lock: false, .. }));
     let others: Vec<&str> = others.map(|s| s.task.comm.as_str()).collect();
     assert_eq!(others, ["ktimers/0", "ktimers/0"]);
     let text = json::breakdown(&breakdown);
@@ -224,7 +224,7 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
 /// Marked for rescheduling, the thread goes through the scheduler, which chooses it again: the fair server's turn.
 #[test]
 fn a_thread_that_the_scheduler_chooses_again_runs_first() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due().work(1).timer_entry().work(6);
@@ -243,7 +243,7 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
         .call("__schedule")
         .work(7);
     m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
-    let breakdown = told(&m, "full").breakdown;
+    let breakdown = explained(&m, "full").breakdown;
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.sentence.contains("load (7) ran first"), "{}", cause.sentence);
@@ -253,7 +253,7 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
 
 #[test]
 fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
-    let explanation = told(&machine(Due::InLock, 10, false), "none");
+    let explanation = explained(&machine(Due::InLock, 10, false), "none");
     assert_eq!(
         titles(&explanation.breakdown),
         [
@@ -280,7 +280,7 @@ fn interrupts_off_are_followed_to_where_they_went_off_and_on() {
 
 #[test]
 fn a_preemptible_kernel_switches_in_the_interrupt() {
-    let explanation = told(&machine(Due::InKernel, 0, true), "full");
+    let explanation = explained(&machine(Due::InKernel, 0, true), "full");
     assert_eq!(
         titles(&explanation.breakdown)[5..],
         ["schedule", "switch", "return to user", "probe's code"]
@@ -290,7 +290,7 @@ fn a_preemptible_kernel_switches_in_the_interrupt() {
 
 #[test]
 fn spans_that_do_not_add_up_are_no_breakdown() {
-    let breakdown = told(&machine(Due::InKernel, 50, false), "none").breakdown;
+    let breakdown = explained(&machine(Due::InKernel, 50, false), "none").breakdown;
     let again = |spans: Vec<_>| {
         Breakdown::new(
             breakdown.sample().clone(),
@@ -311,8 +311,8 @@ fn spans_that_do_not_add_up_are_no_breakdown() {
 
 #[test]
 fn comparison_and_groups() {
-    let long = told(&machine(Due::InKernel, 4_000, false), "none").breakdown;
-    let short = told(&machine(Due::InKernel, 0, true), "full").breakdown;
+    let long = explained(&machine(Due::InKernel, 4_000, false), "none").breakdown;
+    let short = explained(&machine(Due::InKernel, 0, true), "full").breakdown;
     let comparison = compare::compare(&short, &long);
     assert_eq!(comparison.spans[0].name, "no reschedule point");
     let grew: i64 = comparison.spans.iter().map(|c| c.grew()).sum();
@@ -327,7 +327,7 @@ fn comparison_and_groups() {
 
 #[test]
 fn other_programs_read_it() {
-    let explanation = told(&machine(Due::InLock, 300, false), "none");
+    let explanation = explained(&machine(Due::InLock, 300, false), "none");
     let latency = explanation.breakdown.sample().latency_ns.0;
     let json: serde_json::Value = serde_json::from_str(&json::breakdown(&explanation.breakdown)).unwrap();
     assert_eq!(json["schema"], "worstcase-breakdown/1");
@@ -396,9 +396,9 @@ proptest! {
         if !entry {
             execution.timer_entry = None;
         }
-        let sample = Sample { latency_ns: execution.latency, preempt: model.into(), ..told(&m, model).breakdown.sample().clone() };
-        let explanation = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
-        prop_assert!(explanation.breakdown.spans().iter().all(|s| s.what != Kind::Unexplained));
+        let sample = ExplainedSample { latency_ns: execution.latency, preempt: model.into(), ..explained(&m, model).breakdown.sample().clone() };
+        let explanation = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+        prop_assert!(explanation.breakdown.spans().iter().all(|s| s.what != SpanKind::Unexplained));
         prop_assert_eq!(explanation.walk.intervals.windows(2).filter(|w| w[0].end != w[1].start).count(), 0);
     }
 }

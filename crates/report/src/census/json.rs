@@ -1,8 +1,8 @@
 //! Censuses as JSON, schema `worstcase-census/2`; times in ns.
 
 use serde::Serialize;
-use worstcase_analysis::census::diff::Difference;
-use worstcase_analysis::census::ensemble::Ensemble;
+use worstcase_analysis::census::diff::SectionDifference;
+use worstcase_analysis::census::ensemble::CensusEnsemble;
 use worstcase_analysis::census::findings::{Findings, SCHEMA};
 
 /// One cell.
@@ -11,13 +11,13 @@ pub fn cell(findings: &Findings) -> String {
 }
 
 /// Two cells side by side.
-pub fn diff(before: &Findings, after: &Findings, differences: &[Difference]) -> String {
+pub fn diff(before: &Findings, after: &Findings, differences: &[SectionDifference]) -> String {
     #[derive(Serialize)]
     struct Diff<'a> {
         schema: &'static str,
         before: &'a Findings,
         after: &'a Findings,
-        differences: &'a [Difference],
+        differences: &'a [SectionDifference],
     }
     text(&Diff {
         schema: SCHEMA,
@@ -28,13 +28,13 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference]) -> 
 }
 
 /// Every subject, load and probe over its seeds.
-pub fn ensembles(all: &[Ensemble]) -> String {
+pub fn ensembles(all: &[CensusEnsemble]) -> String {
     #[derive(Serialize)]
-    struct Run<'a> {
+    struct CensusRun<'a> {
         schema: &'static str,
-        ensembles: &'a [Ensemble],
+        ensembles: &'a [CensusEnsemble],
     }
-    text(&Run {
+    text(&CensusRun {
         schema: SCHEMA,
         ensembles: all,
     })

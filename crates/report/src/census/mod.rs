@@ -9,22 +9,22 @@ mod tests;
 pub use several::run;
 
 use crate::terminal::Style;
-use worstcase_analysis::census::Answer;
+use worstcase_analysis::census::CensusAnswer;
 
 /// For a terminal; the `most` longest owners or largest changes.
-pub fn text(answer: &Answer, most: usize, style: Style) -> String {
+pub fn text(answer: &CensusAnswer, most: usize, style: Style) -> String {
     match answer {
-        Answer::Cell(cell) => terminal::cell(cell, style),
-        Answer::Difference(cells, differences) => several::diff(&cells[0], &cells[1], differences, most, style),
-        Answer::Run(ensembles) => several::run(ensembles, most, style),
+        CensusAnswer::Cell(cell) => terminal::cell(cell, style),
+        CensusAnswer::Difference(cells, differences) => several::diff(&cells[0], &cells[1], differences, most, style),
+        CensusAnswer::Run(ensembles) => several::run(ensembles, most, style),
     }
 }
 
 /// As JSON.
-pub fn json(answer: &Answer) -> String {
+pub fn json(answer: &CensusAnswer) -> String {
     match answer {
-        Answer::Cell(cell) => json::cell(cell),
-        Answer::Difference(cells, differences) => json::diff(&cells[0], &cells[1], differences),
-        Answer::Run(ensembles) => json::ensembles(ensembles),
+        CensusAnswer::Cell(cell) => json::cell(cell),
+        CensusAnswer::Difference(cells, differences) => json::diff(&cells[0], &cells[1], differences),
+        CensusAnswer::Run(ensembles) => json::ensembles(ensembles),
     }
 }

@@ -5,8 +5,8 @@ use crate::breakdown::terminal::wrapped;
 use crate::table::terminal::{figures, figures_with};
 use crate::table::{ColumnKind, Table, TableValue, field, name};
 use crate::terminal::{Style, WIDTH};
-use worstcase_analysis::census::diff::{Change, Difference};
-use worstcase_analysis::census::ensemble::{Common, Ensemble, OfSeed};
+use worstcase_analysis::census::diff::{SectionChange, SectionDifference};
+use worstcase_analysis::census::ensemble::{CensusEnsemble, Common, OfSeed};
 use worstcase_analysis::census::findings::Findings;
 use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
@@ -16,7 +16,7 @@ use worstcase_contract::census::Kind;
 const TOLD: usize = 3;
 
 /// A table of the cells, and for each ensemble what its seeds have in common; `most` owners of each.
-pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
+pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
     let mut out = Vec::new();
     for ensemble in ensembles {
         out.push(style.bold(&plain(&format!(
@@ -38,7 +38,7 @@ pub fn run(ensembles: &[Ensemble], most: usize, style: Style) -> String {
 }
 
 /// The longest owners of all seeds, and in how many seeds each was.
-fn owners(ensemble: &Ensemble, most: usize) -> Table {
+fn owners(ensemble: &CensusEnsemble, most: usize) -> Table {
     let all = ensemble.seeds.len();
     let fields = [
         field(ColumnKind::Time, "longest_ns", "longest", |common: &Common| {
@@ -58,7 +58,7 @@ fn owners(ensemble: &Ensemble, most: usize) -> Table {
     Table::new("owners", "", &fields, ensemble.union.iter().take(most))
 }
 
-fn seeds(ensemble: &Ensemble) -> Vec<String> {
+fn seeds(ensemble: &CensusEnsemble) -> Vec<String> {
     let fields = [
         name("seed", "seed", |seed: &OfSeed| seed.seed),
         field(ColumnKind::Time, "sampled_ns", "sampled", |seed: &OfSeed| {
@@ -78,7 +78,7 @@ fn seeds(ensemble: &Ensemble) -> Vec<String> {
 }
 
 /// How the longest section grows with the number of seeds.
-fn growth(ensemble: &Ensemble) -> Vec<String> {
+fn growth(ensemble: &CensusEnsemble) -> Vec<String> {
     if ensemble.growth_ns.len() < 2 {
         return Vec::new();
     }
@@ -87,7 +87,13 @@ fn growth(ensemble: &Ensemble) -> Vec<String> {
 }
 
 /// What changed from one cell to the other; the `most` largest changes.
-pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], most: usize, style: Style) -> String {
+pub fn diff(
+    before: &Findings,
+    after: &Findings,
+    differences: &[SectionDifference],
+    most: usize,
+    style: Style,
+) -> String {
     let mut out = vec![
         style.bold(&plain(&format!(
             "Census of {} against {}",
@@ -103,15 +109,18 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
         ));
     }
     out.push(String::new());
-    let changed = differences.iter().filter(|d| d.change != Change::Same).take(most);
-    let changed: Vec<&Difference> = changed.collect();
+    let changed = differences
+        .iter()
+        .filter(|d| d.change != SectionChange::Same)
+        .take(most);
+    let changed: Vec<&SectionDifference> = changed.collect();
     out.extend(figures_with(&changes(&changed), |nth, _| match nth < TOLD {
         true => both_sides(changed[nth]),
         false => Vec::new(),
     }));
-    let same = differences.iter().filter(|d| d.change == Change::Same).count();
+    let same = differences.iter().filter(|d| d.change == SectionChange::Same).count();
     out.push(format!("{same} more are as long in both"));
-    let above = |cell: &Findings| micros(cell.of(Kind::NonPreemptible).longest.above_ns);
+    let above = |cell: &Findings| micros(cell.of_kind(Kind::NonPreemptible).longest.above_ns);
     out.push(format!(
         "compared: sections longer than {} us before, {} after; <: not among those, so no longer than this",
         above(before),
@@ -122,39 +131,42 @@ pub fn diff(before: &Findings, after: &Findings, differences: &[Difference], mos
 }
 
 /// Call chains and functions of both.
-fn both_sides(difference: &Difference) -> Vec<String> {
+fn both_sides(difference: &SectionDifference) -> Vec<String> {
     let sides = [("before", &difference.before), ("after", &difference.after)];
     let known = sides.into_iter().filter_map(|(side, top)| Some((side, top.as_ref()?)));
     let lines = known.map(|(side, top)| [vec![format!("{:32}{side}:", "")], details(&top.longest)].concat());
     lines.flatten().collect()
 }
 
-fn changes(differences: &[&Difference]) -> Table {
+fn changes(differences: &[&SectionDifference]) -> Table {
     let length = |time: Nanos, is_known: bool| match is_known {
         true => TableValue::from(time),
         false => TableValue::AtMost(time.0 as f64),
     };
     let fields = [
-        name("change", "", |d: &&Difference| match d.change {
-            Change::Appeared => "appeared",
-            Change::Grew => "grew",
-            Change::Same => "same",
-            Change::Shrank => "shrank",
-            Change::Vanished => "vanished",
+        name("change", "", |d: &&SectionDifference| match d.change {
+            SectionChange::Appeared => "appeared",
+            SectionChange::Grew => "grew",
+            SectionChange::Same => "same",
+            SectionChange::Shrank => "shrank",
+            SectionChange::Vanished => "vanished",
         }),
-        field(ColumnKind::Time, "before_ns", "before", move |d: &&Difference| {
-            length(d.before_ns, d.before.is_some())
-        }),
-        field(ColumnKind::Time, "after_ns", "after", move |d: &&Difference| {
+        field(
+            ColumnKind::Time,
+            "before_ns",
+            "before",
+            move |d: &&SectionDifference| length(d.before_ns, d.before.is_some()),
+        ),
+        field(ColumnKind::Time, "after_ns", "after", move |d: &&SectionDifference| {
             length(d.after_ns, d.after.is_some())
         }),
-        field(ColumnKind::Count, "times_before", "times", |d: &&Difference| {
+        field(ColumnKind::Count, "times_before", "times", |d: &&SectionDifference| {
             d.before.as_ref().map(|top| top.times)
         }),
-        field(ColumnKind::Count, "times_after", "times", |d: &&Difference| {
+        field(ColumnKind::Count, "times_after", "times", |d: &&SectionDifference| {
             d.after.as_ref().map(|top| top.times)
         }),
-        field(ColumnKind::Text, "from_to", "from -> to", |d: &&Difference| {
+        field(ColumnKind::Text, "from_to", "from -> to", |d: &&SectionDifference| {
             named(&d.from, &d.to, d.inside.as_deref())
         }),
     ];

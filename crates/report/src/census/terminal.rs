@@ -4,12 +4,12 @@ use crate::breakdown::terminal::{chained, elsewhere, shares, wrapped};
 use crate::table::terminal::{figures, figures_with};
 use crate::table::{ColumnKind, Table, field, name};
 use crate::terminal::{Style, WIDTH};
-use worstcase_analysis::census::cell_census::{About, OneCpu};
+use worstcase_analysis::census::cell_census::{About, CensusCpu};
 use worstcase_analysis::census::findings::{Findings, OfKind};
-use worstcase_analysis::census::histogram::Bucket;
-use worstcase_analysis::census::join::Spread;
-use worstcase_analysis::census::tail::{LEVEL, Row as TailRow, Tail};
-use worstcase_analysis::census::top::{Owned, Top, TopList};
+use worstcase_analysis::census::histogram::LengthBucket;
+use worstcase_analysis::census::join::TimeSpread;
+use worstcase_analysis::census::tail::{CensusTail, LEVEL, TailRow};
+use worstcase_analysis::census::top::{OwnedSection, Top, TopList};
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
@@ -43,7 +43,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     out.extend(bound(findings, style));
     out.push(String::new());
     out.extend(kinds(findings));
-    let non_preemptible = findings.of(Kind::NonPreemptible);
+    let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
     out.push(style.bold("non-preemptible, by length"));
     out.extend(histogram(&non_preemptible.sum.histogram));
@@ -68,8 +68,8 @@ pub fn cell(findings: &Findings, style: Style) -> String {
 fn cpu(about: &About) -> String {
     match about.of {
         None => String::new(),
-        Some(OneCpu { cpu, has_probe: true }) => format!(", CPU {cpu}, the probe's"),
-        Some(OneCpu { cpu, has_probe: false }) => format!(", CPU {cpu}, not the probe's"),
+        Some(CensusCpu { cpu, has_probe: true }) => format!(", CPU {cpu}, the probe's"),
+        Some(CensusCpu { cpu, has_probe: false }) => format!(", CPU {cpu}, not the probe's"),
     }
 }
 
@@ -94,7 +94,7 @@ fn bound(findings: &Findings, style: Style) -> Vec<String> {
 
 /// What another CPU that wants something of this one has to wait for.
 fn for_others(findings: &Findings, style: Style) -> Vec<String> {
-    let longest = |kind| micros(findings.of(kind).sum.longest_ns);
+    let longest = |kind| micros(findings.of_kind(kind).sum.longest_ns);
     let line = format!(
         "what another CPU sends waits: an interrupt up to {} us, the wake-up of a thread up to {} us",
         longest(Kind::InterruptsOff),
@@ -130,10 +130,10 @@ fn title(kind: &str) -> String {
 }
 
 /// A bar grows by equal steps as the count doubles.
-fn histogram(buckets: &[Bucket]) -> Vec<String> {
+fn histogram(buckets: &[LengthBucket]) -> Vec<String> {
     let doublings = |n: u64| u64::BITS - n.leading_zeros();
     let most = buckets.iter().map(|b| doublings(b.count)).max().unwrap_or(0).max(1);
-    let line = |bucket: &Bucket| {
+    let line = |bucket: &LengthBucket| {
         let bar = (doublings(bucket.count) as usize * BAR).div_ceil(most as usize);
         format!(
             "{:>10}..{:<8}{:>14}  {}",
@@ -218,7 +218,7 @@ pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
 }
 
 /// Call chain and functions of one section.
-pub fn details(owned: &Owned) -> Vec<String> {
+pub fn details(owned: &OwnedSection) -> Vec<String> {
     let shown = if owned.inside.is_some() {
         &owned.common
     } else {
@@ -237,7 +237,7 @@ pub fn details(owned: &Owned) -> Vec<String> {
 }
 
 fn path(findings: &Findings, style: Style) -> Vec<String> {
-    let line = |what: &str, spread: &Option<Spread>| match spread {
+    let line = |what: &str, spread: &Option<TimeSpread>| match spread {
         Some(s) => format!(
             "  {what:<38}{:>9} samples: {} (median), {} to {}",
             grouped(s.count),
@@ -254,7 +254,7 @@ fn path(findings: &Findings, style: Style) -> Vec<String> {
     ]
 }
 
-fn tail(tail: &Tail, style: Style) -> Vec<String> {
+fn tail(tail: &CensusTail, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold("samples above, expected by the census and seen")];
     if tail.rows.is_empty() {
         lines.extend(tail.why_not.iter().flat_map(|why| wrapped("  not compared: ", why)));

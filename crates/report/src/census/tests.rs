@@ -1,7 +1,7 @@
 use super::{json, several, terminal};
 use crate::terminal::Style;
-use worstcase_analysis::breakdown::spans::Share;
-use worstcase_analysis::breakdown::stacks::{Frame, FrameKind};
+use worstcase_analysis::breakdown::spans::FunctionShare;
+use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_analysis::census::diff::diff;
 use worstcase_analysis::census::ensemble::ensembles;
 use worstcase_analysis::census::findings::{Findings, findings};
@@ -10,8 +10,8 @@ use worstcase_analysis::census::top::{TopList, list};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 
-fn frame(function: &str) -> Frame {
-    Frame {
+fn frame(function: &str) -> StackFrame {
+    StackFrame {
         function: function.into(),
         module: None,
         kind: FrameKind::Function,
@@ -40,7 +40,7 @@ fn found(longest: u64, seed: u64, owner: &str) -> Findings {
     taken.moments = vec![moment(0, 11_000, longest + 1_000), moment(1, 400_000, 2_400)];
     let mut late = owned(owner, "shm_close", longest);
     late.chain = vec![frame("[user] init"), frame(owner)];
-    late.functions = vec![Share {
+    late.functions = vec![FunctionShare {
         function: "clear_page".into(),
         caller: Some(owner.into()),
         total_ns: Nanos(longest / 2),
@@ -138,7 +138,7 @@ fn a_run() {
 #[test]
 fn two_cells() {
     let (before, after) = (found(50_000, 1, "free_pages"), found(90_000, 2, "free_folios"));
-    let lists = [&before, &after].map(|f| &f.of(Kind::NonPreemptible).longest);
+    let lists = [&before, &after].map(|f| &f.of_kind(Kind::NonPreemptible).longest);
     let differences = diff(lists[0], lists[1]);
     insta::assert_snapshot!(several::diff(&before, &after, &differences, 10, Style::PLAIN), @r"
         Census of 6.1.full.shm.wakeup.s2 against 6.1.full.shm.wakeup.s1

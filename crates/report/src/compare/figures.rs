@@ -2,24 +2,24 @@
 
 use worstcase_base::format::{grouped, micros, micros_exact, range};
 use worstcase_contract::Nanos;
-use worstcase_results::compare::change::{Measure, Values};
+use worstcase_results::compare::change::{ComparedMeasure, SideValues};
 use worstcase_results::stats::ranks::Shift;
 
 /// A value: microseconds, or a count of periods.
-pub fn value(measure: Measure, value: u64) -> String {
+pub fn value(measure: ComparedMeasure, value: u64) -> String {
     match measure {
-        Measure::Missed => grouped(value),
+        ComparedMeasure::Missed => grouped(value),
         _ => micros(Nanos(value)),
     }
 }
 
 /// The lowest and the highest of the seeds.
-pub fn spread(measure: Measure, values: &Values) -> String {
+pub fn spread(measure: ComparedMeasure, values: &SideValues) -> String {
     range(values.lowest, values.highest, |v| value(measure, v))
 }
 
 /// A difference with its sign.
-pub fn signed(measure: Measure, difference: f64) -> String {
+pub fn signed(measure: ComparedMeasure, difference: f64) -> String {
     let shown = value(measure, difference.abs().round() as u64);
     match difference {
         _ if difference.abs() < 0.5 => "0".to_string(),

@@ -1,6 +1,6 @@
 //! `worstcase compare --json`: times in ns; `docs/formats-output.md` has the fields.
 
-use super::Shown;
+use super::ShownComparison;
 use serde_json::{Value, json};
 use worstcase_results::compare::Side;
 use worstcase_results::compare::words::LEVEL;
@@ -9,7 +9,7 @@ use worstcase_results::compare::words::LEVEL;
 pub const SCHEMA: &str = "worstcase-compare/2";
 
 /// The document, indented, with a line end.
-pub fn document(shown: &Shown) -> String {
+pub fn document(shown: &ShownComparison) -> String {
     let document = json!({
         "schema": SCHEMA,
         "a": side(shown.a),

@@ -1,21 +1,23 @@
 //! A comparison for a pull request: what changed in a table, everything else to be opened.
 
 use super::table::of_cells;
-use super::{Shown, exact};
+use super::{ShownComparison, exact};
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use worstcase_base::format::shell;
-use worstcase_results::compare::pair::Which;
-use worstcase_results::compare::words::Word;
+use worstcase_results::compare::pair::ComparedSide;
+use worstcase_results::compare::words::ChangeWord;
 
 /// The text.
-pub fn lines(shown: &Shown) -> String {
+pub fn lines(shown: &ShownComparison) -> String {
     let mut out = vec!["### worstcase compare".to_string(), String::new()];
-    out.push(format!("**A** {}  ", text(&shown.head(Which::A))));
-    out.push(format!("**B** {}", text(&shown.head(Which::B))));
+    out.push(format!("**A** {}  ", text(&shown.head(ComparedSide::A))));
+    out.push(format!("**B** {}", text(&shown.head(ComparedSide::B))));
     out.extend([String::new(), shown.summary(), String::new()]);
     let cells = &shown.comparison.cells;
-    let changed = of_cells(String::new(), cells, |s| matches!(s.word, Word::Better | Word::Worse));
+    let changed = of_cells(String::new(), cells, |s| {
+        matches!(s.word, ChangeWord::Better | ChangeWord::Worse)
+    });
     if !changed.rows.is_empty() {
         out.extend(figures(&changed));
         out.push(String::new());

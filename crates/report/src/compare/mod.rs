@@ -7,31 +7,31 @@ mod table;
 pub mod terminal;
 
 use crate::terminal::{distinct, row_label};
-use worstcase_results::compare::pair::Which;
-use worstcase_results::compare::words::{Compared, LEVEL, Word};
-use worstcase_results::compare::{Comparison, Side};
+use worstcase_results::compare::pair::ComparedSide;
+use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
+use worstcase_results::compare::{Side, SideComparison};
 use worstcase_results::stats::ranks::needed;
 
 /// A comparison, ready to be shown.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ShownComparison<'a> {
     /// The first side.
     pub a: &'a Side,
     /// The second.
     pub b: &'a Side,
     /// What came out.
-    pub comparison: &'a Comparison,
+    pub comparison: &'a SideComparison,
     /// In the lab: the command that tells why the largest worsening is one.
     pub why: Option<String>,
 }
 
-impl Shown<'_> {
+impl ShownComparison<'_> {
     /// What a side is: the subject that is compared, if it is one, and the question.
-    fn head(&self, which: Which) -> String {
-        let side = if which == Which::A { self.a } else { self.b };
+    fn head(&self, which: ComparedSide) -> String {
+        let side = if which == ComparedSide::A { self.a } else { self.b };
         let of = |cell: &'_ Compared| match which {
-            Which::A => cell.pair.a.clone(),
-            Which::B => cell.pair.b.clone(),
+            ComparedSide::A => cell.pair.a.clone(),
+            ComparedSide::B => cell.pair.b.clone(),
         };
         let compared = distinct(self.comparison.cells.iter().map(of));
         let subject = side.subjects.iter().find(|s| compared == [s.id()]);
@@ -44,13 +44,13 @@ impl Shown<'_> {
     /// How many cells changed, in words.
     fn summary(&self) -> String {
         let cells = &self.comparison.cells;
-        let with = |word: Word| cells.iter().filter(|c| c.said.iter().any(|s| s.word == word)).count();
+        let with = |word: ChangeWord| cells.iter().filter(|c| c.said.iter().any(|s| s.word == word)).count();
         let identical = cells.iter().filter(|c| c.pair.identical()).count();
         format!(
             "{} cells compared: {} with something worse, {} with something better, {identical} identical to the bit, {} not compared",
             cells.len(),
-            with(Word::Worse),
-            with(Word::Better),
+            with(ChangeWord::Worse),
+            with(ChangeWord::Better),
             self.comparison.unmatched.len()
         )
     }
@@ -71,7 +71,7 @@ impl Shown<'_> {
             .iter()
             .flat_map(|c| &c.said)
             .find_map(|s| match s.word {
-                Word::TooFewSeeds { needs } => Some(needs),
+                ChangeWord::TooFewSeeds { needs } => Some(needs),
                 _ => None,
             });
         if let Some(needs) = needs {
@@ -86,14 +86,14 @@ impl Shown<'_> {
 }
 
 /// A change's word.
-fn word(word: Word) -> String {
+fn word(word: ChangeWord) -> String {
     match word {
-        Word::Worse => "worse".to_string(),
-        Word::Better => "better".to_string(),
-        Word::NoDifferenceShown => "no difference shown".to_string(),
-        Word::Identical => "identical".to_string(),
-        Word::Equal => "equal".to_string(),
-        Word::TooFewSeeds { needs } => format!("too few seeds, needs {needs}"),
+        ChangeWord::Worse => "worse".to_string(),
+        ChangeWord::Better => "better".to_string(),
+        ChangeWord::NoDifferenceShown => "no difference shown".to_string(),
+        ChangeWord::Identical => "identical".to_string(),
+        ChangeWord::Equal => "equal".to_string(),
+        ChangeWord::TooFewSeeds { needs } => format!("too few seeds, needs {needs}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::figures::{probability, ratio, ratio_interval, signed, spread, value};
 use super::word;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_results::compare::words::{Compared, JudgedChange};
 
 /// A change of a cell.
@@ -12,7 +12,7 @@ struct ChangeRow<'a> {
 }
 
 /// A figure reads as its measure does: a time, or a count of periods.
-fn columns<'a>() -> Vec<Field<ChangeRow<'a>>> {
+fn columns<'a>() -> Vec<TableField<ChangeRow<'a>>> {
     let words = |key: &str, heading: &str, words: fn(&JudgedChange) -> String| {
         field(ColumnKind::Words, key, heading, move |row: &ChangeRow| {
             words(row.judged)

@@ -1,21 +1,21 @@
 //! A comparison as tables, one for each cell, the largest change first.
 
 use super::table::of_cells;
-use super::{Shown, exact};
+use super::{ShownComparison, exact};
 use crate::table::terminal::lines_within;
 use crate::terminal::Style;
 use worstcase_base::format::plain;
-use worstcase_results::compare::pair::Which;
+use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::Compared;
 
 /// Widest line: a change has more columns than other tables.
 const WIDTH: usize = 150;
 
 /// The whole report.
-pub fn lines(shown: &Shown, style: Style) -> String {
+pub fn lines(shown: &ShownComparison, style: Style) -> String {
     let mut out = vec![
-        style.bold(&plain(&format!("A: {}", shown.head(Which::A)))),
-        style.bold(&plain(&format!("B: {}", shown.head(Which::B)))),
+        style.bold(&plain(&format!("A: {}", shown.head(ComparedSide::A)))),
+        style.bold(&plain(&format!("B: {}", shown.head(ComparedSide::B)))),
         shown.summary(),
     ];
     for cell in &shown.comparison.cells {
@@ -26,7 +26,7 @@ pub fn lines(shown: &Shown, style: Style) -> String {
         out.push(String::new());
         out.push(style.bold("Not compared"));
         for cell in &shown.comparison.unmatched {
-            let side = if cell.side == Which::A { "A" } else { "B" };
+            let side = if cell.side == ComparedSide::A { "A" } else { "B" };
             out.push(plain(&format!(
                 "  {side}: {}: {}: {}",
                 cell.subject,

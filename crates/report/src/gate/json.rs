@@ -1,6 +1,6 @@
 //! `worstcase gate --json`: times in ns; `docs/formats-output.md` has the fields.
 
-use super::Shown;
+use super::ShownGate;
 use crate::compare::json::side;
 use serde_json::json;
 use worstcase_results::compare::judged::LEVEL;
@@ -9,7 +9,7 @@ use worstcase_results::compare::judged::LEVEL;
 pub const SCHEMA: &str = "worstcase-gate/3";
 
 /// The document, indented, with a line end.
-pub fn document(shown: &Shown) -> String {
+pub fn document(shown: &ShownGate) -> String {
     let criterion = shown.criterion.as_ref();
     let document = json!({
         "schema": SCHEMA,

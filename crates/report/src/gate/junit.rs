@@ -1,12 +1,12 @@
 //! The gate as JUnit XML: a suite for each subject, a test case for each cell. Worse is a failure, inconclusive an error.
 
-use super::Shown;
+use super::ShownGate;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use worstcase_base::format::plain;
 use worstcase_results::verdict::Outcome;
 
 /// The document.
-pub fn document(shown: &Shown) -> Result<String, SerializeError> {
+pub fn document(shown: &ShownGate) -> Result<String, SerializeError> {
     let mut report = Report::new("worstcase gate");
     let mut subjects: Vec<&str> = shown.gate.cells.iter().map(|c| c.subject.as_str()).collect();
     subjects.sort_unstable();

@@ -1,19 +1,19 @@
 //! The gate for a pull request: what is worse on top and how to look into it, everything else to be opened.
 
-use super::{Shown, why};
+use super::{ShownGate, why};
 use crate::compare::figures::{ratio, times, value};
 use crate::markdown::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, TableValue, field, name};
 use std::collections::BTreeSet;
 use worstcase_base::format::shell;
-use worstcase_results::compare::gate::Cell;
-use worstcase_results::compare::judged::Judged;
+use worstcase_results::compare::gate::GateCell;
+use worstcase_results::compare::judged::JudgedMeasure;
 use worstcase_results::record::CellId;
 use worstcase_results::verdict::Outcome;
 
 /// The text.
-pub fn lines(shown: &Shown) -> String {
+pub fn lines(shown: &ShownGate) -> String {
     let mut out = vec![
         format!("### worstcase gate: {}", shown.outcome),
         String::new(),
@@ -45,10 +45,10 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
 }
 
 /// The table of what is worse.
-fn worse(shown: &Shown) -> Vec<String> {
-    let worse: Vec<&Cell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
+fn worse(shown: &ShownGate) -> Vec<String> {
+    let worse: Vec<&GateCell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
     let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
-    let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::of(cell)).collect();
+    let rows: Vec<WorseRow> = worse.iter().flat_map(|cell| WorseRow::rows(cell)).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -91,21 +91,21 @@ fn worse(shown: &Shown) -> Vec<String> {
     out
 }
 
-fn is_worse(cell: &Cell) -> bool {
+fn is_worse(cell: &GateCell) -> bool {
     cell.measures.iter().any(|m| m.regression || m.worst_seed.beyond)
 }
 
 /// A measure that is worse.
 struct WorseRow<'a> {
-    cell: &'a Cell,
-    judged: &'a Judged,
+    cell: &'a GateCell,
+    judged: &'a JudgedMeasure,
     /// Of its cell, which is named once.
     is_first: bool,
 }
 
 impl WorseRow<'_> {
     /// What is worse in a cell, a row each.
-    fn of(cell: &Cell) -> impl Iterator<Item = WorseRow<'_>> {
+    fn rows(cell: &GateCell) -> impl Iterator<Item = WorseRow<'_>> {
         let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
         worse.enumerate().map(move |(nth, judged)| WorseRow {
             cell,
@@ -115,18 +115,18 @@ impl WorseRow<'_> {
     }
 }
 
-fn typical(m: &Judged) -> TableValue {
+fn typical(m: &JudgedMeasure) -> TableValue {
     let by = m.change.ratio.as_ref().map(|shift| ratio(Some(shift)));
     changed(m, [m.change.a.median, m.change.b.median], by, m.regression)
 }
 
-fn worst(m: &Judged) -> TableValue {
+fn worst(m: &JudgedMeasure) -> TableValue {
     let worst = &m.worst_seed;
     let by = worst.ratio.map(|r| format!("x{}", times(r)));
     changed(m, [worst.baseline, worst.run], by, worst.beyond)
 }
 
-fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> TableValue {
+fn changed(m: &JudgedMeasure, values: [u64; 2], by: Option<String>, decided: bool) -> TableValue {
     let [before, now] = values.map(|v| value(m.change.measure, v));
     let by = by.map_or(String::new(), |by| format!(", {by}"));
     // Spaces that do not break: a value stays in its line.
@@ -138,7 +138,7 @@ fn changed(m: &Judged, values: [u64; 2], by: Option<String>, decided: bool) -> T
 }
 
 /// What a reader must know beside the table.
-fn open(shown: &Shown) -> Vec<String> {
+fn open(shown: &ShownGate) -> Vec<String> {
     let mut open: Vec<String> = shown.gate.reasons.iter().map(|r| text(r)).collect();
     let inconclusive = shown.gate.cells.iter().filter(|c| c.outcome == Outcome::Inconclusive);
     open.extend(inconclusive.map(|c| format!("INCONCLUSIVE {}: {}", text(&name_of(c)), text(&c.reasons.join("; ")))));
@@ -153,12 +153,12 @@ fn open(shown: &Shown) -> Vec<String> {
 }
 
 /// The command that explains the worst sample of the first cell that is worse.
-fn look(shown: &Shown) -> Vec<String> {
+fn look(shown: &ShownGate) -> Vec<String> {
     let Some(cell) = shown.gate.cells.iter().find(|c| is_worse(c)) else {
         return Vec::new();
     };
     let beyond = cell.measures.iter().max_by(|x, y| {
-        let size = |m: &Judged| (m.worst_seed.beyond, m.worst_seed.run);
+        let size = |m: &JudgedMeasure| (m.worst_seed.beyond, m.worst_seed.run);
         size(x).cmp(&size(y))
     });
     let seed = beyond.map_or(0, |m| m.worst_seed.seed);
@@ -172,17 +172,17 @@ fn look(shown: &Shown) -> Vec<String> {
     ]
 }
 
-fn name_of(cell: &Cell) -> String {
+fn name_of(cell: &GateCell) -> String {
     format!("{}: {}", cell.subject, cell.how.name())
 }
 
 /// Every cell with its outcome and the reasons for it.
-fn all(shown: &Shown) -> Table {
+fn all(shown: &ShownGate) -> Table {
     let limits = shown.gate.limits;
     let fields = [
-        field(ColumnKind::Outcome, "outcome", "", |cell: &Cell| cell.outcome),
+        field(ColumnKind::Outcome, "outcome", "", |cell: &GateCell| cell.outcome),
         name("cell", "cell", name_of),
-        field(ColumnKind::Text, "why", "why", move |cell: &Cell| {
+        field(ColumnKind::Text, "why", "why", move |cell: &GateCell| {
             TableValue::Lines(why(cell, &limits))
         }),
     ];

@@ -7,14 +7,14 @@ pub mod terminal;
 
 use super::compare::figures::{probability, ratio, ratio_interval, times, value};
 use worstcase_results::compare::Side;
-use worstcase_results::compare::gate::{Cell, Gate};
-use worstcase_results::compare::judged::{Judged, LEVEL, Limits};
+use worstcase_results::compare::gate::{Gate, GateCell};
+use worstcase_results::compare::judged::{GateLimits, JudgedMeasure, LEVEL};
 use worstcase_results::record::Record;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
 /// A gate's answer, ready to be shown.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ShownGate<'a> {
     /// The worst of the gate and the verdicts.
     pub outcome: Outcome,
     /// The gate.
@@ -31,7 +31,7 @@ pub struct Shown<'a> {
     pub criterion: Option<(Criterion, Vec<Verdict>, &'a [Record])>,
 }
 
-impl Shown<'_> {
+impl ShownGate<'_> {
     fn count(&self, outcome: Outcome) -> usize {
         self.gate.cells.iter().filter(|c| c.outcome == outcome).count()
     }
@@ -48,7 +48,7 @@ impl Shown<'_> {
     }
 
     /// Why a cell has its outcome, a line each.
-    fn why(&self, cell: &Cell) -> Vec<String> {
+    fn why(&self, cell: &GateCell) -> Vec<String> {
         why(cell, &self.gate.limits)
     }
 
@@ -91,14 +91,15 @@ impl Shown<'_> {
 }
 
 /// Why a cell has its outcome, a line each: regressions first, then worst seeds above their limit.
-fn why(cell: &Cell, limits: &Limits) -> Vec<String> {
+fn why(cell: &GateCell, limits: &GateLimits) -> Vec<String> {
     let mut lines: Vec<String> = cell
         .measures
         .iter()
         .filter(|m| m.regression)
         .map(|m| regression(m, &cell.unit))
         .collect();
-    let (beyond, within): (Vec<&Judged>, Vec<&Judged>) = cell.measures.iter().partition(|m| m.worst_seed.beyond);
+    let (beyond, within): (Vec<&JudgedMeasure>, Vec<&JudgedMeasure>) =
+        cell.measures.iter().partition(|m| m.worst_seed.beyond);
     lines.extend(beyond.into_iter().map(|m| worst_seed(m, &cell.unit)));
     lines.extend(cell.reasons.iter().cloned());
     if limits.exact {
@@ -117,7 +118,7 @@ fn why(cell: &Cell, limits: &Limits) -> Vec<String> {
 }
 
 /// A worst seed above its limit.
-fn worst_seed(m: &Judged, unit: &str) -> String {
+fn worst_seed(m: &JudgedMeasure, unit: &str) -> String {
     format!(
         "{}, above its limit (seed {})",
         values_of_worst(m, unit),
@@ -126,7 +127,7 @@ fn worst_seed(m: &Judged, unit: &str) -> String {
 }
 
 /// A worst seed with its values.
-fn values_of_worst(m: &Judged, unit: &str) -> String {
+fn values_of_worst(m: &JudgedMeasure, unit: &str) -> String {
     let (worst, measure) = (&m.worst_seed, m.change.measure);
     let by = worst.ratio.map_or(String::new(), |r| format!(", x{}", times(r)));
     format!(
@@ -139,14 +140,14 @@ fn values_of_worst(m: &Judged, unit: &str) -> String {
 }
 
 /// A worst seed within its limit.
-fn worst_within(m: &Judged) -> String {
+fn worst_within(m: &JudgedMeasure) -> String {
     match m.worst_seed.ratio {
         Some(ratio) => format!("{} x{}", m.name, times(ratio)),
         None => format!("{} 0 -> 0", m.name),
     }
 }
 
-fn regression(m: &Judged, unit: &str) -> String {
+fn regression(m: &JudgedMeasure, unit: &str) -> String {
     let (change, measure) = (&m.change, m.change.measure);
     let by = match change.ratio.as_ref() {
         Some(shift) => format!(", {} ({})", ratio(Some(shift)), ratio_interval(Some(shift))),
@@ -163,7 +164,7 @@ fn regression(m: &Judged, unit: &str) -> String {
 }
 
 /// A measure that is no regression, with what the seeds cannot exclude.
-fn at_most(m: &Judged) -> String {
+fn at_most(m: &JudgedMeasure) -> String {
     match m.change.ratio.as_ref() {
         Some(shift) => format!("{} {} (at most x{})", m.name, ratio(Some(shift)), times(shift.high)),
         None => {

@@ -1,18 +1,19 @@
 //! The gate for people: the worst cells first.
 
-use super::Shown;
+use super::ShownGate;
 use crate::terminal::{Style, verdict_heading, verdict_lines};
 use worstcase_base::format::plain;
 
 /// The whole report.
-pub fn lines(shown: &Shown, style: Style) -> String {
+pub fn lines(shown: &ShownGate, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!("Gate: {}", shown.run.title))),
         format!("{} {}", style.outcome(shown.outcome).trim_end(), shown.summary()),
     ];
     out.extend(shown.gate.reasons.iter().map(|r| plain(r)));
     out.push(String::new());
-    let name = |cell: &worstcase_results::compare::gate::Cell| plain(&format!("{}: {}", cell.subject, cell.how.name()));
+    let name =
+        |cell: &worstcase_results::compare::gate::GateCell| plain(&format!("{}: {}", cell.subject, cell.how.name()));
     let width = shown
         .gate
         .cells

@@ -2,11 +2,11 @@
 
 use super::terminal::names;
 use super::words::when;
-use crate::picture::Axis;
+use crate::picture::PictureAxis;
 use crate::picture::svg::Theme;
-use crate::picture::svg::over_time::{Mark, OverTime, Panel, Row, Stretch, draw};
+use crate::picture::svg::over_time::{HistoryRow, JoinedPoints, KernelMark, OverTime, Panel, draw};
 use worstcase_base::format::plain;
-use worstcase_results::history::{History, Line, Measure, Series};
+use worstcase_results::history::{History, HistoryLine, HistoryMeasure, MeasureSeries};
 use worstcase_results::stats::median;
 
 /// Points are not joined over more than so many usual distances.
@@ -24,13 +24,16 @@ pub fn svg(history: &History, theme: Theme) -> String {
     draw(theme, &OverTime { rows })
 }
 
-fn row(line: &Line, name: &str) -> Row {
+fn row(line: &HistoryLine, name: &str) -> HistoryRow {
     let places = places(line);
-    let of = |is: fn(Measure) -> bool| line.series.iter().filter(|s| is(s.measure)).collect::<Vec<_>>();
+    let of = |is: fn(HistoryMeasure) -> bool| line.series.iter().filter(|s| is(s.measure)).collect::<Vec<_>>();
     let typical = line.typical().map_or("typical", |s| s.measure.name());
     let wanted = [
-        (format!("{typical}, us"), of(|m| matches!(m, Measure::Typical(_)))),
-        ("maximum, us".to_string(), of(|m| m == Measure::Max)),
+        (
+            format!("{typical}, us"),
+            of(|m| matches!(m, HistoryMeasure::Typical(_))),
+        ),
+        ("maximum, us".to_string(), of(|m| m == HistoryMeasure::Max)),
         ("missed (line) and lost (dashes), %".to_string(), of(|m| !m.is_time())),
     ];
     let panels = wanted.into_iter().filter(|(_, series)| !series.is_empty());
@@ -40,13 +43,13 @@ fn row(line: &Line, name: &str) -> Row {
     for (at, pair) in line.points.windows(2).enumerate() {
         if pair[0].kernel != pair[1].kernel {
             kernels.push(plain(&pair[1].kernel));
-            marks.push(Mark {
+            marks.push(KernelMark {
                 x: (places[at] + places[at + 1]) / 2.0,
                 number: kernels.len(),
             });
         }
     }
-    Row {
+    HistoryRow {
         title: name.to_string(),
         panels: panels.map(|(title, series)| panel(title, &series, &places)).collect(),
         kernels: kernels
@@ -60,7 +63,7 @@ fn row(line: &Line, name: &str) -> Row {
 }
 
 /// From 0 to 1: by date, or in the lab evenly.
-fn places(line: &Line) -> Vec<f64> {
+fn places(line: &HistoryLine) -> Vec<f64> {
     let count = line.points.len();
     let dates: Option<Vec<u64>> = line.points.iter().map(|p| Some(p.began?.seconds())).collect();
     match dates.as_deref() {
@@ -76,17 +79,17 @@ fn places(line: &Line) -> Vec<f64> {
     }
 }
 
-fn panel(title: String, series: &[&Series], places: &[f64]) -> Panel {
-    let scale = |s: &Series, value: u64| value as f64 / if s.measure.is_time() { 1e3 } else { 1e7 };
-    let some = |s: &&Series| s.values.iter().flatten().map(|v| scale(s, *v)).collect::<Vec<f64>>();
+fn panel(title: String, series: &[&MeasureSeries], places: &[f64]) -> Panel {
+    let scale = |s: &MeasureSeries, value: u64| value as f64 / if s.measure.is_time() { 1e3 } else { 1e7 };
+    let some = |s: &&MeasureSeries| s.values.iter().flatten().map(|v| scale(s, *v)).collect::<Vec<f64>>();
     let values: Vec<f64> = series.iter().flat_map(some).collect();
     let (least, most) = values
         .iter()
         .fold((f64::MAX, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
     let is_wide = least > 0.0 && most > 20.0 * least;
     let y = match is_wide {
-        true => Axis::logarithmic("", "", values.into_iter()),
-        false => Axis::linear("", "", values.into_iter()),
+        true => PictureAxis::logarithmic("", "", values.into_iter()),
+        false => PictureAxis::linear("", "", values.into_iter()),
     };
     let mut panel = Panel {
         title,
@@ -101,7 +104,9 @@ fn panel(title: String, series: &[&Series], places: &[f64]) -> Panel {
             .filter_map(|(at, v)| Some((places[at], scale(s, (*v)?))))
             .collect();
         let joined = stretches(&points).into_iter();
-        panel.stretches.extend(joined.map(|points| Stretch { style, points }));
+        panel
+            .stretches
+            .extend(joined.map(|points| JoinedPoints { style, points }));
         for (nth, change) in s.found().iter().enumerate().filter(|(_, c)| c.p.is_some()) {
             let next = s.found().get(nth + 1).map_or(1.0, |next| places[next.after]);
             let from = nth.checked_sub(1).map_or(0.0, |n| places[s.found()[n].at]);

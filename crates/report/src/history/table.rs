@@ -1,28 +1,28 @@
 //! The points of lines: one list of columns for terminal and CSV.
 
 use super::words::when;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::Nanos;
-use worstcase_results::history::{Change, History, Line, Measure, Point, Typical};
+use worstcase_results::history::{History, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, Typical};
 use worstcase_results::record::Venue;
 
 /// A point of a line.
 struct PointRow<'a> {
-    line: &'a Line,
+    line: &'a HistoryLine,
     at: usize,
 }
 
 impl PointRow<'_> {
-    fn point(&self) -> &Point {
+    fn point(&self) -> &HistoryPoint {
         &self.line.points[self.at]
     }
 
     /// What is typical of its line.
-    fn typical(&self) -> Measure {
+    fn typical(&self) -> HistoryMeasure {
         typical(self.line)
     }
 
-    fn changed(&self, is: fn(Measure) -> bool) -> Option<&'static str> {
+    fn changed(&self, is: fn(HistoryMeasure) -> bool) -> Option<&'static str> {
         let changes = self.line.series_of(is)?.found();
         changes.iter().find(|c| c.at == self.at).map(word)
     }
@@ -37,16 +37,17 @@ impl PointRow<'_> {
     }
 }
 
-fn typical(line: &Line) -> Measure {
-    line.typical().map_or(Measure::Typical(Typical::Median), |s| s.measure)
+fn typical(line: &HistoryLine) -> HistoryMeasure {
+    line.typical()
+        .map_or(HistoryMeasure::Typical(Typical::Median), |s| s.measure)
 }
 
-fn word(change: &Change) -> &'static str {
+fn word(change: &HistoryChange) -> &'static str {
     if change.is_rise() { "rose" } else { "fell" }
 }
 
 /// What changed at a point: `p99.9 rose`.
-pub fn changes_at(line: &Line, at: usize) -> impl Iterator<Item = String> {
+pub fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String> {
     line.series.iter().flat_map(move |series| {
         let here = series.found().iter().filter(move |c| c.at == at);
         here.map(move |c| format!("{} {}", series.measure.name(), word(c)))
@@ -54,13 +55,13 @@ pub fn changes_at(line: &Line, at: usize) -> impl Iterator<Item = String> {
 }
 
 /// People see the kernel as a point's name in the lab, which has no dates.
-fn columns<'a>(in_lab: bool, typical: Measure) -> Vec<Field<PointRow<'a>>> {
-    let count = |key: &str, heading: &str, count: fn(&Point) -> Option<u64>| {
+fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow<'a>>> {
+    let count = |key: &str, heading: &str, count: fn(&HistoryPoint) -> Option<u64>| {
         field(ColumnKind::Count, key, heading, move |row: &PointRow| {
             count(row.point())
         })
     };
-    let changed = |key: &str, is: fn(Measure) -> bool| {
+    let changed = |key: &str, is: fn(HistoryMeasure) -> bool| {
         field(ColumnKind::Text, key, key, move |row: &PointRow| row.changed(is)).programs()
     };
     let kernel = name("kernel", "kernel", |row: &PointRow| row.point().kernel.clone());
@@ -85,23 +86,26 @@ fn columns<'a>(in_lab: bool, typical: Measure) -> Vec<Field<PointRow<'a>>> {
         })
         .programs(),
         field(ColumnKind::Time, "measure_ns", typical.name(), |row: &PointRow| {
-            row.typical().of(row.point()).map(Nanos)
+            row.typical().value(row.point()).map(Nanos)
         }),
-        field(ColumnKind::Time, "max_ns", Measure::Max.name(), |row: &PointRow| {
-            row.point().max_ns.map(Nanos)
-        }),
+        field(
+            ColumnKind::Time,
+            "max_ns",
+            HistoryMeasure::Max.name(),
+            |row: &PointRow| row.point().max_ns.map(Nanos),
+        ),
         count("expected", "expected", |p| Some(p.expected)).programs(),
         count("missed", "missed", |p| p.missed),
         count("lost", "lost", |p| Some(p.lost)),
         field(ColumnKind::Text, "changed", "changed", PointRow::changes),
-        changed("changed_measure", |m| matches!(m, Measure::Typical(_))),
-        changed("changed_max", |m| m == Measure::Max),
-        changed("changed_missed", |m| m == Measure::Missed),
+        changed("changed_measure", |m| matches!(m, HistoryMeasure::Typical(_))),
+        changed("changed_max", |m| m == HistoryMeasure::Max),
+        changed("changed_missed", |m| m == HistoryMeasure::Missed),
     ]
 }
 
 /// Some points of a line, for people.
-pub fn of_line(line: &Line, shown: &[usize]) -> Table {
+pub fn of_line(line: &HistoryLine, shown: &[usize]) -> Table {
     let rows: Vec<PointRow> = shown.iter().map(|at| PointRow { line, at: *at }).collect();
     let fields = columns(line.key.venue == Venue::Lab, typical(line));
     Table::new("points", "", &fields, &rows)
@@ -110,9 +114,14 @@ pub fn of_line(line: &Line, shown: &[usize]) -> Table {
 /// All points of all lines, for programs.
 pub fn all(history: &History) -> Table {
     let of_it = |line| {
-        let line: &Line = line;
+        let line: &HistoryLine = line;
         (0..line.points.len()).map(move |at| PointRow { line, at })
     };
     let rows: Vec<PointRow> = history.lines.iter().flat_map(of_it).collect();
-    Table::new("points", "", &columns(false, Measure::Typical(Typical::Median)), &rows)
+    Table::new(
+        "points",
+        "",
+        &columns(false, HistoryMeasure::Typical(Typical::Median)),
+        &rows,
+    )
 }

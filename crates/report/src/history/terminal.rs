@@ -5,7 +5,7 @@ use super::words::sentences;
 use crate::table::terminal::figures;
 use crate::terminal::{Style, WIDTH};
 use worstcase_base::format::{grouped, plain};
-use worstcase_results::history::{History, LEVEL, Line};
+use worstcase_results::history::{History, HistoryLine, LEVEL};
 use worstcase_results::record::Venue;
 
 /// Of a longer line the table has this many newest points, and those at which it changed.
@@ -45,7 +45,7 @@ pub(super) fn names(history: &History) -> Vec<String> {
     history.lines.iter().map(|l| plain(&l.key.name(several))).collect()
 }
 
-fn about(line: &Line) -> String {
+fn about(line: &HistoryLine) -> String {
     let key = &line.key;
     let unit = match key.venue {
         Venue::Lab => "virtual us",
@@ -74,7 +74,7 @@ fn skipped(history: &History) -> Vec<String> {
     out
 }
 
-fn table(line: &Line, all: bool) -> Vec<String> {
+fn table(line: &HistoryLine, all: bool) -> Vec<String> {
     let count = line.points.len();
     let is_shown = |at: &usize| all || at + NEWEST >= count || changes_at(line, *at).next().is_some();
     let shown: Vec<usize> = (0..count).filter(is_shown).collect();

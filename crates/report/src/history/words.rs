@@ -3,14 +3,16 @@
 use worstcase_base::format::{micros, plain};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
-use worstcase_results::history::{Change, Changes, Line, Measure, Point, Series, TOLERANCE};
+use worstcase_results::history::{
+    Changes, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, MeasureSeries, TOLERANCE,
+};
 use worstcase_results::record::Venue;
 
 /// Of more changes than this the oldest are left to the table.
 const TOLD: usize = 6;
 
 /// The sentences on top of a line.
-pub fn sentences(line: &Line, name: &str) -> Vec<String> {
+pub fn sentences(line: &HistoryLine, name: &str) -> Vec<String> {
     if line.points.len() < 2 {
         return vec![format!(
             "{name}: one measurement only, so there is nothing to compare with it"
@@ -22,8 +24,8 @@ pub fn sentences(line: &Line, name: &str) -> Vec<String> {
     }
 }
 
-fn over_time(line: &Line, name: &str) -> Vec<String> {
-    let mut changes: Vec<(&Series, &Change)> = all_changes(line);
+fn over_time(line: &HistoryLine, name: &str) -> Vec<String> {
+    let mut changes: Vec<(&MeasureSeries, &HistoryChange)> = all_changes(line);
     changes.sort_by_key(|(_, change)| change.at);
     let older = changes.len().saturating_sub(TOLD);
     let mut said: Vec<String> = changes[older..]
@@ -57,12 +59,12 @@ fn over_time(line: &Line, name: &str) -> Vec<String> {
     said
 }
 
-fn all_changes(line: &Line) -> Vec<(&Series, &Change)> {
-    let of = |series| Series::found(series).iter().map(move |change| (series, change));
+fn all_changes(line: &HistoryLine) -> Vec<(&MeasureSeries, &HistoryChange)> {
+    let of = |series| MeasureSeries::found(series).iter().map(move |change| (series, change));
     line.series.iter().flat_map(of).collect()
 }
 
-fn of_answer(line: &Line, is: impl Fn(&Changes) -> bool) -> Vec<&'static str> {
+fn of_answer(line: &HistoryLine, is: impl Fn(&Changes) -> bool) -> Vec<&'static str> {
     line.series
         .iter()
         .filter(|s| is(&s.changes))
@@ -71,7 +73,7 @@ fn of_answer(line: &Line, is: impl Fn(&Changes) -> bool) -> Vec<&'static str> {
 }
 
 /// `p99.9 of wakeup under idle on CPU 2 rose from 43.5 to 61.0 us between ... and ..., with kernel ... → ...`
-fn changed(line: &Line, name: &str, series: &Series, change: &Change) -> String {
+fn changed(line: &HistoryLine, name: &str, series: &MeasureSeries, change: &HistoryChange) -> String {
     format!(
         "{} of {name} {} between {} and {}, {}",
         series.measure.name(),
@@ -82,14 +84,14 @@ fn changed(line: &Line, name: &str, series: &Series, change: &Change) -> String 
     )
 }
 
-fn with(change: &Change) -> String {
+fn with(change: &HistoryChange) -> String {
     match change.with.as_slice() {
         [] => "with nothing else known to have changed".into(),
         all => format!("with {}", all.join("; ")),
     }
 }
 
-fn moved(measure: Measure, change: &Change) -> String {
+fn moved(measure: HistoryMeasure, change: &HistoryChange) -> String {
     let word = if change.is_rise() { "rose" } else { "fell" };
     let value = |v| value(measure, v);
     let unit = if measure.is_time() { " us" } else { " of all" };
@@ -97,7 +99,7 @@ fn moved(measure: Measure, change: &Change) -> String {
 }
 
 /// In the lab: the steps that are more than the tolerance, the largest first; where there is none, the largest.
-fn of_kernels(line: &Line, name: &str) -> Vec<String> {
+fn of_kernels(line: &HistoryLine, name: &str) -> Vec<String> {
     let mut steps = all_changes(line);
     steps.retain(|(series, _)| series.measure.is_time());
     steps.sort_by(|(_, a), (_, b)| step(b).total_cmp(&step(a)));
@@ -136,7 +138,7 @@ fn of_kernels(line: &Line, name: &str) -> Vec<String> {
 }
 
 /// `maximum of wakeup under fork, full fell from 41.6 to 20.1 us from 7.2.6+deb13-amd64 to 7.2.9+deb13-amd64`
-fn stepped(line: &Line, name: &str, series: &Series, change: &Change) -> String {
+fn stepped(line: &HistoryLine, name: &str, series: &MeasureSeries, change: &HistoryChange) -> String {
     format!(
         "{} of {name} {} from {} to {}",
         series.measure.name(),
@@ -146,16 +148,16 @@ fn stepped(line: &Line, name: &str, series: &Series, change: &Change) -> String 
     )
 }
 
-fn step(change: &Change) -> f64 {
+fn step(change: &HistoryChange) -> f64 {
     (change.since.max(1) as f64 / change.before.max(1) as f64).ln().abs()
 }
 
 /// A point's date, or in the lab its kernel. With seconds where points of the line share a minute.
-pub fn when(line: &Line, at: usize) -> String {
+pub fn when(line: &HistoryLine, at: usize) -> String {
     let point = &line.points[at];
     let told = match line.points.windows(2).any(share_a_minute) {
         true => point.began.map(Utc::told_to_the_second),
-        false => point.began.map(Utc::told),
+        false => point.began.map(Utc::readable),
     };
     told.map_or_else(
         || plain(&point.kernel),
@@ -163,13 +165,13 @@ pub fn when(line: &Line, at: usize) -> String {
     )
 }
 
-fn share_a_minute(points: &[Point]) -> bool {
+fn share_a_minute(points: &[HistoryPoint]) -> bool {
     let minutes: Vec<Option<u64>> = points.iter().map(|p| Some(p.began?.seconds() / 60)).collect();
     minutes[0].is_some() && minutes[0] == minutes[1]
 }
 
 /// A value in us, or as a share.
-pub fn value(measure: Measure, value: u64) -> String {
+pub fn value(measure: HistoryMeasure, value: u64) -> String {
     match (measure.is_time(), value) {
         (true, ns) => micros(Nanos(ns)),
         (_, 0) => "0".into(),

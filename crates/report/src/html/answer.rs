@@ -1,8 +1,8 @@
 //! What was asked and what came out, in plain words.
 
 use super::extremes::extremes;
-use super::part::{Labels, distinct};
-use crate::View;
+use super::part::{SubjectLabels, distinct};
+use crate::ReportView;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, shell};
@@ -12,7 +12,7 @@ use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct ReportAnswer {
     /// In a few words.
     headline: String,
     /// Of the verdicts, if there was a criterion.
@@ -23,11 +23,11 @@ pub struct Answer {
     unfinished: Option<String>,
     /// The limit, if there is one.
     limit: Option<String>,
-    verdicts: Vec<Judged>,
+    verdicts: Vec<JudgedSubject>,
 }
 
 #[derive(Debug, Serialize)]
-struct Judged {
+struct JudgedSubject {
     subject: String,
     label: String,
     outcome: Outcome,
@@ -35,9 +35,9 @@ struct Judged {
     rests_on: String,
 }
 
-impl Answer {
+impl ReportAnswer {
     /// Of a run.
-    pub fn of(view: &View, labels: &Labels) -> Answer {
+    pub fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
             format!(
@@ -53,7 +53,7 @@ impl Answer {
             None => (lines.remove(0), None),
         };
         let verdicts = view.verdicts.iter().flat_map(|(criterion, verdicts)| {
-            verdicts.iter().map(|v| Judged {
+            verdicts.iter().map(|v| JudgedSubject {
                 subject: v.subject.to_string(),
                 label: labels.get(&v.subject),
                 outcome: v.outcome,
@@ -61,7 +61,7 @@ impl Answer {
                 rests_on: rests_on(&v.evidence, criterion),
             })
         });
-        Answer {
+        ReportAnswer {
             headline,
             outcome,
             lines,
@@ -73,7 +73,7 @@ impl Answer {
 }
 
 /// `1 of 4 subjects keeps every latency within 100 us; 3 do not.`
-fn judged(view: &View, labels: &Labels, criterion: &Criterion, verdicts: &[Verdict]) -> String {
+fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verdicts: &[Verdict]) -> String {
     let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
     let count = |outcome| of(outcome).count();
     let limit = format!("{}{}", duration::show(criterion.limit), clock(view));
@@ -111,7 +111,7 @@ fn judged(view: &View, labels: &Labels, criterion: &Criterion, verdicts: &[Verdi
 }
 
 /// In the lab a limit is compared with virtual time, which no sentence may leave out.
-fn clock(view: &View) -> &'static str {
+fn clock(view: &ReportView) -> &'static str {
     match view.records.iter().any(|r| r.subject.venue() == Venue::Lab) {
         true => " of virtual time",
         false => "",
@@ -119,7 +119,7 @@ fn clock(view: &View) -> &'static str {
 }
 
 /// `Measured: 4 subjects under 3 loads ...`
-fn amount(view: &View) -> Option<String> {
+fn amount(view: &ReportView) -> Option<String> {
     let records = view.records;
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let subjects = distinct(records.iter().map(|r| r.subject.id().to_string())).len();

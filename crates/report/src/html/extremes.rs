@@ -1,7 +1,7 @@
 //! Where a run's figures are smallest and largest, a sentence for each question.
 
-use super::part::Labels;
-use crate::View;
+use super::part::SubjectLabels;
+use crate::ReportView;
 use crate::terminal::{distinct, units};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
@@ -18,7 +18,7 @@ pub fn family(probe: &str) -> &str {
 }
 
 /// A quantity of a family of probes.
-pub struct Question<'a> {
+pub struct ExtremesQuestion<'a> {
     /// The family.
     pub family: &'a str,
     /// Any of its probes.
@@ -32,7 +32,7 @@ pub struct Question<'a> {
 }
 
 /// All that a run's records answer, in their order.
-pub fn questions<'a>(view: &View<'a>) -> Vec<Question<'a>> {
+pub fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
     let records: &'a [Record] = view.records;
     let mut all = Vec::new();
     for asked in distinct(records.iter().map(|r| family(&r.cell.probe))) {
@@ -42,7 +42,7 @@ pub fn questions<'a>(view: &View<'a>) -> Vec<Question<'a>> {
             let mut ensembles = ensembles(records, *quantity);
             ensembles.retain(|e| family(&e.probe) == asked);
             if !ensembles.is_empty() {
-                all.push(Question {
+                all.push(ExtremesQuestion {
                     family: asked,
                     probe,
                     quantity: *quantity,
@@ -56,13 +56,13 @@ pub fn questions<'a>(view: &View<'a>) -> Vec<Question<'a>> {
 }
 
 /// A sentence for each question.
-pub fn extremes(view: &View, labels: &Labels) -> Vec<String> {
+pub fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
     questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
 }
 
 /// What is said of a question, and which figure of an ensemble says it: of how late something was the worst case, of what
 /// something costs the median.
-fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
+fn subject_of(question: &ExtremesQuestion) -> (String, fn(&Ensemble) -> Nanos) {
     let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
     match (family, question.quantity) {
         ("switch", _) => ("Median cost of a switch".into(), median),
@@ -81,7 +81,7 @@ fn subject_of(question: &Question) -> (String, fn(&Ensemble) -> Nanos) {
     }
 }
 
-fn extreme(question: &Question, labels: &Labels) -> Option<String> {
+fn extreme(question: &ExtremesQuestion, labels: &SubjectLabels) -> Option<String> {
     let (name, figure) = subject_of(question);
     let unit = &question.unit;
     let is_one_probe = question.ensembles.iter().all(|e| e.probe == question.probe);

@@ -1,14 +1,14 @@
 //! What was measured on: what all subjects share, and in what they differ.
 
-use super::part::{Labels, distinct};
+use super::part::{SubjectLabels, distinct};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::grouped;
-use worstcase_results::record::{Machine, Record, SelfCost, Subject};
+use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine};
 
 /// Of a run.
 #[derive(Debug, Serialize)]
-pub struct Facts {
+pub struct RunFacts {
     /// Name and value, of all subjects.
     common: Vec<Fact>,
     subjects: Vec<SubjectFacts>,
@@ -27,9 +27,9 @@ struct Fact {
     value: String,
 }
 
-impl Facts {
+impl RunFacts {
     /// Of these records.
-    pub fn of(records: &[Record], labels: &Labels) -> Facts {
+    pub fn of(records: &[Record], labels: &SubjectLabels) -> RunFacts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
@@ -37,7 +37,7 @@ impl Facts {
             facts.extend(origin(&of));
             facts.extend(foreign(&of));
             // Of what the machine says, only what is not said above.
-            let more = said(&of)
+            let more = common_environment(&of)
                 .into_iter()
                 .filter(|new| facts.iter().all(|known| known.value != new.value));
             let more: Vec<Fact> = more.collect();
@@ -55,7 +55,7 @@ impl Facts {
         for subject in &mut subjects {
             subject.facts.retain(|fact| !common.contains(fact));
         }
-        Facts { common, subjects }
+        RunFacts { common, subjects }
     }
 }
 
@@ -76,7 +76,7 @@ fn facts(subject: &Subject) -> Vec<Fact> {
         fact("preemption", &preempt.in_force),
     ];
     match &subject.machine {
-        Machine::Lab(lab) => {
+        SubjectMachine::Lab(lab) => {
             let cpus = match lab.machine.smp.cpus {
                 1 => "one CPU".into(),
                 n => format!("{n} CPUs"),
@@ -95,14 +95,14 @@ fn facts(subject: &Subject) -> Vec<Fact> {
             ]);
             facts.extend(lab.modules.iter().map(|module| fact("module", module.to_string())));
         }
-        Machine::Host(host) => facts.extend([
+        SubjectMachine::Host(host) => facts.extend([
             fact("where", "a real machine"),
             fact("CPU", &host.cpu),
             fact("CPUs", host.cpus.to_string()),
             fact("memory", format!("{} MB", grouped(u64::from(host.memory_mb)))),
             fact("command line", &host.command_line),
         ]),
-        Machine::Foreign(foreign) => {
+        SubjectMachine::Foreign(foreign) => {
             facts.push(fact("where", format!("a real machine, measured by {}", foreign.tool)));
             facts.extend(foreign.host.iter().map(|host| fact("host", host)));
             facts.extend(foreign.cpus.map(|cpus| fact("CPUs", cpus.to_string())));
@@ -119,7 +119,7 @@ fn origin(records: &[&Record]) -> Vec<Fact> {
     };
     let mut facts = vec![
         fact("host", distinct(origins().map(|o| o.host.clone())).join(", ")),
-        fact("measured", format!("{} to {}", began.told(), ended.told())),
+        fact("measured", format!("{} to {}", began.readable(), ended.readable())),
     ];
     for (name, value) in origins().flat_map(|o| o.facts()) {
         let new = fact(&name, value);
@@ -131,7 +131,7 @@ fn origin(records: &[&Record]) -> Vec<Fact> {
 }
 
 /// What the machine said of itself in every cell alike.
-fn said(records: &[&Record]) -> Vec<Fact> {
+fn common_environment(records: &[&Record]) -> Vec<Fact> {
     let mut same: BTreeMap<&String, &String> = records[0].environment.iter().collect();
     for record in records {
         same.retain(|key, value| record.environment.get(*key) == Some(*value));
@@ -141,7 +141,7 @@ fn said(records: &[&Record]) -> Vec<Fact> {
 
 /// What measuring itself cost, the most of all cells.
 fn cost(records: &[&Record]) -> Option<Fact> {
-    let most = |of: fn(&SelfCost) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
+    let most = |of: fn(&SelfCostRecord) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
     Some(fact(
         "own cost",
         format!(

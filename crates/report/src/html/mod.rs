@@ -49,7 +49,7 @@ const SCRIPTS: [&str; 15] = [
 ];
 
 #[derive(Serialize)]
-struct Page<'a> {
+struct ReportPage<'a> {
     schema: &'static str,
     tool_version: &'static str,
     runs: &'a [RunPart],
@@ -57,7 +57,7 @@ struct Page<'a> {
 
 /// The page.
 pub fn page(runs: &[RunPart]) -> String {
-    let data = embed::json(&Page {
+    let data = embed::json(&ReportPage {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         runs,

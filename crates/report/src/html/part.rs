@@ -1,18 +1,18 @@
 //! All that is said of a run, as the page needs it: texts and numbers that are final.
 
-use super::answer::Answer;
+use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;
-use super::facts::Facts;
-use crate::View;
+use super::facts::RunFacts;
+use crate::ReportView;
 use crate::picture::Picture;
 use crate::picture::data::PictureData;
-use crate::table::page::{PageGroup, PageTable};
+use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
 use crate::{run_tables, then_now};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::format::shell;
-use worstcase_results::published::{Comparison, compared};
+use worstcase_results::published::{PublishedComparison, compared};
 use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
 
 /// What was made of a run beside its view.
@@ -30,18 +30,18 @@ pub struct RunPart {
     title: String,
     venue: &'static str,
     /// What is shown of a subject.
-    labels: Labels,
+    labels: SubjectLabels,
     subjects: Vec<String>,
     loads: Vec<String>,
     probes: Vec<String>,
-    answer: Answer,
+    answer: ReportAnswer,
     decision: Vec<PageGroup>,
     figures: Vec<PageGroup>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
     then_and_now: Vec<ThenAndNow>,
     losses: Vec<String>,
-    facts: Facts,
+    facts: RunFacts,
     command: String,
     tool_version: String,
 }
@@ -53,27 +53,27 @@ struct ThenAndNow {
     reasons: Vec<String>,
     why: String,
     source: String,
-    table: PageTable,
+    table: ScriptTable,
 }
 
 impl ThenAndNow {
-    fn new(group: &Comparison) -> ThenAndNow {
+    fn new(group: &PublishedComparison) -> ThenAndNow {
         ThenAndNow {
             verdict: group.verdict.name(),
             reasons: group.reasons.clone(),
             why: group.published.why.clone(),
             source: group.published.source.clone(),
-            table: PageTable::new(&then_now::table(group)),
+            table: ScriptTable::new(&then_now::table(group)),
         }
     }
 }
 
 impl RunPart {
     /// Of a run.
-    pub fn new(view: &View, parts: PageParts) -> RunPart {
+    pub fn new(view: &ReportView, parts: PageParts) -> RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
-        let labels = Labels::of(plan, view.records);
+        let labels = SubjectLabels::of(plan, view.records);
         RunPart {
             title: plan.title.clone(),
             venue: match view.records.first().map(|r| r.subject.venue()) {
@@ -84,7 +84,7 @@ impl RunPart {
             subjects: distinct(plan.cells.iter().map(|c| c.subject.to_string())),
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
-            answer: Answer::of(view, &labels),
+            answer: ReportAnswer::of(view, &labels),
             decision: run_tables::of_decision(view).iter().map(PageGroup::new).collect(),
             figures: run_tables::timed(view)
                 .iter()
@@ -98,7 +98,7 @@ impl RunPart {
                 [] => Vec::new(),
                 records => losses(records),
             },
-            facts: Facts::of(view.records, &labels),
+            facts: RunFacts::of(view.records, &labels),
             labels,
             command: shell(&view.command),
             tool_version: plan.tool_version.clone(),
@@ -114,10 +114,10 @@ impl RunPart {
 /// What is shown of each subject: as in its pictures.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub struct Labels(BTreeMap<SubjectId, String>);
+pub struct SubjectLabels(BTreeMap<SubjectId, String>);
 
-impl Labels {
-    pub(super) fn of(plan: &RunPlan, records: &[Record]) -> Labels {
+impl SubjectLabels {
+    pub(super) fn of(plan: &RunPlan, records: &[Record]) -> SubjectLabels {
         let mut labels: BTreeMap<SubjectId, String> = plan
             .cells
             .iter()
@@ -125,7 +125,7 @@ impl Labels {
             .collect();
         let data = PictureData::new(plan, records, None);
         labels.extend(data.subjects.into_iter().map(|subject| (subject.id, subject.label)));
-        Labels(labels)
+        SubjectLabels(labels)
     }
 
     /// Of a subject of the run.

@@ -1,14 +1,14 @@
 //! A watch as families of metrics.
 
-use super::proto::{Bucket, BucketSpan, Histogram, LabelPair, Metric, MetricFamily, MetricType, Value};
-use super::watched::Watched;
+use super::proto::{BucketSpan, LabelPair, Metric, MetricBucket, MetricFamily, MetricHistogram, MetricType, Value};
+use super::watched::WatchMetrics;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_host::buckets::{BOUNDS, Buckets, SCHEMA};
 use worstcase_host::message::Pulse;
 
 /// All of them. Names of counters end in `_total`.
-pub fn families(watched: &Watched) -> Vec<MetricFamily> {
+pub fn families(watched: &WatchMetrics) -> Vec<MetricFamily> {
     let one = |value: f64| vec![(Vec::new(), value)];
     let each = |of: fn(&Pulse) -> f64| -> Vec<(Vec<LabelPair>, f64)> {
         let cpus = watched.cpus.iter();
@@ -86,7 +86,7 @@ fn label(name: &str, value: &str) -> LabelPair {
     }
 }
 
-fn labels(watched: &Watched, cpu: &Pulse) -> Vec<LabelPair> {
+fn labels(watched: &WatchMetrics, cpu: &Pulse) -> Vec<LabelPair> {
     vec![
         label("cpu", &cpu.cpu.to_string()),
         label("load", &watched.load),
@@ -126,7 +126,7 @@ fn gauge(name: &str, help: &str, values: Vec<(Vec<LabelPair>, f64)>) -> MetricFa
     family(name, help, MetricType::Gauge, values.into_iter().map(metric).collect())
 }
 
-fn latency(watched: &Watched) -> MetricFamily {
+fn latency(watched: &WatchMetrics) -> MetricFamily {
     let metric = |cpu: &Pulse| Metric {
         label: labels(watched, cpu),
         histogram: Some(histogram(&cpu.latencies)),
@@ -137,17 +137,17 @@ fn latency(watched: &Watched) -> MetricFamily {
     family("worstcase_latency_seconds", help, MetricType::Histogram, metrics)
 }
 
-fn histogram(buckets: &Buckets) -> Histogram {
+fn histogram(buckets: &Buckets) -> MetricHistogram {
     let mut so_far = 0;
     let bucket = |(bound, count): (&u64, &u64)| {
         so_far += count;
-        Bucket {
+        MetricBucket {
             cumulative_count: Some(so_far),
             upper_bound: Some(seconds(Nanos(*bound))),
         }
     };
     let (positive_span, positive_delta) = spans(&buckets.exponential);
-    Histogram {
+    MetricHistogram {
         sample_count: Some(buckets.count),
         sample_sum: Some(buckets.sum_ns as f64 / 1e9),
         bucket: BOUNDS.iter().zip(&buckets.fixed).map(bucket).collect(),

@@ -14,5 +14,5 @@ mod tests;
 mod text;
 mod watched;
 
-pub use form::Form;
-pub use watched::{LastSegment, Watched};
+pub use form::MetricsForm;
+pub use watched::{LastSegment, WatchMetrics};

@@ -35,7 +35,7 @@ pub struct Metric {
     #[prost(message, optional, tag = "3")]
     pub counter: Option<Value>,
     #[prost(message, optional, tag = "7")]
-    pub histogram: Option<Histogram>,
+    pub histogram: Option<MetricHistogram>,
 }
 
 /// A label.
@@ -56,13 +56,13 @@ pub struct Value {
 
 /// A histogram in both ways: with bounds that are told, and with exponential ones.
 #[derive(Clone, PartialEq, Message)]
-pub struct Histogram {
+pub struct MetricHistogram {
     #[prost(uint64, optional, tag = "1")]
     pub sample_count: Option<u64>,
     #[prost(double, optional, tag = "2")]
     pub sample_sum: Option<f64>,
     #[prost(message, repeated, tag = "3")]
-    pub bucket: Vec<Bucket>,
+    pub bucket: Vec<MetricBucket>,
     #[prost(sint32, optional, tag = "5")]
     pub schema: Option<i32>,
     #[prost(double, optional, tag = "6")]
@@ -77,7 +77,7 @@ pub struct Histogram {
 
 /// Of the first way.
 #[derive(Clone, PartialEq, Message)]
-pub struct Bucket {
+pub struct MetricBucket {
     #[prost(uint64, optional, tag = "1")]
     pub cumulative_count: Option<u64>,
     #[prost(double, optional, tag = "2")]

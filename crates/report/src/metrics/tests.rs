@@ -1,15 +1,15 @@
 use super::proto::MetricFamily;
-use super::{Form, LastSegment, Watched};
+use super::{LastSegment, MetricsForm, WatchMetrics};
 use insta::assert_snapshot;
 use prost::Message;
 use worstcase_contract::Nanos;
 use worstcase_host::buckets::Buckets;
 use worstcase_host::message::Pulse;
 
-fn watched(latencies: &[u64]) -> Watched {
+fn watched(latencies: &[u64]) -> WatchMetrics {
     let mut buckets = Buckets::default();
     latencies.iter().for_each(|ns| buckets.add(*ns));
-    Watched {
+    WatchMetrics {
         version: "1.2 (abc)".into(),
         probe: "wakeup".into(),
         load: r#"cmd:echo "a\b""#.into(),
@@ -31,13 +31,13 @@ fn watched(latencies: &[u64]) -> Watched {
     }
 }
 
-fn told(form: Form, latencies: &[u64]) -> String {
-    String::from_utf8(form.of(&watched(latencies))).unwrap()
+fn encoded(form: MetricsForm, latencies: &[u64]) -> String {
+    String::from_utf8(form.encode(&watched(latencies))).unwrap()
 }
 
 #[test]
 fn a_text_has_cumulative_buckets_and_every_sample() {
-    let text = told(Form::Plain, &[1_500, 1_500, 90_000, 20_000_000_000]);
+    let text = encoded(MetricsForm::Plain, &[1_500, 1_500, 90_000, 20_000_000_000]);
     let lines: Vec<&str> = text.lines().filter(|l| l.contains("_latency_")).collect();
     let labels = r#"cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup""#;
     let line = |end: &str, value: &str| format!("worstcase_latency_seconds_{end} {value}");
@@ -58,11 +58,11 @@ fn a_text_has_cumulative_buckets_and_every_sample() {
 #[test]
 fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
     let rest = |form| {
-        let text = told(form, &[]);
+        let text = encoded(form, &[]);
         let lines = text.lines().filter(|l| !l.contains("latency"));
         lines.map(|l| format!("{l}\n")).collect::<String>()
     };
-    assert_snapshot!(rest(Form::OpenMetrics), @r#"
+    assert_snapshot!(rest(MetricsForm::OpenMetrics), @r#"
     # HELP worstcase_samples_taken Samples taken.
     # TYPE worstcase_samples_taken counter
     worstcase_samples_taken_total{cpu="3",load="cmd:echo \"a\\b\"",probe="wakeup"} 0
@@ -96,7 +96,7 @@ fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
     worstcase_criterion_seconds 0.0001
     # EOF
     "#);
-    let plain = rest(Form::Plain);
+    let plain = rest(MetricsForm::Plain);
     assert!(plain.contains("# TYPE worstcase_gaps_total counter\n"), "{plain}");
     assert!(!plain.contains("# EOF"), "{plain}");
 }
@@ -104,7 +104,7 @@ fn the_two_texts_differ_in_names_of_counters_and_in_the_end() {
 #[test]
 fn protobuf_has_native_histograms() {
     let latencies = [0, 1_500, 1_500, 90_000, 90_000, 90_000, 20_000_000_000];
-    let bytes = Form::Protobuf.of(&watched(&latencies));
+    let bytes = MetricsForm::Protobuf.encode(&watched(&latencies));
     let (mut rest, mut families) = (bytes.as_slice(), Vec::new());
     while !rest.is_empty() {
         families.push(MetricFamily::decode_length_delimited(&mut rest).unwrap());
@@ -149,7 +149,17 @@ fn a_scraper_gets_what_it_wants_most() {
         "text/plain",
         "application/vnd.google.protobuf",
     ]
-    .map(Form::wanted);
-    let plain = Form::Plain;
-    assert_eq!(wanted, [Form::Protobuf, Form::OpenMetrics, plain, plain, plain, plain]);
+    .map(MetricsForm::wanted);
+    let plain = MetricsForm::Plain;
+    assert_eq!(
+        wanted,
+        [
+            MetricsForm::Protobuf,
+            MetricsForm::OpenMetrics,
+            plain,
+            plain,
+            plain,
+            plain
+        ]
+    );
 }

@@ -1,6 +1,6 @@
 //! Metrics as text: OpenMetrics, and the older form that every reader of Prometheus and node_exporter takes.
 
-use super::proto::{Histogram, LabelPair, MetricFamily, MetricType};
+use super::proto::{LabelPair, MetricFamily, MetricHistogram, MetricType};
 use std::fmt::Write;
 
 /// Which text.
@@ -51,7 +51,7 @@ fn one(out: &mut String, family: &MetricFamily, form: Text) -> std::fmt::Result 
     Ok(())
 }
 
-fn histogram(out: &mut String, name: &str, label: &[LabelPair], held: &Histogram) -> std::fmt::Result {
+fn histogram(out: &mut String, name: &str, label: &[LabelPair], held: &MetricHistogram) -> std::fmt::Result {
     let count = held.sample_count.unwrap_or(0);
     for bucket in &held.bucket {
         let (bound, below) = (bucket.upper_bound.unwrap_or(0.0), bucket.cumulative_count.unwrap_or(0));

@@ -2,11 +2,11 @@
 
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
-use worstcase_host::watch::{Gap, Kept};
+use worstcase_host::watch::{KeptSegment, WatchGap};
 
 /// How a watch is doing.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct WatchMetrics {
     /// Of the tool.
     pub version: String,
     /// The probe.
@@ -36,9 +36,9 @@ pub struct LastSegment {
     pub ended: u64,
 }
 
-impl Watched {
+impl WatchMetrics {
     /// A segment is over.
-    pub fn kept(&mut self, kept: &Kept) {
+    pub fn kept(&mut self, kept: &KeptSegment) {
         self.segments += 1;
         self.last = Some(LastSegment {
             max: kept.max.map(|(max, _)| max),
@@ -47,7 +47,7 @@ impl Watched {
     }
 
     /// Nothing was measured for a while.
-    pub fn gap(&mut self, gap: &Gap) {
+    pub fn gap(&mut self, gap: &WatchGap) {
         self.gaps += 1;
         self.gap_seconds += gap.seconds();
     }

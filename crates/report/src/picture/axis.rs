@@ -1,7 +1,7 @@
 //! The ends of axes.
 
-use super::Axis;
-use super::data::{PictureData, Question};
+use super::PictureAxis;
+use super::data::{PictureData, PictureQuestion};
 use worstcase_results::record::Quantity;
 
 /// Beyond this ratio of the largest value to a usual one an axis is logarithmic.
@@ -11,13 +11,13 @@ const ROOM: f64 = 0.04;
 /// What cannot be measured finer: 1 ns, in us. A 0 on a logarithmic axis is drawn there.
 pub const FINEST: f64 = 0.001;
 
-impl Axis {
+impl PictureAxis {
     /// Linear, from 0 or the smallest value if that is below, to the largest, and a little more.
-    pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> Axis {
+    pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values).unwrap_or((0.0, 0.0));
         let (low, high) = (low.min(0.0), high.max(0.0));
         let span = if high > low { high - low } else { 1.0 };
-        Axis {
+        PictureAxis {
             label: label.to_string(),
             unit: unit.to_string(),
             log: false,
@@ -28,12 +28,12 @@ impl Axis {
     }
 
     /// Logarithmic, around all values above 0.
-    pub fn logarithmic(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> Axis {
+    pub fn logarithmic(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values.map(|v| v.max(FINEST))).unwrap_or((1.0, 10.0));
         // Never less than a factor of 4: a tick with a round number is in there.
         let lacking = (4.0 * low / high).max(1.0).sqrt();
         let room = (high / low * lacking * lacking).powf(ROOM);
-        Axis {
+        PictureAxis {
             label: label.to_string(),
             unit: unit.to_string(),
             log: true,
@@ -44,13 +44,13 @@ impl Axis {
     }
 
     /// Names instead of numbers.
-    pub fn named(label: &str, names: Vec<String>) -> Axis {
-        Axis {
+    pub fn named(label: &str, names: Vec<String>) -> PictureAxis {
+        PictureAxis {
             label: label.to_string(),
             from: -0.5,
             to: names.len().max(1) as f64 - 0.5,
             names,
-            ..Axis::default()
+            ..PictureAxis::default()
         }
     }
 
@@ -77,7 +77,7 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// The axis that all pictures of a question share: from the smallest to the largest sample, and the limit.
-pub fn of_question(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
+pub fn of_question(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
     let summaries = || question.records.iter().filter_map(|r| r.summary(question.quantity));
     let us = |ns: u64| ns as f64 / 1_000.0;
     let limit = question.limit(data).map(|limit| us(limit.0));
@@ -87,16 +87,16 @@ pub fn of_question(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
     let usual = usual.fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(0.0, f64::max);
     match largest > usual.max(FINEST) * WIDE {
-        true => Axis::logarithmic(question.name(), &data.micros, values.into_iter()),
-        false => Axis::linear(question.name(), &data.micros, values.into_iter()),
+        true => PictureAxis::logarithmic(question.name(), &data.micros, values.into_iter()),
+        false => PictureAxis::linear(question.name(), &data.micros, values.into_iter()),
     }
 }
 
 /// Of jitter with its sign: the same to both sides, linear, as the article has it.
-pub fn signed(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
+pub fn signed(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
     let summaries = question.records.iter().filter_map(|r| r.summary(Quantity::Jitter));
     let largest = summaries.map(|s| s.max_ns as f64 / 1_000.0).fold(FINEST, f64::max);
-    Axis::linear(
+    PictureAxis::linear(
         "jitter: length of a period less what it should be",
         &data.micros,
         [-largest, largest].into_iter(),
@@ -107,7 +107,7 @@ pub fn signed(data: &PictureData<'_>, question: &Question<'_>) -> Axis {
 mod tests {
     use super::*;
 
-    fn holds(axis: &Axis, values: &[f64]) {
+    fn holds(axis: &PictureAxis, values: &[f64]) {
         assert!(axis.from.is_finite() && axis.to.is_finite(), "{axis:?}");
         assert!(axis.to > axis.from && (!axis.log || axis.from > 0.0), "{axis:?}");
         for v in values {
@@ -127,11 +127,11 @@ mod tests {
             vec![2.4, 15_402.0],
             vec![1e15],
         ] {
-            holds(&Axis::linear("", "", values.iter().copied()), &values);
+            holds(&PictureAxis::linear("", "", values.iter().copied()), &values);
             let positive: Vec<f64> = values.iter().copied().filter(|v| *v > 0.0).collect();
-            holds(&Axis::logarithmic("", "", positive.iter().copied()), &positive);
+            holds(&PictureAxis::logarithmic("", "", positive.iter().copied()), &positive);
         }
-        holds(&Axis::logarithmic("", "", [0.0, 0.0].into_iter()), &[FINEST]);
-        holds(&Axis::named("", vec![]), &[0.0]);
+        holds(&PictureAxis::logarithmic("", "", [0.0, 0.0].into_iter()), &[FINEST]);
+        holds(&PictureAxis::named("", vec![]), &[0.0]);
     }
 }

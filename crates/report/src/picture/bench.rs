@@ -1,9 +1,9 @@
 //! What switches, message passing and locks cost, over how many take part.
 
 use super::data::{PictureData, ShownSubject};
-use super::lines::Grid;
+use super::lines::PanelGrid;
 use super::spread::over_seeds;
-use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use super::{LinePoint, LinesPicture, Picture, PictureAxis, PictureHead, SeriesLabel};
 use std::collections::BTreeMap;
 use worstcase_base::format::plain;
 use worstcase_contract::Nanos;
@@ -40,7 +40,7 @@ fn cold(repetition: &SwitchRepetition) -> u64 {
 }
 
 /// A record of a probe that has details, with its parameters.
-pub struct Measured<'a> {
+pub struct BenchRecord<'a> {
     /// Its parameters.
     pub bench: Bench,
     /// What it told.
@@ -50,25 +50,28 @@ pub struct Measured<'a> {
 }
 
 /// Those records of a run, all seeds of a subject, load and probe together.
-pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<Measured<'a>>> {
-    let mut cells: BTreeMap<(usize, &str, Bench), Vec<Measured<'a>>> = BTreeMap::new();
+pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<BenchRecord<'a>>> {
+    let mut cells: BTreeMap<(usize, &str, Bench), Vec<BenchRecord<'a>>> = BTreeMap::new();
     for record in data.records {
         let (Ok(bench), Some(details)) = (names::parse(&record.cell.probe), &record.details) else {
             continue;
         };
         let key = (data.subject(record).style, record.cell.load.as_str(), bench);
-        cells.entry(key).or_default().push(Measured { bench, details, record });
+        cells
+            .entry(key)
+            .or_default()
+            .push(BenchRecord { bench, details, record });
     }
     cells.into_values().collect()
 }
 
 /// Cost of a switch in us: the mean over the seeds of each seed's repetitions, trimmed.
-pub fn switch_cost(seeds: &[Measured<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
+pub fn switch_cost(seeds: &[BenchRecord<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
     over_seeds(seeds.iter().map(|seed| costs(seed, overhead)))
 }
 
 /// Cost of a switch in us, of each repetition.
-pub fn costs(seed: &Measured<'_>, overhead: Overhead) -> Vec<f64> {
+pub fn costs(seed: &BenchRecord<'_>, overhead: Overhead) -> Vec<f64> {
     let Details::Switch(details) = seed.details else {
         return Vec::new();
     };
@@ -88,8 +91,8 @@ pub fn size(bytes: u32) -> String {
 }
 
 /// A subject and what of a probe's parameters and load is not on an axis.
-fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> Of {
-    let mut of = subject.of(load);
+fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> SeriesLabel {
+    let mut of = subject.label(load);
     if load != "idle" {
         of.label += &format!(", load {}", plain(load));
     }
@@ -105,7 +108,7 @@ fn options(name: &str) -> &str {
 }
 
 fn switch(data: &PictureData<'_>, id: &str, less: &str, overhead: Overhead) -> Option<Picture> {
-    let mut grid = Grid::default();
+    let mut grid = PanelGrid::default();
     for seeds in measured(data) {
         let (
             Bench::Switch(
@@ -124,7 +127,7 @@ fn switch(data: &PictureData<'_>, id: &str, less: &str, overhead: Overhead) -> O
             interval,
         });
         let panel = panel(data.subject(record), &record.cell.load, options(&what.to_string()));
-        grid.add(panel, Of::label(&size(bytes)), point);
+        grid.add(panel, SeriesLabel::label(&size(bytes)), point);
     }
     let about = format!(
         "Cost of passing the token on once in a ring of processes, each touching its working set before: a line a size. \
@@ -145,7 +148,7 @@ fn switch(data: &PictureData<'_>, id: &str, less: &str, overhead: Overhead) -> O
 }
 
 fn hackbench(data: &PictureData<'_>) -> Option<Picture> {
-    let mut grid = Grid::default();
+    let mut grid = PanelGrid::default();
     let unit = data.micros.replacen("us", "ms", 1);
     for seeds in measured(data) {
         let (Bench::Hackbench(what), Details::Hackbench(details)) = (seeds[0].bench, seeds[0].details) else {
@@ -162,11 +165,11 @@ fn hackbench(data: &PictureData<'_>) -> Option<Picture> {
         });
         let record = seeds[0].record;
         let subject = data.subject(record);
-        let line = Of {
+        let line = SeriesLabel {
             label: format!("{}, {}", subject.label, options(&what.to_string()).replace('+', ", ")),
-            ..subject.of("")
+            ..subject.label("")
         };
-        grid.add(Of::load(&messages(&what, &record.cell.load)), line, point);
+        grid.add(SeriesLabel::load(&messages(&what, &record.cell.load)), line, point);
     }
     let about =
         "Time until every receiver of every group had all its messages: a line a subject and transport. Mean over the \
@@ -193,7 +196,7 @@ fn messages(what: &Hackbench, load: &str) -> String {
 }
 
 fn pick(data: &PictureData<'_>) -> Option<Picture> {
-    let mut grid = Grid::default();
+    let mut grid = PanelGrid::default();
     for seeds in measured(data) {
         let (Bench::Pick(what), record) = (seeds[0].bench, seeds[0].record) else {
             continue;
@@ -205,7 +208,7 @@ fn pick(data: &PictureData<'_>) -> Option<Picture> {
             interval,
         });
         let load = format!("load {}", plain(&record.cell.load));
-        grid.add(Of::load(&load), subject.of(""), point);
+        grid.add(SeriesLabel::load(&load), subject.label(""), point);
     }
     let about = "Time of a choice of the scheduler among so many tasks that can run, all on one CPU: a line a subject, both axes \
                  logarithmic. Median over the seeds of each seed's median, with its interval."
@@ -217,13 +220,13 @@ fn pick(data: &PictureData<'_>) -> Option<Picture> {
         "tasks that can run",
         ("a choice", &data.micros),
         (grid, |label, unit, values| {
-            Axis::logarithmic(label, unit, values.into_iter())
+            PictureAxis::logarithmic(label, unit, values.into_iter())
         }),
     )
 }
 
 /// A value of each seed in us: the median of the seeds, with its interval.
-fn over_median(seeds: &[Measured<'_>], of: fn(&Summary) -> Option<u64>) -> Option<(f64, Option<[f64; 2]>)> {
+fn over_median(seeds: &[BenchRecord<'_>], of: fn(&Summary) -> Option<u64>) -> Option<(f64, Option<[f64; 2]>)> {
     let summaries = seeds.iter().filter_map(|m| m.record.summary(Quantity::Latency));
     let mut values: Vec<Nanos> = summaries.filter_map(of).map(Nanos).collect();
     values.sort_unstable();
@@ -235,7 +238,7 @@ fn over_median(seeds: &[Measured<'_>], of: fn(&Summary) -> Option<u64>) -> Optio
 }
 
 fn inversion(data: &PictureData<'_>) -> Option<Picture> {
-    let mut grid = Grid::default();
+    let mut grid = PanelGrid::default();
     for seeds in measured(data) {
         let (Bench::Inversion(what @ Inversion { depth, protocol, .. }), record) = (seeds[0].bench, seeds[0].record)
         else {
@@ -253,7 +256,7 @@ fn inversion(data: &PictureData<'_>) -> Option<Picture> {
             .trim_start_matches('+');
         grid.add(
             panel(data.subject(record), &record.cell.load, rest),
-            Of::label(protocol.word()),
+            SeriesLabel::label(protocol.word()),
             point,
         );
     }
@@ -270,13 +273,13 @@ fn inversion(data: &PictureData<'_>) -> Option<Picture> {
     )
 }
 
-fn picture(id: &str, title: &str, about: String, x: &str, y: (&str, &str), grid: Grid) -> Option<Picture> {
-    let linear: Scale = |label, unit, values| Axis::linear(label, unit, values.into_iter());
+fn picture(id: &str, title: &str, about: String, x: &str, y: (&str, &str), grid: PanelGrid) -> Option<Picture> {
+    let linear: AxisMaker = |label, unit, values| PictureAxis::linear(label, unit, values.into_iter());
     scaled(id, title, about, x, y, (grid, linear))
 }
 
 /// An axis of this label and unit that holds the values.
-type Scale = fn(&str, &str, Vec<f64>) -> Axis;
+type AxisMaker = fn(&str, &str, Vec<f64>) -> PictureAxis;
 
 fn scaled(
     id: &str,
@@ -284,15 +287,15 @@ fn scaled(
     about: String,
     x: &str,
     (y, unit): (&str, &str),
-    (grid, scale): (Grid, Scale),
+    (grid, scale): (PanelGrid, AxisMaker),
 ) -> Option<Picture> {
     let values: Vec<f64> = grid.values().collect();
     let panels = grid.panels();
     let points = panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points);
     let x = scale(x, "", points.map(|p| p.x).collect());
     (!values.is_empty()).then(|| {
-        Picture::Lines(Lines {
-            head: Head {
+        Picture::Lines(LinesPicture {
+            head: PictureHead {
                 id: id.into(),
                 title: title.into(),
                 about,

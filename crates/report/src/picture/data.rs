@@ -6,10 +6,10 @@ use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_contract::Nanos;
 use worstcase_contract::names;
 use worstcase_kernels::{Flavour, version};
-use worstcase_results::record::{CellEntry, Machine, Quantity, Record, RunPlan, Subject, SubjectId, Venue};
+use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, SubjectMachine, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
-use super::{MOST_SERIES, Of};
+use super::{MOST_SERIES, SeriesLabel};
 use worstcase_plan::VirtualMachine;
 use worstcase_plan::parameters::{self, MachineField};
 
@@ -30,8 +30,8 @@ pub struct ShownSubject<'a> {
 
 impl ShownSubject<'_> {
     /// For a panel or series of this subject alone.
-    pub fn of(&self, load: &str) -> Of {
-        Of {
+    pub fn label(&self, load: &str) -> SeriesLabel {
+        SeriesLabel {
             label: self.label.clone(),
             subject: self.id.to_string(),
             load: plain(load),
@@ -57,7 +57,7 @@ pub struct PictureData<'a> {
 
 /// One quantity of one probe: what is shown on common axes.
 #[derive(Debug)]
-pub struct Question<'a> {
+pub struct PictureQuestion<'a> {
     /// The instrument.
     pub probe: &'a str,
     /// What of it.
@@ -99,7 +99,7 @@ impl<'a> PictureData<'a> {
     }
 
     /// The questions about how late something was, in the order in which the records name their probes.
-    pub fn questions(&self) -> Vec<Question<'a>> {
+    pub fn questions(&self) -> Vec<PictureQuestion<'a>> {
         let mut all = Vec::new();
         for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
             if names::parse(probe).is_ok() {
@@ -108,7 +108,7 @@ impl<'a> PictureData<'a> {
             let records: Vec<&Record> = self.records.iter().filter(|r| r.cell.probe == probe).collect();
             for quantity in quantities(probe, &records) {
                 let of_probe = |e: &Ensemble| e.probe == probe;
-                all.push(Question {
+                all.push(PictureQuestion {
                     probe,
                     quantity,
                     loads: distinct(records.iter().map(|r| r.cell.load.as_str())),
@@ -152,9 +152,9 @@ impl<'a> PictureData<'a> {
     }
 }
 
-impl<'a> Question<'a> {
+impl<'a> PictureQuestion<'a> {
     /// Its records of a subject and a load.
-    pub fn of(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
+    pub fn records_for(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
         let wanted = |r: &&&Record| r.cell.load == load && r.subject.id() == subject.id;
         self.records.iter().filter(wanted).copied().collect()
     }
@@ -251,8 +251,8 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
         .collect();
     let venues = distinct(subjects.iter().map(|(_, s)| s.venue())).len() > 1;
     let on_host = |subject: &Subject| match &subject.machine {
-        Machine::Host(host) => host.io_scheduler.clone(),
-        Machine::Lab(_) | Machine::Foreign(_) => None,
+        SubjectMachine::Host(host) => host.io_scheduler.clone(),
+        SubjectMachine::Lab(_) | SubjectMachine::Foreign(_) => None,
     };
     let schedulers_vary = values(&|subject| on_host(subject).unwrap_or_default()) > 1;
     let machine = |subject: &Subject| {
@@ -301,18 +301,18 @@ pub fn memory_mb(subject: &Subject) -> Option<u32> {
 /// The I/O scheduler that was asked for, with its settings.
 pub fn io_scheduler(subject: &Subject) -> Option<String> {
     match &subject.machine {
-        Machine::Lab(lab) => lab.machine.io_scheduler.as_ref().map(ToString::to_string),
-        Machine::Host(host) => host.io_scheduler.clone(),
-        Machine::Foreign(_) => None,
+        SubjectMachine::Lab(lab) => lab.machine.io_scheduler.as_ref().map(ToString::to_string),
+        SubjectMachine::Host(host) => host.io_scheduler.clone(),
+        SubjectMachine::Foreign(_) => None,
     }
 }
 
 /// The same subject, with the scheduler that its kernel chooses.
 fn without_scheduler(mut subject: Subject) -> Subject {
     match &mut subject.machine {
-        Machine::Lab(lab) => lab.machine.io_scheduler = None,
-        Machine::Host(host) => host.io_scheduler = None,
-        Machine::Foreign(_) => {}
+        SubjectMachine::Lab(lab) => lab.machine.io_scheduler = None,
+        SubjectMachine::Host(host) => host.io_scheduler = None,
+        SubjectMachine::Foreign(_) => {}
     }
     subject
 }
@@ -352,13 +352,13 @@ mod tests {
         let same_series = [subject("6.1.0-50-amd64", "none"), subject("6.1.0-51-amd64", "none")];
         assert_eq!(labels_of(&same_series), ["6.1.0-50-amd64.none", "6.1.0-51-amd64.none"]);
         let mut slow = subject("6.1.0-50-amd64", "none");
-        if let Machine::Lab(lab) = &mut slow.machine {
+        if let SubjectMachine::Lab(lab) = &mut slow.machine {
             lab.machine.mips = 500;
         }
         let labels = labels_of(&[subject("6.1.0-50-amd64", "none"), slow]);
         assert_eq!(labels, ["6.1 none 1000 MIPS", "6.1 none 500 MIPS"]);
         let mut several = subject("6.1.0-50-amd64", "none");
-        if let Machine::Lab(lab) = &mut several.machine {
+        if let SubjectMachine::Lab(lab) = &mut several.machine {
             lab.machine.smp.cpus = 4;
             lab.machine.scheduler = Some("o-1".parse().unwrap());
         }

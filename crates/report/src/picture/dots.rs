@@ -1,8 +1,8 @@
 //! A value over time, a dot a sample: a panel a subject, all seeds over each other.
 
-use super::data::{PictureData, Question, ShownSubject, slug};
-use super::thin::{Frame, Thinner};
-use super::{Axis, Dots, DotsPanel, Head, Options, Picture, axis};
+use super::data::{PictureData, PictureQuestion, ShownSubject, slug};
+use super::thin::{SampleFrame, Thinner};
+use super::{Dots, DotsPanel, Picture, PictureAxis, PictureHead, PictureOptions, axis};
 use worstcase_base::format::{grouped, plain};
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue};
 
@@ -15,7 +15,7 @@ const JOINED: f64 = 1.0 / 400.0;
 pub fn pictures(
     data: &PictureData<'_>,
     run: &Run,
-    options: Options,
+    options: PictureOptions,
     wanted: &impl Fn(&str) -> bool,
 ) -> Result<Vec<Picture>, RunError> {
     let questions = data.questions();
@@ -32,19 +32,19 @@ pub fn pictures(
 /// A picture to be made.
 struct Drawing<'a, 'q> {
     id: String,
-    question: &'q Question<'a>,
+    question: &'q PictureQuestion<'a>,
     load: &'a str,
-    columns: Vec<Column<'a>>,
+    columns: Vec<DotsColumn<'a>>,
 }
 
 /// A panel to be made.
-struct Column<'a> {
+struct DotsColumn<'a> {
     subject: ShownSubject<'a>,
     label: String,
     records: Vec<&'a Record>,
 }
 
-fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q Question<'a>) -> Vec<Drawing<'a, 'q>> {
+fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q PictureQuestion<'a>) -> Vec<Drawing<'a, 'q>> {
     let drawing = |load: &&'a str| Drawing {
         id: format!("{}-{}", question.id("dots"), slug(load)),
         question,
@@ -55,9 +55,9 @@ fn drawings<'a, 'q>(data: &PictureData<'a>, question: &'q Question<'a>) -> Vec<D
     drawings.filter(|drawing| !drawing.columns.is_empty()).collect()
 }
 
-fn columns<'a>(data: &PictureData<'a>, question: &Question<'a>, load: &str) -> Vec<Column<'a>> {
+fn columns<'a>(data: &PictureData<'a>, question: &PictureQuestion<'a>, load: &str) -> Vec<DotsColumn<'a>> {
     let of = |subject: &ShownSubject<'a>| {
-        let mut records = question.of(subject, load);
+        let mut records = question.records_for(subject, load);
         // Another tool may keep no samples, or not tell when they were due.
         records.retain(|r| r.has_samples() && (r.foreign.is_none() || r.observation_time().0 > 0));
         let by_cpu = subject.subject.venue() == Venue::Host && (2..=CPU_PANELS).contains(&records.len());
@@ -68,7 +68,7 @@ fn columns<'a>(data: &PictureData<'a>, question: &Question<'a>, load: &str) -> V
                 .map(|r| (format!("{}, {}", subject.label, which(r)), vec![r]))
                 .collect(),
         };
-        let column = |(label, records)| Column {
+        let column = |(label, records)| DotsColumn {
             subject: subject.clone(),
             label,
             records,
@@ -99,12 +99,12 @@ impl Drawing<'_, '_> {
             true => "virtual s",
             false => "s",
         };
-        let x = Axis::linear("time", unit, [seconds].into_iter());
+        let x = PictureAxis::linear("time", unit, [seconds].into_iter());
         let mut panels = Vec::new();
         for column in &self.columns {
             panels.push(column.panel(run, question, self.load, &y, longest.unwrap_or(0), budget)?);
         }
-        let head = Head {
+        let head = PictureHead {
             id: self.id,
             title: format!("{}, load {}", question.title(), plain(self.load)),
             about: about(&panels),
@@ -147,18 +147,18 @@ fn length(record: &Record) -> u64 {
     record.observation_time().0
 }
 
-impl Column<'_> {
+impl DotsColumn<'_> {
     fn panel(
         &self,
         run: &Run,
-        question: &Question<'_>,
+        question: &PictureQuestion<'_>,
         load: &str,
-        y: &Axis,
+        y: &PictureAxis,
         longest: u64,
         budget: usize,
     ) -> Result<DotsPanel, RunError> {
         let ns = |us: f64| (us * 1_000.0) as i64;
-        let mut thinner = Thinner::new(Frame {
+        let mut thinner = Thinner::new(SampleFrame {
             length: longest,
             low: ns(y.from),
             high: ns(y.to),
@@ -167,7 +167,7 @@ impl Column<'_> {
         });
         let mut gaps = Vec::new();
         for record in &self.records {
-            let mut walk = Walk::new(record);
+            let mut walk = SampleWalk::new(record);
             run.for_each_sample(record, |row| {
                 let time = walk.step(&row);
                 if let Some(value) = value(question.quantity, &row) {
@@ -179,7 +179,7 @@ impl Column<'_> {
         let (samples, dots) = thinner.finish();
         let round = grain(longest);
         let point = |(time, value): (u64, i64)| [seconds(time, round), y.clamp(value as f64 / 1_000.0)];
-        let mut of = self.subject.of(load);
+        let mut of = self.subject.label(load);
         of.label.clone_from(&self.label);
         Ok(DotsPanel {
             of,
@@ -214,7 +214,7 @@ fn seconds(ns: u64, grain: f64) -> f64 {
 }
 
 /// Goes over the samples of a record: when each was due since the first period, and where periods are missed.
-struct Walk {
+struct SampleWalk {
     periods: u64,
     period: u64,
     /// Gaps of `noise` have no periods; their time begins with the first.
@@ -225,9 +225,9 @@ struct Walk {
     join: u64,
 }
 
-impl Walk {
-    fn new(record: &Record) -> Walk {
-        Walk {
+impl SampleWalk {
+    fn new(record: &Record) -> SampleWalk {
+        SampleWalk {
             periods: record.accounting.expected(),
             period: record.cell.period_ns,
             by_period: record.accounting.gaps().is_none(),

@@ -1,7 +1,7 @@
 //! Subjects by loads: the worst of each.
 
-use super::data::{PictureData, Question, ShownSubject, distinct};
-use super::{Axis, Head, Heat, HeatCell, HeatRow, Picture};
+use super::data::{PictureData, PictureQuestion, ShownSubject, distinct};
+use super::{Heat, HeatCell, HeatRow, Picture, PictureAxis, PictureHead};
 use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
@@ -15,7 +15,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     data.questions().iter().map(|q| picture(data, q)).collect()
 }
 
-fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
+fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Picture {
     let rows: Vec<HeatRow> = question
         .subjects(data)
         .iter()
@@ -29,12 +29,12 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
         about += " A triangle: a sample is above the criterion. The word at the end of a row is the subject's verdict.";
     }
     Picture::Heat(Heat {
-        head: Head {
+        head: PictureHead {
             id: question.id("heat"),
             title: format!("largest {}", question.title()),
             about,
-            x: Axis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
-            y: Axis::named("subject", names),
+            x: PictureAxis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
+            y: PictureAxis::named("subject", names),
             limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
         },
         unit: data.micros.clone(),
@@ -45,7 +45,7 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Picture {
 }
 
 /// One of a subject; of a host with several CPUs one for all of them, and one for each.
-fn rows(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'_>) -> Vec<HeatRow> {
+fn rows(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownSubject<'_>) -> Vec<HeatRow> {
     let of_subject = question.ensembles.iter().filter(|e| e.subject == subject.id);
     let mut cpus = distinct(of_subject.filter_map(|e| e.cpu));
     if cpus.len() < 2 {
@@ -56,7 +56,7 @@ fn rows(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<
     all.of.label += ", all CPUs";
     let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
     let of_cpu = |cpu: u32| {
-        let mut of = subject.of("");
+        let mut of = subject.label("");
         of.label = format!("{}, CPU {cpu}", of.label);
         let cells = question.loads.iter();
         HeatRow {
@@ -70,7 +70,7 @@ fn rows(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<
     [all].into_iter().chain(cpus.into_iter().map(of_cpu)).collect()
 }
 
-fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'_>) -> HeatRow {
+fn row(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownSubject<'_>) -> HeatRow {
     let limit = question.limit(data).filter(|_| question.quantity == Quantity::Latency);
     let outcome = limit.and_then(|limit| {
         let criterion = Criterion::of(limit, data.records);
@@ -78,7 +78,7 @@ fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'
         all.into_iter().find(|v| v.subject == subject.id).map(|v| v.outcome)
     });
     HeatRow {
-        of: subject.of(""),
+        of: subject.label(""),
         outcome,
         cells: question
             .loads
@@ -90,14 +90,14 @@ fn row(data: &PictureData<'_>, question: &Question<'_>, subject: &ShownSubject<'
 
 /// Of one CPU, or of all.
 fn cell(
-    question: &Question<'_>,
+    question: &PictureQuestion<'_>,
     subject: &ShownSubject<'_>,
     load: &str,
     cpu: Option<u32>,
     limit: Option<Nanos>,
 ) -> Option<HeatCell> {
     let is_asked = |of: Option<u32>| cpu.is_none() || cpu == of;
-    let mut records = question.of(subject, load);
+    let mut records = question.records_for(subject, load);
     records.retain(|r| is_asked(r.cell.cpu));
     if records.is_empty() {
         return None;

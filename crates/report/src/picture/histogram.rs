@@ -1,8 +1,11 @@
 //! Number of samples over value: a panel a subject with its loads, and the article's picture, subjects against each other.
 
-use super::data::{PictureData, Question, ShownSubject, groups};
+use super::data::{PictureData, PictureQuestion, ShownSubject, groups};
 use super::merged::Merged;
-use super::{Axis, Head, Histogram, HistogramPanel, HistogramSeries, MOST_SERIES, Of, Picture, axis};
+use super::{
+    HistogramPanel, HistogramPicture, HistogramSeries, MOST_SERIES, Picture, PictureAxis, PictureHead, SeriesLabel,
+    axis,
+};
 use worstcase_results::record::Quantity;
 
 /// Bins of an axis.
@@ -15,7 +18,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
         .iter()
         .flat_map(|question| {
             let subjects = question.subjects(data);
-            let rows = Rows::new(data, question, &subjects);
+            let rows = HistogramRows::new(data, question, &subjects);
             let by_subject = rows.by_subject(&subjects);
             let against = (2..=MOST_SERIES)
                 .contains(&subjects.len())
@@ -27,16 +30,20 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
 }
 
 /// Every subject's histogram under every load.
-struct Rows<'q, 'a> {
-    question: &'q Question<'a>,
-    head: Head,
+struct HistogramRows<'q, 'a> {
+    question: &'q PictureQuestion<'a>,
+    head: PictureHead,
     edges: Vec<f64>,
     /// (subject, load, series), subject by subject.
     all: Vec<(usize, usize, HistogramSeries)>,
 }
 
-impl<'q, 'a> Rows<'q, 'a> {
-    fn new(data: &PictureData<'a>, question: &'q Question<'a>, subjects: &[&ShownSubject<'a>]) -> Rows<'q, 'a> {
+impl<'q, 'a> HistogramRows<'q, 'a> {
+    fn new(
+        data: &PictureData<'a>,
+        question: &'q PictureQuestion<'a>,
+        subjects: &[&ShownSubject<'a>],
+    ) -> HistogramRows<'q, 'a> {
         let mut x = axis::of_question(data, question);
         if question.quantity == Quantity::Jitter {
             x.label = "jitter, without its sign".into();
@@ -45,18 +52,18 @@ impl<'q, 'a> Rows<'q, 'a> {
         let mut all = Vec::new();
         for subject in subjects {
             for (place, load) in question.loads.iter().enumerate() {
-                let merged = Merged::new(&question.of(subject, load), question.quantity);
-                all.extend(merged.map(|m| (subject.style, place, series(&m, &edges, subject.of(load)))));
+                let merged = Merged::new(&question.records_for(subject, load), question.quantity);
+                all.extend(merged.map(|m| (subject.style, place, series(&m, &edges, subject.label(load)))));
             }
         }
         let most = all.iter().flat_map(|(_, _, s)| &s.counts).max().copied().unwrap_or(1);
-        let y = Axis {
+        let y = PictureAxis {
             // A bin with one sample must be seen.
             from: 0.5,
             to: most.max(2) as f64 * 1.5,
-            ..Axis::logarithmic("samples", "", std::iter::empty())
+            ..PictureAxis::logarithmic("samples", "", std::iter::empty())
         };
-        let head = Head {
+        let head = PictureHead {
             id: String::new(),
             title: format!("samples over {}", question.title()),
             about: "How many samples (logarithmic) have which value; all seeds together. A mark on the axis is the \
@@ -66,7 +73,7 @@ impl<'q, 'a> Rows<'q, 'a> {
             y,
             limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
         };
-        Rows {
+        HistogramRows {
             question,
             head,
             edges,
@@ -83,7 +90,7 @@ impl<'q, 'a> Rows<'q, 'a> {
                 (s.of.label, s.of.style) = (s.of.load.clone(), *load);
                 s
             });
-            panels(&subject.of(""), series.collect())
+            panels(&subject.label(""), series.collect())
         });
         self.picture(self.question.id("histogram"), panels.collect())
     }
@@ -92,9 +99,9 @@ impl<'q, 'a> Rows<'q, 'a> {
     fn by_load(&self, subjects: &[&ShownSubject<'a>]) -> Picture {
         let panels = self.question.loads.iter().enumerate().flat_map(|(place, load)| {
             let of_load = self.all.iter().filter(|(_, at, _)| *at == place);
-            let of = Of {
+            let of = SeriesLabel {
                 style: place,
-                ..Of::load(load)
+                ..SeriesLabel::load(load)
             };
             panels(&of, of_load.map(|(_, _, s)| s.clone()).collect())
         });
@@ -106,8 +113,8 @@ impl<'q, 'a> Rows<'q, 'a> {
     }
 
     fn picture(&self, id: String, panels: Vec<HistogramPanel>) -> Picture {
-        Picture::Histogram(Histogram {
-            head: Head {
+        Picture::Histogram(HistogramPicture {
+            head: PictureHead {
                 id,
                 ..self.head.clone()
             },
@@ -117,12 +124,12 @@ impl<'q, 'a> Rows<'q, 'a> {
     }
 }
 
-fn panels(of: &Of, series: Vec<HistogramSeries>) -> Vec<HistogramPanel> {
+fn panels(of: &SeriesLabel, series: Vec<HistogramSeries>) -> Vec<HistogramPanel> {
     let groups = groups(&series).into_iter();
     groups.map(|series| HistogramPanel { of: of.clone(), series }).collect()
 }
 
-fn series(merged: &Merged, edges: &[f64], of: Of) -> HistogramSeries {
+fn series(merged: &Merged, edges: &[f64], of: SeriesLabel) -> HistogramSeries {
     let mut counts = vec![0; edges.len() - 1];
     for (value, count) in merged.counts() {
         let above = edges.partition_point(|edge| *edge <= value);
@@ -138,7 +145,7 @@ fn series(merged: &Merged, edges: &[f64], of: Of) -> HistogramSeries {
 }
 
 /// Even on the axis, rounded to what its values can be: whole ns.
-fn edges(x: &Axis) -> Vec<f64> {
+fn edges(x: &PictureAxis) -> Vec<f64> {
     let at = |i: usize| {
         let share = i as f64 / BINS as f64;
         match x.log {

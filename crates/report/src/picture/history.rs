@@ -1,8 +1,8 @@
 //! How the worst case moved over kernel versions: a line a preemption model.
 
-use super::data::{PictureData, Question, ShownSubject, distinct};
-use super::lines::Grid;
-use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use super::data::{PictureData, PictureQuestion, ShownSubject, distinct};
+use super::lines::PanelGrid;
+use super::{LinePoint, LinesPicture, Picture, PictureAxis, PictureHead, SeriesLabel};
 use worstcase_base::format::plain;
 use worstcase_kernels::version;
 use worstcase_results::stats::Ensemble;
@@ -15,7 +15,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     data.questions().iter().filter_map(|q| picture(data, q)).collect()
 }
 
-fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
+fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Option<Picture> {
     let subjects = question.subjects(data);
     let of_subjects = versions(&subjects);
     let mut ordered = distinct(of_subjects.iter().cloned());
@@ -23,36 +23,40 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
     if ordered.len() < VERSIONS {
         return None;
     }
-    let mut grid = Grid::default();
+    let mut grid = PanelGrid::default();
     for (subject, version) in subjects.iter().zip(&of_subjects) {
         let at = ordered.iter().position(|v| v == version)? as f64;
         let of_subject = || question.ensembles.iter().filter(|e| e.subject == subject.id);
         if question.loads.len() > 1 {
             let worst = of_subject().max_by_key(|e| e.worst_case());
             grid.add(
-                Of::label("worst of all loads"),
-                Of::label(&subject.line),
+                SeriesLabel::label("worst of all loads"),
+                SeriesLabel::label(&subject.line),
                 worst.map(point(at)),
             );
         }
         for load in &question.loads {
             // Of a host's CPUs the worst.
             let of_load = of_subject().filter(|e| e.load == *load).max_by_key(|e| e.worst_case());
-            grid.add(Of::load(load), Of::label(&subject.line), of_load.map(point(at)));
+            grid.add(
+                SeriesLabel::load(load),
+                SeriesLabel::label(&subject.line),
+                of_load.map(point(at)),
+            );
         }
     }
-    let x = Axis::named("kernel", ordered.iter().map(|v| plain(v)).collect());
+    let x = PictureAxis::named("kernel", ordered.iter().map(|v| plain(v)).collect());
     let limit = question.limit(data).map(|l| l.as_micros_f64());
     let values: Vec<f64> = grid.values().chain(limit).collect();
-    Some(Picture::Lines(Lines {
-        head: Head {
+    Some(Picture::Lines(LinesPicture {
+        head: PictureHead {
             id: question.id("history"),
             title: format!("largest {} over kernel versions", question.title()),
             about: "Kernel versions from the oldest to the newest. A point is the median over the seeds of each seed's maximum, its bar the \
                     interval of that median; on a host it is the maximum of all CPUs. In `worst of all loads` it is that of the load which is worst for the kernel."
                 .into(),
             x,
-            y: Axis::logarithmic(&format!("maximum: {}", question.name()), &data.micros, values.into_iter()),
+            y: PictureAxis::logarithmic(&format!("maximum: {}", question.name()), &data.micros, values.into_iter()),
             limit,
         },
         panels: grid.panels(),

@@ -1,16 +1,16 @@
 //! Work with files under each I/O scheduler: throughput and the longest operation, a panel a test.
 
 use super::data::{PictureData, distinct, io_scheduler};
-use super::{Axis, Bar, Bars, BarsPanel, BarsRow, Head, Of, Picture, Scale};
+use super::{Bar, BarScale, Bars, BarsPanel, BarsRow, Picture, PictureAxis, PictureHead, SeriesLabel};
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::bench::{Bench, Details, Io, IoDetails};
 use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, SubjectId};
-use worstcase_results::stats::Values;
+use worstcase_results::stats::SeedValues;
 
 /// A test: its probe, its load, and of whom but for the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Test<'a> {
+struct IoTest<'a> {
     probe: &'a str,
     load: &'a str,
     rest: SubjectId,
@@ -19,8 +19,8 @@ struct Test<'a> {
 }
 
 /// A seed of a test.
-struct Seed<'a> {
-    test: Test<'a>,
+struct IoSeed<'a> {
+    test: IoTest<'a>,
     io: Io,
     details: &'a IoDetails,
     record: &'a Record,
@@ -37,19 +37,19 @@ pub fn details(record: &Record) -> Option<(Io, &IoDetails)> {
 /// The picture, if there was work with files.
 pub fn pictures(data: &PictureData<'_>) -> Option<Picture> {
     let rest = data.but_for_schedulers();
-    let seeds: Vec<Seed<'_>> = data
+    let seeds: Vec<IoSeed<'_>> = data
         .records
         .iter()
         .filter_map(|record| {
             let (io, details) = details(record)?;
             let (id, named) = rest.get(&record.subject.id())?.clone();
-            let test = Test {
+            let test = IoTest {
                 probe: &record.cell.probe,
                 load: &record.cell.load,
                 rest: id,
                 named,
             };
-            Some(Seed {
+            Some(IoSeed {
                 test,
                 io,
                 details,
@@ -62,7 +62,7 @@ pub fn pictures(data: &PictureData<'_>) -> Option<Picture> {
     tests.sort_by_key(|test| probes.iter().position(|p| *p == test.probe));
     let several = distinct(tests.iter().map(|t| t.rest.clone())).len() > 1;
     let idle = tests.iter().all(|t| t.load == "idle");
-    let panel = |test: &Test<'_>| {
+    let panel = |test: &IoTest<'_>| {
         let mut label = plain(test.probe);
         if several {
             label += &format!(", {}", test.named);
@@ -70,12 +70,12 @@ pub fn pictures(data: &PictureData<'_>) -> Option<Picture> {
         if !idle {
             label += &format!(", load {}", plain(test.load));
         }
-        let of: Vec<&Seed<'_>> = seeds.iter().filter(|s| s.test == *test).collect();
+        let of: Vec<&IoSeed<'_>> = seeds.iter().filter(|s| s.test == *test).collect();
         panel(
             data,
-            Of {
+            SeriesLabel {
                 label,
-                ..Of::load(test.load)
+                ..SeriesLabel::load(test.load)
             },
             &of,
         )
@@ -94,12 +94,12 @@ pub fn pictures(data: &PictureData<'_>) -> Option<Picture> {
     );
     (!panels.is_empty()).then(|| {
         Picture::Bars(Bars {
-            head: Head {
+            head: PictureHead {
                 id: "io-schedulers".into(),
                 title: "work with files by I/O scheduler".into(),
                 about,
-                x: Axis::named("", vec!["throughput".into(), "max latency".into()]),
-                y: Axis::named("I/O scheduler", names),
+                x: PictureAxis::named("", vec!["throughput".into(), "max latency".into()]),
+                y: PictureAxis::named("I/O scheduler", names),
                 limit: None,
             },
             panels,
@@ -108,15 +108,15 @@ pub fn pictures(data: &PictureData<'_>) -> Option<Picture> {
 }
 
 /// A test with its subjects, if one has a sample.
-fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPanel> {
+fn panel(data: &PictureData<'_>, of: SeriesLabel, seeds: &[&IoSeed<'_>]) -> Option<BarsPanel> {
     let first = seeds.first()?;
     let subjects = distinct(seeds.iter().map(|s| s.record.subject.id()));
-    let of_subject = |id: &SubjectId| -> Vec<&Seed<'_>> {
+    let of_subject = |id: &SubjectId| -> Vec<&IoSeed<'_>> {
         let own = seeds.iter().filter(|s| s.record.subject.id() == *id);
         own.copied().collect()
     };
     let many = first.io.work.is_with_many();
-    let throughput = |seed: &&Seed<'_>| {
+    let throughput = |seed: &&IoSeed<'_>| {
         let what = match many {
             true => seed.record.accounting.taken() as f64,
             false => seed.details.bytes as f64 / 1e6,
@@ -124,7 +124,7 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
         let elapsed = seed.details.elapsed.0;
         (elapsed > 0).then(|| what / (elapsed as f64 / 1e9))
     };
-    let latency = |seed: &&Seed<'_>| Some(seed.record.summary(Quantity::Latency)?.max_ns as f64 / 1e3);
+    let latency = |seed: &&IoSeed<'_>| Some(seed.record.summary(Quantity::Latency)?.max_ns as f64 / 1e3);
     let largest = seeds.iter().filter_map(latency).fold(0.0, f64::max);
     let (by, unit) = match largest {
         us if us >= 1e6 => (1e6, "s"),
@@ -139,9 +139,9 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
             let throughput = own.iter().filter_map(throughput).collect();
             let latency = own.iter().filter_map(|s| Some(latency(s)? / by)).collect();
             BarsRow {
-                of: Of {
+                of: SeriesLabel {
                     label: scheduler(own[0]),
-                    ..shown.of(first.test.load)
+                    ..shown.label(first.test.load)
                 },
                 bars: vec![bar(throughput, false), bar(latency, true)],
             }
@@ -152,7 +152,7 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
         let to = bars
             .flat_map(|bar| bar.seeds.iter().copied().chain([bar.value]))
             .fold(0.0, f64::max);
-        Scale {
+        BarScale {
             label: label.into(),
             unit,
             better: better.into(),
@@ -178,7 +178,7 @@ fn panel(data: &PictureData<'_>, of: Of, seeds: &[&Seed<'_>]) -> Option<BarsPane
 }
 
 /// The scheduler that was asked for, or the one that the device had.
-fn scheduler(seed: &Seed<'_>) -> String {
+fn scheduler(seed: &IoSeed<'_>) -> String {
     let had = || match &seed.details.device {
         Some(device) => format!("{}, as it was", device.scheduler),
         None => "as it was".to_string(),
@@ -187,7 +187,7 @@ fn scheduler(seed: &Seed<'_>) -> String {
 }
 
 fn bar(seeds: Vec<f64>, worst: bool) -> Option<Bar> {
-    let figures = Values::new(seeds.iter().map(|value| vec![*value]))?.figures();
+    let figures = SeedValues::new(seeds.iter().map(|value| vec![*value]))?.figures();
     Some(Bar {
         value: figures.median,
         text: three(if worst { figures.max } else { figures.median }),

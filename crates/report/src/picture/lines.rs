@@ -1,17 +1,17 @@
 //! Points gathered into lines, and lines into panels.
 
 use super::data::{distinct, groups};
-use super::{Line, LinePoint, LinesPanel, Of};
+use super::{LinePoint, LinesPanel, PictureLine, SeriesLabel};
 
 /// Panels with their lines, in the order in which they were named first.
 #[derive(Debug, Default)]
-pub struct Grid {
+pub struct PanelGrid {
     panels: Vec<LinesPanel>,
 }
 
-impl Grid {
+impl PanelGrid {
     /// Adds a point, if there is one, to a line of a panel; both are told by their labels.
-    pub fn add(&mut self, panel: Of, line: Of, point: Option<LinePoint>) {
+    pub fn add(&mut self, panel: SeriesLabel, line: SeriesLabel, point: Option<LinePoint>) {
         let Some(point) = point else { return };
         let panel = match self.panels.iter().position(|p| p.of.label == panel.label) {
             Some(at) => &mut self.panels[at],
@@ -25,7 +25,7 @@ impl Grid {
         };
         match panel.series.iter_mut().find(|s| s.of.label == line.label) {
             Some(known) => known.points.push(point),
-            None => panel.series.push(Line {
+            None => panel.series.push(PictureLine {
                 of: line,
                 points: vec![point],
             }),

@@ -1,16 +1,16 @@
 //! Cost of a switch over the machine: its memory, its speed; and how far the costs lie apart.
 
-use super::bench::{Measured, costs, hot, measured, size, switch_cost};
+use super::bench::{BenchRecord, costs, hot, measured, size, switch_cost};
 use super::data::{PictureData, ShownSubject, memory_mb, mips, model};
-use super::lines::Grid;
-use super::{Axis, Head, LinePoint, Lines, Of, Picture};
+use super::lines::PanelGrid;
+use super::{LinePoint, LinesPicture, Picture, PictureAxis, PictureHead, SeriesLabel};
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_results::record::Subject;
-use worstcase_results::stats::Values;
+use worstcase_results::stats::SeedValues;
 
 /// What a machine has so or so much of.
-struct Property {
+struct MachineProperty {
     id: &'static str,
     label: &'static str,
     unit: &'static str,
@@ -19,8 +19,8 @@ struct Property {
     other_unit: &'static str,
 }
 
-const PROPERTIES: [Property; 2] = [
-    Property {
+const PROPERTIES: [MachineProperty; 2] = [
+    MachineProperty {
         id: "switch-memory",
         label: "memory",
         unit: "MB",
@@ -28,7 +28,7 @@ const PROPERTIES: [Property; 2] = [
         other: mips,
         other_unit: "MIPS",
     },
-    Property {
+    MachineProperty {
         id: "switch-speed",
         label: "speed",
         unit: "MIPS; of a host MHz",
@@ -42,20 +42,20 @@ const PROPERTIES: [Property; 2] = [
 ];
 
 /// A value and its interval.
-type Point = (f64, Option<[f64; 2]>);
+type RingPoint = (f64, Option<[f64; 2]>);
 
 /// What is drawn of a ring.
-struct Figure {
+struct RingFigure {
     /// At the end of a picture's name.
     id: &'static str,
     title: &'static str,
     axis: &'static str,
     how: &'static str,
-    of: fn(&[Measured<'_>]) -> Option<Point>,
+    of: fn(&[BenchRecord<'_>]) -> Option<RingPoint>,
 }
 
-const FIGURES: [Figure; 2] = [
-    Figure {
+const FIGURES: [RingFigure; 2] = [
+    RingFigure {
         id: "",
         title: "cost of a context switch",
         axis: "cost of a switch",
@@ -63,7 +63,7 @@ const FIGURES: [Figure; 2] = [
               the seeds.",
         of: |seeds| switch_cost(seeds, hot),
     },
-    Figure {
+    RingFigure {
         id: "-spread",
         title: "largest less smallest cost of a context switch",
         axis: "max - min of a seed",
@@ -74,7 +74,7 @@ const FIGURES: [Figure; 2] = [
 ];
 
 /// How far a seed's costs lie apart, in us.
-fn spread(seeds: &[Measured<'_>]) -> Option<Point> {
+fn spread(seeds: &[BenchRecord<'_>]) -> Option<RingPoint> {
     let spreads = seeds.iter().filter_map(|seed| {
         let costs = costs(seed, hot);
         let (least, most) = (
@@ -83,7 +83,7 @@ fn spread(seeds: &[Measured<'_>]) -> Option<Point> {
         );
         Some(vec![most - least])
     });
-    let figures = Values::new(spreads)?.figures();
+    let figures = SeedValues::new(spreads)?.figures();
     Some((figures.median, figures.interval.map(|(low, high, _)| [low, high])))
 }
 
@@ -93,8 +93,8 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     PROPERTIES.iter().flat_map(of_property).collect()
 }
 
-fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Option<Picture> {
-    let mut grid = Grid::default();
+fn picture(data: &PictureData<'_>, property: &MachineProperty, figure: &RingFigure) -> Option<Picture> {
+    let mut grid = PanelGrid::default();
     for seeds in measured(data) {
         let record = seeds[0].record;
         let Bench::Switch(what) = seeds[0].bench else {
@@ -118,8 +118,8 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
         let options = Switch { mhz: 0, ..what }.to_string();
         let options = options.split_once('+').map_or(String::new(), |(_, o)| format!(", {o}"));
         grid.add(
-            Of::label(&label),
-            Of::label(&format!("{} processes{options}", what.processes)),
+            SeriesLabel::label(&label),
+            SeriesLabel::label(&format!("{} processes{options}", what.processes)),
             point,
         );
     }
@@ -133,8 +133,8 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
         .collect();
     let differ = xs.iter().any(|x| *x != xs[0]);
     differ.then(|| {
-        Picture::Lines(Lines {
-            head: Head {
+        Picture::Lines(LinesPicture {
+            head: PictureHead {
                 id: format!("{}{}", property.id, figure.id),
                 title: format!("{} over {}", figure.title, property.label),
                 about: format!(
@@ -142,8 +142,8 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
                      by one process alone is subtracted (one working set, always the same). {}",
                     figure.how
                 ),
-                x: Axis::linear(property.label, property.unit, xs.into_iter()),
-                y: Axis::linear(figure.axis, &data.micros, values.into_iter()),
+                x: PictureAxis::linear(property.label, property.unit, xs.into_iter()),
+                y: PictureAxis::linear(figure.axis, &data.micros, values.into_iter()),
                 limit: None,
             },
             panels,
@@ -152,7 +152,7 @@ fn picture(data: &PictureData<'_>, property: &Property, figure: &Figure) -> Opti
 }
 
 /// A subject without that property: what stays the same along a line.
-fn without(data: &PictureData<'_>, subject: &ShownSubject<'_>, property: &Property) -> String {
+fn without(data: &PictureData<'_>, subject: &ShownSubject<'_>, property: &MachineProperty) -> String {
     let kernel = &subject.subject.kernel.label;
     let other = (property.other)(subject.subject);
     let differs = data.subjects.iter().any(|a| (property.other)(a.subject) != other);

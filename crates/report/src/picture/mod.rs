@@ -37,7 +37,7 @@ use worstcase_results::record::{Record, Run, RunError};
 
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct PictureOptions {
     /// The criterion; without one the run's own.
     pub limit: Option<Nanos>,
     /// Dots of all pictures together, about.
@@ -46,9 +46,9 @@ pub struct Options {
     pub panel_dots: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for PictureOptions {
+    fn default() -> PictureOptions {
+        PictureOptions {
             limit: None,
             dots: 60_000,
             panel_dots: 4_000,
@@ -57,7 +57,7 @@ impl Default for Options {
 }
 
 /// All pictures that a run's records bear, the same for the same run. Samples are read once, in bounded memory.
-pub fn of_run(run: &Run, records: &[Record], options: Options) -> Result<Vec<Picture>, RunError> {
+pub fn of_run(run: &Run, records: &[Record], options: PictureOptions) -> Result<Vec<Picture>, RunError> {
     some_of_run(run, records, options, |_| true)
 }
 
@@ -65,7 +65,7 @@ pub fn of_run(run: &Run, records: &[Record], options: Options) -> Result<Vec<Pic
 pub fn some_of_run(
     run: &Run,
     records: &[Record],
-    options: Options,
+    options: PictureOptions,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Picture>, RunError> {
     let limit = options.limit.or(run.plan().criterion());

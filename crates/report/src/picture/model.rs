@@ -11,13 +11,13 @@ pub enum Picture {
     /// A value over time, a dot a sample.
     Dots(Dots),
     /// Number of samples over value.
-    Histogram(Histogram),
+    Histogram(HistogramPicture),
     /// Value over how seldom it is exceeded.
     Percentiles(Percentiles),
     /// Subjects by loads.
     Heat(Heat),
     /// Lines with intervals.
-    Lines(Lines),
+    Lines(LinesPicture),
     /// Bars, a row a subject.
     Bars(Bars),
     /// Places on a disk over time.
@@ -26,7 +26,7 @@ pub enum Picture {
 
 /// What every picture has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Head {
+pub struct PictureHead {
     /// Its name: unique in a run, letters, digits and `._+-`; its file's name.
     pub id: String,
     /// What is shown.
@@ -34,9 +34,9 @@ pub struct Head {
     /// How to read it, and what was left out.
     pub about: String,
     /// Common to all panels.
-    pub x: Axis,
+    pub x: PictureAxis,
     /// Common to all panels.
-    pub y: Axis,
+    pub y: PictureAxis,
     /// The criterion on the axis of the measured value, in its unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Head {
 
 /// An axis. All panels of a picture share it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Axis {
+pub struct PictureAxis {
     /// What it shows.
     pub label: String,
     /// Of its numbers; empty for a count.
@@ -62,7 +62,7 @@ pub struct Axis {
 
 /// What a panel or a series is of; empty where it is of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Of {
+pub struct SeriesLabel {
     /// To be shown: what tells it from the others of its picture.
     pub label: String,
     /// The subject's name.
@@ -75,20 +75,20 @@ pub struct Of {
     pub style: usize,
 }
 
-impl Of {
+impl SeriesLabel {
     /// Of several, told apart by this.
-    pub fn label(text: &str) -> Of {
-        Of {
+    pub fn label(text: &str) -> SeriesLabel {
+        SeriesLabel {
             label: plain(text),
-            ..Of::default()
+            ..SeriesLabel::default()
         }
     }
 
     /// Of a load, whatever the subject.
-    pub fn load(load: &str) -> Of {
-        Of {
+    pub fn load(load: &str) -> SeriesLabel {
+        SeriesLabel {
             load: plain(load),
-            ..Of::label(load)
+            ..SeriesLabel::label(load)
         }
     }
 }
@@ -98,7 +98,7 @@ impl Of {
 pub struct Dots {
     /// What every picture has.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// One a subject (and CPU, on a host with few of them).
     pub panels: Vec<DotsPanel>,
 }
@@ -108,7 +108,7 @@ pub struct Dots {
 pub struct DotsPanel {
     /// Whose.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// Time and value, in order of time. The largest and the smallest sample are always among them.
     pub points: Vec<[f64; 2]>,
     /// Samples that stand behind the points; as many as there are points if nothing was thinned out.
@@ -121,10 +121,10 @@ pub struct DotsPanel {
 
 /// Number of samples over value: counts in bins that all series share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Histogram {
+pub struct HistogramPicture {
     /// What every picture has.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// Borders of the bins, ascending: one more than there are bins.
     pub edges: Vec<f64>,
     /// A panel a subject with a series a load, or a panel a load with a series a subject.
@@ -136,7 +136,7 @@ pub struct Histogram {
 pub struct HistogramPanel {
     /// What its series have in common.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// At most [`MOST_SERIES`].
     pub series: Vec<HistogramSeries>,
 }
@@ -146,7 +146,7 @@ pub struct HistogramPanel {
 pub struct HistogramSeries {
     /// Of what.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// Samples in each bin.
     pub counts: Vec<u64>,
     /// Their sum.
@@ -162,7 +162,7 @@ pub struct HistogramSeries {
 pub struct Percentiles {
     /// What every picture has.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// A panel a load with a line a subject, or the other way around.
     pub panels: Vec<PercentilesPanel>,
 }
@@ -172,7 +172,7 @@ pub struct Percentiles {
 pub struct PercentilesPanel {
     /// What its lines have in common.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// At most [`MOST_SERIES`].
     pub series: Vec<PercentilesSeries>,
 }
@@ -182,7 +182,7 @@ pub struct PercentilesPanel {
 pub struct PercentilesSeries {
     /// Of what.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// One in x is above y.
     pub points: Vec<[f64; 2]>,
     /// Number of samples and the largest of them: no percentile, a point of its own.
@@ -194,7 +194,7 @@ pub struct PercentilesSeries {
 pub struct Heat {
     /// What every picture has. Both axes have names; the values' unit is `unit`.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// Of the values.
     pub unit: String,
     /// Where the colours begin: the smallest value. They are logarithmic.
@@ -210,7 +210,7 @@ pub struct Heat {
 pub struct HeatRow {
     /// Which.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// Its verdict, if the run has a criterion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -242,10 +242,10 @@ pub struct HeatCell {
 
 /// Lines with intervals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Lines {
+pub struct LinesPicture {
     /// What every picture has.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// Common axes.
     pub panels: Vec<LinesPanel>,
 }
@@ -255,17 +255,17 @@ pub struct Lines {
 pub struct LinesPanel {
     /// What its lines have in common.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// At most [`MOST_SERIES`].
-    pub series: Vec<Line>,
+    pub series: Vec<PictureLine>,
 }
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct PictureLine {
     /// Of what.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// In order of x.
     pub points: Vec<LinePoint>,
 }
@@ -287,7 +287,7 @@ pub struct LinePoint {
 pub struct Bars {
     /// What every picture has. Its axes are names: the scales, and all rows.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// One a test.
     pub panels: Vec<BarsPanel>,
 }
@@ -297,18 +297,18 @@ pub struct Bars {
 pub struct BarsPanel {
     /// What its rows have in common.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// The test.
     pub probe: String,
     /// From left to right.
-    pub scales: Vec<Scale>,
+    pub scales: Vec<BarScale>,
     /// From top to bottom.
     pub rows: Vec<BarsRow>,
 }
 
 /// A scale of bars, from 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scale {
+pub struct BarScale {
     /// What it shows.
     pub label: String,
     /// Of its numbers.
@@ -324,7 +324,7 @@ pub struct Scale {
 pub struct BarsRow {
     /// Which.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// One a scale; nothing where there is no value.
     pub bars: Vec<Option<Bar>>,
 }
@@ -345,7 +345,7 @@ pub struct Bar {
 pub struct Requests {
     /// What every picture has.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: PictureHead,
     /// One a subject.
     pub panels: Vec<RequestsPanel>,
 }
@@ -355,7 +355,7 @@ pub struct Requests {
 pub struct RequestsPanel {
     /// Whose.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// The test.
     pub probe: String,
     /// The seed with the longest operation.
@@ -378,7 +378,7 @@ pub struct RequestsPanel {
 pub struct RequestSeries {
     /// The action.
     #[serde(flatten)]
-    pub of: Of,
+    pub of: SeriesLabel,
     /// When it came, when the disk was at its place, when it was done, its first place and its last.
     pub requests: Vec<[f64; 5]>,
 }
@@ -388,7 +388,7 @@ pub const MOST_SERIES: usize = 8;
 
 impl Picture {
     /// What every picture has.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &PictureHead {
         match self {
             Picture::Dots(p) => &p.head,
             Picture::Histogram(p) => &p.head,

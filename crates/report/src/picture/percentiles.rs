@@ -1,8 +1,10 @@
 //! Value over how seldom it is exceeded, to the last nine that the number of samples bears.
 
-use super::data::{PictureData, Question, ShownSubject, groups};
+use super::data::{PictureData, PictureQuestion, ShownSubject, groups};
 use super::merged::Merged;
-use super::{Axis, Head, MOST_SERIES, Of, Percentiles, PercentilesPanel, PercentilesSeries, Picture, axis};
+use super::{
+    MOST_SERIES, Percentiles, PercentilesPanel, PercentilesSeries, Picture, PictureAxis, PictureHead, SeriesLabel, axis,
+};
 use worstcase_base::format::plain;
 use worstcase_results::stats::distribution::SAMPLES_ABOVE;
 
@@ -15,7 +17,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     questions.iter().filter_map(|q| picture(data, q)).collect()
 }
 
-fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
+fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Option<Picture> {
     let subjects = question.subjects(data);
     let panels: Vec<PercentilesPanel> = match subjects.len() <= MOST_SERIES {
         true => question
@@ -37,11 +39,11 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
     if panels.is_empty() {
         return None;
     }
-    let y = Axis {
+    let y = PictureAxis {
         label: question.name().into(),
         ..axis::of_question(data, question)
     };
-    let head = Head {
+    let head = PictureHead {
         id: question.id("percentiles"),
         title: format!("{}, by how seldom it is exceeded", question.title()),
         about: format!(
@@ -49,12 +51,12 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
              {SAMPLES_ABOVE} samples are above it; the mark to its right is the largest of all samples, at their number. \
              All seeds together; values to three digits."
         ),
-        x: Axis {
+        x: PictureAxis {
             label: "one sample in".into(),
             log: true,
             from: 1.0,
             to: largest * 1.3,
-            ..Axis::default()
+            ..PictureAxis::default()
         },
         y,
         limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
@@ -62,39 +64,49 @@ fn picture(data: &PictureData<'_>, question: &Question<'_>) -> Option<Picture> {
     Some(Picture::Percentiles(Percentiles { head, panels }))
 }
 
-fn of_load(question: &Question<'_>, subjects: &[&ShownSubject<'_>], place: usize, load: &str) -> Vec<PercentilesPanel> {
+fn of_load(
+    question: &PictureQuestion<'_>,
+    subjects: &[&ShownSubject<'_>],
+    place: usize,
+    load: &str,
+) -> Vec<PercentilesPanel> {
     let series = subjects
         .iter()
-        .filter_map(|subject| series(question, subject, load, subject.of(load)));
-    let of = Of {
+        .filter_map(|subject| series(question, subject, load, subject.label(load)));
+    let of = SeriesLabel {
         style: place,
-        ..Of::load(load)
+        ..SeriesLabel::load(load)
     };
     panels(&of, series.collect())
 }
 
-fn of_subject(question: &Question<'_>, subject: &ShownSubject<'_>) -> Vec<PercentilesPanel> {
+fn of_subject(question: &PictureQuestion<'_>, subject: &ShownSubject<'_>) -> Vec<PercentilesPanel> {
     let loads = question.loads.iter().enumerate();
     let series = loads.filter_map(|(place, load)| {
-        let of = Of {
+        let of = SeriesLabel {
             label: plain(load),
             style: place,
-            ..subject.of(load)
+            ..subject.label(load)
         };
         series(question, subject, load, of)
     });
-    panels(&subject.of(""), series.collect())
+    panels(&subject.label(""), series.collect())
 }
 
-fn panels(of: &Of, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
+fn panels(of: &SeriesLabel, series: Vec<PercentilesSeries>) -> Vec<PercentilesPanel> {
     let groups = groups(&series).into_iter();
     groups
         .map(|series| PercentilesPanel { of: of.clone(), series })
         .collect()
 }
 
-fn series(question: &Question<'_>, subject: &ShownSubject<'_>, load: &str, of: Of) -> Option<PercentilesSeries> {
-    let merged = Merged::new(&question.of(subject, load), question.quantity)?;
+fn series(
+    question: &PictureQuestion<'_>,
+    subject: &ShownSubject<'_>,
+    load: &str,
+    of: SeriesLabel,
+) -> Option<PercentilesSeries> {
+    let merged = Merged::new(&question.records_for(subject, load), question.quantity)?;
     let count = merged.histogram.len();
     let last = (count / SAMPLES_ABOVE) as f64;
     let steps = (0..).map(|i| 10_f64.powf(i as f64 / STEPS as f64));

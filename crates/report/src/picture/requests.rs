@@ -2,7 +2,7 @@
 
 use super::data::{PictureData, ShownSubject, distinct, slug};
 use super::io::{details, three};
-use super::{Axis, Head, Of, Options, Picture, RequestSeries, Requests, RequestsPanel};
+use super::{Picture, PictureAxis, PictureHead, PictureOptions, RequestSeries, Requests, RequestsPanel, SeriesLabel};
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::bench::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_results::record::{Quantity, Record};
@@ -28,7 +28,7 @@ const ACTIONS: [(DiskAction, &str); 4] = [
 
 /// What is drawn of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum DrawnOperations {
     /// Its first requests.
     First,
     /// Those around its longest operation.
@@ -36,7 +36,7 @@ enum Part {
 }
 
 /// The record of a subject with its longest operation.
-struct Worst<'a, 's> {
+struct WorstOperation<'a, 's> {
     subject: &'s ShownSubject<'a>,
     record: &'a Record,
     disk: &'a DiskDetails,
@@ -45,20 +45,20 @@ struct Worst<'a, 's> {
 }
 
 /// Two for each test whose disk told its requests.
-pub fn pictures(data: &PictureData<'_>, options: Options) -> Vec<Picture> {
+pub fn pictures(data: &PictureData<'_>, options: PictureOptions) -> Vec<Picture> {
     let with_disk = |r: &&Record| details(r).is_some_and(|(_, d)| d.disk.is_some());
     let records: Vec<&Record> = data.records.iter().filter(with_disk).collect();
     let tests = distinct(records.iter().map(|r| (r.cell.probe.as_str(), r.cell.load.as_str())));
     let mut drawings = Vec::new();
     for (probe, load) in tests {
         let of = |subject| longest(data.records, subject, probe, load);
-        let of: Vec<Worst<'_, '_>> = data.subjects.iter().filter_map(of).collect();
+        let of: Vec<WorstOperation<'_, '_>> = data.subjects.iter().filter_map(of).collect();
         drawings.push((probe, load, of));
     }
     let panels: usize = drawings.iter().map(|(_, _, of)| 2 * of.len()).sum();
     let budget = (options.dots / panels.max(1)).clamp(100, options.panel_dots.max(100));
-    let draw = |(probe, load, of): &(&str, &str, Vec<Worst<'_, '_>>)| {
-        [Part::First, Part::Longest].map(|part| picture(data, (probe, load), of, part, budget))
+    let draw = |(probe, load, of): &(&str, &str, Vec<WorstOperation<'_, '_>>)| {
+        [DrawnOperations::First, DrawnOperations::Longest].map(|part| picture(data, (probe, load), of, part, budget))
     };
     drawings.iter().flat_map(draw).flatten().collect()
 }
@@ -68,14 +68,14 @@ fn longest<'a, 's>(
     subject: &'s ShownSubject<'a>,
     probe: &str,
     load: &str,
-) -> Option<Worst<'a, 's>> {
+) -> Option<WorstOperation<'a, 's>> {
     let own = records
         .iter()
         .filter(|r| r.cell.probe == probe && r.cell.load == load && r.subject.id() == subject.id);
     let of = |record: &'a Record| {
         let (_, io) = details(record)?;
         let from = io.longest_from.0;
-        Some(Worst {
+        Some(WorstOperation {
             subject,
             record,
             disk: io.disk.as_deref()?,
@@ -89,17 +89,17 @@ fn longest<'a, 's>(
     })
 }
 
-impl Worst<'_, '_> {
+impl WorstOperation<'_, '_> {
     fn length(&self) -> u64 {
         self.longest.1 - self.longest.0
     }
 
     /// Its requests within a time, as they began: the first ones of those, as many as may be drawn.
-    fn requests(&self, part: Part, (from, to): (f64, f64), budget: usize) -> Vec<DiskRequest> {
+    fn requests(&self, part: DrawnOperations, (from, to): (f64, f64), budget: usize) -> Vec<DiskRequest> {
         let all = &self.disk.requests;
         let mut some: Vec<DiskRequest> = match part {
-            Part::First => all[..all.len().min(self.disk.first as usize)].to_vec(),
-            Part::Longest => {
+            DrawnOperations::First => all[..all.len().min(self.disk.first as usize)].to_vec(),
+            DrawnOperations::Longest => {
                 let near = |r: &&DiskRequest| self.since(r.ended.0) >= from && self.since(r.arrived.0) <= to;
                 all.iter().filter(near).copied().collect()
             }
@@ -124,33 +124,36 @@ impl Worst<'_, '_> {
 fn picture(
     data: &PictureData<'_>,
     (probe, load): (&str, &str),
-    of: &[Worst<'_, '_>],
-    part: Part,
+    of: &[WorstOperation<'_, '_>],
+    part: DrawnOperations,
     budget: usize,
 ) -> Option<Picture> {
-    let of: Vec<&Worst<'_, '_>> = of.iter().filter(|o| part == Part::First || o.waited()).collect();
+    let of: Vec<&WorstOperation<'_, '_>> = of
+        .iter()
+        .filter(|o| part == DrawnOperations::First || o.waited())
+        .collect();
     let most = of.iter().map(|o| o.length()).max()? as f64;
     let around = (-AROUND * most, (1.0 + AROUND) * most);
     let drawn: Vec<Vec<DiskRequest>> = of.iter().map(|o| o.requests(part, around, budget)).collect();
     let ends = drawn.iter().flatten().map(|r| r.ended.0);
     let (from, to) = match part {
-        Part::First => (0.0, ends.max()? as f64 * 1.01),
-        Part::Longest => around,
+        DrawnOperations::First => (0.0, ends.max()? as f64 * 1.01),
+        DrawnOperations::Longest => around,
     };
     let (by, unit) = match to {
         ns if ns >= 1e9 => (1e9, "s"),
         ns if ns >= 1e6 => (1e6, "ms"),
         _ => (1e3, "us"),
     };
-    let x = Axis {
+    let x = PictureAxis {
         label: match part {
-            Part::First => "time since the first operation began".into(),
-            Part::Longest => "time since the longest operation began".into(),
+            DrawnOperations::First => "time since the first operation began".into(),
+            DrawnOperations::Longest => "time since the longest operation began".into(),
         },
         unit: data.micros.replacen("us", unit, 1),
         from: from / by,
         to: to / by,
-        ..Axis::default()
+        ..PictureAxis::default()
     };
     let disk = of.iter().map(|o| o.disk.sectors).max().unwrap_or(0) as f64 * SECTOR / 1e9;
     let y = places(&drawn, disk)?;
@@ -158,24 +161,24 @@ fn picture(
     let mut panels = Vec::new();
     for (of, requests) in of.iter().zip(&drawn) {
         let time = |ns: u64| match part {
-            Part::First => ns as f64 / by,
-            Part::Longest => of.since(ns) / by,
+            DrawnOperations::First => ns as f64 / by,
+            DrawnOperations::Longest => of.since(ns) / by,
         };
         left_out += match part {
-            Part::First => of.disk.first.saturating_sub(requests.len() as u64),
-            Part::Longest => 0,
+            DrawnOperations::First => of.disk.first.saturating_sub(requests.len() as u64),
+            DrawnOperations::Longest => 0,
         };
         panels.push(panel(of, probe, load, requests, &time, (&x, &y)));
     }
     let rest = slug(probe);
     let rest = rest.trim_start_matches("io").trim_start_matches(['-', '+']);
     let (id, title, which) = match part {
-        Part::First => (
+        DrawnOperations::First => (
             "io-head",
             "places on the disk over time",
             "the first requests of the seed with the longest operation; shaded: that operation.",
         ),
-        Part::Longest => (
+        DrawnOperations::Longest => (
             "io-longest",
             "the disk during the longest operation",
             "the requests around the longest operation of all seeds; shaded: that operation. A thin line is a request that waits.",
@@ -200,7 +203,7 @@ fn picture(
         about += &format!(" {} later requests are left out.", grouped(left_out));
     }
     Some(Picture::Requests(Requests {
-        head: Head {
+        head: PictureHead {
             id: format!("{id}-{rest}-{}", slug(load)).replace("--", "-"),
             title: match load {
                 "idle" => format!("{}: {title}", plain(probe)),
@@ -222,7 +225,7 @@ fn place(request: &DiskRequest) -> (f64, f64) {
 }
 
 /// The axis of places: all of them, or where most are if that is much less.
-fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<Axis> {
+fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<PictureAxis> {
     let all = || drawn.iter().flatten();
     let placed = all().filter(|r| r.action != DiskAction::Flush).map(place);
     let (mut lows, mut highs): (Vec<f64>, Vec<f64>) = placed.unzip();
@@ -239,22 +242,22 @@ fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<Axis> {
     // A single place has some room, too.
     let span = (high - low).max(1e-4);
     let flushes = all().any(|r| r.action == DiskAction::Flush);
-    Some(Axis {
+    Some(PictureAxis {
         label: "place on the disk".into(),
         unit: format!("GB of {}", three(disk)),
         from: low - span * if flushes { BELOW } else { 0.03 },
         to: high + span * 0.03,
-        ..Axis::default()
+        ..PictureAxis::default()
     })
 }
 
 fn panel(
-    of: &Worst<'_, '_>,
+    of: &WorstOperation<'_, '_>,
     probe: &str,
     load: &str,
     requests: &[DiskRequest],
     time: &dyn Fn(u64) -> f64,
-    (x, y): (&Axis, &Axis),
+    (x, y): (&PictureAxis, &PictureAxis),
 ) -> RequestsPanel {
     let grain = 10_f64.powi(5 - (x.to - x.from).log10().floor() as i32);
     let at = |ns: u64| (x.clamp(time(ns)) * grain).round() / grain;
@@ -276,9 +279,9 @@ fn panel(
             })
             .collect();
         if !lines.is_empty() {
-            let of = Of {
+            let of = SeriesLabel {
                 style,
-                ..Of::label(word)
+                ..SeriesLabel::label(word)
             };
             series.push(RequestSeries { of, requests: lines });
         }
@@ -286,7 +289,7 @@ fn panel(
     let (from, to) = of.longest;
     let longest = [time(from), time(to)];
     let seen = longest[0] < x.to && longest[1] > x.from;
-    let (said, of_operation) = (said(of), of.subject.of(load));
+    let (said, of_operation) = (operation_text(of), of.subject.label(load));
     RequestsPanel {
         of: of_operation,
         probe: probe.to_string(),
@@ -299,7 +302,7 @@ fn panel(
     }
 }
 
-fn said(of: &Worst<'_, '_>) -> String {
+fn operation_text(of: &WorstOperation<'_, '_>) -> String {
     let ns = |ns: u64| match ns as f64 {
         v if v >= 1e9 => format!("{} s", three(v / 1e9)),
         v if v >= 1e6 => format!("{} ms", three(v / 1e6)),
@@ -309,7 +312,7 @@ fn said(of: &Worst<'_, '_>) -> String {
 }
 
 /// How the arm went from request to request, where the disk says that it did.
-fn moves(requests: &[DiskRequest], at: &dyn Fn(u64) -> f64, y: &Axis) -> Vec<[f64; 4]> {
+fn moves(requests: &[DiskRequest], at: &dyn Fn(u64) -> f64, y: &PictureAxis) -> Vec<[f64; 4]> {
     // What its cache serves moves nothing.
     let platter = |r: &&DiskRequest| r.seek.0 > 0 || r.rotation.0 > 0;
     let turned: Vec<&DiskRequest> = requests.iter().filter(platter).collect();

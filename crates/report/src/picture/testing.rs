@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use worstcase_contract::Probe;
 use worstcase_contract::record::{RawRecord, Sample, SelfCost};
 use worstcase_contract::{CellSpec, Nanos};
-use worstcase_plan::{Variant, Venue, VirtualMachine, study};
+use worstcase_plan::{StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::{
-    CellEntry, CellResult, Kernel, LabMachine, Machine, Preempt, Record, RunPlan, Subject,
+    CellEntry, CellResult, LabMachine, Preempt, Record, RunPlan, Subject, SubjectKernel, SubjectMachine,
 };
 
 /// A subject of the lab.
 pub fn subject(label: &str, preempt: &str) -> Subject {
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: "debian".into(),
             label: label.into(),
             release: label.into(),
@@ -23,7 +23,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             asked: Some(preempt.into()),
             in_force: preempt.into(),
         },
-        machine: Machine::Lab(Box::new(LabMachine {
+        machine: SubjectMachine::Lab(Box::new(LabMachine {
             qemu: "7.2".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max".into(),
@@ -75,7 +75,7 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
 /// A plan of exactly these.
 pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     let entry = |r: &Record| CellEntry::named(&r.subject.id(), &r.cell.load, &r.cell.probe, r.cell.seed, r.cell.cpu);
-    let asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).expect("a study of ours");
+    let asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).expect("a study of ours");
     let mut plan = RunPlan::new(asked, records.map(entry).collect());
     plan.experiment.criterion = None;
     plan.published.clear();

@@ -8,7 +8,7 @@ use worstcase_contract::bench::{
     SwitchRepetition,
 };
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
+use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::{CellId, CellResult, Subject};
 
 /// The same with a samples file of what its record has become.
@@ -19,7 +19,7 @@ fn of_its_record(cell: CellResult) -> CellResult {
     while let Some(group) = reader.next_group().unwrap() {
         rows.extend(group);
     }
-    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    let samples = encode(&rows, &FileLabels::new(&record.id, &record.subject), &record.accounting).unwrap();
     record.samples = samples_file(&samples, rows.len() as u64);
     CellResult { record, samples }
 }
@@ -32,7 +32,7 @@ fn run_of(cells: &[CellResult]) -> (tempfile::TempDir, Run) {
     (dir, run)
 }
 
-fn pictures(cells: &[CellResult], options: Options) -> Vec<Picture> {
+fn pictures(cells: &[CellResult], options: PictureOptions) -> Vec<Picture> {
     let (_dir, run) = run_of(cells);
     of_run(&run, &run.records().unwrap(), options).unwrap()
 }
@@ -84,7 +84,7 @@ fn check(picture: &Picture) {
         );
         assert!(!axis.log || axis.from > 0.0, "{head:?}");
     }
-    let within = |axis: &Axis, v: f64| assert!((axis.from..=axis.to).contains(&v), "{v} {axis:?} {}", head.id);
+    let within = |axis: &PictureAxis, v: f64| assert!((axis.from..=axis.to).contains(&v), "{v} {axis:?} {}", head.id);
     match picture {
         Picture::Dots(p) => p.panels.iter().for_each(|panel| {
             assert!(panel.points.len() as u64 <= panel.samples);
@@ -181,7 +181,7 @@ fn texts(file: &str) -> Vec<String> {
 
 #[test]
 fn a_run_has_its_pictures_and_all_of_them_can_be_drawn() {
-    let all = pictures(&several(), Options::default());
+    let all = pictures(&several(), PictureOptions::default());
     for id in [
         "heat-wakeup-latency",
         "history-wakeup-latency",
@@ -217,9 +217,9 @@ fn a_run_has_its_pictures_and_all_of_them_can_be_drawn() {
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let bytes = || -> Vec<String> {
-        let options = Options {
+        let options = PictureOptions {
             dots: 1_000,
-            ..Options::default()
+            ..PictureOptions::default()
         };
         let all = pictures(&several(), options);
         let json = all.iter().map(|p| serde_json::to_string(p).unwrap());
@@ -238,9 +238,9 @@ fn what_is_left_out_is_said_and_the_worst_is_never_left_out() {
         30_000,
         &samples(30_000, 777_123),
     )];
-    let options = Options {
+    let options = PictureOptions {
         dots: 1_000,
-        ..Options::default()
+        ..PictureOptions::default()
     };
     let all = pictures(&cells, options);
     let Picture::Dots(dots) = find(&all, "dots-wakeup-latency-idle") else {
@@ -271,7 +271,7 @@ fn missed_periods_are_marked_where_they_are() {
         cell(subject("6.1.0-1-amd64", "none"), "idle", 1, 1_000, &with_gap),
         cell(subject("6.1.0-1-amd64", "full"), "idle", 1, 1_000, &[]),
     ];
-    let all = pictures(&cells, Options::default());
+    let all = pictures(&cells, PictureOptions::default());
     all.iter().for_each(check);
     let Picture::Dots(dots) = find(&all, "dots-wakeup-latency-idle") else {
         panic!()
@@ -302,7 +302,7 @@ fn cpus_of_a_host_are_no_seeds() {
         of_its_record(cell)
     };
     let cells = [(0, 1, 10_000), (0, 2, 22_403_000), (1, 1, 30_000), (1, 2, 20_000)];
-    let all = pictures(&cells.map(of_cpu), Options::default());
+    let all = pictures(&cells.map(of_cpu), PictureOptions::default());
     let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
         panic!()
     };
@@ -337,7 +337,7 @@ fn the_largest_is_the_largest_of_all_seeds() {
     };
     let all = pictures(
         &[(1, 229_000), (2, 240_000), (3, 200_000)].map(of_seed),
-        Options::default(),
+        PictureOptions::default(),
     );
     let Picture::Heat(heat) = find(&all, "heat-wakeup-latency") else {
         panic!()
@@ -358,7 +358,7 @@ fn extremes_can_be_drawn() {
         one(&[(0, 1), (1, 9_000_000_000_000_000)]),
         one(&[]),
     ] {
-        for picture in pictures(&cells, Options::default()) {
+        for picture in pictures(&cells, PictureOptions::default()) {
             check(&picture);
             let file = draw(&picture, Theme::Light);
             texts(&file);
@@ -377,7 +377,7 @@ fn hostile_names_stay_text() {
         100,
         &samples(100, 9_000),
     )];
-    let all = pictures(&cells, Options::default());
+    let all = pictures(&cells, PictureOptions::default());
     let mut said = 0;
     for picture in &all {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
@@ -405,7 +405,7 @@ fn twenty_subjects_and_more_loads_than_colours() {
             ));
         }
     }
-    let all = pictures(&cells, Options::default());
+    let all = pictures(&cells, PictureOptions::default());
     all.iter().for_each(check);
     assert!(all.iter().all(|p| p.head().id != "against-wakeup-latency"));
     let Picture::Histogram(histogram) = find(&all, "histogram-wakeup-latency") else {
@@ -436,7 +436,7 @@ fn switch(of: Subject, probe: &str, costs: &[u64]) -> Record {
 fn what_switches_cost_over_processes_sizes_and_memory() {
     let with_memory = |mb: u32| {
         let mut subject = subject("6.1.0-1-amd64", "none");
-        if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+        if let worstcase_results::record::SubjectMachine::Lab(lab) = &mut subject.machine {
             lab.machine.memory_mb = mb;
         }
         subject
@@ -609,7 +609,7 @@ fn back_and_forth() -> Vec<DiskRequest> {
 
 fn with_scheduler(kernel: &str, scheduler: &str) -> Subject {
     let mut subject = subject(kernel, "full");
-    if let worstcase_results::record::Machine::Lab(lab) = &mut subject.machine {
+    if let worstcase_results::record::SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.machine.disk = Some("hdd".parse().unwrap());
         lab.machine.io_scheduler = Some(scheduler.parse().unwrap());
     }
@@ -729,7 +729,7 @@ fn twelve_tests_with_one_seed() {
     assert!(file.contains("viewBox=\"0 0 660 "), "two columns");
     texts(&file);
     assert!(
-        requests::pictures(&data, Options::default()).is_empty(),
+        requests::pictures(&data, PictureOptions::default()).is_empty(),
         "the disks did nothing"
     );
 }
@@ -746,7 +746,7 @@ fn the_disk_over_time_and_during_the_longest_operation() {
     let records = records.concat();
     let plan = plan(records.iter());
     let data = PictureData::new(&plan, &records, None);
-    let all = requests::pictures(&data, Options::default());
+    let all = requests::pictures(&data, PictureOptions::default());
     let ids: Vec<&str> = all.iter().map(|p| p.head().id.as_str()).collect();
     assert_eq!(ids, ["io-head-64m+read-idle", "io-longest-64m+read-idle"]);
     all.iter().for_each(check);
@@ -815,11 +815,11 @@ fn what_is_far_away_does_not_press_the_others_together() {
     )];
     let plan = plan(records.iter());
     let data = PictureData::new(&plan, &records, None);
-    let few = Options {
+    let few = PictureOptions {
         panel_dots: 100,
-        ..Options::default()
+        ..PictureOptions::default()
     };
-    let all = requests::pictures(&data, Options::default());
+    let all = requests::pictures(&data, PictureOptions::default());
     let Picture::Requests(first) = &all[0] else { panic!() };
     check(&all[0]);
     assert!(first.head.y.from > 25.0, "{:?}", first.head.y);

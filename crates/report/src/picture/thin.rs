@@ -16,7 +16,7 @@ const ROWS: usize = 120;
 
 /// What is known of the samples before they are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub struct SampleFrame {
     /// All of them are within so many ns, about.
     pub length: u64,
     /// Smallest value.
@@ -31,13 +31,13 @@ pub struct Frame {
 
 /// Takes samples, gives dots.
 pub struct Thinner {
-    frame: Frame,
+    frame: SampleFrame,
     taken: u64,
     all: Vec<Dot>,
-    grid: Option<Grid>,
+    grid: Option<DotGrid>,
 }
 
-struct Grid {
+struct DotGrid {
     places: Vec<Option<Dot>>,
     columns: Vec<Option<(Dot, Dot)>>,
     /// Those samples that come first in the fixed order.
@@ -52,7 +52,7 @@ fn order(number: u64) -> u64 {
 
 impl Thinner {
     /// For a panel.
-    pub fn new(frame: Frame) -> Thinner {
+    pub fn new(frame: SampleFrame) -> Thinner {
         Thinner {
             frame,
             taken: 0,
@@ -69,7 +69,7 @@ impl Thinner {
         }
         self.all.push(dot);
         if self.all.len() > self.frame.budget {
-            let mut grid = Grid::new(&self.frame);
+            let mut grid = DotGrid::new(&self.frame);
             for dot in std::mem::take(&mut self.all) {
                 grid.add(&self.frame, dot);
             }
@@ -88,7 +88,7 @@ impl Thinner {
     }
 }
 
-impl Frame {
+impl SampleFrame {
     /// An eighth of the dots for the largest of each column, an eighth for the smallest.
     fn columns(&self) -> usize {
         (self.budget / 8).clamp(1, 500)
@@ -120,9 +120,9 @@ impl Frame {
     }
 }
 
-impl Grid {
-    fn new(frame: &Frame) -> Grid {
-        Grid {
+impl DotGrid {
+    fn new(frame: &SampleFrame) -> DotGrid {
+        DotGrid {
             places: vec![None; frame.columns() * ROWS],
             columns: vec![None; frame.columns()],
             crowd: BinaryHeap::new(),
@@ -130,7 +130,7 @@ impl Grid {
         }
     }
 
-    fn add(&mut self, frame: &Frame, dot: Dot) {
+    fn add(&mut self, frame: &SampleFrame, dot: Dot) {
         let column = frame.column(dot.0);
         let place = &mut self.places[column * ROWS + frame.row(dot.1)];
         place.get_or_insert(dot);
@@ -172,8 +172,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn frame(dots: &[Dot], budget: usize, log: bool) -> Frame {
-        Frame {
+    fn frame(dots: &[Dot], budget: usize, log: bool) -> SampleFrame {
+        SampleFrame {
             length: dots.iter().map(|d| d.0).max().unwrap_or(0) + 1,
             low: dots.iter().map(|d| d.1).min().unwrap_or(0),
             high: dots.iter().map(|d| d.1).max().unwrap_or(0),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    fn thin(frame: Frame, dots: &[Dot]) -> (u64, Vec<Dot>) {
+    fn thin(frame: SampleFrame, dots: &[Dot]) -> (u64, Vec<Dot>) {
         let mut thinner = Thinner::new(frame);
         dots.iter().for_each(|d| thinner.add(*d));
         thinner.finish()

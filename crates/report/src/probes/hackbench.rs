@@ -1,14 +1,14 @@
 //! Message passing.
 
 use super::{figures, place, probe, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::Bench;
 use worstcase_results::stats::points::{self, HackbenchPoint};
 use worstcase_results::stats::quantile::{MAXIMUM, MEDIAN, of_counts};
 
-fn columns() -> Vec<Field<HackbenchPoint>> {
+fn columns() -> Vec<TableField<HackbenchPoint>> {
     let latency = |one_in: f64| {
         move |p: &HackbenchPoint| {
             p.latency
@@ -64,7 +64,7 @@ fn work(p: &HackbenchPoint) -> String {
     text.replace(&format!("+{}", p.work.transport.word()), "")
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::hackbenches(view.records);
     if points.is_empty() {
         return Vec::new();

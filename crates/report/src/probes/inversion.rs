@@ -1,12 +1,12 @@
 //! Priority inversion.
 
 use super::{place, probe, rounds, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::bench::Bench;
 use worstcase_results::stats::points::{self, InversionPoint};
 
-fn columns() -> Vec<Field<InversionPoint>> {
+fn columns() -> Vec<TableField<InversionPoint>> {
     let mut all = place(|p: &InversionPoint| &p.place);
     all.extend([
         probe(|p: &InversionPoint| Bench::Inversion(p.chain).to_string()),
@@ -33,7 +33,7 @@ fn columns() -> Vec<Field<InversionPoint>> {
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::inversions(view.records);
     if points.is_empty() {
         return Vec::new();

@@ -1,15 +1,15 @@
 //! Work with files, and whether an I/O scheduler can make a difference there.
 
 use super::{figures, place, probe, rounds, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, TableValue, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use crate::terminal::distinct;
 use serde_json::json;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
-use worstcase_results::stats::io::{BesideRates, IoPoint, Queue, Schedulers, ios};
+use worstcase_results::stats::io::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};
 
-fn columns() -> Vec<Field<IoPoint>> {
+fn columns() -> Vec<TableField<IoPoint>> {
     let mut all = place(|p: &IoPoint| &p.place);
     all.extend([
         probe(|p: &IoPoint| Bench::Io(p.io).to_string()),
@@ -52,7 +52,7 @@ fn work(io: &Io) -> String {
         .to_string()
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = ios(view.records);
     if points.is_empty() {
         return Vec::new();
@@ -81,7 +81,7 @@ impl WorkOnDevice<'_> {
     }
 
     /// What several subjects had lies between two numbers.
-    fn between(&self, value: fn(&Queue) -> Option<f64>) -> TableValue {
+    fn between(&self, value: fn(&DeviceQueue) -> Option<f64>) -> TableValue {
         let queues = self.schedulers.iter().filter_map(|schedulers| schedulers.queue());
         let values: Vec<f64> = queues.filter_map(value).collect();
         let ends = values
@@ -103,7 +103,7 @@ fn schedulers(points: &[IoPoint]) -> Table {
             schedulers: told.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect(),
         })
         .collect();
-    let queue = |kind, key: &str, heading: &str, value: fn(&Queue) -> Option<f64>| {
+    let queue = |kind, key: &str, heading: &str, value: fn(&DeviceQueue) -> Option<f64>| {
         field(kind, key, heading, move |work: &WorkOnDevice| work.between(value)).ends("least", "most")
     };
     let fields = [
@@ -147,10 +147,10 @@ fn why(schedulers: &Schedulers) -> Option<String> {
             format!("{file_system}: it has no block device of its own, or tells none")
         }
         Schedulers::NothingToDo { device } => format!("{device}: where it had nothing to do the page cache did it all"),
-        Schedulers::Worked(Queue { device, schedulers, .. }) if schedulers.len() < 2 => {
+        Schedulers::Worked(DeviceQueue { device, schedulers, .. }) if schedulers.len() < 2 => {
             format!("{device}: there is no other scheduler than {}", schedulers.join(", "))
         }
-        Schedulers::Worked(Queue {
+        Schedulers::Worked(DeviceQueue {
             device,
             device_queue: Some(depth @ 2..),
             ..

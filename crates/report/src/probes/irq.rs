@@ -1,18 +1,18 @@
 //! An interrupt that a process answers.
 
 use super::{remote, sending, units};
-use crate::View;
-use crate::table::{Field, Table, name};
+use crate::ReportView;
+use crate::table::{Table, TableField, name};
 use worstcase_results::stats::points::{self, RemotePoint};
 
-fn columns() -> Vec<Field<RemotePoint>> {
+fn columns() -> Vec<TableField<RemotePoint>> {
     let mut all = remote::columns(name("line", "line", |p: &RemotePoint| p.bench.to_string()));
     let seen = sending(|p: &RemotePoint| p.seen, "seen", ["seen min", "seen", "seen max"]);
-    all.extend(seen.into_iter().map(Field::optional));
+    all.extend(seen.into_iter().map(TableField::optional));
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::irqs(view.records);
     if points.is_empty() {
         return Vec::new();

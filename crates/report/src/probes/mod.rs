@@ -12,17 +12,17 @@ mod shootdown;
 mod spawn;
 mod switch;
 
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use crate::terminal::distinct;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::SendTimes;
 use worstcase_results::record::SubjectId;
-use worstcase_results::stats::points::{PointName, Rounds};
-use worstcase_results::stats::{Figures, Values};
+use worstcase_results::stats::points::{PointName, RoundFigures};
+use worstcase_results::stats::{SeedValues, ValueFigures};
 
 /// The tables of a probe, the first with all columns; none where a run has no such probe.
-type ProbeTables = fn(&View) -> Vec<Table>;
+type ProbeTables = fn(&ReportView) -> Vec<Table>;
 
 /// In the order in which they are shown, by what programs call them.
 pub const PROBES: [(&str, ProbeTables); 9] = [
@@ -38,23 +38,23 @@ pub const PROBES: [(&str, ProbeTables); 9] = [
 ];
 
 /// Of all of them.
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     PROBES.iter().flat_map(|(_, tables)| tables(view)).collect()
 }
 
 /// The clocks of these points' subjects.
-fn units<'a>(view: &View, places: impl Iterator<Item = &'a PointName>) -> String {
+fn units<'a>(view: &ReportView, places: impl Iterator<Item = &'a PointName>) -> String {
     let unit = |place: &PointName| unit(view, &place.subject);
     distinct(places.map(unit)).join(", ")
 }
 
-fn unit(view: &View, subject: &SubjectId) -> String {
+fn unit(view: &ReportView, subject: &SubjectId) -> String {
     let found = view.records.iter().find(|r| r.subject.id() == *subject);
     found.map_or(String::new(), |r| r.subject.time_unit())
 }
 
 /// Subject and load by name, and for programs how many seeds a point rests on.
-fn place<P: 'static>(place: fn(&P) -> &PointName) -> Vec<Field<P>> {
+fn place<P: 'static>(place: fn(&P) -> &PointName) -> Vec<TableField<P>> {
     vec![
         name("place.subject", "subject", move |p| place(p).subject.to_string()),
         name("place.load", "load", move |p| place(p).load.clone()),
@@ -63,13 +63,13 @@ fn place<P: 'static>(place: fn(&P) -> &PointName) -> Vec<Field<P>> {
 }
 
 /// A probe with all its parameters, which people read in words of their own.
-fn probe<P: 'static>(bench: impl Fn(&P) -> String + 'static) -> Field<P> {
+fn probe<P: 'static>(bench: impl Fn(&P) -> String + 'static) -> TableField<P> {
     name("probe", "probe", bench).programs()
 }
 
 /// What every probe has that plays rounds; `heading` says what a round is.
-fn rounds<P: 'static>(rounds: fn(&P) -> &Rounds, heading: &str) -> Vec<Field<P>> {
-    let time = |key: &str, heading: &str, time: fn(&Rounds) -> Option<Nanos>| {
+fn rounds<P: 'static>(rounds: fn(&P) -> &RoundFigures, heading: &str) -> Vec<TableField<P>> {
+    let time = |key: &str, heading: &str, time: fn(&RoundFigures) -> Option<Nanos>| {
         field(ColumnKind::Time, key, heading, move |p| time(rounds(p)))
     };
     vec![
@@ -82,7 +82,7 @@ fn rounds<P: 'static>(rounds: fn(&P) -> &Rounds, heading: &str) -> Vec<Field<P>>
 }
 
 /// What waking cost the thread that did it.
-fn sending<P: 'static>(send: fn(&P) -> Option<SendTimes>, key: &str, headings: [&str; 3]) -> Vec<Field<P>> {
+fn sending<P: 'static>(send: fn(&P) -> Option<SendTimes>, key: &str, headings: [&str; 3]) -> Vec<TableField<P>> {
     let time = |member: &str, heading: &str, time: fn(SendTimes) -> Nanos| {
         field(ColumnKind::Time, format!("{key}.{member}"), heading, move |p| {
             send(p).map(time)
@@ -99,10 +99,10 @@ fn sending<P: 'static>(send: fn(&P) -> Option<SendTimes>, key: &str, headings: [
 fn figures<P: 'static>(
     key: &str,
     kind: ColumnKind,
-    values: fn(&P) -> Option<&Values>,
+    values: fn(&P) -> Option<&SeedValues>,
     shown: &[(&str, &str)],
-) -> Vec<Field<P>> {
-    let member = |member: &'static str, kind: ColumnKind, figure: fn(Figures) -> crate::table::TableValue| {
+) -> Vec<TableField<P>> {
+    let member = |member: &'static str, kind: ColumnKind, figure: fn(ValueFigures) -> crate::table::TableValue| {
         let heading = shown
             .iter()
             .find(|(shown, _)| *shown == member)

@@ -1,12 +1,12 @@
 //! A choice among tasks that can run.
 
 use super::{place, probe, rounds, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::bench::Bench;
 use worstcase_results::stats::points::{self, PickPoint};
 
-fn columns() -> Vec<Field<PickPoint>> {
+fn columns() -> Vec<TableField<PickPoint>> {
     let mut all = place(|p: &PickPoint| &p.place);
     all.extend([
         probe(|p: &PickPoint| Bench::Pick(p.pick).to_string()),
@@ -26,7 +26,7 @@ fn columns() -> Vec<Field<PickPoint>> {
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::picks(view.records);
     if points.is_empty() {
         return Vec::new();

@@ -1,12 +1,12 @@
 //! Waking a thread, from its own CPU or another.
 
 use super::{place, probe, rounds, sending, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_results::stats::points::{self, RemotePoint};
 
 /// What every wake-up by another has; `irq` adds to it.
-pub(super) fn columns(woken_by: Field<RemotePoint>) -> Vec<Field<RemotePoint>> {
+pub(super) fn columns(woken_by: TableField<RemotePoint>) -> Vec<TableField<RemotePoint>> {
     let mut all = place(|p: &RemotePoint| &p.place);
     all.extend([probe(|p: &RemotePoint| p.bench.to_string()), woken_by]);
     all.extend(rounds(|p: &RemotePoint| &p.rounds, "rounds"));
@@ -19,7 +19,7 @@ pub(super) fn columns(woken_by: Field<RemotePoint>) -> Vec<Field<RemotePoint>> {
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::remotes(view.records);
     if points.is_empty() {
         return Vec::new();

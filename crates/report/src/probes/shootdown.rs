@@ -1,12 +1,12 @@
 //! Unmapping beside threads on other CPUs.
 
 use super::{place, probe, rounds, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use worstcase_contract::bench::Bench;
 use worstcase_results::stats::points::{self, ShootdownPoint};
 
-fn columns() -> Vec<Field<ShootdownPoint>> {
+fn columns() -> Vec<TableField<ShootdownPoint>> {
     let mut all = place(|p: &ShootdownPoint| &p.place);
     all.extend([
         probe(|p: &ShootdownPoint| Bench::Shootdown(p.shootdown).to_string()),
@@ -22,7 +22,7 @@ fn columns() -> Vec<Field<ShootdownPoint>> {
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::shootdowns(view.records);
     if points.is_empty() {
         return Vec::new();

@@ -1,12 +1,12 @@
 //! A new process.
 
 use super::{place, probe, rounds, units};
-use crate::View;
-use crate::table::{Field, Table, name};
+use crate::ReportView;
+use crate::table::{Table, TableField, name};
 use worstcase_contract::bench::Bench;
 use worstcase_results::stats::points::{self, SpawnPoint};
 
-fn columns() -> Vec<Field<SpawnPoint>> {
+fn columns() -> Vec<TableField<SpawnPoint>> {
     let mut all = place(|p: &SpawnPoint| &p.place);
     all.extend([
         probe(|p: &SpawnPoint| Bench::Spawn(p.spawn).to_string()),
@@ -17,7 +17,7 @@ fn columns() -> Vec<Field<SpawnPoint>> {
     all
 }
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::spawns(view.records);
     if points.is_empty() {
         return Vec::new();

@@ -1,15 +1,15 @@
 //! What a switch costs: a table of sizes, all of each ring, and the mean as it was published beside all values.
 
 use super::{figures, place, probe, units};
-use crate::View;
-use crate::table::{ColumnKind, Field, Table, field, name};
+use crate::ReportView;
+use crate::table::{ColumnKind, Table, TableField, field, name};
 use crate::terminal::distinct;
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::bench::{Bench, Placement, Switch};
 use worstcase_results::record::Venue;
-use worstcase_results::stats::points::{self, Again, SwitchPoint};
+use worstcase_results::stats::points::{self, RepeatedPoints, SwitchPoint};
 
-fn columns() -> Vec<Field<SwitchPoint>> {
+fn columns() -> Vec<TableField<SwitchPoint>> {
     let mut all = place(|p: &SwitchPoint| &p.place);
     all.extend([
         probe(|p: &SwitchPoint| Bench::Switch(p.ring).to_string()),
@@ -96,7 +96,7 @@ const NAMES: [(&str, &str); 4] = [
     ("ring", "ring"),
 ];
 
-pub fn tables(view: &View) -> Vec<Table> {
+pub fn tables(view: &ReportView) -> Vec<Table> {
     let points = points::switches(view.records);
     let Some(first) = points.first() else {
         return Vec::new();
@@ -151,7 +151,7 @@ pub fn tables(view: &View) -> Vec<Table> {
     vec![by_size, all, trimmed]
 }
 
-fn measured_again(view: &View, points: &[SwitchPoint]) -> String {
+fn measured_again(view: &ReportView, points: &[SwitchPoint]) -> String {
     if view.records.iter().all(|r| r.subject.venue() == Venue::Lab) {
         return "Measured again: none; the lab's values are exact: the same cell gives the same values.".into();
     }
@@ -159,7 +159,7 @@ fn measured_again(view: &View, points: &[SwitchPoint]) -> String {
     if bounds.is_empty() {
         return "Measured again: none; +again1 asks for lmbench's rule (values more than 1 % off).".into();
     }
-    let sum = |count: fn(&Again) -> u64| points.iter().map(|p| count(&p.again)).sum::<u64>();
+    let sum = |count: fn(&RepeatedPoints) -> u64| points.iter().map(|p| count(&p.again)).sum::<u64>();
     let bounds: Vec<String> = bounds.iter().map(|percent| format!("{percent} %")).collect();
     format!(
         "Measured again: {} values more than {} off the median of their seed, {} times in all; still off: {}.",

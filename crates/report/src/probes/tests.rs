@@ -2,9 +2,9 @@
 
 use super::PROBES;
 use crate::picture::testing::{cell, of_bench, plan, subject};
-use crate::table::{Audience, ColumnKind, Table, TableColumn, csv, json, markdown, page::PageTable, terminal, text};
+use crate::table::{Audience, ColumnKind, Table, TableColumn, csv, json, markdown, page::ScriptTable, terminal, text};
 use crate::terminal::Style;
-use crate::{View, csv as cells_csv, json as document};
+use crate::{ReportView, csv as cells_csv, json as document};
 use serde_json::{Value, json};
 use worstcase_contract::bench::Details;
 use worstcase_results::record::Record;
@@ -61,9 +61,9 @@ fn records() -> Vec<Record> {
     all.map(record).to_vec()
 }
 
-fn with_view<T>(records: &[Record], show: impl Fn(&View) -> T) -> T {
+fn with_view<T>(records: &[Record], show: impl Fn(&ReportView) -> T) -> T {
     let plan = plan(records.iter());
-    show(&View {
+    show(&ReportView {
         plan: &plan,
         command: Vec::new(),
         records,
@@ -99,7 +99,7 @@ fn each_column_of_each_probe_is_in_every_form() {
         for table in &tables {
             let lines = terminal::lines_within(table, Style::PLAIN, 10_000).join("\n");
             let markdown = markdown::lines(table).join("\n");
-            let page = serde_json::to_value(PageTable::new(table)).unwrap();
+            let page = serde_json::to_value(ScriptTable::new(table)).unwrap();
             let own = csv::text(table).unwrap();
             for (column, value) in shown(table) {
                 let (key, heading) = (&column.key, column.heading.as_str());

@@ -3,7 +3,7 @@
 use super::{Audience, ColumnKind, TableColumn, TableValue};
 
 /// A column of tables whose rows are each of an `S`.
-pub struct Field<S> {
+pub struct TableField<S> {
     pub(super) column: TableColumn,
     value: Box<dyn Fn(&S) -> TableValue>,
 }
@@ -14,8 +14,8 @@ pub fn field<S, V: Into<TableValue>>(
     key: impl Into<String>,
     heading: impl Into<String>,
     value: impl Fn(&S) -> V + 'static,
-) -> Field<S> {
-    Field {
+) -> TableField<S> {
+    TableField {
         column: TableColumn {
             key: key.into(),
             heading: heading.into(),
@@ -33,31 +33,31 @@ pub fn name<S, V: Into<TableValue>>(
     key: impl Into<String>,
     heading: impl Into<String>,
     value: impl Fn(&S) -> V + 'static,
-) -> Field<S> {
+) -> TableField<S> {
     field(ColumnKind::Name, key, heading, value)
 }
 
-impl<S> Field<S> {
+impl<S> TableField<S> {
     /// For programs only: people have the same in other words, or enough without it.
-    pub fn programs(mut self) -> Field<S> {
+    pub fn programs(mut self) -> TableField<S> {
         self.column.audience = Audience::Programs;
         self
     }
 
     /// For every form but the terminal, which is narrow.
-    pub fn wide(mut self) -> Field<S> {
+    pub fn wide(mut self) -> TableField<S> {
         self.column.audience = Audience::Wide;
         self
     }
 
     /// People are spared it where no row has a value.
-    pub fn optional(mut self) -> Field<S> {
+    pub fn optional(mut self) -> TableField<S> {
         self.column.is_optional = true;
         self
     }
 
     /// What programs call the two ends of its ranges, in place of a list of both.
-    pub fn ends(mut self, low: &'static str, high: &'static str) -> Field<S> {
+    pub fn ends(mut self, low: &'static str, high: &'static str) -> TableField<S> {
         self.column.ends = Some([low, high]);
         self
     }

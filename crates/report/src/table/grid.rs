@@ -8,7 +8,7 @@ const COLUMN_GAP: &str = "  ";
 
 /// A group of columns under one title.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub struct ColumnGroup {
     /// Its title.
     pub title: String,
     /// For each row of the table, a text for each column.
@@ -17,7 +17,7 @@ pub struct Group {
 
 /// The table.
 #[derive(Clone, Debug, Default)]
-pub struct Grid {
+pub struct TableGrid {
     /// Heading of the label column.
     pub heading: String,
     /// The rows' labels.
@@ -27,10 +27,10 @@ pub struct Grid {
     /// Of each column whether it is aligned left; numbers are not.
     pub is_left: Vec<bool>,
     /// The groups.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ColumnGroup>,
 }
 
-impl Grid {
+impl TableGrid {
     /// The table as lines, at most `width` characters wide if one column fits. Without titles the first line is empty.
     pub fn render(&self, width: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
@@ -48,15 +48,15 @@ impl Grid {
     }
 
     /// Tables of fewer columns, where not even one group fits.
-    fn split(&self, width: usize) -> Vec<Grid> {
+    fn split(&self, width: usize) -> Vec<TableGrid> {
         let room = width.saturating_sub(widest(self.labels.iter().chain([&self.heading])) + GROUP_GAP.len());
-        let part = |from: usize, to: usize| Grid {
+        let part = |from: usize, to: usize| TableGrid {
             columns: self.columns[from..to].to_vec(),
             is_left: self.is_left[from..to].to_vec(),
             groups: self
                 .groups
                 .iter()
-                .map(|group| Group {
+                .map(|group| ColumnGroup {
                     title: group.title.clone(),
                     cells: group.cells.iter().map(|row| row[from..to].to_vec()).collect(),
                 })
@@ -64,7 +64,7 @@ impl Grid {
             heading: self.heading.clone(),
             labels: self.labels.clone(),
         };
-        let fits = |part: &Grid| part.groups.iter().all(|group| part.group_width(group) <= room);
+        let fits = |part: &TableGrid| part.groups.iter().all(|group| part.group_width(group) <= room);
         let (mut parts, mut from) = (Vec::new(), 0);
         while from < self.columns.len() {
             let mut to = self.columns.len();
@@ -99,7 +99,7 @@ impl Grid {
         lines
     }
 
-    fn block(&self, groups: &[Group], label_width: usize) -> Vec<String> {
+    fn block(&self, groups: &[ColumnGroup], label_width: usize) -> Vec<String> {
         let line = |label: &str, parts: Vec<String>| {
             let mut line = format!("{label:label_width$}");
             for part in parts {
@@ -121,7 +121,7 @@ impl Grid {
     }
 
     /// One row of a group.
-    fn join(&self, group: &Group, cells: &[String]) -> String {
+    fn join(&self, group: &ColumnGroup, cells: &[String]) -> String {
         let widths = self.column_widths(group);
         let padded: Vec<String> = cells
             .iter()
@@ -135,7 +135,7 @@ impl Grid {
         padded.join(COLUMN_GAP)
     }
 
-    fn column_widths(&self, group: &Group) -> Vec<usize> {
+    fn column_widths(&self, group: &ColumnGroup) -> Vec<usize> {
         let of_column = |(i, heading)| widest(group.cells.iter().map(|row| &row[i]).chain([heading]));
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(of_column).collect();
         // A title with a space on either side.
@@ -145,7 +145,7 @@ impl Grid {
         widths
     }
 
-    fn group_width(&self, group: &Group) -> usize {
+    fn group_width(&self, group: &ColumnGroup) -> usize {
         let widths = self.column_widths(group);
         widths.iter().sum::<usize>() + COLUMN_GAP.len() * (widths.len() - 1)
     }
@@ -164,12 +164,12 @@ fn rule(title: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn grid() -> Grid {
-        let group = |title: &str| Group {
+    fn grid() -> TableGrid {
+        let group = |title: &str| ColumnGroup {
             title: title.into(),
             cells: vec![vec!["1.00".into(), "2".into()], vec!["10.0".into(), "-".into()]],
         };
-        Grid {
+        TableGrid {
             heading: "subject".into(),
             labels: vec!["none".into(), "rt".into()],
             columns: vec!["median".into(), "max".into()],
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_go_below() {
-        let one = Grid {
-            groups: vec![Group {
+        let one = TableGrid {
+            groups: vec![ColumnGroup {
                 title: String::new(),
                 cells: vec![vec!["1.00".into(), "2".into(), "33333".into()]],
             }],

@@ -20,7 +20,7 @@ pub mod page;
 pub mod terminal;
 mod text;
 
-pub use field::{Field, field, name};
+pub use field::{TableField, field, name};
 pub use text::{cost, text, us};
 
 use serde_json::Value;
@@ -161,7 +161,7 @@ impl Table {
     pub fn new<'a, S: 'a>(
         key: &'static str,
         title: impl Into<String>,
-        fields: &[Field<S>],
+        fields: &[TableField<S>],
         sources: impl IntoIterator<Item = &'a S>,
     ) -> Table {
         let row = |source: &S| fields.iter().map(|field| field.value_of(source)).collect();

@@ -9,7 +9,7 @@ use worstcase_results::verdict::Outcome;
 pub struct PageGroup {
     heading: String,
     lines: Vec<String>,
-    tables: Vec<PageTable>,
+    tables: Vec<ScriptTable>,
 }
 
 impl PageGroup {
@@ -18,14 +18,14 @@ impl PageGroup {
         PageGroup {
             heading: group.heading.clone(),
             lines: group.lines.clone(),
-            tables: group.tables.iter().map(PageTable::new).collect(),
+            tables: group.tables.iter().map(ScriptTable::new).collect(),
         }
     }
 }
 
 /// A table as the page's script takes it.
 #[derive(Debug, Serialize)]
-pub struct PageTable {
+pub struct ScriptTable {
     title: String,
     about: Vec<String>,
     columns: Vec<PageColumn>,
@@ -58,9 +58,9 @@ enum PageCell {
     Judged { outcome: Outcome, word: &'static str },
 }
 
-impl PageTable {
+impl ScriptTable {
     /// Of a table.
-    pub fn new(table: &Table) -> PageTable {
+    pub fn new(table: &Table) -> ScriptTable {
         let shown = table.shown(Audience::Wide);
         let column = |at: &usize| {
             let column = &table.columns[*at];
@@ -76,7 +76,7 @@ impl PageTable {
             probe: named(table, row, "probe"),
             cells: shown.iter().map(|at| cell(table, row, *at)).collect(),
         };
-        PageTable {
+        ScriptTable {
             title: table.title.clone(),
             about: table.about.clone(),
             columns: shown.iter().map(column).collect(),

@@ -1,6 +1,6 @@
 //! Aligned text.
 
-use super::grid::{Grid, Group};
+use super::grid::{ColumnGroup, TableGrid};
 use super::{Audience, ColumnKind, Table, TableGroup, TableValue};
 use crate::breakdown::terminal::cut;
 use crate::terminal::{Style, WIDTH, shortened, width};
@@ -108,7 +108,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
     };
     let cells = |row: &Vec<TableValue>| values.iter().map(|at| table.text(row, *at)).collect::<Vec<_>>();
     let groups = match across(table) {
-        None => vec![Group {
+        None => vec![ColumnGroup {
             title: String::new(),
             cells: rows.iter().copied().map(cells).collect(),
         }],
@@ -120,7 +120,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
                     let row = rows.iter().copied().find(is_it);
                     row.map_or_else(|| vec!["-".to_string(); values.len()], cells)
                 };
-                Group {
+                ColumnGroup {
                     title: shortened(title),
                     cells: labels.iter().map(found).collect(),
                 }
@@ -130,7 +130,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
     };
     let headings: Vec<String> = names.iter().map(|at| table.columns[*at].heading.clone()).collect();
     let joined = joined(&headings, &labels);
-    let grid = Grid {
+    let grid = TableGrid {
         heading: joined[0].clone(),
         labels: joined[1..].to_vec(),
         columns: values.iter().map(|at| plain(&table.columns[*at].heading)).collect(),

@@ -1,51 +1,51 @@
 //! One table in every form.
 
-use super::{ColumnKind, Field, Table, TableValue, csv, field, json, markdown, name, page::PageTable, terminal};
+use super::{ColumnKind, Table, TableField, TableValue, csv, field, json, markdown, name, page::ScriptTable, terminal};
 use crate::terminal::Style;
 use serde_json::json;
 use worstcase_results::verdict::Outcome;
 
-struct Measured {
+struct MeasuredRow {
     subject: &'static str,
     load: &'static str,
     max_ns: Option<u64>,
 }
 
-const ALL: [Measured; 3] = [
-    Measured {
+const ALL: [MeasuredRow; 3] = [
+    MeasuredRow {
         subject: "a|b",
         load: "shm",
         max_ns: Some(12_345),
     },
-    Measured {
+    MeasuredRow {
         subject: "a|b",
         load: "fork",
         max_ns: None,
     },
-    Measured {
+    MeasuredRow {
         subject: "rt",
         load: "fork",
         max_ns: Some(800),
     },
 ];
 
-fn fields() -> Vec<Field<Measured>> {
+fn fields() -> Vec<TableField<MeasuredRow>> {
     vec![
-        name("place.subject", "subject", |m: &Measured| m.subject),
-        name("place.load", "load", |m: &Measured| m.load),
-        field(ColumnKind::Time, "max_ns", "max", |m: &Measured| m.max_ns),
-        field(ColumnKind::Time, "within", "within", |m: &Measured| match m.max_ns {
+        name("place.subject", "subject", |m: &MeasuredRow| m.subject),
+        name("place.load", "load", |m: &MeasuredRow| m.load),
+        field(ColumnKind::Time, "max_ns", "max", |m: &MeasuredRow| m.max_ns),
+        field(ColumnKind::Time, "within", "within", |m: &MeasuredRow| match m.max_ns {
             Some(max) => TableValue::Between(0.0, max as f64, None),
             None => TableValue::Absent("one seed"),
         }),
-        field(ColumnKind::Outcome, "verdict", "verdict", |m: &Measured| {
+        field(ColumnKind::Outcome, "verdict", "verdict", |m: &MeasuredRow| {
             match m.max_ns {
                 Some(1_000..) => Outcome::Fail,
                 _ => Outcome::Pass,
             }
         }),
-        field(ColumnKind::Count, "never", "never", |_: &Measured| None::<u64>).optional(),
-        field(ColumnKind::Count, "samples", "samples", |_: &Measured| 1_000_u64).wide(),
+        field(ColumnKind::Count, "never", "never", |_: &MeasuredRow| None::<u64>).optional(),
+        field(ColumnKind::Count, "samples", "samples", |_: &MeasuredRow| 1_000_u64).wide(),
     ]
 }
 
@@ -156,7 +156,7 @@ fn for_pull_requests() {
 
 #[test]
 fn for_the_page() {
-    let page = serde_json::to_value(PageTable::new(&table())).unwrap();
+    let page = serde_json::to_value(ScriptTable::new(&table())).unwrap();
     assert_eq!(
         page["rows"][0],
         json!({

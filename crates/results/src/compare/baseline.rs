@@ -21,7 +21,7 @@ struct Baseline {
 
 /// The schema alone, read first: a file of another version must be refused for that.
 #[derive(Debug, Deserialize)]
-struct Form {
+struct BaselineSchema {
     schema: String,
 }
 
@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
         path: path.to_path_buf(),
         cause,
     })?;
-    let form: Form = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
+    let form: BaselineSchema = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
     if form.schema != SCHEMA {
         return Err(refused(format!(
             "its schema is '{}', this worstcase reads '{SCHEMA}'",

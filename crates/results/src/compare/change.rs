@@ -1,8 +1,8 @@
 //! One cell on both sides: what is compared of it, by how much it differs, and what the test says.
 
-use super::How;
-use super::side::{Figures, Group, Seed, Side};
-use crate::record::{Gaps, Quantity, SubjectId};
+use super::CellConditions;
+use super::side::{DistributionFigures, SeedGroup, SeedResult, Side};
+use crate::record::{GapAccount, Quantity, SubjectId};
 use crate::stats::median;
 use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use worstcase_contract::Nanos;
 /// What is compared of a cell's seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Measure {
+pub enum ComparedMeasure {
     /// Each seed's median.
     Median,
     /// Each seed's 99th percentile.
@@ -28,35 +28,35 @@ pub enum Measure {
     MaxSingle,
 }
 
-impl Measure {
-    const OF_SAMPLES: [Measure; 3] = [Measure::Median, Measure::P99, Measure::Max];
+impl ComparedMeasure {
+    const OF_SAMPLES: [ComparedMeasure; 3] = [ComparedMeasure::Median, ComparedMeasure::P99, ComparedMeasure::Max];
 
-    fn of(self, figures: &Figures) -> Option<Nanos> {
+    fn value(self, figures: &DistributionFigures) -> Option<Nanos> {
         match self {
-            Measure::Median => figures.median,
-            Measure::P99 => figures.p99,
-            Measure::Max => Some(figures.max),
-            Measure::Missed | Measure::Noise | Measure::MaxSingle => None,
+            ComparedMeasure::Median => figures.median,
+            ComparedMeasure::P99 => figures.p99,
+            ComparedMeasure::Max => Some(figures.max),
+            ComparedMeasure::Missed | ComparedMeasure::Noise | ComparedMeasure::MaxSingle => None,
         }
     }
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for ComparedMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Measure::Median => "median",
-            Measure::P99 => "p99",
-            Measure::Max => "max",
-            Measure::Missed => "missed",
-            Measure::Noise => "noise a second",
-            Measure::MaxSingle => "max single noise",
+            ComparedMeasure::Median => "median",
+            ComparedMeasure::P99 => "p99",
+            ComparedMeasure::Max => "max",
+            ComparedMeasure::Missed => "missed",
+            ComparedMeasure::Noise => "noise a second",
+            ComparedMeasure::MaxSingle => "max single noise",
         })
     }
 }
 
 /// A measure over the seeds of a side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Values {
+pub struct SideValues {
     /// The median over the seeds: a value that one of them gave.
     pub median: u64,
     /// The lowest.
@@ -67,9 +67,9 @@ pub struct Values {
     pub of_seeds: Vec<u64>,
 }
 
-impl Values {
-    fn new(of_seeds: Vec<u64>) -> Option<Values> {
-        Some(Values {
+impl SideValues {
+    fn new(of_seeds: Vec<u64>) -> Option<SideValues> {
+        Some(SideValues {
             median: median::of(of_seeds.iter().copied())?,
             lowest: *of_seeds.iter().min()?,
             highest: *of_seeds.iter().max()?,
@@ -80,15 +80,15 @@ impl Values {
 
 /// A measure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct MeasureChange {
     /// Of what; nothing for missed periods.
     pub quantity: Option<Quantity>,
     /// Which measure.
-    pub measure: Measure,
+    pub measure: ComparedMeasure,
     /// The first side.
-    pub a: Values,
+    pub a: SideValues,
     /// The second.
-    pub b: Values,
+    pub b: SideValues,
     /// How much more the second has.
     pub difference: Shift,
     /// How many times as much; nothing if the first side has a zero.
@@ -98,11 +98,11 @@ pub struct Change {
     pub test: RankTest,
 }
 
-impl Change {
-    fn new(quantity: Option<Quantity>, measure: Measure, a: Vec<u64>, b: Vec<u64>) -> Option<Change> {
-        let (a, b) = (Values::new(a)?, Values::new(b)?);
+impl MeasureChange {
+    fn new(quantity: Option<Quantity>, measure: ComparedMeasure, a: Vec<u64>, b: Vec<u64>) -> Option<MeasureChange> {
+        let (a, b) = (SideValues::new(a)?, SideValues::new(b)?);
         let ratio = (a.lowest > 0).then(|| Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 / x as f64));
-        Some(Change {
+        Some(MeasureChange {
             quantity,
             measure,
             difference: Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 - x as f64)?,
@@ -159,13 +159,13 @@ pub struct MaxDifference {
 }
 
 impl Exact {
-    fn of(a: &[Seed], b: &[Seed]) -> Exact {
-        let common: Vec<(&Seed, &Seed)> = a
+    fn of(a: &[SeedResult], b: &[SeedResult]) -> Exact {
+        let common: Vec<(&SeedResult, &SeedResult)> = a
             .iter()
             .filter_map(|x| Some((x, b.iter().find(|y| y.seed == x.seed)?)))
             .collect();
         let different = common.iter().filter(|(x, y)| x.digest != y.digest);
-        let maximum = |(x, y): &(&Seed, &Seed)| {
+        let maximum = |(x, y): &(&SeedResult, &SeedResult)| {
             let (quantity, figures) = x.quantities.first_key_value()?;
             let other = y.quantities.get(quantity)?;
             Some(MaxDifference {
@@ -196,7 +196,7 @@ pub struct Pair {
     pub b: SubjectId,
     /// The cell.
     #[serde(flatten)]
-    pub how: How,
+    pub how: CellConditions,
     /// Units of the times, the first side's and the second's.
     pub units: [String; 2],
     /// Seeds of each side.
@@ -205,15 +205,15 @@ pub struct Pair {
     pub exact: Option<Exact>,
     /// Measure by measure.
     #[serde(skip)]
-    pub changes: Vec<Change>,
+    pub changes: Vec<MeasureChange>,
     /// Measures that a seed of either side lacks.
     pub lacking: Vec<String>,
 }
 
 impl Pair {
     /// Compares.
-    pub fn new(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Pair {
-        let unit = |side: &Side, cell: &Group| side.subject(&cell.subject).map_or(String::new(), |s| s.time_unit());
+    pub fn new(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Pair {
+        let unit = |side: &Side, cell: &SeedGroup| side.subject(&cell.subject).map_or(String::new(), |s| s.time_unit());
         let mut pair = Pair {
             a: of_a.subject.clone(),
             b: of_b.subject.clone(),
@@ -225,23 +225,23 @@ impl Pair {
             lacking: Vec::new(),
         };
         for quantity in quantities(of_a, of_b) {
-            for measure in Measure::OF_SAMPLES {
-                let values = |cell: &Group| -> Vec<Option<u64>> {
-                    let of = |s: &Seed| Some(measure.of(s.quantities.get(&quantity)?)?.0);
+            for measure in ComparedMeasure::OF_SAMPLES {
+                let values = |cell: &SeedGroup| -> Vec<Option<u64>> {
+                    let of = |s: &SeedResult| Some(measure.value(s.quantities.get(&quantity)?)?.0);
                     cell.seeds.iter().map(of).collect()
                 };
                 let (x, y) = (values(of_a), values(of_b));
                 let all = |values: &[Option<u64>]| values.iter().copied().collect::<Option<Vec<u64>>>();
                 match (all(&x), all(&y)) {
-                    (Some(x), Some(y)) => pair.changes.extend(Change::new(Some(quantity), measure, x, y)),
+                    (Some(x), Some(y)) => pair.changes.extend(MeasureChange::new(Some(quantity), measure, x, y)),
                     // No seed of either has it: there is nothing to compare.
                     _ if x.iter().chain(&y).all(Option::is_none) => (),
                     _ => pair.lacking.push(format!("{quantity} {measure}")),
                 }
             }
         }
-        let missed = |cell: &Group| cell.seeds.iter().map(|s| s.missed).collect();
-        let missed = Change::new(None, Measure::Missed, missed(of_a), missed(of_b));
+        let missed = |cell: &SeedGroup| cell.seeds.iter().map(|s| s.missed).collect();
+        let missed = MeasureChange::new(None, ComparedMeasure::Missed, missed(of_a), missed(of_b));
         pair.changes
             .extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
         pair.changes.extend(noise(of_a, of_b));
@@ -282,18 +282,18 @@ impl Pair {
 }
 
 /// What is compared of `noise`: the sum of the gaps in the time that was watched, and the longest.
-fn noise(a: &Group, b: &Group) -> Vec<Change> {
-    let change = |measure: Measure, of: fn(&Gaps) -> u64| {
-        let values = |group: &Group| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();
+fn noise(a: &SeedGroup, b: &SeedGroup) -> Vec<MeasureChange> {
+    let change = |measure: ComparedMeasure, of: fn(&GapAccount) -> u64| {
+        let values = |group: &SeedGroup| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();
         let (x, y): (Option<Vec<u64>>, Option<Vec<u64>>) = (values(a), values(b));
-        Change::new(None, measure, x?, y?)
+        MeasureChange::new(None, measure, x?, y?)
     };
-    let sum = change(Measure::Noise, Gaps::noise_ns_a_second);
-    let longest = change(Measure::MaxSingle, |gaps| gaps.max_single_ns);
+    let sum = change(ComparedMeasure::Noise, GapAccount::noise_ns_a_second);
+    let longest = change(ComparedMeasure::MaxSingle, |gaps| gaps.max_single_ns);
     sum.into_iter().chain(longest).collect()
 }
 
-fn quantities(a: &Group, b: &Group) -> Vec<Quantity> {
+fn quantities(a: &SeedGroup, b: &SeedGroup) -> Vec<Quantity> {
     let all = a
         .seeds
         .iter()

@@ -8,10 +8,10 @@
 //!
 //! An exact gate asks the second question alone, of maxima and missed periods, over the same seeds on both sides.
 
-use super::change::{Change, Measure, Pair};
-use super::judged::{Judged, LEVEL, Limits, Tests};
-use super::pair::{Mapped, Unmatched, Which, pair};
-use super::{CompareError, Group, How, Side};
+use super::change::{ComparedMeasure, MeasureChange, Pair};
+use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
+use super::pair::{ComparedSide, MappedSubjects, Unmatched, pair};
+use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::SubjectId;
 use crate::stats::ranks::{least, needed};
 use crate::verdict::Outcome;
@@ -19,14 +19,14 @@ use serde::Serialize;
 
 /// A cell of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub struct GateCell {
     /// The baseline's subject.
     pub baseline: SubjectId,
     /// The run's.
     pub subject: SubjectId,
     /// The cell.
     #[serde(flatten)]
-    pub how: How,
+    pub how: CellConditions,
     /// Unit of its times.
     pub unit: String,
     /// The answer.
@@ -34,10 +34,10 @@ pub struct Cell {
     /// Why, the weightiest first.
     pub reasons: Vec<String>,
     /// What was judged; nothing where the samples are the same, or nothing compares.
-    pub measures: Vec<Judged>,
+    pub measures: Vec<JudgedMeasure>,
 }
 
-impl Cell {
+impl GateCell {
     /// Its largest measure, for the order.
     fn size(&self) -> f64 {
         let sizes = self.measures.iter().map(|m| {
@@ -56,36 +56,36 @@ pub struct Gate {
     /// What concerns the run as a whole.
     pub reasons: Vec<String>,
     /// The cells, the worst first.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<GateCell>,
     /// Cells of the run that the baseline does not have: nothing judges them.
     pub new: Vec<Unmatched>,
     /// Tests that were corrected together.
     pub tests: usize,
     /// What a measure may be higher by.
-    pub limits: Limits,
+    pub limits: GateLimits,
 }
 
 /// Judges a run.
-pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], limits: &Limits) -> Result<Gate, CompareError> {
+pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &GateLimits) -> Result<Gate, CompareError> {
     let pairing = pair(baseline, run, mapped, false)?;
     if limits.exact
         && let Some(subject) = run.subjects.iter().find(|s| !run.in_lab(&s.id()))
     {
         return Err(CompareError::NotExact(subject.id()));
     }
-    let pairs: Vec<Found> = pairing
+    let pairs: Vec<PairedCell> = pairing
         .pairs
         .iter()
-        .map(|(a, b)| Found::new(baseline, a, run, b, limits))
+        .map(|(a, b)| PairedCell::new(baseline, a, run, b, limits))
         .collect();
-    let tested = pairs.iter().filter(|_| !limits.exact).flat_map(Found::judged);
+    let tested = pairs.iter().filter(|_| !limits.exact).flat_map(PairedCell::judged);
     let tests = Tests::of(&tested.collect::<Vec<_>>());
     let mut corrected = tests.corrected.iter().copied();
-    let mut cells: Vec<Cell> = pairs
+    let mut cells: Vec<GateCell> = pairs
         .iter()
         .map(|found| found.judge(&mut corrected, &tests, limits))
         .collect();
-    let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == Which::B);
+    let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == ComparedSide::B);
     cells.extend(missing.into_iter().map(not_compared));
     cells.sort_by(|x, y| {
         (y.outcome, y.size())
@@ -116,12 +116,12 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[Mapped], limits: &Limits) -> 
 }
 
 /// A cell of the baseline that the run does not have, or not alike.
-fn not_compared(unmatched: Unmatched) -> Cell {
+fn not_compared(unmatched: Unmatched) -> GateCell {
     let why = match unmatched.why.as_str() {
         "not in B" | "its subject is not in B" => "not in the run".to_string(),
         why => format!("{why} (baseline against run)"),
     };
-    Cell {
+    GateCell {
         baseline: unmatched.subject.clone(),
         subject: unmatched.subject,
         how: unmatched.how,
@@ -133,7 +133,7 @@ fn not_compared(unmatched: Unmatched) -> Cell {
 }
 
 /// A cell that both sides have.
-struct Found {
+struct PairedCell {
     pair: Pair,
     /// Seeds of the run.
     run_seeds: Vec<u64>,
@@ -143,19 +143,25 @@ struct Found {
     doubts: Vec<String>,
 }
 
-impl Found {
-    fn new(baseline: &Side, of_baseline: &Group, run: &Side, of_run: &Group, limits: &Limits) -> Found {
+impl PairedCell {
+    fn new(
+        baseline: &Side,
+        of_baseline: &SeedGroup,
+        run: &Side,
+        of_run: &SeedGroup,
+        limits: &GateLimits,
+    ) -> PairedCell {
         let mut pair = Pair::new(baseline, of_baseline, run, of_run);
         if limits.exact {
             pair.changes.retain(|change| limits.judge(change));
         }
-        let mut found = Found {
+        let mut found = PairedCell {
             pair,
             run_seeds: of_run.seeds.iter().map(|s| s.seed).collect(),
             proven: None,
             doubts: doubts(of_baseline, of_run),
         };
-        let of_samples = |c: &Change| c.measure != Measure::Missed;
+        let of_samples = |c: &MeasureChange| c.measure != ComparedMeasure::Missed;
         if !found.pair.changes.iter().any(of_samples) && found.pair.lacking.is_empty() {
             found
                 .doubts
@@ -178,13 +184,13 @@ impl Found {
     }
 
     /// What is judged by its figures.
-    fn judged(&self) -> impl Iterator<Item = &Change> {
+    fn judged(&self) -> impl Iterator<Item = &MeasureChange> {
         let judged = self.proven.is_none() && self.doubts.is_empty();
         self.pair.changes.iter().filter(move |_| judged)
     }
 
-    fn judge(&self, corrected: &mut impl Iterator<Item = Option<f64>>, tests: &Tests, limits: &Limits) -> Cell {
-        let mut cell = Cell {
+    fn judge(&self, corrected: &mut impl Iterator<Item = Option<f64>>, tests: &Tests, limits: &GateLimits) -> GateCell {
+        let mut cell = GateCell {
             baseline: self.pair.a.clone(),
             subject: self.pair.b.clone(),
             how: self.pair.how.clone(),
@@ -203,14 +209,15 @@ impl Found {
             return cell;
         }
         let several = self.pair.several();
-        let judge =
-            |(change, p): (&Change, Option<f64>)| Judged::new(change, change.name(several), p, &self.run_seeds, limits);
+        let judge = |(change, p): (&MeasureChange, Option<f64>)| {
+            JudgedMeasure::new(change, change.name(several), p, &self.run_seeds, limits)
+        };
         cell.measures = match limits.exact {
             true => self.judged().map(|change| judge((change, None))).collect(),
             false => self.judged().zip(corrected).map(judge).collect(),
         };
         let exact = self.pair.exact.is_some();
-        let proof = |m: &Judged| m.regression || (exact && m.worst_seed.beyond);
+        let proof = |m: &JudgedMeasure| m.regression || (exact && m.worst_seed.beyond);
         cell.reasons = match limits.exact {
             true => self.other_seeds(),
             false => self.open(&cell.measures, tests),
@@ -239,7 +246,7 @@ impl Found {
     }
 
     /// Why nothing here may be a PASS, in words.
-    fn open(&self, measures: &[Judged], tests: &Tests) -> Vec<String> {
+    fn open(&self, measures: &[JudgedMeasure], tests: &Tests) -> Vec<String> {
         let mut open = Vec::new();
         let [a, b] = self.pair.seeds;
         let differs = measures.iter().any(|m| !m.change.constant());
@@ -268,7 +275,7 @@ impl Found {
 }
 
 /// What keeps the samples of both sides from being compared.
-fn doubts(baseline: &Group, run: &Group) -> Vec<String> {
+fn doubts(baseline: &SeedGroup, run: &SeedGroup) -> Vec<String> {
     let of = |side: &'static str, reasons: &[String]| -> Vec<String> {
         reasons.iter().map(|r| format!("{side}: {r}")).collect()
     };

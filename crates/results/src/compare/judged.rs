@@ -1,6 +1,6 @@
 //! One measure of the gate: the typical seed by a test, the worst seed by a limit.
 
-use super::change::{Change, Measure};
+use super::change::{ComparedMeasure, MeasureChange};
 use crate::stats::many::{holm, testable};
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ pub const LEVEL: f64 = 0.05;
 
 /// How much higher than the baseline a measure may be, as a share: 0.1 is 10 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Limits {
+pub struct GateLimits {
     /// Over all seeds, by the Hodges-Lehmann estimate.
     pub tolerance: f64,
     /// The worst seed of the run against the worst of the baseline.
@@ -18,16 +18,20 @@ pub struct Limits {
     pub exact: bool,
 }
 
-impl Limits {
+impl GateLimits {
     /// Whether a change takes part.
-    pub fn judge(&self, change: &Change) -> bool {
-        !self.exact || matches!(change.measure, Measure::Max | Measure::MaxSingle | Measure::Missed)
+    pub fn judge(&self, change: &MeasureChange) -> bool {
+        !self.exact
+            || matches!(
+                change.measure,
+                ComparedMeasure::Max | ComparedMeasure::MaxSingle | ComparedMeasure::Missed
+            )
     }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for GateLimits {
+    fn default() -> GateLimits {
+        GateLimits {
             tolerance: 0.1,
             // Of unchanged kernels the worst of six seeds is rarely that much above the worst of six others:
             // docs/statistics.md has the figures.
@@ -53,7 +57,7 @@ pub struct WorstSeed {
 }
 
 impl WorstSeed {
-    fn of(change: &Change, run_seeds: &[u64], limit: f64) -> WorstSeed {
+    fn of(change: &MeasureChange, run_seeds: &[u64], limit: f64) -> WorstSeed {
         let (baseline, run) = (change.a.highest, change.b.highest);
         let place = change.b.of_seeds.iter().position(|value| *value == run);
         WorstSeed {
@@ -68,10 +72,10 @@ impl WorstSeed {
 
 /// A measure that the gate judges.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
+pub struct JudgedMeasure {
     /// The change.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: MeasureChange,
     /// Its name.
     pub name: String,
     /// Probability that it is as much higher by chance, beside all others that were tested; nothing where no order of
@@ -85,11 +89,17 @@ pub struct Judged {
     pub worst_seed: WorstSeed,
 }
 
-impl Judged {
+impl JudgedMeasure {
     /// Judges.
-    pub fn new(change: &Change, name: String, p_corrected: Option<f64>, run_seeds: &[u64], limits: &Limits) -> Judged {
+    pub fn new(
+        change: &MeasureChange,
+        name: String,
+        p_corrected: Option<f64>,
+        run_seeds: &[u64],
+        limits: &GateLimits,
+    ) -> JudgedMeasure {
         let beyond = !limits.exact && beyond(change, limits.tolerance);
-        Judged {
+        JudgedMeasure {
             name,
             p_corrected,
             beyond,
@@ -107,14 +117,14 @@ impl Judged {
     /// `periods`, or the unit of the cell's times.
     pub fn unit<'a>(&self, of_times: &'a str) -> &'a str {
         match self.change.measure {
-            Measure::Missed => "periods",
+            ComparedMeasure::Missed => "periods",
             _ => of_times,
         }
     }
 }
 
 /// Whether the estimate is higher by more than the tolerance.
-fn beyond(change: &Change, tolerance: f64) -> bool {
+fn beyond(change: &MeasureChange, tolerance: f64) -> bool {
     match change.ratio {
         Some(ratio) => ratio.best > 1.0 + tolerance,
         None => change.difference.best > tolerance * change.a.median as f64,
@@ -136,10 +146,10 @@ pub struct Tests {
 
 impl Tests {
     /// Tests what can show something at all, by its pooled values alone.
-    pub fn of(changes: &[&Change]) -> Tests {
+    pub fn of(changes: &[&MeasureChange]) -> Tests {
         let least: Vec<f64> = changes.iter().map(|c| c.test.least_greater).collect();
         let needed = testable(&least, LEVEL);
-        let takes_part = |c: &&&Change| c.test.least_greater <= needed;
+        let takes_part = |c: &&&MeasureChange| c.test.least_greater <= needed;
         let family: Vec<f64> = changes.iter().filter(takes_part).map(|c| c.test.greater).collect();
         let mut values = holm(&family).into_iter();
         let corrected = changes

@@ -18,13 +18,13 @@ pub mod pair;
 pub mod side;
 pub mod words;
 
-pub use pair::Mapped;
-pub use side::{Group, How, Side};
-pub use words::{Comparison, compare};
+pub use pair::MappedSubjects;
+pub use side::{CellConditions, SeedGroup, Side};
+pub use words::{SideComparison, compare};
 
 use crate::record::{CellId, RunError, SubjectId};
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 
 /// Why two sides cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -96,11 +96,11 @@ pub enum CompareError {
 
 impl CompareError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             CompareError::Run(e) => e.exit(),
-            CompareError::Write { .. } => Exit::Storage,
-            _ => Exit::Usage,
+            CompareError::Write { .. } => ExitKind::Storage,
+            _ => ExitKind::Usage,
         }
     }
 }

@@ -1,24 +1,24 @@
 //! What belongs together on the two sides: first subjects, then their cells.
 
-use super::{CompareError, Group, How, Side};
+use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::{Subject, SubjectId};
 use serde::Serialize;
 use worstcase_base::duration;
 
 /// Two subjects, by what the user types: a name or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapped {
+pub struct MappedSubjects {
     /// Of the first side.
     pub a: String,
     /// Of the second.
     pub b: String,
 }
 
-impl std::str::FromStr for Mapped {
+impl std::str::FromStr for MappedSubjects {
     type Err = String;
-    fn from_str(text: &str) -> Result<Mapped, String> {
+    fn from_str(text: &str) -> Result<MappedSubjects, String> {
         match text.split_once('=') {
-            Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok(Mapped {
+            Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok(MappedSubjects {
                 a: a.into(),
                 b: b.into(),
             }),
@@ -30,7 +30,7 @@ impl std::str::FromStr for Mapped {
 /// Which side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Which {
+pub enum ComparedSide {
     /// The first; for a gate the baseline.
     A,
     /// The second; for a gate the run.
@@ -41,12 +41,12 @@ pub enum Which {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {
     /// The side that has it; both have one that was not measured alike.
-    pub side: Which,
+    pub side: ComparedSide,
     /// Its subject.
     pub subject: SubjectId,
     /// The cell.
     #[serde(flatten)]
-    pub how: How,
+    pub how: CellConditions,
     /// Why.
     pub why: String,
 }
@@ -55,13 +55,13 @@ pub struct Unmatched {
 #[derive(Debug)]
 pub struct Pairing<'a> {
     /// Cells of both sides.
-    pub pairs: Vec<(&'a Group, &'a Group)>,
+    pub pairs: Vec<(&'a SeedGroup, &'a SeedGroup)>,
     /// The rest.
     pub unmatched: Vec<Unmatched>,
 }
 
 /// Pairs all cells of both sides. With `only`, of the mapped subjects alone.
-pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Result<Pairing<'a>, CompareError> {
+pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool) -> Result<Pairing<'a>, CompareError> {
     let subjects = subjects(a, b, mapped, only)?;
     let mut pairing = Pairing {
         pairs: Vec::new(),
@@ -70,7 +70,9 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Resu
     for cell in &a.cells {
         let Some((_, other)) = subjects.iter().find(|(of_a, _)| *of_a == cell.subject) else {
             if !only {
-                pairing.unmatched.push(alone(Which::A, cell, "its subject is not in B"));
+                pairing
+                    .unmatched
+                    .push(alone(ComparedSide::A, cell, "its subject is not in B"));
             }
             continue;
         };
@@ -82,9 +84,9 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Resu
         match of_b().find(|c| unlike(a, cell, b, c).is_none()).or(of_b().next()) {
             Some(found) => match unlike(a, cell, b, found) {
                 None => pairing.pairs.push((cell, found)),
-                Some(why) => pairing.unmatched.push(alone(Which::A, cell, &why)),
+                Some(why) => pairing.unmatched.push(alone(ComparedSide::A, cell, &why)),
             },
-            None => pairing.unmatched.push(alone(Which::A, cell, "not in B")),
+            None => pairing.unmatched.push(alone(ComparedSide::A, cell, "not in B")),
         }
     }
     for cell in &b.cells {
@@ -95,12 +97,12 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[Mapped], only: bool) -> Resu
             true if has_partner(a, cell, &subjects) => continue,
             true => "not in A",
         };
-        pairing.unmatched.push(alone(Which::B, cell, why));
+        pairing.unmatched.push(alone(ComparedSide::B, cell, why));
     }
     Ok(pairing)
 }
 
-fn alone(side: Which, cell: &Group, why: &str) -> Unmatched {
+fn alone(side: ComparedSide, cell: &SeedGroup, why: &str) -> Unmatched {
     Unmatched {
         side,
         subject: cell.subject.clone(),
@@ -109,15 +111,15 @@ fn alone(side: Which, cell: &Group, why: &str) -> Unmatched {
     }
 }
 
-fn has_partner(a: &Side, cell: &Group, subjects: &[(SubjectId, SubjectId)]) -> bool {
+fn has_partner(a: &Side, cell: &SeedGroup, subjects: &[(SubjectId, SubjectId)]) -> bool {
     let of_cell = subjects.iter().filter(|(_, of_b)| *of_b == cell.subject);
     let mut cells = of_cell.flat_map(|(of_a, _)| a.cells.iter().filter(move |c| c.subject == *of_a));
     cells.any(|c| c.how.same_cell(&cell.how))
 }
 
 /// What was not alike, in words. Of a foreign tool's cell some of it is not known, and that is no difference.
-fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
-    let venue = |side: &Side, cell: &Group| side.subject(&cell.subject).map(Subject::venue);
+fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<String> {
+    let venue = |side: &Side, cell: &SeedGroup| side.subject(&cell.subject).map(Subject::venue);
     if venue(a, of_a) != venue(b, of_b) {
         return Some("virtual time on one side, real time on the other".to_string());
     }
@@ -151,7 +153,7 @@ fn unlike(a: &Side, of_a: &Group, b: &Side, of_b: &Group) -> Option<String> {
     Some(format!("not measured alike: {what} {x} against {y}"))
 }
 
-fn method(how: &How) -> String {
+fn method(how: &CellConditions) -> String {
     how.method.as_ref().map_or("-".to_string(), |m| {
         let cpus: Vec<String> = m.cpus.iter().map(u32::to_string).collect();
         let gaps = m
@@ -168,9 +170,14 @@ fn method(how: &How) -> String {
 }
 
 /// Subjects: as mapped; the only one on each side; of one name; alike in all but the kernel.
-fn subjects(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Vec<(SubjectId, SubjectId)>, CompareError> {
+fn subjects(
+    a: &Side,
+    b: &Side,
+    mapped: &[MappedSubjects],
+    only: bool,
+) -> Result<Vec<(SubjectId, SubjectId)>, CompareError> {
     let mut pairs = Vec::new();
-    for Mapped { a: of_a, b: of_b } in mapped {
+    for MappedSubjects { a: of_a, b: of_b } in mapped {
         pairs.push((named(a, of_a)?, named(b, of_b)?));
     }
     if only {

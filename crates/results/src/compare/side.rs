@@ -3,7 +3,8 @@
 use super::CompareError;
 use super::baseline;
 use crate::record::{
-    Cell, CellId, Gaps, Machine, Method, Quantity, Record, Run, RunError, Subject, SubjectId, Venue, judged,
+    CellId, CellRecord, GapAccount, MethodRecord, Quantity, Record, Run, RunError, Subject, SubjectId, SubjectMachine,
+    Venue, judged,
 };
 use crate::stats::Percentile;
 use crate::verdict::{another_model, interference, lost};
@@ -22,7 +23,7 @@ pub struct Side {
     /// What was measured.
     pub subjects: Vec<Subject>,
     /// Its cells.
-    pub cells: Vec<Group>,
+    pub cells: Vec<SeedGroup>,
     /// Planned cells that were not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<CellId>,
@@ -33,12 +34,12 @@ pub struct Side {
 
 /// The seeds of one subject under one load, probe, and on the host of one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Group {
+pub struct SeedGroup {
     /// The subject's name.
     pub subject: SubjectId,
     /// How it was measured.
     #[serde(flatten)]
-    pub how: How,
+    pub how: CellConditions,
     /// What was missing while measuring and may have changed the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -46,12 +47,12 @@ pub struct Group {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<String>,
     /// In order of the seeds.
-    pub seeds: Vec<Seed>,
+    pub seeds: Vec<SeedResult>,
 }
 
 /// How a cell was measured, all but its seed: only what was measured alike compares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct How {
+pub struct CellConditions {
     /// The load.
     pub load: String,
     /// The instrument.
@@ -71,15 +72,15 @@ pub struct How {
     pub priority: u8,
     /// Host: timer, policy and CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<Method>,
+    pub method: Option<MethodRecord>,
 }
 
 /// Numbers of periods that differ by one in so many are alike, where a tool does not take a number of them.
 const FOREIGN_PERIODS: u32 = 50;
 
-impl From<&Cell> for How {
-    fn from(cell: &Cell) -> How {
-        How {
+impl From<&CellRecord> for CellConditions {
+    fn from(cell: &CellRecord) -> CellConditions {
+        CellConditions {
             load: cell.load.clone(),
             probe: cell.probe.clone(),
             cpu: cell.cpu,
@@ -92,14 +93,14 @@ impl From<&Cell> for How {
     }
 }
 
-impl How {
+impl CellConditions {
     /// Whether both are of one cell, if not necessarily measured alike.
-    pub fn same_cell(&self, other: &How) -> bool {
+    pub fn same_cell(&self, other: &CellConditions) -> bool {
         (&self.load, &self.probe, self.cpu) == (&other.load, &other.probe, other.cpu)
     }
 
     /// Whether both have about as many periods: a foreign tool ends by its own clock, and takes a few more or less each time.
-    pub fn nearly_as_long(&self, other: &How) -> bool {
+    pub fn nearly_as_long(&self, other: &CellConditions) -> bool {
         self.periods.abs_diff(other.periods) <= self.periods.max(other.periods) / FOREIGN_PERIODS
     }
 
@@ -112,7 +113,7 @@ impl How {
 
 /// What one seed gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seed {
+pub struct SeedResult {
     /// The seed.
     pub seed: u64,
     /// Of all its samples.
@@ -123,23 +124,23 @@ pub struct Seed {
     pub lost: u64,
     /// `noise`: what was seen in which time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Gaps>,
+    pub noise: Option<GapAccount>,
     /// Of each quantity that the probe is about; `noise` has none.
-    pub quantities: BTreeMap<Quantity, Figures>,
+    pub quantities: BTreeMap<Quantity, DistributionFigures>,
 }
 
-impl Seed {
+impl SeedResult {
     /// How many measures of a seed a gate judges, if nothing is missed: median, p99 where the samples bear one, and maximum
     /// of each quantity; of noise the sum and the longest gap.
     pub fn measures(&self) -> usize {
-        let of = |f: &Figures| 1 + usize::from(f.median.is_some()) + usize::from(f.p99.is_some());
+        let of = |f: &DistributionFigures| 1 + usize::from(f.median.is_some()) + usize::from(f.p99.is_some());
         self.quantities.values().map(of).sum::<usize>() + 2 * usize::from(self.noise.is_some())
     }
 }
 
 /// What is compared of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct DistributionFigures {
     /// Median, if it is known.
     #[serde(rename = "median_ns", default)]
     pub median: Option<Nanos>,
@@ -173,9 +174,9 @@ impl Side {
 
     /// Of records alone.
     pub fn of_records(records: &[Record]) -> Side {
-        let mut groups: Vec<(SubjectId, How, Vec<&Record>)> = Vec::new();
+        let mut groups: Vec<(SubjectId, CellConditions, Vec<&Record>)> = Vec::new();
         for record in records {
-            let (subject, mut how) = (record.subject.id(), How::from(&record.cell));
+            let (subject, mut how) = (record.subject.id(), CellConditions::from(&record.cell));
             if let Some((_, like, _)) = groups
                 .iter()
                 .find(|g| record.foreign.is_some() && g.0 == subject && g.1.same_cell(&how) && g.1.nearly_as_long(&how))
@@ -219,30 +220,30 @@ impl Side {
     /// Whether another tool measured a subject.
     pub fn is_foreign(&self, id: &SubjectId) -> bool {
         let machine = self.subject(id).map(|s| &s.machine);
-        matches!(machine, Some(Machine::Foreign(_)))
+        matches!(machine, Some(SubjectMachine::Foreign(_)))
     }
 
     /// In the lab: what makes the subject's machine.
     pub fn key(&self, id: &SubjectId) -> Option<&str> {
         match &self.subject(id)?.machine {
-            Machine::Lab(lab) => Some(&lab.key),
-            Machine::Host(_) | Machine::Foreign(_) => None,
+            SubjectMachine::Lab(lab) => Some(&lab.key),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => None,
         }
     }
 }
 
-fn group(subject: SubjectId, how: How, of: &[&Record], all: &[Record]) -> Group {
+fn group(subject: SubjectId, how: CellConditions, of: &[&Record], all: &[Record]) -> SeedGroup {
     let mut quantities = judged(&how.probe, all).to_vec();
     // Both parts may be as before and their sum later: what a process sees is the sum.
     if quantities.contains(&Quantity::AfterIrq) {
         quantities.push(Quantity::Latency);
     }
-    let mut seeds: Vec<Seed> = of.iter().map(|record| seed(record, &quantities)).collect();
+    let mut seeds: Vec<SeedResult> = of.iter().map(|record| seed(record, &quantities)).collect();
     seeds.sort_by_key(|s| s.seed);
     let mut warnings: Vec<String> = of.iter().flat_map(|r| r.warnings.iter().cloned()).collect();
     warnings.sort();
     warnings.dedup();
-    Group {
+    SeedGroup {
         subject,
         how,
         warnings,
@@ -255,17 +256,17 @@ fn group(subject: SubjectId, how: How, of: &[&Record], all: &[Record]) -> Group 
     }
 }
 
-fn seed(record: &Record, quantities: &[Quantity]) -> Seed {
+fn seed(record: &Record, quantities: &[Quantity]) -> SeedResult {
     let figures = |quantity: &Quantity| {
         let summary = record.summary(*quantity)?;
-        let figures = Figures {
+        let figures = DistributionFigures {
             median: summary.median_ns.map(Nanos),
             p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
             max: Nanos(summary.max_ns),
         };
         Some((*quantity, figures))
     };
-    Seed {
+    SeedResult {
         seed: record.cell.seed,
         digest: record.digest.clone(),
         missed: record.accounting.missed(),

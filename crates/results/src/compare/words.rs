@@ -1,7 +1,7 @@
 //! Which changes are called better or worse: those that the test shows, all changes of a comparison taken together.
 
-use super::change::{Change, Pair};
-use super::pair::{Mapped, Unmatched, pair};
+use super::change::{MeasureChange, Pair};
+use super::pair::{MappedSubjects, Unmatched, pair};
 use super::{CompareError, Side};
 use crate::stats::many::benjamini_hochberg;
 use crate::stats::ranks::{least, needed};
@@ -13,7 +13,7 @@ pub const LEVEL: f64 = 0.05;
 /// What may be said of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "word", rename_all = "snake_case")]
-pub enum Word {
+pub enum ChangeWord {
     /// The second side is higher.
     Worse,
     /// The second side is lower.
@@ -36,14 +36,14 @@ pub enum Word {
 pub struct JudgedChange {
     /// The change.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: MeasureChange,
     /// Probability of one as large by chance.
     pub p: f64,
     /// The same beside all other changes; nothing where no test could show any.
     pub p_corrected: Option<f64>,
     /// What may be said.
     #[serde(flatten)]
-    pub word: Word,
+    pub word: ChangeWord,
 }
 
 /// A cell with its words.
@@ -60,12 +60,14 @@ pub struct Compared {
 impl Compared {
     /// Whether a change of it is called better or worse.
     pub fn shown(&self) -> bool {
-        self.said.iter().any(|s| matches!(s.word, Word::Better | Word::Worse))
+        self.said
+            .iter()
+            .any(|s| matches!(s.word, ChangeWord::Better | ChangeWord::Worse))
     }
 
     /// The largest change: of those shown, if there are any.
     pub fn size(&self) -> f64 {
-        let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, Word::Better | Word::Worse);
+        let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, ChangeWord::Better | ChangeWord::Worse);
         self.said
             .iter()
             .filter(shown)
@@ -76,7 +78,7 @@ impl Compared {
 
 /// Two sides, compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct SideComparison {
     /// Cells, the largest change first; those that the test shows before the others.
     pub cells: Vec<Compared>,
     /// Cells that are not compared.
@@ -86,7 +88,7 @@ pub struct Comparison {
 }
 
 /// Compares two sides.
-pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comparison, CompareError> {
+pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Result<SideComparison, CompareError> {
     let pairing = pair(a, b, mapped, only)?;
     if pairing.pairs.is_empty() {
         return Err(CompareError::NothingInCommon {
@@ -122,34 +124,34 @@ pub fn compare(a: &Side, b: &Side, mapped: &[Mapped], only: bool) -> Result<Comp
             .partial_cmp(&(x.shown(), x.size()))
             .expect("sizes are numbers")
     });
-    Ok(Comparison {
+    Ok(SideComparison {
         cells,
         unmatched: pairing.unmatched,
         tests: family.len(),
     })
 }
 
-fn changes(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &Change)> {
+fn changes(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &MeasureChange)> {
     pairs
         .iter()
         .flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)))
 }
 
-fn tested(pair: &Pair, change: &Change) -> bool {
+fn tested(pair: &Pair, change: &MeasureChange) -> bool {
     !pair.identical() && change.test.least_two_sided() <= LEVEL
 }
 
-fn word(pair: &Pair, change: &Change, p: Option<f64>) -> Word {
+fn word(pair: &Pair, change: &MeasureChange, p: Option<f64>) -> ChangeWord {
     let [a, b] = pair.seeds;
     match p {
-        _ if pair.identical() => Word::Identical,
-        Some(p) if p <= LEVEL && change.test.greater < change.test.less => Word::Worse,
-        Some(p) if p <= LEVEL => Word::Better,
-        Some(_) => Word::NoDifferenceShown,
-        None if change.constant() => Word::Equal,
-        None if 2.0 * least(a, b) > LEVEL => Word::TooFewSeeds {
+        _ if pair.identical() => ChangeWord::Identical,
+        Some(p) if p <= LEVEL && change.test.greater < change.test.less => ChangeWord::Worse,
+        Some(p) if p <= LEVEL => ChangeWord::Better,
+        Some(_) => ChangeWord::NoDifferenceShown,
+        None if change.constant() => ChangeWord::Equal,
+        None if 2.0 * least(a, b) > LEVEL => ChangeWord::TooFewSeeds {
             needs: needed(LEVEL / 2.0),
         },
-        None => Word::NoDifferenceShown,
+        None => ChangeWord::NoDifferenceShown,
     }
 }

@@ -15,7 +15,7 @@ const DEEPEST: usize = 6;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundRecords {
     /// Records, each with its run's folder; one that is there twice is taken once.
     pub records: Vec<Placed>,
     /// What is no run that can be read.
@@ -34,8 +34,8 @@ pub struct Skipped {
 }
 
 /// Reads all runs in these folders.
-pub fn find(folders: &[PathBuf]) -> Result<Found, HistoryError> {
-    let (mut found, mut seen) = (Found::default(), HashSet::new());
+pub fn find(folders: &[PathBuf]) -> Result<FoundRecords, HistoryError> {
+    let (mut found, mut seen) = (FoundRecords::default(), HashSet::new());
     for folder in folders {
         let unreadable = |cause| HistoryError::Folder {
             path: folder.clone(),
@@ -102,7 +102,7 @@ fn below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>, skipped: &mut Vec
     }
 }
 
-fn read(dir: &Path, seen: &mut HashSet<String>, found: &mut Found) {
+fn read(dir: &Path, seen: &mut HashSet<String>, found: &mut FoundRecords) {
     let records = Run::open(dir).and_then(|run| run.records());
     match records {
         Ok(records) if records.is_empty() => found.skipped.push(Skipped {

@@ -1,7 +1,7 @@
 //! Where a line changed: on a machine by a test over all lines together, in the lab as facts.
 
-use super::measure::Measure;
-use super::{Line, Point};
+use super::measure::HistoryMeasure;
+use super::{HistoryLine, HistoryPoint};
 use crate::record::Venue;
 use crate::stats::change_points::{Candidate, ORDERS, Together, candidate, follows};
 use crate::stats::many::{holm, testable};
@@ -17,9 +17,9 @@ const LONG: usize = 20;
 
 /// One measure of a line.
 #[derive(Clone, Debug, Serialize)]
-pub struct Series {
+pub struct MeasureSeries {
     /// Which.
-    pub measure: Measure,
+    pub measure: HistoryMeasure,
     /// Of each point, where it has one that compares.
     pub values: Vec<Option<u64>>,
     /// Where it changed.
@@ -37,12 +37,12 @@ pub enum Changes {
     /// All values are equal.
     Constant,
     /// It was tested, or in the lab compared; none may have been found.
-    Found(Vec<Change>),
+    Found(Vec<HistoryChange>),
 }
 
 /// A change.
 #[derive(Clone, Debug, Serialize)]
-pub struct Change {
+pub struct HistoryChange {
     /// The first point behind it.
     pub at: usize,
     /// The last point before it that has a value.
@@ -57,16 +57,16 @@ pub struct Change {
     pub with: Vec<String>,
 }
 
-impl Change {
+impl HistoryChange {
     /// Whether it is for the worse.
     pub fn is_rise(&self) -> bool {
         self.since > self.before
     }
 }
 
-impl Series {
+impl MeasureSeries {
     /// The changes, if there are any.
-    pub fn found(&self) -> &[Change] {
+    pub fn found(&self) -> &[HistoryChange] {
         match &self.changes {
             Changes::Found(found) => found,
             _ => &[],
@@ -75,14 +75,14 @@ impl Series {
 
     /// Whether the last change is for the worse. What worstcase lost is not the machine's fault.
     pub fn is_worse(&self) -> bool {
-        let enough = |change: &Change| match change.p {
+        let enough = |change: &HistoryChange| match change.p {
             Some(_) => change.is_rise(),
             None => {
                 let is_newest = self.values.iter().rposition(Option::is_some) == Some(change.at);
                 is_newest && change.since as f64 > change.before as f64 * (1.0 + TOLERANCE)
             }
         };
-        self.measure != Measure::Lost && self.found().last().is_some_and(enough)
+        self.measure != HistoryMeasure::Lost && self.found().last().is_some_and(enough)
     }
 
     /// Points that have a value, and those.
@@ -93,7 +93,7 @@ impl Series {
 }
 
 /// Judges all series, and says how many were tested together.
-pub(super) fn judge(lines: &mut [Line]) -> usize {
+pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     lines.iter_mut().filter(|l| l.key.venue == Venue::Lab).for_each(facts);
     let mut asked: Vec<(usize, usize, Candidate)> = Vec::new();
     for (l, line) in lines.iter_mut().enumerate().filter(|(_, l)| l.key.venue == Venue::Host) {
@@ -119,7 +119,7 @@ pub(super) fn judge(lines: &mut [Line]) -> usize {
         orders: ORDERS,
     };
     for ((l, s, first), corrected) in tested.iter().zip(corrected) {
-        let Line {
+        let HistoryLine {
             points, series, notes, ..
         } = &mut lines[*l];
         let series = &mut series[*s];
@@ -131,7 +131,7 @@ pub(super) fn judge(lines: &mut [Line]) -> usize {
             let from = nth.checked_sub(1).map_or(0, |n| cuts[n]);
             let to = cuts.get(nth + 1).copied().unwrap_or(values.len());
             let (at, after) = (places[shown.at], places[shown.at - 1]);
-            Change {
+            HistoryChange {
                 at,
                 after,
                 before: level(&values[from..shown.at]),
@@ -146,20 +146,20 @@ pub(super) fn judge(lines: &mut [Line]) -> usize {
 }
 
 /// In the lab each difference from the kernel before is one.
-fn facts(line: &mut Line) {
-    let Line { points, series, .. } = line;
+fn facts(line: &mut HistoryLine) {
+    let HistoryLine { points, series, .. } = line;
     for series in series {
         let (places, values) = series.present();
         let pairs = places.windows(2).zip(values.windows(2));
         let differ = pairs.filter(|(_, pair)| pair[0] != pair[1]);
-        let found: Vec<Change> = differ
-            .map(|(place, pair)| Change {
+        let found: Vec<HistoryChange> = differ
+            .map(|(place, pair)| HistoryChange {
                 at: place[1],
                 after: place[0],
                 before: pair[0],
                 since: pair[1],
                 p: None,
-                with: Point::differs_from(&points[place[1]], &points[place[0]]),
+                with: HistoryPoint::differs_from(&points[place[1]], &points[place[0]]),
             })
             .collect();
         series.changes = match (values.len(), found.is_empty()) {
@@ -171,7 +171,7 @@ fn facts(line: &mut Line) {
 }
 
 /// A warning, where the values between the changes follow each other more than chance would have them.
-fn dependence(measure: Measure, values: &[u64], cuts: &[usize]) -> Option<String> {
+fn dependence(measure: HistoryMeasure, values: &[u64], cuts: &[usize]) -> Option<String> {
     let ends = cuts.iter().copied().chain([values.len()]);
     let mut from = 0;
     let parts: Vec<&[u64]> = ends.map(|to| &values[std::mem::replace(&mut from, to)..to]).collect();

@@ -1,9 +1,9 @@
 //! Lines: records of what was measured alike, each in its order.
 
-use super::judge::Series;
-use super::measure::Measure;
-use super::{Placed, Point};
-use crate::record::{ISOLATED, LOAD_CPUS, Machine, Method, Record, Venue};
+use super::judge::MeasureSeries;
+use super::measure::HistoryMeasure;
+use super::{HistoryPoint, Placed};
+use crate::record::{ISOLATED, LOAD_CPUS, MethodRecord, Record, SubjectMachine, Venue};
 use serde::Serialize;
 use std::cmp::Ordering;
 use worstcase_contract::Nanos;
@@ -11,7 +11,7 @@ use worstcase_plan::VirtualMachine;
 
 /// What is the same of all points of a line. Kernel, build, boot parameters, firmware, governor and `--apply` may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Key {
+pub struct LineKey {
     /// Where.
     pub venue: Venue,
     /// The machine's host name; in the lab its CPU in QEMU's words.
@@ -41,25 +41,25 @@ pub struct Key {
     /// Real-time priority of the probe.
     pub priority: u8,
     /// Timer, policy, CPUs, threshold.
-    pub method: Option<Method>,
+    pub method: Option<MethodRecord>,
     /// In the lab: the machine that was asked for.
     #[serde(skip)]
     virtual_machine: Option<VirtualMachine>,
 }
 
-impl Key {
-    fn of(record: &Record) -> Key {
+impl LineKey {
+    fn of(record: &Record) -> LineKey {
         let origin = record.origin.as_ref();
         let (machine, cpus) = match &record.subject.machine {
-            Machine::Lab(lab) => (
+            SubjectMachine::Lab(lab) => (
                 lab.qemu.clone(),
                 format!("{} at {} MIPS", lab.qemu_cpu, lab.machine.mips),
             ),
-            Machine::Host(host) => (String::new(), format!("{} x {}", host.cpus, host.cpu)),
-            Machine::Foreign(foreign) => (foreign.tool.clone(), String::new()),
+            SubjectMachine::Host(host) => (String::new(), format!("{} x {}", host.cpus, host.cpu)),
+            SubjectMachine::Foreign(foreign) => (foreign.tool.clone(), String::new()),
         };
         let environment = |name: &str| record.environment.get(name).cloned();
-        Key {
+        LineKey {
             venue: record.subject.venue(),
             machine: origin.map_or(machine, |o| o.host.clone()),
             machine_id: origin.and_then(|o| o.machine_id.clone()),
@@ -79,8 +79,8 @@ impl Key {
     }
 
     /// Whether both are of one line. A machine with an id may have changed its name.
-    fn same(&self, other: &Key) -> bool {
-        let named = |key: &Key| Key {
+    fn same(&self, other: &LineKey) -> bool {
+        let named = |key: &LineKey| LineKey {
             machine: if key.machine_id.is_some() {
                 String::new()
             } else {
@@ -108,51 +108,51 @@ impl Key {
 
 /// What was measured alike, from the oldest to the newest.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct HistoryLine {
     /// What is the same of all points.
-    pub key: Key,
+    pub key: LineKey,
     /// In order.
-    pub points: Vec<Point>,
+    pub points: Vec<HistoryPoint>,
     /// What is looked at, and where it changed.
-    pub series: Vec<Series>,
+    pub series: Vec<MeasureSeries>,
     /// What to know before believing it.
     pub notes: Vec<String>,
 }
 
-impl Line {
+impl HistoryLine {
     /// Of a measure.
-    pub fn series_of(&self, of: impl Fn(Measure) -> bool) -> Option<&Series> {
+    pub fn series_of(&self, of: impl Fn(HistoryMeasure) -> bool) -> Option<&MeasureSeries> {
         self.series.iter().find(|s| of(s.measure))
     }
 
     /// The measure that is typical of it.
-    pub fn typical(&self) -> Option<&Series> {
-        self.series_of(|m| matches!(m, Measure::Typical(_)))
+    pub fn typical(&self) -> Option<&MeasureSeries> {
+        self.series_of(|m| matches!(m, HistoryMeasure::Typical(_)))
     }
 
     /// Whether the last change of any measure is for the worse.
     pub fn is_worse(&self) -> bool {
-        self.series.iter().any(Series::is_worse)
+        self.series.iter().any(MeasureSeries::is_worse)
     }
 }
 
 /// All lines, in the order in which their first records were found; not judged yet.
-pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Line> {
-    let mut groups: Vec<(Key, Vec<&Placed>)> = Vec::new();
+pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) -> Vec<HistoryLine> {
+    let mut groups: Vec<(LineKey, Vec<&Placed>)> = Vec::new();
     for placed in records {
-        let key = Key::of(&placed.1);
+        let key = LineKey::of(&placed.1);
         match groups.iter_mut().find(|(known, _)| known.same(&key)) {
             Some((_, of)) => of.push(placed),
             None => groups.push((key, vec![placed])),
         }
     }
-    let line = |(key, of): (Key, Vec<&Placed>)| {
+    let line = |(key, of): (LineKey, Vec<&Placed>)| {
         let points = match key.venue {
             Venue::Lab => kernels(&of, versions),
             Venue::Host => moments(of),
         };
         let (series, notes) = super::measure::series(&key, &points);
-        Line {
+        HistoryLine {
             key,
             points,
             series,
@@ -162,17 +162,17 @@ pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) ->
     groups.into_iter().map(line).collect()
 }
 
-fn moments(mut records: Vec<&Placed>) -> Vec<Point> {
+fn moments(mut records: Vec<&Placed>) -> Vec<HistoryPoint> {
     records.sort_by_key(|(_, record)| record.origin.as_ref().map(|o| (o.began, record.cell.seed)));
-    let point = |(run, record): &&Placed| Point::of(run.clone(), &[record]);
+    let point = |(run, record): &&Placed| HistoryPoint::of(run.clone(), &[record]);
     records.iter().map(point).collect()
 }
 
 /// Of equal machines all seeds together; what another version of worstcase measured of a kernel is a point of its own.
-fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Point> {
+fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<HistoryPoint> {
     let machine = |record: &Record| match &record.subject.machine {
-        Machine::Lab(lab) => lab.key.clone(),
-        Machine::Host(_) | Machine::Foreign(_) => String::new(),
+        SubjectMachine::Lab(lab) => lab.key.clone(),
+        SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => String::new(),
     };
     let mut groups: Vec<(String, &Placed, Vec<&Record>)> = Vec::new();
     for placed in records {
@@ -189,6 +189,6 @@ fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<Poi
     });
     groups
         .into_iter()
-        .map(|(_, (run, _), of)| Point::of(run.clone(), &of))
+        .map(|(_, (run, _), of)| HistoryPoint::of(run.clone(), &of))
         .collect()
 }

@@ -1,7 +1,7 @@
 //! What is looked at of a line, and which of its points bear it.
 
-use super::judge::{Changes, Series};
-use super::{Key, Point};
+use super::judge::{Changes, MeasureSeries};
+use super::{HistoryPoint, LineKey};
 use crate::record::Venue;
 use crate::stats::Percentile;
 use serde::{Serialize, Serializer};
@@ -19,7 +19,7 @@ pub enum Typical {
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum HistoryMeasure {
     /// A percentile, the median, or noise.
     Typical(Typical),
     /// The maximum.
@@ -30,38 +30,38 @@ pub enum Measure {
     Lost,
 }
 
-impl Measure {
+impl HistoryMeasure {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Measure::Typical(Typical::Percentile(p)) => p.name(),
-            Measure::Typical(Typical::Median) => "median",
-            Measure::Typical(Typical::Noise) => "noise",
-            Measure::Max => "maximum",
-            Measure::Missed => "missed",
-            Measure::Lost => "lost",
+            HistoryMeasure::Typical(Typical::Percentile(p)) => p.name(),
+            HistoryMeasure::Typical(Typical::Median) => "median",
+            HistoryMeasure::Typical(Typical::Noise) => "noise",
+            HistoryMeasure::Max => "maximum",
+            HistoryMeasure::Missed => "missed",
+            HistoryMeasure::Lost => "lost",
         }
     }
 
     /// Whether it is a time; else a share.
     pub const fn is_time(self) -> bool {
-        matches!(self, Measure::Typical(_) | Measure::Max)
+        matches!(self, HistoryMeasure::Typical(_) | HistoryMeasure::Max)
     }
 
     /// A point's value; times in ns.
-    pub fn of(self, point: &Point) -> Option<u64> {
+    pub fn value(self, point: &HistoryPoint) -> Option<u64> {
         match self {
-            Measure::Typical(Typical::Percentile(p)) => point.percentiles_ns.get(&p).copied(),
-            Measure::Typical(Typical::Median) => point.median_ns,
-            Measure::Typical(Typical::Noise) => point.noise_ns_a_second,
-            Measure::Max => point.max_ns,
-            Measure::Missed => share(point.missed?, point.expected),
-            Measure::Lost => share(point.lost, point.expected.max(point.samples)),
+            HistoryMeasure::Typical(Typical::Percentile(p)) => point.percentiles_ns.get(&p).copied(),
+            HistoryMeasure::Typical(Typical::Median) => point.median_ns,
+            HistoryMeasure::Typical(Typical::Noise) => point.noise_ns_a_second,
+            HistoryMeasure::Max => point.max_ns,
+            HistoryMeasure::Missed => share(point.missed?, point.expected),
+            HistoryMeasure::Lost => share(point.lost, point.expected.max(point.samples)),
         }
     }
 }
 
-impl Serialize for Measure {
+impl Serialize for HistoryMeasure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
@@ -83,29 +83,34 @@ const HIGHEST: Percentile = Percentile::P99_9;
 const NEARLY: u64 = 10;
 
 /// The series of a line, not judged yet, and what is to be known of them.
-pub(super) fn series(key: &Key, points: &[Point]) -> (Vec<Series>, Vec<String>) {
+pub(super) fn series(key: &LineKey, points: &[HistoryPoint]) -> (Vec<MeasureSeries>, Vec<String>) {
     let typical = typical(points);
     let usual = usual_time(points);
-    let all = [Measure::Typical(typical), Measure::Max, Measure::Missed, Measure::Lost];
+    let all = [
+        HistoryMeasure::Typical(typical),
+        HistoryMeasure::Max,
+        HistoryMeasure::Missed,
+        HistoryMeasure::Lost,
+    ];
     let has_periods = points.iter().any(|p| p.expected > 0);
-    let kept = all.into_iter().filter(|m| *m != Measure::Missed || has_periods);
-    let one = |measure: Measure| {
-        let value = |point: &Point| {
-            let compares = measure != Measure::Max || nearly(point.observation.0, usual);
-            measure.of(point).filter(|_| compares)
+    let kept = all.into_iter().filter(|m| *m != HistoryMeasure::Missed || has_periods);
+    let one = |measure: HistoryMeasure| {
+        let value = |point: &HistoryPoint| {
+            let compares = measure != HistoryMeasure::Max || nearly(point.observation.0, usual);
+            measure.value(point).filter(|_| compares)
         };
-        Series {
+        MeasureSeries {
             measure,
             values: points.iter().map(value).collect(),
             changes: Changes::NotAsked,
         }
     };
-    let series: Vec<Series> = kept.map(one).collect();
+    let series: Vec<MeasureSeries> = kept.map(one).collect();
     let notes = notes(key, points, typical, usual);
     (series, notes)
 }
 
-fn typical(points: &[Point]) -> Typical {
+fn typical(points: &[HistoryPoint]) -> Typical {
     if points.iter().any(|p| p.noise_ns_a_second.is_some()) {
         return Typical::Noise;
     }
@@ -121,7 +126,7 @@ fn typical(points: &[Point]) -> Typical {
 }
 
 /// The observation time that most points have; of several the longest.
-fn usual_time(points: &[Point]) -> u64 {
+fn usual_time(points: &[HistoryPoint]) -> u64 {
     let times = || points.iter().map(|p| p.observation.0);
     let like = |time: &u64| times().filter(|other| nearly(*other, *time)).count();
     times().max_by_key(|time| (like(time), *time)).unwrap_or(0)
@@ -131,7 +136,7 @@ fn nearly(time: u64, usual: u64) -> bool {
     time.abs_diff(usual) <= usual / NEARLY
 }
 
-fn notes(key: &Key, points: &[Point], typical: Typical, usual: u64) -> Vec<String> {
+fn notes(key: &LineKey, points: &[HistoryPoint], typical: Typical, usual: u64) -> Vec<String> {
     let mut notes = Vec::new();
     match typical {
         Typical::Percentile(HIGHEST) | Typical::Noise => {}
@@ -146,7 +151,7 @@ fn notes(key: &Key, points: &[Point], typical: Typical, usual: u64) -> Vec<Strin
             points.len()
         ));
     }
-    let seeds = |point: &Point| point.seeds.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    let seeds = |point: &HistoryPoint| point.seeds.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
     if key.venue == Venue::Lab && points.windows(2).any(|pair| seeds(&pair[0]) != seeds(&pair[1])) {
         notes.push("its kernels were not measured with the same seeds".into());
     }

@@ -14,23 +14,23 @@ mod line;
 mod measure;
 mod point;
 
-pub use find::{Found, Skipped, find};
-pub use judge::{Change, Changes, LEVEL, Series, TOLERANCE};
-pub use line::{Key, Line};
-pub use measure::{Measure, Typical};
-pub use point::Point;
+pub use find::{FoundRecords, Skipped, find};
+pub use judge::{Changes, HistoryChange, LEVEL, MeasureSeries, TOLERANCE};
+pub use line::{HistoryLine, LineKey};
+pub use measure::{HistoryMeasure, Typical};
+pub use point::HistoryPoint;
 
 use crate::record::Record;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 
 /// Everything that the folders hold.
 #[derive(Clone, Debug, Serialize)]
 pub struct History {
     /// In the order in which they were found.
-    pub lines: Vec<Line>,
+    pub lines: Vec<HistoryLine>,
     /// Series that were tested together.
     pub tests: usize,
     /// What could not be read or put in order.
@@ -39,9 +39,9 @@ pub struct History {
 
 impl History {
     /// Of what was found; `versions` puts kernel versions in order.
-    pub fn of(found: Found, versions: fn(&str, &str) -> Ordering) -> History {
-        let Found { records, mut skipped } = found;
-        let (dated, undated): (Vec<_>, Vec<_>) = records.into_iter().partition(|(_, r)| Point::has_place(r));
+    pub fn of(found: FoundRecords, versions: fn(&str, &str) -> Ordering) -> History {
+        let FoundRecords { records, mut skipped } = found;
+        let (dated, undated): (Vec<_>, Vec<_>) = records.into_iter().partition(|(_, r)| HistoryPoint::has_place(r));
         skipped.extend(undated.into_iter().map(|(run, record)| Skipped {
             path: run,
             why: format!("{} does not say when it was measured", record.id),
@@ -54,7 +54,7 @@ impl History {
 
     /// Whether the last change of any measure is for the worse; what worstcase lost is no such measure.
     pub fn is_worse(&self) -> bool {
-        self.lines.iter().any(Line::is_worse)
+        self.lines.iter().any(HistoryLine::is_worse)
     }
 }
 
@@ -84,7 +84,7 @@ pub enum HistoryError {
 
 impl HistoryError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
-        Exit::Usage
+    pub fn exit(&self) -> ExitKind {
+        ExitKind::Usage
     }
 }

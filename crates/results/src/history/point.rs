@@ -1,6 +1,6 @@
 //! One moment of a line: what one record of a machine says, or all seeds of a kernel in the lab.
 
-use crate::record::{Machine, Quantity, Record, Venue, judged};
+use crate::record::{Quantity, Record, SubjectMachine, Venue, judged};
 use crate::stats::{Percentile, median};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const BOOT_IMAGE: &str = "BOOT_IMAGE=";
 
 /// What was seen, and when or of which kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct HistoryPoint {
     /// The folder of its run.
     pub run: PathBuf,
     /// When it began; in the lab there is no date.
@@ -46,14 +46,14 @@ pub struct Point {
     pub lost: u64,
 }
 
-impl Point {
+impl HistoryPoint {
     /// Whether a record can be put in order: by its date, or in the lab by its kernel.
     pub fn has_place(record: &Record) -> bool {
         record.origin.is_some() || record.subject.venue() == Venue::Lab
     }
 
     /// Of the records of one moment, of which there is at least one.
-    pub(super) fn of(run: PathBuf, records: &[&Record]) -> Point {
+    pub(super) fn of(run: PathBuf, records: &[&Record]) -> HistoryPoint {
         let first = records[0];
         let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(quantity(r))).collect();
         let middle = |values: Option<Vec<u64>>| {
@@ -74,7 +74,7 @@ impl Point {
             .map(|g| g.max_single_ns);
         let mut seeds: Vec<(u64, String)> = records.iter().map(|r| (r.cell.seed, r.digest.clone())).collect();
         seeds.sort();
-        Point {
+        HistoryPoint {
             run,
             began: first.origin.as_ref().map(|o| o.began),
             kernel: first.subject.kernel.release.clone(),
@@ -97,14 +97,14 @@ impl Point {
     }
 
     /// What is not as it was in the point before, as text; the kernel first.
-    pub fn differs_from(&self, before: &Point) -> Vec<String> {
+    pub fn differs_from(&self, before: &HistoryPoint) -> Vec<String> {
         let mut all = Vec::new();
         if self.kernel != before.kernel {
             all.push(format!("kernel {} → {}", before.kernel, self.kernel));
         }
         let names = before.circumstances.keys().chain(self.circumstances.keys());
         for name in worstcase_base::distinct(names.copied()) {
-            let of = |point: &Point| point.circumstances.get(name).cloned().unwrap_or_else(|| "none".into());
+            let of = |point: &HistoryPoint| point.circumstances.get(name).cloned().unwrap_or_else(|| "none".into());
             if of(self) != of(before) {
                 all.push(format!("{name} {} → {}", of(before), of(self)));
             }
@@ -129,11 +129,11 @@ fn circumstances(record: &Record) -> BTreeMap<&'static str, String> {
         }
     };
     add("build of the kernel", record.subject.kernel.version.clone());
-    if let Machine::Lab(lab) = &record.subject.machine {
+    if let SubjectMachine::Lab(lab) = &record.subject.machine {
         let modules: Vec<String> = lab.modules.iter().map(ToString::to_string).collect();
         add("modules", modules.join(", "));
     }
-    if let Machine::Host(host) = &record.subject.machine {
+    if let SubjectMachine::Host(host) = &record.subject.machine {
         let words = host.command_line.split_whitespace();
         let words: Vec<&str> = words.filter(|w| !w.starts_with(BOOT_IMAGE)).collect();
         add("boot parameters", words.join(" "));

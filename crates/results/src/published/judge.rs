@@ -60,10 +60,10 @@ pub(super) fn ratio(a: &[f64], b: &[f64]) -> Option<Shift> {
 /// The verdict on values of all figures, and what it rests on.
 pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<String>) {
     let orders = group.orders();
-    let pairs: Vec<(usize, usize, Asked)> = match group.compare {
+    let pairs: Vec<(usize, usize, PublishedClaim)> = match group.compare {
         Compare::Rank => orders
             .into_iter()
-            .map(|(a, b, order)| (a, b, Asked::Order(order)))
+            .map(|(a, b, order)| (a, b, PublishedClaim::Order(order)))
             .collect(),
         Compare::Factor => {
             let order = |nth: usize| {
@@ -73,7 +73,7 @@ pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<Str
                     .find(of)
                     .map(|(a, ..)| if *a == 0 { Now::More } else { Now::Less })
             };
-            let asked = |nth| Some((0, nth, Asked::Factor(nth, group.factor(nth)?, order(nth))));
+            let asked = |nth| Some((0, nth, PublishedClaim::Factor(nth, group.factor(nth)?, order(nth))));
             (1..values.len()).filter_map(asked).collect()
         }
     };
@@ -98,13 +98,19 @@ pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<Str
 }
 
 /// What the article says of a pair.
-enum Asked {
+enum PublishedClaim {
     Order(Ordering),
     /// Of this figure to the first, and on which side of it where they are apart.
     Factor(usize, (f64, f64), Option<Now>),
 }
 
-fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], asked: &Asked) -> (Agreement, String) {
+fn one(
+    group: &Published,
+    (a, b): (&str, &str),
+    of_a: &[f64],
+    of_b: &[f64],
+    asked: &PublishedClaim,
+) -> (Agreement, String) {
     let Some(shift) = ratio(of_a, of_b) else {
         let of = if of_a.iter().all(|value| *value > 0.0) { b } else { a };
         let what = format!("{of}: a value of ours is zero or below, and has no factor");
@@ -120,7 +126,7 @@ fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], aske
     }
     let ours = format!("{} ({}..{})", factor(shift.best), factor(shift.low), factor(shift.high));
     match asked {
-        Asked::Order(order) => {
+        PublishedClaim::Order(order) => {
             let now = now(&shift);
             let then = match order {
                 Ordering::Equal => format!("{b} about as {a}"),
@@ -140,7 +146,7 @@ fn one(group: &Published, (a, b): (&str, &str), of_a: &[f64], of_b: &[f64], aske
             };
             (verdict, format!("published: {then}; ours: {is}, factor {ours}"))
         }
-        Asked::Factor(nth, (low, high), side) => {
+        PublishedClaim::Factor(nth, (low, high), side) => {
             let (low, high) = (low / AS_LARGE, high * AS_LARGE);
             let now = now(&shift);
             let is_elsewhere = |side: &Now| now != *side && now != Now::Unclear;
@@ -177,10 +183,10 @@ fn now(shift: &Shift) -> Now {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use worstcase_plan::study::published::{Figure, Relation, Said};
+    use worstcase_plan::study::published::{PublishedFigure, PublishedValue, Relation};
 
-    fn group(compare: Compare, said: Vec<Said>) -> Published {
-        let figure = |(nth, said)| Figure {
+    fn group(compare: Compare, said: Vec<PublishedValue>) -> Published {
+        let figure = |(nth, said)| PublishedFigure {
             of: format!("f{nth}"),
             said,
             cell: None,
@@ -195,16 +201,16 @@ mod tests {
         }
     }
 
-    fn us(value: f64) -> Said {
-        Said::Value {
+    fn us(value: f64) -> PublishedValue {
+        PublishedValue::Value {
             value,
             unit: "us".into(),
             relation: Relation::Exactly,
         }
     }
 
-    fn rank(rank: u32) -> Said {
-        Said::Rank {
+    fn rank(rank: u32) -> PublishedValue {
+        PublishedValue::Rank {
             or_later: false,
             rank,
             words: String::new(),
@@ -280,7 +286,7 @@ mod tests {
         assert_eq!(says(0.7), Agreement::Differs);
         let alike = group(Compare::Factor, vec![us(10.0), us(11.0)]);
         assert_eq!(verdict(&alike, &[seeds(1.0), seeds(0.9)]).0, Agreement::Agrees);
-        let at_most = Said::Value {
+        let at_most = PublishedValue::Value {
             value: 20.0,
             unit: "us".into(),
             relation: Relation::AtMost,

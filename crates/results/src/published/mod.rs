@@ -18,7 +18,7 @@ use worstcase_plan::{Published, Venue};
 
 /// A group of published figures, with ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct PublishedComparison {
     /// What is published.
     #[serde(flatten)]
     pub published: Published,
@@ -64,15 +64,15 @@ fn in_ns<S: Serializer>(unit: &str, out: S) -> Result<S::Ok, S::Error> {
 }
 
 /// All groups of a run.
-pub fn compared(plan: &RunPlan, records: &[Record]) -> Vec<Comparison> {
+pub fn compared(plan: &RunPlan, records: &[Record]) -> Vec<PublishedComparison> {
     plan.published
         .iter()
         .map(|group| compare(group, plan, records))
         .collect()
 }
 
-fn compare(group: &Published, plan: &RunPlan, records: &[Record]) -> Comparison {
-    let found: Vec<Result<Ours, ours::Missing>> = group
+fn compare(group: &Published, plan: &RunPlan, records: &[Record]) -> PublishedComparison {
+    let found: Vec<Result<Ours, ours::MissingFigure>> = group
         .figures
         .iter()
         .map(|figure| ours::of(figure, plan.experiment.venue, records))
@@ -92,7 +92,7 @@ fn compare(group: &Published, plan: &RunPlan, records: &[Record]) -> Comparison 
     };
     let now = |nth: usize| judge::ratio(values.first()?.as_ref()?, values[nth]?);
     let places = 0..group.figures.len();
-    Comparison {
+    PublishedComparison {
         published: group.clone(),
         venue: plan.experiment.venue,
         verdict,

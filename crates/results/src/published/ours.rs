@@ -2,24 +2,24 @@
 
 use super::Ours;
 use crate::record::{Quantity, Record, RunPlan, Subject};
-use crate::stats::{Percentile, Values};
+use crate::stats::{Percentile, SeedValues};
 use std::collections::BTreeMap;
 use worstcase_contract::bench::Details;
-use worstcase_plan::study::published::{Figure, OurCell, Statistic};
-use worstcase_plan::{Preempt, Published, Variant, Venue};
+use worstcase_plan::study::published::{OurCell, PublishedFigure, Statistic};
+use worstcase_plan::{PreemptChoice, Published, StudyVariant, Venue};
 
 /// The run has no cell of it, or not the statistic.
 #[derive(Debug)]
-pub(super) struct Missing;
+pub(super) struct MissingFigure;
 
 /// What we have of a figure.
-pub(super) fn of(figure: &Figure, venue: Venue, records: &[Record]) -> Result<Ours, Missing> {
-    let cell = figure.cell(venue).ok_or(Missing)?;
+pub(super) fn of(figure: &PublishedFigure, venue: Venue, records: &[Record]) -> Result<Ours, MissingFigure> {
+    let cell = figure.cell(venue).ok_or(MissingFigure)?;
     // By seed and CPU: of each load the value.
     let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, f64>> = BTreeMap::new();
     let means = |record: &&Record| is_meant(cell, record);
     for record in records.iter().filter(means) {
-        let value = value(cell, record).ok_or(Missing)?;
+        let value = value(cell, record).ok_or(MissingFigure)?;
         let of_seed = seeds.entry((record.cell.seed, record.cell.cpu)).or_default();
         of_seed.insert(&record.cell.load, value);
     }
@@ -28,10 +28,10 @@ pub(super) fn of(figure: &Figure, venue: Venue, records: &[Record]) -> Result<Ou
     let largest = |loads: &BTreeMap<&str, f64>| loads.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut of_seeds: Vec<f64> = whole.map(largest).collect();
     of_seeds.sort_by(f64::total_cmp);
-    let subject: &Subject = &records.iter().find(means).ok_or(Missing)?.subject;
+    let subject: &Subject = &records.iter().find(means).ok_or(MissingFigure)?.subject;
     let n = of_seeds.len();
     match n {
-        0 => Err(Missing),
+        0 => Err(MissingFigure),
         _ => Ok(Ours {
             subject: subject.id(),
             value_ns: (of_seeds[(n - 1) / 2] + of_seeds[n / 2]) / 2.0,
@@ -42,7 +42,7 @@ pub(super) fn of(figure: &Figure, venue: Venue, records: &[Record]) -> Result<Ou
 }
 
 /// Why a group is not judged: the study has no cells of it, or the run has not all of them.
-pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan: &RunPlan) -> Option<String> {
+pub(super) fn not_there(group: &Published, found: &[Result<Ours, MissingFigure>], plan: &RunPlan) -> Option<String> {
     let is_asked = |venue| group.figures.iter().any(|figure| figure.cell(venue).is_some());
     match (plan.experiment.venue, is_asked(Venue::Lab), is_asked(Venue::Host)) {
         (_, false, false) => return Some("no cell of this study stands for it".into()),
@@ -50,7 +50,7 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
         (Venue::Lab, false, _) => return Some("the study asks it of a host, not of the lab".into()),
         _ => {}
     }
-    let missing: Vec<&Figure> = group
+    let missing: Vec<&PublishedFigure> = group
         .figures
         .iter()
         .zip(found)
@@ -60,7 +60,10 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
         return None;
     }
     let mut cells = missing.iter().filter_map(|figure| figure.cell(plan.experiment.venue));
-    let is_quick = plan.study.as_ref().is_some_and(|study| study.variant == Variant::Quick);
+    let is_quick = plan
+        .study
+        .as_ref()
+        .is_some_and(|study| study.variant == StudyVariant::Quick);
     let remedy = match (cells.all(|cell| is_planned(cell, plan)), is_quick) {
         (true, _) => "give the run's command again: it measures what is missing",
         (false, true) => "the study's full form has all cells",
@@ -73,9 +76,9 @@ pub(super) fn not_there(group: &Published, found: &[Result<Ours, Missing>], plan
 /// Whether a run is going to have all of it.
 fn is_planned(cell: &OurCell, plan: &RunPlan) -> bool {
     let experiment = &plan.experiment;
-    let is_subject = |is: &worstcase_plan::Subject| {
+    let is_subject = |is: &worstcase_plan::PlannedSubject| {
         cell.subject.as_ref().is_none_or(|meant| {
-            let is_model = is.preempt == Preempt::All || is.preempt == meant.preempt;
+            let is_model = is.preempt == PreemptChoice::All || is.preempt == meant.preempt;
             is_model && (&is.kernel, &is.machine) == (&meant.kernel, &meant.machine)
         })
     };
@@ -115,7 +118,7 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
             let alone = if cell.quantity == "net" { r.hot } else { r.cold };
             (r.total.0 as f64 - alone.0 as f64) / switch.hops as f64
         };
-        let figures = Values::new([switch.settled().iter().map(net).collect()])?.figures();
+        let figures = SeedValues::new([switch.settled().iter().map(net).collect()])?.figures();
         return match cell.statistic {
             Statistic::Min => Some(figures.min),
             Statistic::Mean => Some(figures.trimmed_mean),

@@ -15,12 +15,12 @@ pub enum Accounting {
     /// Every period, with a sample or without: `expected = taken + missed + lost`.
     Periods(Periods),
     /// `noise`: a time without periods in which gaps were watched.
-    Gaps(Gaps),
+    Gaps(GapAccount),
 }
 
 /// What took a CPU from a thread that never sleeps: noise, as rtla's osnoise calls it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gaps {
+pub struct GapAccount {
     /// Observation time: gaps were watched for so long. The gaps are part of it.
     pub observed_ns: u64,
     /// Gaps that were seen and kept.
@@ -33,7 +33,7 @@ pub struct Gaps {
     pub max_single_ns: u64,
 }
 
-impl Gaps {
+impl GapAccount {
     /// Noise of a second of observation.
     pub fn noise_ns_a_second(&self) -> u64 {
         let share = u128::from(self.noise_ns) * 1_000_000_000 / u128::from(self.observed_ns.max(1));
@@ -56,7 +56,7 @@ impl Accounting {
     }
 
     /// The gaps, of `noise`.
-    pub fn gaps(&self) -> Option<&Gaps> {
+    pub fn gaps(&self) -> Option<&GapAccount> {
         match self {
             Accounting::Periods(_) => None,
             Accounting::Gaps(gaps) => Some(gaps),

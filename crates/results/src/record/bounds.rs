@@ -82,33 +82,33 @@ impl<'de> Visitor<'de> for Value {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Key { is_seed }) = map.next_key()? {
+        while let Some(BoundedKey { is_seed }) = map.next_key()? {
             map.next_value_seed(Value { is_seed })?;
         }
         Ok(())
     }
 }
 
-struct Key {
+struct BoundedKey {
     is_seed: bool,
 }
 
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Key, D::Error> {
-        struct Name;
-        impl Visitor<'_> for Name {
-            type Value = Key;
+impl<'de> Deserialize<'de> for BoundedKey {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<BoundedKey, D::Error> {
+        struct BoundedName;
+        impl Visitor<'_> for BoundedName {
+            type Value = BoundedKey;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
-            fn visit_str<E: Error>(self, name: &str) -> Result<Key, E> {
+            fn visit_str<E: Error>(self, name: &str) -> Result<BoundedKey, E> {
                 Value { is_seed: false }.visit_str(name)?;
-                Ok(Key {
+                Ok(BoundedKey {
                     is_seed: name == "seed" || name == "seeds",
                 })
             }
         }
-        source.deserialize_str(Name)
+        source.deserialize_str(BoundedName)
     }
 }
 

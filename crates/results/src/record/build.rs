@@ -2,8 +2,8 @@
 
 use super::samples::digest;
 use super::{
-    Accounting, Cell, CellId, Gaps, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile, SelfCost, Subject,
-    Summaries, Summary, Work, parquet,
+    Accounting, CellId, CellRecord, GapAccount, Periods, Quantity, Record, SCHEMA, SampleRow, SamplesFile,
+    SelfCostRecord, Subject, Summaries, Summary, WorkRecord, parquet,
 };
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
@@ -34,7 +34,7 @@ pub struct CellResult {
 
 /// Why a raw record cannot be kept.
 #[derive(Debug, thiserror::Error)]
-pub enum BuildError {
+pub enum RecordBuildError {
     /// The machine answered with a cell that cannot be read.
     #[error("the measured machine returned a cell that cannot be read: {0}")]
     Spec(#[from] SpecError),
@@ -54,7 +54,7 @@ impl CellResult {
         raw: &RawRecord,
         stamps: &[Stamp],
         instructions: Option<Instructions>,
-    ) -> Result<CellResult, BuildError> {
+    ) -> Result<CellResult, RecordBuildError> {
         let spec: CellSpec = raw.spec.parse()?;
         check(raw, &spec, stamps)?;
         let time_of = |instructions: Instructions| subject.time_of(instructions);
@@ -67,7 +67,7 @@ impl CellResult {
             Probe::Noise => Accounting::Gaps(gaps(raw, &spec, instructions.map(time_of))),
             _ => Accounting::Periods(periods(raw)),
         };
-        let labels = parquet::Labels::new(&id, &subject);
+        let labels = parquet::FileLabels::new(&id, &subject);
         let labels = match spec.probe {
             Probe::Jitter => labels.wide(),
             _ => labels,
@@ -88,18 +88,18 @@ impl CellResult {
             schema: SCHEMA.to_string(),
             id,
             subject,
-            cell: Cell::from(&spec),
+            cell: CellRecord::from(&spec),
             accounting,
             summary: Summaries::of(of),
             instructions,
-            self_cost: Some(SelfCost {
+            self_cost: Some(SelfCostRecord {
                 clock_read_ns: raw.self_cost.clock_read.0,
                 empty_sample_ns: raw.self_cost.empty_sample.0,
                 cpu_time_ns: raw.self_cost.cpu_time.0,
                 minor_faults: raw.self_cost.minor_faults,
                 major_faults: raw.self_cost.major_faults,
             }),
-            work: raw.work.iter().map(Work::from).collect(),
+            work: raw.work.iter().map(WorkRecord::from).collect(),
             warnings: raw.warnings.clone(),
             console: Vec::new(),
             origin: None,
@@ -111,7 +111,7 @@ impl CellResult {
             details: raw.details.clone(),
             samples: samples_file(&samples, rows.len() as u64),
         };
-        record.check().map_err(BuildError::Contradiction)?;
+        record.check().map_err(RecordBuildError::Contradiction)?;
         Ok(CellResult { record, samples })
     }
 }
@@ -127,8 +127,8 @@ pub fn samples_file(bytes: &[u8], rows: u64) -> SamplesFile {
     }
 }
 
-fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), BuildError> {
-    let contradiction = |text: String| Err(BuildError::Contradiction(text));
+fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), RecordBuildError> {
+    let contradiction = |text: String| Err(RecordBuildError::Contradiction(text));
     if raw.expected != spec.periods && spec.probe != Probe::Noise {
         return contradiction(format!("{} periods asked for, {} reported", spec.periods, raw.expected));
     }
@@ -144,13 +144,13 @@ fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), Build
     Ok(())
 }
 
-fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<SampleRow>, BuildError> {
+fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<SampleRow>, RecordBuildError> {
     let row = |(i, sample): (usize, &Sample)| {
         let stamp = stamps.get(i);
         let irq_latency = stamp.and_then(|s| s.irq_latency);
         let after_irq = match irq_latency {
             Some(part) if part > sample.latency => {
-                return Err(BuildError::Contradiction(format!(
+                return Err(RecordBuildError::Contradiction(format!(
                     "sample {}: the timer interrupt came {part} after the due time, the sample after {}",
                     sample.index, sample.latency
                 )));
@@ -205,10 +205,10 @@ fn gap_rows(raw: &RawRecord, stamps: &[Stamp], time_of: impl Fn(Instructions) ->
 }
 
 /// The last gap may end later than was asked.
-fn gaps(raw: &RawRecord, spec: &CellSpec, watched: Option<Nanos>) -> Gaps {
+fn gaps(raw: &RawRecord, spec: &CellSpec, watched: Option<Nanos>) -> GapAccount {
     let asked = Nanos(spec.period.0 * u64::from(spec.periods));
     let all = || raw.samples.iter().map(|gap| gap.latency.0);
-    Gaps {
+    GapAccount {
         observed_ns: watched.map_or(asked, |watched| watched.max(asked)).0,
         gaps: raw.samples.len() as u64,
         lost: u64::from(raw.expected) - raw.samples.len() as u64,

@@ -1,6 +1,6 @@
 //! Whether a record holds together.
 
-use super::{CellId, Machine, Quantity, Record, SCHEMA, details};
+use super::{CellId, Quantity, Record, SCHEMA, SubjectMachine, details};
 use worstcase_plan::grammar;
 
 /// The largest count or time of a record, half of what a signed number holds: 146 years in ns. Two of them can be added.
@@ -43,7 +43,7 @@ impl Record {
         if self.id != CellId::new(&self.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu) {
             return Err(format!("its id '{}' is not that of what it describes", self.id));
         }
-        if matches!(self.subject.machine, Machine::Foreign(_)) != self.foreign.is_some() {
+        if matches!(self.subject.machine, SubjectMachine::Foreign(_)) != self.foreign.is_some() {
             return Err("it does not say which tool measured it".into());
         }
         if self.foreign.is_some() {

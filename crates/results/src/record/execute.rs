@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 
 /// What is measured in one go: a cell of the lab; on a host a cell for each CPU, all at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+pub struct ExecutorTask {
     /// Its cells; never empty.
     pub cells: Vec<CellEntry>,
 }
@@ -24,7 +24,7 @@ pub trait Executor: Sync {
     type Error: From<RunError> + Send;
 
     /// All tasks, in order.
-    fn tasks(&self) -> &[Task];
+    fn tasks(&self) -> &[ExecutorTask];
 
     /// How many are measured at once.
     fn jobs(&self) -> NonZeroUsize {
@@ -73,7 +73,7 @@ pub trait Executor: Sync {
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompletedCells {
     /// Tasks that were measured before.
     pub before: usize,
     /// Tasks that were measured, now or before.
@@ -89,17 +89,17 @@ pub fn execute<E: Executor>(
     run: &Run,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Completed, E::Error> {
+) -> Result<CompletedCells, E::Error> {
     refuse_another_subject(executor, run)?;
-    let is_measured = |task: &Task| task.cells.iter().all(|cell| run.has_cell(&cell.id));
+    let is_measured = |task: &ExecutorTask| task.cells.iter().all(|cell| run.has_cell(&cell.id));
     let all = executor.tasks().iter().enumerate();
     let missing: Vec<usize> = all.filter(|(_, task)| !is_measured(task)).map(|(nth, _)| nth).collect();
     for task in &missing {
         put_aside_half(executor, &executor.tasks()[*task], run)?;
     }
-    progress.begin(&Work {
+    progress.begin(&CountedWork {
         preparations: executor.preparations(&missing),
-        ..Work::cells(missing.len())
+        ..CountedWork::cells(missing.len())
     });
     let begun = executor.begin(&missing, progress);
     let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));
@@ -110,7 +110,7 @@ pub fn execute<E: Executor>(
         other => drop(other?),
     }
     ended?;
-    Ok(Completed {
+    Ok(CompletedCells {
         before: executor.tasks().len() - missing.len(),
         measured: executor.tasks().iter().filter(|task| is_measured(task)).count(),
         of: executor.tasks().len(),
@@ -119,7 +119,7 @@ pub fn execute<E: Executor>(
 
 /// Of a measurement of which some cells are missing all are measured again, at once, as they were: what is there makes room. A kill
 /// leaves no such half; a disk that was full, and earlier versions, do.
-fn put_aside_half<E: Executor>(executor: &E, task: &Task, run: &Run) -> Result<(), RunError> {
+fn put_aside_half<E: Executor>(executor: &E, task: &ExecutorTask, run: &Run) -> Result<(), RunError> {
     let all = task.cells.iter().map(|cell| &cell.id);
     let there: Vec<&CellId> = all.filter(|id| run.has_cell(id)).collect();
     if there.is_empty() {

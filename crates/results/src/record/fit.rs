@@ -73,12 +73,12 @@ struct Fit<'a> {
     record: &'a Record,
     rows: u64,
     digest: RunningDigest,
-    beside: [Extent; BESIDE.len()],
+    beside: [QuantityExtent; BESIDE.len()],
 }
 
 /// Of one quantity.
 #[derive(Clone, Copy, Default)]
-struct Extent {
+struct QuantityExtent {
     count: u64,
     min: u64,
     max: u64,
@@ -100,7 +100,7 @@ impl<'a> Fit<'a> {
         for (extent, quantity) in self.beside.iter_mut().zip(BESIDE) {
             if let Some(value) = row.value(quantity) {
                 let min = if extent.count == 0 { value.0 } else { extent.min };
-                *extent = Extent {
+                *extent = QuantityExtent {
                     count: extent.count + 1,
                     min: min.min(value.0),
                     max: extent.max.max(value.0),

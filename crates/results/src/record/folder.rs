@@ -16,9 +16,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use worstcase_base::digest::{hex, sha256_hex};
-use worstcase_base::lock::Lock;
+use worstcase_base::lock::FileLock;
 use worstcase_base::output::OutputFolder;
-use worstcase_base::{Exit, files};
+use worstcase_base::{ExitKind, files};
 
 /// Name of a cell's record.
 pub const RECORD_FILE: &str = "record.json";
@@ -87,11 +87,11 @@ impl FolderError {
     }
 
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
-            FolderError::Io { .. } => Exit::Storage,
+            FolderError::Io { .. } => ExitKind::Storage,
             FolderError::Damaged { .. } | FolderError::OtherSchema { .. } | FolderError::OtherVersion { .. } => {
-                Exit::Usage
+                ExitKind::Usage
             }
         }
     }
@@ -182,12 +182,12 @@ fn write_in(
 }
 
 /// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
-struct Written {
+struct WrittenFolder {
     folder: TempDir,
-    _lock: Option<Lock>,
+    _lock: Option<FileLock>,
 }
 
-impl Written {
+impl WrittenFolder {
     fn put(self, parent: &Path, name: &str) -> Result<(), FolderError> {
         let place = parent.join(name);
         fs::rename(self.folder.path(), &place).map_err(io_error("create", &place))?;
@@ -202,10 +202,10 @@ fn written(
     prefix: &str,
     files: &[(&str, &[u8])],
     moved: &[(&str, &Path)],
-) -> Result<Written, FolderError> {
+) -> Result<WrittenFolder, FolderError> {
     let folder = temporary(parent, prefix)?;
     let _lock = fill(folder.path(), files, moved)?;
-    Ok(Written { folder, _lock })
+    Ok(WrittenFolder { folder, _lock })
 }
 
 fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
@@ -217,8 +217,8 @@ fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
 }
 
 /// Writes a folder's files, and their checksums.
-fn fill(folder: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Result<Option<Lock>, FolderError> {
-    let lock = Lock::try_open(folder).map_err(io_error("lock", folder))?;
+fn fill(folder: &Path, files: &[(&str, &[u8])], moved: &[(&str, &Path)]) -> Result<Option<FileLock>, FolderError> {
+    let lock = FileLock::try_open(folder).map_err(io_error("lock", folder))?;
     let mut sums = String::new();
     for (file, bytes) in files {
         write_synced(&folder.join(file), bytes)?;
@@ -269,7 +269,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
         let is_ours = own.is_dir() && own.uid() == rustix::process::geteuid().as_raw();
         let mut files = fs::read_dir(path)?.flatten();
         let has_ours = files.all(|file| file.file_name() == RUN_FILE || file.file_name() == SUMS_FILE);
-        Ok(is_ours && has_ours && Lock::try_open(path)?.is_some())
+        Ok(is_ours && has_ours && FileLock::try_open(path)?.is_some())
     };
     for entry in fs::read_dir(parent).map_err(io_error("read", parent))?.flatten() {
         let is_named = entry.file_name().to_string_lossy().starts_with(prefix);
@@ -283,7 +283,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
 
 /// The schema alone, read first: fields of another version are none of ours.
 #[derive(Debug, serde::Deserialize)]
-struct Form {
+struct FolderSchema {
     schema: String,
 }
 
@@ -297,7 +297,7 @@ pub(super) fn read_form<T: serde::de::DeserializeOwned>(
 ) -> Result<T, FolderError> {
     let path = dir.join(name);
     let json = read(dir, name)?;
-    let form = serde_json::from_slice::<Form>(&json);
+    let form = serde_json::from_slice::<FolderSchema>(&json);
     let other = || {
         let found = form
             .as_ref()

@@ -84,8 +84,8 @@ impl Foreign {
             ("values", self.resolution()),
         ];
         facts.extend(self.command.iter().map(|command| ("command", command.clone())));
-        facts.extend(self.began.map(|began| ("began", began.told())));
-        facts.extend(self.ended.map(|ended| ("ended", ended.told())));
+        facts.extend(self.began.map(|began| ("began", began.readable())));
+        facts.extend(self.ended.map(|ended| ("ended", ended.readable())));
         facts.extend(self.lacks.iter().map(|lack| ("not in it", lack.clone())));
         facts
     }

@@ -21,21 +21,21 @@ use worstcase_base::files;
 pub(super) const PUBLISHING: &str = ".publishing-";
 
 /// Cells that are being written.
-pub(super) struct Group {
+pub(super) struct CellsBeingWritten {
     folder: TempDir,
     /// Their checksums, in the format of `sha256sum -c`.
     sums: String,
 }
 
-impl Group {
+impl CellsBeingWritten {
     /// Without a cell, in the folder of a run's cells.
-    pub(super) fn begin(cells: &Path) -> Result<Group, FolderError> {
+    pub(super) fn begin(cells: &Path) -> Result<CellsBeingWritten, FolderError> {
         let folder = tempfile::Builder::new()
             .prefix(WRITING)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
             .tempdir_in(cells)
             .map_err(io_error("write a folder in", cells))?;
-        Ok(Group {
+        Ok(CellsBeingWritten {
             folder,
             sums: String::new(),
         })
@@ -175,8 +175,8 @@ mod tests {
     use super::*;
 
     /// The cells `a`, `b` and `c`, each with a file that says `text`.
-    fn group(cells: &Path, text: &str) -> Group {
-        let mut group = Group::begin(cells).unwrap();
+    fn group(cells: &Path, text: &str) -> CellsBeingWritten {
+        let mut group = CellsBeingWritten::begin(cells).unwrap();
         for id in ["a", "b", "c"] {
             group.add(id, &[("record.json", text.as_bytes())], &[]).unwrap();
         }

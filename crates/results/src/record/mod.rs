@@ -32,19 +32,20 @@ pub mod subject;
 pub mod summary;
 mod totals;
 
-pub use accounting::{Accounting, Gaps, LOST_EVENTS, LOST_LINES, Periods};
-pub use build::{BuildError, CellResult, Stamp};
+pub use accounting::{Accounting, GapAccount, LOST_EVENTS, LOST_LINES, Periods};
+pub use build::{CellResult, RecordBuildError, Stamp};
 pub use check::MOST;
-pub use execute::{Completed, Executor, Task, execute, parallel};
+pub use execute::{CompletedCells, Executor, ExecutorTask, execute, parallel};
 pub use folder::FolderError;
 pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
-pub use origin::{Found, Origin, WasSet};
+pub use origin::{DoctorFinding, RecordOrigin, WasSet};
 pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{CellGroup, Run, RunError};
 pub use samples::{RowParts, SampleRow};
 pub use subject::{
-    CellId, ForeignMachine, HostMachine, Kernel, LabMachine, LoadedModule, Machine, Preempt, Subject, SubjectId, Venue,
+    CellId, ForeignMachine, HostMachine, LabMachine, LoadedModule, Preempt, Subject, SubjectId, SubjectKernel,
+    SubjectMachine, Venue,
 };
 pub use summary::{Quantity, Summary};
 pub use totals::check as check_totals;
@@ -61,7 +62,7 @@ pub const SCHEMA: &str = "worstcase-record/3";
 
 /// What was asked of the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cell {
+pub struct CellRecord {
     /// The instrument with its parameters.
     pub probe: String,
     /// The load with its parameters.
@@ -81,7 +82,7 @@ pub struct Cell {
     pub cpu: Option<u32>,
     /// Host: how it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<Method>,
+    pub method: Option<MethodRecord>,
 }
 
 /// In a host record's environment: those of the CPUs measured at once that the kernel keeps ordinary work away from.
@@ -99,7 +100,7 @@ pub fn probe_name(probe: &str) -> &str {
 
 /// What a measurement on the host may be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Method {
+pub struct MethodRecord {
     /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`; `none` for one that no timer wakes.
     pub timer: String,
     /// Its scheduling policy: `fifo:90`, `rr:90`, `deadline` or `other`.
@@ -113,9 +114,9 @@ pub struct Method {
     pub threshold_ns: Option<u64>,
 }
 
-impl From<&CellSpec> for Cell {
-    fn from(spec: &CellSpec) -> Cell {
-        Cell {
+impl From<&CellSpec> for CellRecord {
+    fn from(spec: &CellSpec) -> CellRecord {
+        CellRecord {
             probe: spec.probe.to_string(),
             load: spec.load.clone(),
             period_ns: spec.period.0,
@@ -129,7 +130,7 @@ impl From<&CellSpec> for Cell {
     }
 }
 
-impl Cell {
+impl CellRecord {
     /// The instrument's name, without parameters.
     pub fn probe_name(&self) -> &str {
         probe_name(&self.probe)
@@ -151,7 +152,7 @@ impl Cell {
 
 /// What measuring itself cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SelfCost {
+pub struct SelfCostRecord {
     /// One read of the clock (minimum of many).
     pub clock_read_ns: u64,
     /// One turn of the sampling loop with nothing to wait for (minimum of many).
@@ -166,16 +167,16 @@ pub struct SelfCost {
 
 /// A count of what the load did while measuring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct WorkRecord {
     /// What was counted, e.g. `segments`.
     pub unit: String,
     /// How often.
     pub count: u64,
 }
 
-impl From<&worstcase_contract::record::Work> for Work {
-    fn from(work: &worstcase_contract::record::Work) -> Work {
-        Work {
+impl From<&worstcase_contract::record::Work> for WorkRecord {
+    fn from(work: &worstcase_contract::record::Work) -> WorkRecord {
+        WorkRecord {
             unit: work.unit.clone(),
             count: work.count,
         }
@@ -237,12 +238,12 @@ pub struct SamplesFile {
     pub sha256: String,
     /// Not all samples are kept, but these; absent where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<Selection>,
+    pub selection: Option<SampleSelection>,
 }
 
 /// Which samples of a long measurement are kept: the largest, each with those before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selection {
+pub struct SampleSelection {
     /// So many of the largest.
     pub largest: u32,
     /// So many samples before each of them, and so many after it.
@@ -259,7 +260,7 @@ pub struct Record {
     /// What was measured.
     pub subject: Subject,
     /// How.
-    pub cell: Cell,
+    pub cell: CellRecord,
     /// Where every period went, or how long gaps were watched.
     pub accounting: Accounting,
     /// The distributions.
@@ -268,9 +269,9 @@ pub struct Record {
     pub instructions: Option<Instructions>,
     /// What measuring itself cost; another tool does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub self_cost: Option<SelfCost>,
+    pub self_cost: Option<SelfCostRecord>,
     /// Proof that the load ran.
-    pub work: Vec<Work>,
+    pub work: Vec<WorkRecord>,
     /// Rights and settings that were missing and may have changed the result.
     pub warnings: Vec<String>,
     /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
@@ -278,7 +279,7 @@ pub struct Record {
     pub console: Vec<String>,
     /// Host: where and when it was measured, and how the machine was set; older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<RecordOrigin>,
     /// Another tool measured it: which, and what its file does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
@@ -291,7 +292,7 @@ pub struct Record {
     pub digest: String,
     /// `noise`: what took the CPU away, where the kernel's trace was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub causes: Vec<Cause>,
+    pub causes: Vec<CauseRecord>,
     /// `switch`, `hackbench`, `inversion`, `remote`, `shootdown`: what the probe tells beside its samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
@@ -313,7 +314,7 @@ pub struct LoadedScheduler {
 
 /// A cause of gaps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
+pub struct CauseRecord {
     /// An interrupt, a soft interrupt, a thread; `unexplained` for what no event of the kernel accounts for.
     pub name: String,
     /// How often.

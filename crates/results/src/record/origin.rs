@@ -6,7 +6,7 @@ use worstcase_base::utc::Utc;
 
 /// Of a host record. What could not be read is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RecordOrigin {
     /// The machine's host name.
     pub host: String,
     /// Digest of its machine-id, `sha256:` and hexadecimal digits.
@@ -33,7 +33,7 @@ pub struct Origin {
     /// Flaws of the processor, and what the kernel does about each.
     pub mitigations: BTreeMap<String, String>,
     /// What the doctor found before, the worst first; what is as it should be is left out.
-    pub findings: Vec<Found>,
+    pub findings: Vec<DoctorFinding>,
     /// What was set for the run; absent without `--apply`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<Vec<WasSet>>,
@@ -41,7 +41,7 @@ pub struct Origin {
 
 /// A finding of the doctor's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct DoctorFinding {
     /// Its short name.
     pub id: String,
     /// `harmful`, `notice` or `not-known`.
@@ -61,7 +61,7 @@ pub struct WasSet {
     pub refused: Vec<String>,
 }
 
-impl Origin {
+impl RecordOrigin {
     /// Its facts as names and values, for people; not host name and times.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts: Vec<(String, String)> = Vec::new();
@@ -130,7 +130,7 @@ mod tests {
             made,
             refused: refused.iter().map(ToString::to_string).collect(),
         };
-        let origin = Origin {
+        let origin = RecordOrigin {
             host: "rtbox".into(),
             machine_id: None,
             began: Utc::at(0),
@@ -143,7 +143,7 @@ mod tests {
             mitigations: [("l1tf", "Not affected"), ("spectre_v2", "Vulnerable")]
                 .map(|(flaw, what)| (flaw.to_string(), what.to_string()))
                 .into(),
-            findings: vec![Found {
+            findings: vec![DoctorFinding {
                 id: "governor".into(),
                 level: "harmful".into(),
                 what: "the governor is powersave".into(),
@@ -171,6 +171,6 @@ mod tests {
         );
         let json = serde_json::to_string(&origin).unwrap();
         assert!(json.contains("\"began\":\"1970-01-01T00:00:00Z\""), "{json}");
-        assert_eq!(serde_json::from_str::<Origin>(&json).unwrap(), origin);
+        assert_eq!(serde_json::from_str::<RecordOrigin>(&json).unwrap(), origin);
     }
 }

@@ -58,30 +58,30 @@ fn schema(wide: bool) -> Result<TypePtr> {
 
 /// What the file says of itself, in its key-value metadata.
 #[derive(Clone, Debug)]
-pub struct Labels {
+pub struct FileLabels {
     cell: String,
     time: String,
     wide: bool,
 }
 
-impl Labels {
+impl FileLabels {
     /// For a subject's cell.
-    pub fn new(id: &CellId, subject: &Subject) -> Labels {
+    pub fn new(id: &CellId, subject: &Subject) -> FileLabels {
         let time = match &subject.machine {
-            super::Machine::Lab(lab) => format!("virtual, {} MIPS", lab.machine.mips),
-            super::Machine::Host(_) | super::Machine::Foreign(_) => "real".to_string(),
+            super::SubjectMachine::Lab(lab) => format!("virtual, {} MIPS", lab.machine.mips),
+            super::SubjectMachine::Host(_) | super::SubjectMachine::Foreign(_) => "real".to_string(),
         };
-        Labels {
+        FileLabels {
             cell: id.to_string(),
             time,
-            wide: matches!(subject.machine, super::Machine::Host(_)),
+            wide: matches!(subject.machine, super::SubjectMachine::Host(_)),
         }
     }
 
     /// With columns for parts and jitter, as files of the host have them anyway.
     #[must_use]
-    pub fn wide(self) -> Labels {
-        Labels { wide: true, ..self }
+    pub fn wide(self) -> FileLabels {
+        FileLabels { wide: true, ..self }
     }
 }
 
@@ -94,7 +94,7 @@ pub struct SamplesWriter<W: Write + Send> {
 
 impl<W: Write + Send> SamplesWriter<W> {
     /// A writer to `out`.
-    pub fn new(out: W, labels: &Labels) -> Result<Self> {
+    pub fn new(out: W, labels: &FileLabels) -> Result<Self> {
         let metadata = [
             ("worstcase.schema", SCHEMA),
             ("worstcase.cell", &labels.cell),
@@ -210,7 +210,7 @@ fn put<T: DataType, W: Write + Send>(
 }
 
 /// The whole file in memory.
-pub fn encode(rows: &[SampleRow], labels: &Labels, accounting: &Accounting) -> Result<Vec<u8>> {
+pub fn encode(rows: &[SampleRow], labels: &FileLabels, accounting: &Accounting) -> Result<Vec<u8>> {
     let mut writer = SamplesWriter::new(Vec::new(), labels)?;
     for row in rows {
         writer.push(*row)?;
@@ -376,13 +376,13 @@ fn spread<T: TryFrom<i64>>((values, present): (Vec<i64>, Vec<i16>)) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Gaps, Periods};
+    use super::super::{GapAccount, Periods};
     use super::*;
     use bytes::Bytes;
     use proptest::prelude::*;
 
     /// Of a file whose rows are all that is of interest.
-    const BOOKS: Accounting = Accounting::Gaps(Gaps {
+    const BOOKS: Accounting = Accounting::Gaps(GapAccount {
         observed_ns: 0,
         gaps: 0,
         lost: 0,
@@ -390,8 +390,8 @@ mod tests {
         max_single_ns: 0,
     });
 
-    fn labels() -> Labels {
-        Labels {
+    fn labels() -> FileLabels {
+        FileLabels {
             cell: "cell".into(),
             time: "virtual, 1000 MIPS".into(),
             wide: false,
@@ -454,7 +454,7 @@ mod tests {
             ..row(i, false)
         };
         let rows: Vec<_> = (0..100).map(wide).collect();
-        let labels = Labels { wide: true, ..labels() };
+        let labels = FileLabels { wide: true, ..labels() };
         assert_eq!(read(encode(&rows, &labels, &BOOKS).unwrap()).unwrap(), rows);
     }
 

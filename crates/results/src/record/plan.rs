@@ -5,7 +5,9 @@ use super::{CellId, SubjectId};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
 use worstcase_contract::{CellSpec, Nanos, Venue};
-use worstcase_plan::{Demand, Experiment, MOST_CELLS, Plan, Published, StudySource, Subjects, grammar, study};
+use worstcase_plan::{
+    Demand, Experiment, ExperimentPlan, MOST_CELLS, Published, StudySource, Subjects, grammar, study,
+};
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/4";
@@ -92,7 +94,7 @@ pub struct RunPlan {
 /// What stands in `published`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Entry {
+enum PublishedEntry {
     Group(Published),
     /// Of [`EARLIER`]: nothing of it can be compared.
     Text {
@@ -103,8 +105,8 @@ enum Entry {
 
 fn without_texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Published>, D::Error> {
     let group = |entry| match entry {
-        Entry::Group(group) => Some(group),
-        Entry::Text { .. } => None,
+        PublishedEntry::Group(group) => Some(group),
+        PublishedEntry::Text { .. } => None,
     };
     Ok(Vec::deserialize(source)?.into_iter().filter_map(group).collect())
 }
@@ -121,7 +123,7 @@ impl Imported {
 
 impl RunPlan {
     /// A plan by this version of the tool.
-    pub fn new(plan: Plan, cells: Vec<CellEntry>) -> RunPlan {
+    pub fn new(plan: ExperimentPlan, cells: Vec<CellEntry>) -> RunPlan {
         RunPlan {
             schema: SCHEMA.to_string(),
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
@@ -141,7 +143,7 @@ impl RunPlan {
         experiment.parts.clear();
         RunPlan {
             imported: Some(imported),
-            ..RunPlan::new(Plan::new(title, experiment), cells)
+            ..RunPlan::new(ExperimentPlan::new(title, experiment), cells)
         }
     }
 

@@ -7,17 +7,17 @@
 //! ```
 
 use super::folder::{self, FolderError, io_error};
-use super::group::{self, Group};
+use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_base::Exit;
-use worstcase_base::lock::Lock;
-use worstcase_base::output::{self, Missing, OutputFolder, Place};
-use worstcase_base::trust::Others;
+use worstcase_base::ExitKind;
+use worstcase_base::lock::FileLock;
+use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
+use worstcase_base::trust::OtherWriters;
 
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
@@ -42,7 +42,7 @@ struct Writing {
     /// Whatever becomes of its name.
     _folder: OutputFolder,
     /// Two writers never meet.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 /// Why a run folder cannot be made, read or written.
@@ -62,7 +62,7 @@ pub enum RunError {
     #[error(
         "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
     )]
-    NotOurs(Others),
+    NotOurs(OtherWriters),
     /// Something else is there.
     #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
     NotEmpty(PathBuf),
@@ -122,11 +122,11 @@ pub enum RunError {
 
 impl RunError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             RunError::Folder(e) => e.exit(),
-            RunError::Busy(_) | RunError::CellExists(_) | RunError::ReadOnly(_) => Exit::Storage,
-            _ => Exit::Usage,
+            RunError::Busy(_) | RunError::CellExists(_) | RunError::ReadOnly(_) => ExitKind::Storage,
+            _ => ExitKind::Usage,
         }
     }
 }
@@ -135,7 +135,7 @@ impl Run {
     /// Begins a run in `dir`, or goes on with it if the same experiment was begun there.
     pub fn create(dir: &Path, plan: RunPlan) -> Result<Run, RunError> {
         check(&plan)?;
-        let place = Place::of(dir, Missing::Made).map_err(io_error("create", dir))?;
+        let place = FolderPlace::of(dir, MissingFolders::Made).map_err(io_error("create", dir))?;
         Run::create_checked((&place.parent, &place.name), dir, plan)
     }
 
@@ -154,7 +154,7 @@ impl Run {
             _ => write_plan(place, dir, &plan)?,
         };
         let at = folder.held().map_err(io_error("open", dir))?;
-        let lock = Lock::try_open(&at).map_err(io_error("lock", dir))?;
+        let lock = FileLock::try_open(&at).map_err(io_error("lock", dir))?;
         let lock = lock.ok_or_else(|| RunError::Busy(dir.to_path_buf()))?;
         let mut run = Run::opened(dir, at)?;
         if let Some(difference) = run.plan.difference(&plan) {
@@ -279,7 +279,7 @@ impl Run {
     pub fn group(&self) -> Result<CellGroup<'_>, RunError> {
         self.may_change()?;
         Ok(CellGroup {
-            group: self.named(Group::begin(&self.cells()))?,
+            group: self.named(CellsBeingWritten::begin(&self.cells()))?,
             run: self,
         })
     }
@@ -407,7 +407,7 @@ fn make(folder: &Path) -> Result<(), FolderError> {
 /// The cells of one measurement, on their way into a run.
 pub struct CellGroup<'a> {
     run: &'a Run,
-    group: Group,
+    group: CellsBeingWritten,
 }
 
 impl CellGroup<'_> {

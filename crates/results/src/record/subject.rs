@@ -12,7 +12,7 @@ use worstcase_plan::VirtualMachine;
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
+pub struct SubjectKernel {
     /// As the user asked for it, e.g. `debian:6.1`.
     pub name: String,
     /// Its short name in tables and cell names, unique within a run; the release unless two share one.
@@ -98,7 +98,7 @@ pub struct HostMachine {
 /// The machine under the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "venue", rename_all = "lowercase")]
-pub enum Machine {
+pub enum SubjectMachine {
     /// In the lab.
     Lab(Box<LabMachine>),
     /// On the host.
@@ -120,7 +120,7 @@ pub struct ForeignMachine {
     pub cpus: Option<u32>,
 }
 
-impl Kernel {
+impl SubjectKernel {
     /// Stands for what is not known of it.
     pub const UNKNOWN: &str = "unknown";
 }
@@ -129,27 +129,27 @@ impl Kernel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: SubjectKernel,
     /// Its preemption model.
     pub preempt: Preempt,
     /// The machine under it.
-    pub machine: Machine,
+    pub machine: SubjectMachine,
 }
 
 impl Subject {
     /// Where it was measured: in the lab, or on a real machine.
     pub fn venue(&self) -> Venue {
         match self.machine {
-            Machine::Lab(_) => Venue::Lab,
-            Machine::Host(_) | Machine::Foreign(_) => Venue::Host,
+            SubjectMachine::Lab(_) => Venue::Lab,
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => Venue::Host,
         }
     }
 
     /// The lab's machine that was asked for.
     pub fn virtual_machine(&self) -> Option<&VirtualMachine> {
         match &self.machine {
-            Machine::Lab(lab) => Some(&lab.machine),
-            Machine::Host(_) | Machine::Foreign(_) => None,
+            SubjectMachine::Lab(lab) => Some(&lab.machine),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => None,
         }
     }
 
@@ -157,9 +157,9 @@ impl Subject {
     pub fn id(&self) -> SubjectId {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {
-            Machine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
-            Machine::Host(host) => SubjectId::host(&self.kernel.label, preempt, host.io_scheduler.as_deref()),
-            Machine::Foreign(foreign) => SubjectId::foreign(&self.kernel.label, preempt, &foreign.tool),
+            SubjectMachine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
+            SubjectMachine::Host(host) => SubjectId::host(&self.kernel.label, preempt, host.io_scheduler.as_deref()),
+            SubjectMachine::Foreign(foreign) => SubjectId::foreign(&self.kernel.label, preempt, &foreign.tool),
         }
     }
 
@@ -174,16 +174,16 @@ impl Subject {
     /// Lab: virtual time of so many instructions of one CPU.
     pub fn time_of(&self, instructions: Instructions) -> Nanos {
         match &self.machine {
-            Machine::Lab(lab) => Nanos(instructions.0 * (1000 / u64::from(lab.machine.mips))),
-            Machine::Host(_) | Machine::Foreign(_) => Nanos(0),
+            SubjectMachine::Lab(lab) => Nanos(instructions.0 * (1000 / u64::from(lab.machine.mips))),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => Nanos(0),
         }
     }
 
     /// The unit of its times in microseconds, as every table must name it.
     pub fn time_unit(&self) -> String {
         match &self.machine {
-            Machine::Lab(lab) => format!("virtual us at {} MIPS", lab.machine.mips),
-            Machine::Host(_) | Machine::Foreign(_) => "us".to_string(),
+            SubjectMachine::Lab(lab) => format!("virtual us at {} MIPS", lab.machine.mips),
+            SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => "us".to_string(),
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Candidate {
 
 /// A change that was shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
+pub struct ShownChange {
     /// The first value behind it.
     pub at: usize,
     /// Its probability by chance, corrected for all tests.
@@ -83,7 +83,7 @@ pub struct Together {
 
 impl Together {
     /// Every change that is shown, in order. `first` is the whole series' candidate, `corrected` its probability among all tests.
-    pub fn changes(&self, values: &[u64], first: Candidate, corrected: f64) -> Vec<Shown> {
+    pub fn changes(&self, values: &[u64], first: Candidate, corrected: f64) -> Vec<ShownChange> {
         if corrected > self.level {
             return Vec::new();
         }
@@ -100,10 +100,10 @@ impl Together {
         let shown = |nth: usize| {
             let (from, to) = around(&cuts, nth, values.len());
             let p = self.test(values, from, to).map_or(corrected, |found| found.p);
-            Shown { at: cuts[nth], p }
+            ShownChange { at: cuts[nth], p }
         };
         match cuts.as_slice() {
-            [at] => vec![Shown { at: *at, p: corrected }],
+            [at] => vec![ShownChange { at: *at, p: corrected }],
             _ => (0..cuts.len()).map(shown).collect(),
         }
     }
@@ -138,10 +138,10 @@ impl Together {
         ends.windows(2).all(silent)
     }
 
-    fn test(&self, values: &[u64], from: usize, to: usize) -> Option<Shown> {
+    fn test(&self, values: &[u64], from: usize, to: usize) -> Option<ShownChange> {
         let found = candidate_of(&values[from..to], self.orders)?;
         let share = (to - from) as f64 / values.len() as f64;
-        Some(Shown {
+        Some(ShownChange {
             at: from + found.at,
             p: (found.p * self.tests as f64 / share).min(1.0),
         })

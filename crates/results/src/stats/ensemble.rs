@@ -4,7 +4,7 @@
 //! So every statement is about several seeds, and says how many, how many samples, and what the observation time is.
 //! CPUs of a host are no seeds: they are different places, and each has an ensemble of its own.
 
-use super::interval::{self, Interval};
+use super::interval::{self, MedianInterval};
 use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use worstcase_contract::Nanos;
@@ -136,12 +136,12 @@ impl Ensemble {
     }
 
     /// How sure that is; nothing of a maximum.
-    pub fn worst_case_interval(&self) -> Option<Interval> {
+    pub fn worst_case_interval(&self) -> Option<MedianInterval> {
         self.median_max_interval().filter(|_| self.cpu.is_none())
     }
 
     /// How sure that median is.
-    pub fn median_max_interval(&self) -> Option<Interval> {
+    pub fn median_max_interval(&self) -> Option<MedianInterval> {
         let mut maxima: Vec<Nanos> = self.seeds.iter().map(|s| s.max).collect();
         maxima.sort_unstable();
         interval::of_median(&maxima)

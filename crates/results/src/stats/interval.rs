@@ -13,7 +13,7 @@ pub const AIM: f64 = 0.95;
 
 /// An interval for the median, and the probability with which it covers it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval {
+pub struct MedianInterval {
     /// Lower end, a value that was seen.
     #[serde(rename = "low_ns")]
     pub low: Nanos,
@@ -26,9 +26,9 @@ pub struct Interval {
 
 /// The narrowest symmetric order-statistic interval that reaches [`AIM`], or the widest there is;
 /// nothing for fewer than two values. `sorted` is ascending.
-pub fn of_median(sorted: &[Nanos]) -> Option<Interval> {
+pub fn of_median(sorted: &[Nanos]) -> Option<MedianInterval> {
     let (low, high, coverage) = ranks(sorted.len())?;
-    Some(Interval {
+    Some(MedianInterval {
         low: sorted[low],
         high: sorted[high],
         coverage,

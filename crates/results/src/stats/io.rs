@@ -1,7 +1,7 @@
 //! What `io` says of a point, and whether an I/O scheduler can make a difference there.
 
-use super::points::{PointName, Rounds, points, rounds};
-use super::values::Values;
+use super::points::{PointName, RoundFigures, points, rounds};
+use super::values::SeedValues;
 use crate::record::Record;
 use serde::Serialize;
 use worstcase_contract::Nanos;
@@ -15,11 +15,11 @@ pub struct IoPoint {
     /// The work.
     pub io: Io,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
     /// Bytes a second, of each seed. As the next absent where a foreign file does not tell it.
-    pub bytes_a_second: Option<Values>,
+    pub bytes_a_second: Option<SeedValues>,
     /// Operations a second, of each seed.
-    pub operations_a_second: Option<Values>,
+    pub operations_a_second: Option<SeedValues>,
     /// The longest that the last fsync took, where there was one.
     pub sync: Option<Nanos>,
     /// What others did meanwhile, where there were any.
@@ -78,12 +78,12 @@ pub enum Schedulers {
         device: String,
     },
     /// It had requests.
-    Worked(Queue),
+    Worked(DeviceQueue),
 }
 
 /// The requests of a device, of all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Queue {
+pub struct DeviceQueue {
     /// The device.
     pub device: String,
     /// The scheduler that it had.
@@ -108,7 +108,7 @@ const SHARE: f64 = 0.01;
 
 impl Schedulers {
     /// The requests, if there were any.
-    pub fn queue(&self) -> Option<&Queue> {
+    pub fn queue(&self) -> Option<&DeviceQueue> {
         match self {
             Schedulers::NotTold { .. } | Schedulers::NoDevice { .. } | Schedulers::NothingToDo { .. } => None,
             Schedulers::Worked(queue) => Some(queue),
@@ -145,7 +145,7 @@ impl Schedulers {
         }
         let (busy, with_one) = (sum(|d| d.busy.0), sum(|d| d.with_one));
         let elapsed: u64 = details.iter().map(|d| d.elapsed.0).sum();
-        Some(Schedulers::Worked(Queue {
+        Some(Schedulers::Worked(DeviceQueue {
             device: device.name.clone(),
             scheduler: device.scheduler.clone(),
             schedulers: device.schedulers.clone(),
@@ -180,14 +180,14 @@ fn point(place: PointName, io: Io, records: &[&Record]) -> Option<IoPoint> {
     let timed = || all.iter().filter(|(_, d)| d.elapsed > Nanos(0));
     let a_second = |count: fn(&(u64, &IoDetails)) -> u64| {
         let of = |one: &(u64, &IoDetails)| vec![count(one) as f64 * 1e9 / one.1.elapsed.0.max(1) as f64];
-        Values::new(timed().map(of))
+        SeedValues::new(timed().map(of))
     };
     let count = records.iter().map(|r| r.accounting.taken()).sum();
     let details: Vec<&IoDetails> = all.iter().map(|(_, d)| *d).collect();
     Some(IoPoint {
         place,
         io,
-        rounds: rounds(records).unwrap_or(Rounds::untimed(count)),
+        rounds: rounds(records).unwrap_or(RoundFigures::untimed(count)),
         bytes_a_second: a_second(|(_, d)| d.bytes),
         operations_a_second: a_second(|(taken, _)| *taken).filter(|_| count > 0),
         sync: details.iter().filter_map(|d| d.sync).max(),
@@ -253,7 +253,7 @@ mod tests {
             panic!("it had requests");
         };
         assert_eq!((queue.average, queue.several, queue.most), (4.0, Some(0.5), 7));
-        let alone = Queue {
+        let alone = DeviceQueue {
             schedulers: vec!["none".into()],
             ..queue
         };

@@ -23,5 +23,5 @@ pub mod values;
 
 pub use distribution::{Distribution, Percentile};
 pub use ensemble::{Ensemble, SeedStats, ensembles};
-pub use interval::Interval;
-pub use values::{Figures, Values};
+pub use interval::MedianInterval;
+pub use values::{SeedValues, ValueFigures};

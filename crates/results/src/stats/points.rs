@@ -1,6 +1,6 @@
 //! What the probes with parameters say of a point: a subject, a load and a probe's parameters, over all seeds.
 
-use super::values::Values;
+use super::values::SeedValues;
 use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use serde::Serialize;
@@ -31,19 +31,19 @@ pub struct SwitchPoint {
     /// Which ring.
     pub ring: Switch,
     /// Passing, touching and switching.
-    pub raw: Values,
+    pub raw: SeedValues,
     /// Passing and touching alone, always the same working set.
-    pub hot: Values,
+    pub hot: SeedValues,
     /// Passing and touching alone, each member's working set in turn.
-    pub cold: Values,
+    pub cold: SeedValues,
     /// `raw - hot` of each repetition: the switch, and filling the caches again.
-    pub net: Values,
+    pub net: SeedValues,
     /// `raw - cold` of each repetition: the switch alone.
-    pub net_cold: Values,
+    pub net_cold: SeedValues,
     /// As `net`, of the repetitions as they were measured first.
-    pub net_first: Values,
+    pub net_first: SeedValues,
     /// What was measured again.
-    pub again: Again,
+    pub again: RepeatedPoints,
     /// Switches a hop because a member waited.
     pub voluntary: f64,
     /// Switches a hop because something else got the CPU.
@@ -54,7 +54,7 @@ pub struct SwitchPoint {
 
 /// What was measured again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Again {
+pub struct RepeatedPoints {
     /// Repetitions.
     pub values: u64,
     /// How often, all together.
@@ -73,9 +73,9 @@ pub struct HackbenchPoint {
     /// Senders and receivers.
     pub processes: u32,
     /// Time of each run, in ns.
-    pub total: Values,
+    pub total: SeedValues,
     /// CPU time of each run, in ns.
-    pub cpu: Values,
+    pub cpu: SeedValues,
     /// Switches a message, of both kinds.
     pub switches: f64,
     /// How often in a run a sender or receiver was found on another CPU than before; of some old records not known.
@@ -92,7 +92,7 @@ pub struct InversionPoint {
     /// Between whom.
     pub chain: Inversion,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
     /// Rounds in which the mutex was owned when the most urgent thread was made ready.
     pub contended: u64,
     /// Rounds in which the middle thread ran meanwhile.
@@ -107,7 +107,7 @@ pub struct RemotePoint {
     /// What it was woken by.
     pub bench: Bench,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
     /// What it cost the thread that woke the other: shortest and longest, and the median of the seeds' medians.
     pub send: SendTimes,
     /// Rounds in which the thread did not sleep when it was woken.
@@ -124,7 +124,7 @@ pub struct PickPoint {
     /// Among how many.
     pub pick: Pick,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
     /// Choices of the task that had just given the CPU away.
     pub same: u64,
     /// Turns of the task that had the fewest and of the one that had the most, of all seeds.
@@ -141,7 +141,7 @@ pub struct SpawnPoint {
     /// What was executed.
     pub program: Option<String>,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
 }
 
 /// How long unmapping took.
@@ -152,14 +152,14 @@ pub struct ShootdownPoint {
     /// What was unmapped, beside how many threads.
     pub shootdown: Shootdown,
     /// How often, and how long.
-    pub rounds: Rounds,
+    pub rounds: RoundFigures,
     /// Rounds in which every other thread was seen running right before.
     pub all_ran: u64,
 }
 
 /// The samples of a point whose probe plays rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
+pub struct RoundFigures {
     /// How many.
     pub count: u64,
     /// The shortest. As the others absent where a foreign file does not tell it.
@@ -172,10 +172,10 @@ pub struct Rounds {
     pub max: Option<Nanos>,
 }
 
-impl Rounds {
+impl RoundFigures {
     /// So many of which nothing else is known.
-    pub(super) fn untimed(count: u64) -> Rounds {
-        Rounds {
+    pub(super) fn untimed(count: u64) -> RoundFigures {
+        RoundFigures {
             count,
             min: None,
             median: None,
@@ -318,7 +318,7 @@ fn switch(place: PointName, ring: Switch, records: &[&Record]) -> Option<SwitchP
     let values = |of: &[SwitchRepetition], hops: u64, time: fn(&SwitchRepetition) -> f64| {
         of.iter().map(|r| time(r) / hops as f64).collect::<Vec<f64>>()
     };
-    let a_hop = |time| Values::new(std::iter::zip(&seeds, &settled).map(|(d, of)| values(of, d.hops, time)));
+    let a_hop = |time| SeedValues::new(std::iter::zip(&seeds, &settled).map(|(d, of)| values(of, d.hops, time)));
     let net = |r: &SwitchRepetition| r.total.0 as f64 - r.hot.0 as f64;
     Some(SwitchPoint {
         place,
@@ -328,8 +328,8 @@ fn switch(place: PointName, ring: Switch, records: &[&Record]) -> Option<SwitchP
         cold: a_hop(|r| r.cold.0 as f64)?,
         net: a_hop(net)?,
         net_cold: a_hop(|r| r.total.0 as f64 - r.cold.0 as f64)?,
-        net_first: Values::new(seeds.iter().map(|d| values(&d.repetitions, d.hops, net)))?,
-        again: Again {
+        net_first: SeedValues::new(seeds.iter().map(|d| values(&d.repetitions, d.hops, net)))?,
+        again: RepeatedPoints {
             values: again().count() as u64,
             tries: again().map(|a| u64::from(a.tries)).sum(),
             still_off: again().filter(|a| a.still_off).count() as u64,
@@ -349,7 +349,8 @@ fn hackbench(place: PointName, work: Hackbench, records: &[&Record]) -> Option<H
         })
         .collect();
     let runs = || all.iter().flat_map(|d| &d.runs);
-    let of_seeds = |time: fn(&HackbenchRun) -> f64| Values::new(all.iter().map(|d| d.runs.iter().map(time).collect()));
+    let of_seeds =
+        |time: fn(&HackbenchRun) -> f64| SeedValues::new(all.iter().map(|d| d.runs.iter().map(time).collect()));
     let messages: u64 = all.iter().map(|d| d.messages * d.runs.len() as u64).sum();
     let switches: u64 = runs().map(|r| r.voluntary + r.involuntary).sum();
     let moves: Option<u64> = runs().map(|r| r.moves).sum();
@@ -421,13 +422,13 @@ fn shootdown(place: PointName, shootdown: Shootdown, records: &[&Record]) -> Opt
     })
 }
 
-pub(super) fn rounds(records: &[&Record]) -> Option<Rounds> {
+pub(super) fn rounds(records: &[&Record]) -> Option<RoundFigures> {
     let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let p99s: Option<Vec<u64>> = summaries
         .iter()
         .map(|s| s.percentiles_ns.get(&Percentile::P99).copied())
         .collect();
-    Some(Rounds {
+    Some(RoundFigures {
         count: records.iter().map(|r| r.accounting.taken()).sum(),
         min: summaries.iter().filter_map(|s| s.min_ns).min().map(Nanos),
         median: median::of(summaries.iter().filter_map(|s| s.median_ns).map(Nanos)),

@@ -10,11 +10,11 @@ pub const TRIMMED: f64 = 0.1;
 
 /// The repetitions of each seed, ascending; no seed is empty, and there is one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Values(Vec<Vec<f64>>);
+pub struct SeedValues(Vec<Vec<f64>>);
 
 /// What is said of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figures {
+pub struct ValueFigures {
     /// How many repetitions there are.
     pub count: usize,
     /// Of how many seeds.
@@ -33,26 +33,26 @@ pub struct Figures {
     pub mean: f64,
 }
 
-impl Values {
+impl SeedValues {
     /// Of seeds with their repetitions; nothing if a seed has none, or there is none.
-    pub fn new(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<Values> {
+    pub fn new(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<SeedValues> {
         let sorted = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
             values
         };
         let seeds: Vec<Vec<f64>> = seeds.into_iter().map(sorted).collect();
         let whole = !seeds.is_empty() && seeds.iter().all(|values| !values.is_empty());
-        whole.then_some(Values(seeds))
+        whole.then_some(SeedValues(seeds))
     }
 
     /// What is said of them.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> ValueFigures {
         let seeds = &self.0;
         let all: Vec<f64> = seeds.iter().flatten().copied().collect();
         let mut medians: Vec<f64> = seeds.iter().map(|values| median(values)).collect();
         medians.sort_by(f64::total_cmp);
         let n = medians.len();
-        Figures {
+        ValueFigures {
             count: all.len(),
             seeds: n,
             trimmed_mean: mean(&seeds.iter().map(|values| trimmed(values)).collect::<Vec<_>>()),
@@ -86,18 +86,18 @@ mod tests {
     #[test]
     fn a_tenth_is_dropped_at_each_end_of_a_seed() {
         let values = (1..=10).map(f64::from).chain([1e6, -1e6]).collect();
-        let f = Values::new([values]).unwrap().figures();
+        let f = SeedValues::new([values]).unwrap().figures();
         assert_eq!((f.count, f.trimmed_mean, f.median), (12, 5.5, 5.0));
         assert_eq!((f.min, f.max, f.interval), (-1e6, 1e6, None));
-        assert_eq!(Values::new([]), None);
-        assert_eq!(Values::new([vec![1.0], vec![]]), None);
+        assert_eq!(SeedValues::new([]), None);
+        assert_eq!(SeedValues::new([vec![1.0], vec![]]), None);
     }
 
     /// Many repetitions of few seeds are few values.
     #[test]
     fn an_interval_is_over_seeds() {
         let seed = |level: f64| (0..100).map(|i| level + f64::from(i % 3) / 100.0).collect::<Vec<f64>>();
-        let f = Values::new([1.0, 2.0, 9.0].map(seed)).unwrap().figures();
+        let f = SeedValues::new([1.0, 2.0, 9.0].map(seed)).unwrap().figures();
         assert_eq!((f.count, f.seeds, f.median), (300, 3, 2.01));
         assert_eq!(f.interval, Some((1.01, 9.01, 0.75)));
     }

@@ -4,30 +4,32 @@ mod kernels;
 mod step;
 
 use super::compare::{breakdown, worsening};
-use super::lab::{self, ExecutorArgs, Jobs, QemuArgs, Selection, run_cells};
+use super::lab::{self, CellSelection, ExecutorArgs, Jobs, QemuArgs, run_cells};
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::{Error, stop};
 use clap::Args;
-use kernels::Kernels;
+use kernels::CandidateArgs;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use worstcase_analysis::explain::Means;
+use worstcase_analysis::explain::ReplayMeans;
 use worstcase_base::format::{file_name, shell, span};
 use worstcase_bisect::BisectError;
-use worstcase_bisect::bisection::{Bisection, Ending, Outcome, Question, Step, Teller, left_in_words};
-use worstcase_bisect::criterion::{Criterion, Measure};
-use worstcase_bisect::figures::{self, Figure};
-use worstcase_bisect::search::{Word, steps};
+use worstcase_bisect::bisection::{
+    Bisection, BisectionEnding, BisectionQuestion, BisectionStep, CandidateOutcome, Teller, left_in_words,
+};
+use worstcase_bisect::criterion::{BadCriterion, BisectedMeasure};
+use worstcase_bisect::figures::{self, KernelFigure};
+use worstcase_bisect::search::{CandidateWord, steps};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::qemu::Qemu;
-use worstcase_plan::Plan;
-use worstcase_report::bisect::{Found, mail, markdown};
+use worstcase_plan::ExperimentPlan;
+use worstcase_report::bisect::{ShownBisection, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
 /// Which kernel, or which commit of a git tree, is the first that is worse
@@ -62,10 +64,10 @@ pub struct BisectArgs {
     config: Option<String>,
     /// A kernel is bad if a cell is above this: 'max > 100us', 'p99 > 20us', 'median > 5us'
     #[arg(long, value_name = "MEASURE > LIMIT", conflicts_with = "worse")]
-    criterion: Option<Criterion>,
+    criterion: Option<BadCriterion>,
     /// A kernel is bad if the maximum of a cell is by so much above the good end's [default: 20%]
     #[arg(long, value_name = "PERCENT%")]
-    worse: Option<Criterion>,
+    worse: Option<BadCriterion>,
     /// Also build the bad end with the found commit reverted, and measure it
     #[arg(long, requires = "tree")]
     revert: bool,
@@ -76,7 +78,7 @@ pub struct BisectArgs {
     #[arg(long, short, value_name = "DIR", default_value = "worstcase-bisect")]
     output: PathBuf,
     #[command(flatten)]
-    selection: Selection,
+    selection: CellSelection,
     #[command(flatten)]
     executor: ExecutorArgs,
     #[command(flatten)]
@@ -86,17 +88,17 @@ pub struct BisectArgs {
 }
 
 /// What measures a kernel.
-struct Bench<'a> {
+struct KernelBench<'a> {
     args: &'a BisectArgs,
-    criterion: Criterion,
+    criterion: BadCriterion,
     qemu: &'a Qemu,
     options: &'a ResolveOptions<'a>,
     stop: Arc<AtomicBool>,
 }
 
 impl BisectArgs {
-    fn criterion(&self) -> Criterion {
-        let usual = Criterion::Worse(Measure::Max, 20.0);
+    fn criterion(&self) -> BadCriterion {
+        let usual = BadCriterion::Worse(BisectedMeasure::Max, 20.0);
         self.criterion.or(self.worse).unwrap_or(usual)
     }
 }
@@ -109,7 +111,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     }
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = Bench {
+    let bench = KernelBench {
         args,
         criterion: args.criterion(),
         qemu: &qemu,
@@ -118,8 +120,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     };
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
-    let mut kernels = Kernels::of(args, &output, &options, &bench.stop)?;
-    let question = Question {
+    let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;
+    let question = BisectionQuestion {
         source: kernels.source(),
         good: typed(&args.good),
         bad: typed(&args.bad),
@@ -146,23 +148,23 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     bench.tell(&kernels, &ending, reverted.as_ref(), &output)
 }
 
-impl Bench<'_> {
-    fn candidate(&self, kernels: &Kernels, candidate: &str, output: &Path) -> Result<Outcome, Error> {
+impl KernelBench<'_> {
+    fn candidate(&self, kernels: &CandidateArgs, candidate: &str, output: &Path) -> Result<CandidateOutcome, Error> {
         let built = kernels.name(candidate);
         if self.stop.load(Ordering::Relaxed) {
             return Err(BisectError::Stopped.into());
         }
         match built? {
             Ok(kernel) => self.measure(&kernel, &run_folder(output, candidate)),
-            Err(why) => Ok(Outcome::Cannot(why)),
+            Err(why) => Ok(CandidateOutcome::Cannot(why)),
         }
     }
 
     /// Measures a kernel into a run's folder.
-    fn measure(&self, kernel: &str, folder: &Path) -> Result<Outcome, Error> {
+    fn measure(&self, kernel: &str, folder: &Path) -> Result<CandidateOutcome, Error> {
         let experiment = self.args.selection.experiment(&[kernel.to_string()], None)?;
         let additions = Additions::of(&experiment)?;
-        let means = lab::Means {
+        let means = lab::MatrixMeans {
             executor: &self.args.executor.executor,
             jobs: self.args.jobs.count(),
             qemu: self.qemu,
@@ -171,14 +173,19 @@ impl Bench<'_> {
             options: self.options,
             stop: &self.stop,
         };
-        let plan = Plan::new("lab run", experiment);
+        let plan = ExperimentPlan::new("lab run", experiment);
         match run_cells(plan, folder, &additions, &means) {
             Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
-            Ok((run, _)) => Ok(Outcome::Measured(figures::of_run(&run, self.criterion.measure())?)),
+            Ok((run, _)) => Ok(CandidateOutcome::Measured(figures::of_run(
+                &run,
+                self.criterion.measure(),
+            )?)),
             Err(error) => match step::of_the_kernel(&error) {
                 true => {
                     let said = error.to_string();
-                    Ok(Outcome::Cannot(said.lines().next().unwrap_or_default().to_string()))
+                    Ok(CandidateOutcome::Cannot(
+                        said.lines().next().unwrap_or_default().to_string(),
+                    ))
                 }
                 false => Err(error),
             },
@@ -188,11 +195,11 @@ impl Bench<'_> {
     /// The bad end without the commit; or why it cannot be had.
     fn reverted(
         &self,
-        kernels: &Kernels,
+        kernels: &CandidateArgs,
         bad: &str,
-        ending: &Ending,
+        ending: &BisectionEnding,
         output: &Path,
-    ) -> Result<Result<Step, String>, Error> {
+    ) -> Result<Result<BisectionStep, String>, Error> {
         let commit = &ending.first_bad.candidate;
         eprintln!("worstcase: reverting {} at the bad end", kernels.shown(commit));
         let kernel = match kernels.reverted(bad, commit)? {
@@ -201,10 +208,10 @@ impl Bench<'_> {
         };
         let name = format!("revert-{}", kernels.shown(commit));
         Ok(match self.measure(&kernel, &run_folder(output, &name))? {
-            Outcome::Cannot(why) => Err(why),
-            Outcome::Measured(figures) => Ok(Step {
+            CandidateOutcome::Cannot(why) => Err(why),
+            CandidateOutcome::Measured(figures) => Ok(BisectionStep {
                 candidate: name,
-                word: Word::Good,
+                word: CandidateWord::Good,
                 why: None,
                 figures,
             }),
@@ -213,9 +220,9 @@ impl Bench<'_> {
 
     fn tell(
         &self,
-        kernels: &Kernels,
-        ending: &Ending,
-        reverted: Option<&Result<Step, String>>,
+        kernels: &CandidateArgs,
+        ending: &BisectionEnding,
+        reverted: Option<&Result<BisectionStep, String>>,
         output: &Path,
     ) -> Result<ExitCode, Error> {
         let folders = [&ending.before, &ending.first_bad].map(|step| run_folder(output, &step.candidate));
@@ -236,7 +243,7 @@ impl Bench<'_> {
         let paths = folders.each_ref().map(|folder| folder.display().to_string());
         let compared = ["worstcase", "compare", &paths[0], &paths[1], "--explain"];
         commands.push(shell(&compared.map(String::from)));
-        let found = Found {
+        let found = ShownBisection {
             ending,
             criterion: self.criterion,
             ends: [&self.args.good, &self.args.bad].map(|end| end.as_deref().unwrap_or_default()),
@@ -268,7 +275,7 @@ impl Bench<'_> {
             return Ok(None);
         };
         let additions = Additions::default();
-        let means = Means {
+        let means = ReplayMeans {
             qemu: self.args.qemu.path(),
             additions: &additions,
             debug_info: None,
@@ -286,8 +293,8 @@ fn run_folder(output: &Path, candidate: &str) -> PathBuf {
 
 /// Each step in a line.
 struct OnStderr<'a> {
-    kernels: &'a Kernels,
-    criterion: Criterion,
+    kernels: &'a CandidateArgs,
+    criterion: BadCriterion,
     began: RefCell<Instant>,
     took: RefCell<Vec<Duration>>,
 }
@@ -308,15 +315,15 @@ impl Teller for OnStderr<'_> {
         eprintln!("worstcase: {name}: measuring; {}{time}", left_in_words(left));
     }
 
-    fn done(&self, step: &Step, decisive: &[Figure]) {
+    fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]) {
         self.took.borrow_mut().push(self.began.borrow().elapsed());
         *self.began.borrow_mut() = Instant::now();
         let name = self.kernels.shown(&step.candidate);
         let line = figures::line(decisive, self.criterion.measure());
         match step.word {
-            Word::Good => eprintln!("worstcase: {name}: good, {line}"),
-            Word::Bad => eprintln!("worstcase: {name}: bad, {line}"),
-            Word::Skipped => eprintln!(
+            CandidateWord::Good => eprintln!("worstcase: {name}: good, {line}"),
+            CandidateWord::Bad => eprintln!("worstcase: {name}: bad, {line}"),
+            CandidateWord::Skipped => eprintln!(
                 "worstcase: {name}: skipped, {}",
                 step.why.as_deref().unwrap_or_default()
             ),

@@ -11,16 +11,16 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-pub use worstcase_analysis::census::take::How;
-use worstcase_analysis::census::{Answer, Asked, Share, answer, of_run, of_share};
+pub use worstcase_analysis::census::take::CensusMeans;
+use worstcase_analysis::census::{CensusAnswer, CensusQuestion, WorkShare, answer, of_run, of_share};
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
 use worstcase_remote::slurm::Slurm;
-use worstcase_remote::slurm::shares::{self, Shares};
-use worstcase_remote::{Choice, RemoteError};
+use worstcase_remote::slurm::shares::{self, JobShares};
+use worstcase_remote::{ExecutorChoice, RemoteError};
 use worstcase_report::census;
 use worstcase_report::terminal::Style;
 use worstcase_results::record::Run;
@@ -70,10 +70,10 @@ pub struct CensusArgs {
     audit: bool,
     /// Only replay the I-th of N shares of the cells, into the cache: for work that is divided
     #[arg(long, value_name = "I/N", conflicts_with_all = ["cell", "executor"])]
-    share: Option<Share>,
+    share: Option<WorkShare>,
     /// Which machines replay the cells of a whole run: local, or slurm[:NAME=VALUE,...] (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local", conflicts_with = "cell")]
-    executor: Choice,
+    executor: ExecutorChoice,
     /// How many at once.
     #[command(flatten)]
     jobs: Jobs,
@@ -98,12 +98,12 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
 }
 
 /// None if there is nothing to show yet.
-fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Error> {
+fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<CensusAnswer>, Error> {
     let run = Run::open(&args.run)?;
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.progress)?;
-    let how = How {
+    let how = CensusMeans {
         qemu: &qemu,
         additions: &args.replay.added.named()?,
         options: &options,
@@ -120,9 +120,9 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Err
         return Ok(None);
     }
     let asked = match (&args.cell, &args.diff) {
-        (Some(cell), Some(other)) => Asked::Difference(cell, other),
-        (Some(cell), None) => Asked::Cell(cell),
-        (None, _) => Asked::Run,
+        (Some(cell), Some(other)) => CensusQuestion::Difference(cell, other),
+        (Some(cell), None) => CensusQuestion::Cell(cell),
+        (None, _) => CensusQuestion::Run,
     };
     Ok(Some(answer(&run, asked, &how, jobs, top, bar)?))
 }
@@ -130,16 +130,16 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<Answer>, Err
 /// Lets other machines replay the cells into the cache, if that is wanted; false if it was not done.
 fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &ProgressDisplay) -> Result<bool, Error> {
     let options = match &args.executor {
-        Choice::Local => return Ok(true),
-        Choice::Slurm(options) => options,
-        Choice::Ssh(hosts) => {
+        ExecutorChoice::Local => return Ok(true),
+        ExecutorChoice::Slurm(options) => options,
+        ExecutorChoice::Ssh(hosts) => {
             let why = "a census takes local or slurm: replays name functions by the kernel's package, which machines of \
                        ssh do not have";
             return Err(RemoteError::Choice(format!("ssh:{}", hosts.display()), why.into()).into());
         }
     };
     let (cells, memory_mb) = size(run)?;
-    let shares = Shares {
+    let shares = JobShares {
         command: for_a_share(),
         count: shares::count(cells, options),
         memory_mb: memory_mb + MORE_MEMORY_MB,
@@ -177,7 +177,7 @@ fn for_a_share() -> Vec<String> {
 }
 
 /// Prints a table of all cells of a run that was just measured.
-pub fn summary(run: &Run, how: &How, jobs: NonZeroUsize) -> Result<(), Error> {
+pub fn summary(run: &Run, how: &CensusMeans, jobs: NonZeroUsize) -> Result<(), Error> {
     let bar = ProgressDisplay::new();
     let ensembles = of_run(run, how, jobs, OWNERS, &bar);
     bar.end();

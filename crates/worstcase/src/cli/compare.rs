@@ -7,16 +7,16 @@ use super::replay::ReplayArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, Choice, Means};
-use worstcase_base::Exit;
+use worstcase_analysis::explain::{self, ReplayMeans, SampleChoice};
+use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::compare::{Shown, json, markdown, terminal};
+use worstcase_report::compare::{ShownComparison, json, markdown, terminal};
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_results::compare::change::{Change, Measure};
-use worstcase_results::compare::words::{Compared, JudgedChange, Word};
-use worstcase_results::compare::{CompareError, Comparison, Mapped, Side, compare};
+use worstcase_results::compare::change::{ComparedMeasure, MeasureChange};
+use worstcase_results::compare::words::{ChangeWord, Compared, JudgedChange};
+use worstcase_results::compare::{CompareError, MappedSubjects, Side, SideComparison, compare};
 use worstcase_results::record::{Quantity, Record, Run, SubjectId};
 
 /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
@@ -50,7 +50,7 @@ pub struct CompareArgs {
     with: Option<String>,
     /// A subject of A and the one of B that belongs to it; may be given again
     #[arg(long, value_name = "A=B")]
-    map: Vec<Mapped>,
+    map: Vec<MappedSubjects>,
     /// Print JSON (worstcase-compare/2), times in ns
     #[arg(long)]
     json: bool,
@@ -80,10 +80,10 @@ pub enum CompareCliError {
 
 impl CompareCliError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             CompareCliError::Compare(e) => e.exit(),
-            CompareCliError::NothingWorse => Exit::Usage,
+            CompareCliError::NothingWorse => ExitKind::Usage,
         }
     }
 }
@@ -97,12 +97,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         .subject
         .clone()
         .zip(args.with.clone())
-        .map(|(a, b)| Mapped { a, b });
+        .map(|(a, b)| MappedSubjects { a, b });
     let only = chosen.is_some();
-    let mapped: Vec<Mapped> = args.map.iter().cloned().chain(chosen).collect();
+    let mapped: Vec<MappedSubjects> = args.map.iter().cloned().chain(chosen).collect();
     let comparison = compare(&a, &b, &mapped, only).map_err(CompareCliError::from)?;
     let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
-    let shown = Shown {
+    let shown = ShownComparison {
         a: &a,
         b: &b,
         comparison: &comparison,
@@ -127,10 +127,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
 }
 
 /// The cell whose maximum grew most: of those that the test shows, if it shows any.
-pub(super) fn worsening(comparison: &Comparison) -> Option<&Compared> {
+pub(super) fn worsening(comparison: &SideComparison) -> Option<&Compared> {
     let grew = |cell: &Compared, shown: bool| -> f64 {
-        let of = |s: &&JudgedChange| s.change.measure == Measure::Max && (!shown || s.word == Word::Worse);
-        let by = |c: &Change| if c.difference.best > 0.0 { c.size() } else { 0.0 };
+        let of =
+            |s: &&JudgedChange| s.change.measure == ComparedMeasure::Max && (!shown || s.word == ChangeWord::Worse);
+        let by = |c: &MeasureChange| if c.difference.best > 0.0 { c.size() } else { 0.0 };
         cell.said.iter().filter(of).map(|s| by(&s.change)).fold(0.0, f64::max)
     };
     let most = |shown: bool| {
@@ -159,7 +160,7 @@ fn again(args: &CompareArgs) -> String {
 
 /// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
 /// seed is on both sides.
-pub(super) fn breakdown(means: &Means, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
+pub(super) fn breakdown(means: &ReplayMeans, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
     let (run_a, run_b) = (Run::open(path_a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
     let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
@@ -176,8 +177,8 @@ pub(super) fn breakdown(means: &Means, path_a: &Path, path_b: &Path, worst: &Com
     let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
         return Err(CompareCliError::NothingWorse.into());
     };
-    let left = explain::one(means, &run_a, &records_a, &left, Choice::Worst)?;
-    let right = explain::one(means, &run_b, &records_b, &right, Choice::Worst)?;
+    let left = explain::one(means, &run_a, &records_a, &left, SampleChoice::Worst)?;
+    let right = explain::one(means, &run_b, &records_b, &right, SampleChoice::Worst)?;
     Ok(worstcase_report::breakdown::compare::terminal(
         left.breakdown(),
         right.breakdown(),

@@ -1,7 +1,7 @@
 //! The one surface where every error becomes a line for a person and an exit code for a script.
 //!
 //! Each module has its own `thiserror` type whose text reads "what, where; remedy". [`Error`] only gathers them;
-//! [`Error::exit_code`] asks the module's error which [`Exit`] it is, so that the numbers live in one place.
+//! [`Error::exit_code`] asks the module's error which [`ExitKind`] it is, so that the numbers live in one place.
 
 use super::compare::CompareCliError;
 use super::explain::ShowBreakdownError;
@@ -14,9 +14,9 @@ use super::plot::PlotError;
 use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
-use worstcase_analysis::census::CensusError;
+use worstcase_analysis::census::CensusTakeError;
 use worstcase_analysis::explain::ExplainError;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_host::HostError;
 use worstcase_kernels::KernelError;
@@ -77,7 +77,7 @@ pub enum Error {
     ShowBreakdown(#[from] ShowBreakdownError),
     /// Taking a census.
     #[error(transparent)]
-    Census(#[from] CensusError),
+    Census(#[from] CensusTakeError),
     /// Reading a study.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -119,11 +119,11 @@ impl Error {
             Error::Explain(e) => e.exit(),
             Error::ShowBreakdown(e) => e.exit(),
             Error::Census(e) => e.exit(),
-            Error::Study(_) | Error::Problem(_) => Exit::Usage,
-            Error::Signals(_) => Exit::Missing,
+            Error::Study(_) | Error::Problem(_) => ExitKind::Usage,
+            Error::Signals(_) => ExitKind::Missing,
             Error::Host(e) => e.exit(),
             Error::Run(e) => e.exit(),
-            Error::Output(_) => Exit::Storage,
+            Error::Output(_) => ExitKind::Storage,
         };
         exit as u8
     }

@@ -12,12 +12,12 @@ use std::process::ExitCode;
 use worstcase_analysis::breakdown::folded::folded;
 use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
 use worstcase_analysis::explain::{
-    self, Choice, ExplainError, Explained, Means, can_be_explained, comparable, worst_cell,
+    self, ExplainError, Explained, ReplayMeans, SampleChoice, can_be_explained, comparable, worst_cell,
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
-use worstcase_base::progress::{Progress, Work};
-use worstcase_base::{Exit, output};
+use worstcase_base::progress::{CountedWork, Progress};
+use worstcase_base::{ExitKind, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
@@ -49,7 +49,7 @@ pub struct ExplainArgs {
     cell: Option<String>,
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
-    sample: Choice,
+    sample: SampleChoice,
     /// Lay a sample of another cell beside it: the same percentile, else the worst
     #[arg(long, value_name = "ID", add = completions::cells(), conflicts_with = "all")]
     compare: Option<String>,
@@ -110,12 +110,12 @@ pub enum ShowBreakdownError {
 
 impl ShowBreakdownError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) | ShowBreakdownError::LongestOnly(_) => {
-                Exit::Usage
+                ExitKind::Usage
             }
-            ShowBreakdownError::Write { .. } => Exit::Storage,
+            ShowBreakdownError::Write { .. } => ExitKind::Storage,
         }
     }
 }
@@ -164,7 +164,7 @@ fn operations(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Optio
         return Ok(None);
     };
     let files = [&args.folded, &args.flame, &args.perfetto];
-    if args.compare.is_some() || args.sample != Choice::Worst || files.iter().any(|file| file.is_some()) {
+    if args.compare.is_some() || args.sample != SampleChoice::Worst || files.iter().any(|file| file.is_some()) {
         return Err(ShowBreakdownError::LongestOnly(worst.cell).into());
     }
     if !args.all {
@@ -187,14 +187,14 @@ fn noise(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Vec<Record
 }
 
 /// What entered the CPU in each of these cells.
-fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
+fn entered(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
     let files = [&args.folded, &args.flame, &args.perfetto];
-    let asks_for_one = args.all || args.compare.is_some() || args.sample != Choice::Worst;
+    let asks_for_one = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
     if asks_for_one || files.iter().any(|file| file.is_some()) {
         return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
     }
     let bar = ProgressDisplay::new();
-    bar.begin(&Work::cells(records.len()));
+    bar.begin(&CountedWork::cells(records.len()));
     let cells = parallel(args.jobs.count(), records, |record| {
         let entered = noise::entered(means, run, record)?;
         bar.done(&format!("replayed {}", record.id));
@@ -209,7 +209,7 @@ fn entered(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> 
 }
 
 /// The worst samples of every cell, or of one, by cause.
-fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
+fn all(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
     let only = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
     let bar = ProgressDisplay::new();
     let (each, jobs) = (args.each.get(), args.jobs.count());
@@ -224,7 +224,7 @@ fn all(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Resu
 }
 
 /// One sample, or two side by side.
-fn one(args: &ExplainArgs, means: &Means, run: &Run, records: &[Record]) -> Result<String, Error> {
+fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
     let record = match &args.cell {
         Some(id) => run.record_of(id)?,
         None => worst_cell(run, records)?.clone(),

@@ -5,16 +5,16 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::{duration, output};
 use worstcase_contract::Nanos;
-use worstcase_report::gate::{Shown, json, junit, markdown, terminal};
+use worstcase_report::gate::{ShownGate, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::gate::gate;
-use worstcase_results::compare::judged::{LEVEL, Limits};
-use worstcase_results::compare::side::Seed;
-use worstcase_results::compare::{CompareError, Mapped, Side, baseline};
+use worstcase_results::compare::judged::{GateLimits, LEVEL};
+use worstcase_results::compare::side::SeedResult;
+use worstcase_results::compare::{CompareError, MappedSubjects, Side, baseline};
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::ranks::{least, needed};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
@@ -49,11 +49,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "junit", "markdown", "json", "criterion", "map", "exact"])]
     write_baseline: Option<PathBuf>,
     /// What the typical seed's median, p99, maximum and missed periods may be higher by
-    #[arg(long, value_name = "SHARE", default_value_t = Share(Limits::default().tolerance))]
-    tolerance: Share,
+    #[arg(long, value_name = "SHARE", default_value_t = TypedShare(GateLimits::default().tolerance))]
+    tolerance: TypedShare,
     /// What the worst seed's may be higher by than those of the baseline's worst [default: 50%; with --exact 0%]
     #[arg(long, value_name = "SHARE")]
-    worst_seed: Option<Share>,
+    worst_seed: Option<TypedShare>,
     /// Lab: no test over the seeds; the maximum may not be above the baseline's
     #[arg(long, conflicts_with = "tolerance")]
     exact: bool,
@@ -62,7 +62,7 @@ pub struct GateArgs {
     criterion: Option<Nanos>,
     /// A subject of the baseline and the one of the run that belongs to it; may be given again
     #[arg(long, value_name = "OLD=NEW")]
-    map: Vec<Mapped>,
+    map: Vec<MappedSubjects>,
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -76,20 +76,20 @@ pub struct GateArgs {
 
 /// A share, typed as `10%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Share(f64);
+struct TypedShare(f64);
 
-impl std::str::FromStr for Share {
+impl std::str::FromStr for TypedShare {
     type Err = String;
-    fn from_str(text: &str) -> Result<Share, String> {
+    fn from_str(text: &str) -> Result<TypedShare, String> {
         let percent: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
         let allowed = percent.filter(|p| (0.0..=1_000.0).contains(p));
         allowed
-            .map(|p| Share(p / 100.0))
+            .map(|p| TypedShare(p / 100.0))
             .ok_or_else(|| "write a percentage from 0% to 1000%, e.g. 10%".to_string())
     }
 }
 
-impl std::fmt::Display for Share {
+impl std::fmt::Display for TypedShare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}%", self.0 * 100.0)
     }
@@ -122,11 +122,11 @@ pub enum GateError {
 
 impl GateError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             GateError::Run(e) => e.exit(),
             GateError::Compare(e) => e.exit(),
-            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => Exit::Storage,
+            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -150,7 +150,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         Some((_, verdicts)) => gated.outcome.max(worst(verdicts)),
         None => gated.outcome,
     };
-    let shown = Shown {
+    let shown = ShownGate {
         outcome,
         gate: &gated,
         baseline: &baseline,
@@ -173,9 +173,13 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
 }
 
 /// What was asked; an exact gate allows nothing.
-fn limits(args: &GateArgs) -> Limits {
-    let worst_seed = if args.exact { 0.0 } else { Limits::default().worst_seed };
-    Limits {
+fn limits(args: &GateArgs) -> GateLimits {
+    let worst_seed = if args.exact {
+        0.0
+    } else {
+        GateLimits::default().worst_seed
+    };
+    GateLimits {
         tolerance: args.tolerance.0,
         worst_seed: args.worst_seed.map_or(worst_seed, |share| share.0),
         exact: args.exact,
@@ -193,7 +197,7 @@ fn written(path: &Path, side: &Side) -> String {
     let tests: usize = side
         .cells
         .iter()
-        .map(|c| c.seeds.first().map_or(0, Seed::measures))
+        .map(|c| c.seeds.first().map_or(0, SeedResult::measures))
         .sum();
     let level = LEVEL / tests.max(1) as f64;
     let mut text = format!(
@@ -216,8 +220,8 @@ fn again(args: &GateArgs) -> String {
     if let Some(baseline) = &args.baseline {
         option("--baseline", baseline.display().to_string());
     }
-    let default = Limits::default();
-    if args.tolerance != Share(default.tolerance) {
+    let default = GateLimits::default();
+    if args.tolerance != TypedShare(default.tolerance) {
         option("--tolerance", args.tolerance.to_string());
     }
     if let Some(share) = args.worst_seed {

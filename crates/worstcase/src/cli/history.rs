@@ -5,7 +5,7 @@ use clap::Args;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::{Exit, output};
+use worstcase_base::{ExitKind, output};
 use worstcase_kernels::version;
 use worstcase_report::history::{csv, json, svg, terminal};
 use worstcase_report::picture::svg::Theme;
@@ -92,11 +92,11 @@ pub enum HistoryCliError {
 
 impl HistoryCliError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             HistoryCliError::History(e) => e.exit(),
-            HistoryCliError::Damaged { .. } => Exit::Usage,
-            HistoryCliError::Csv(_) | HistoryCliError::Write { .. } | HistoryCliError::Output(_) => Exit::Storage,
+            HistoryCliError::Damaged { .. } => ExitKind::Usage,
+            HistoryCliError::Csv(_) | HistoryCliError::Write { .. } | HistoryCliError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -120,7 +120,7 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, HistoryCliError> {
         check_whole(&history)?;
     }
     match args.fail_on_change && history.is_worse() {
-        true => Ok(ExitCode::from(Exit::Fail as u8)),
+        true => Ok(ExitCode::from(ExitKind::Fail as u8)),
         false => Ok(ExitCode::SUCCESS),
     }
 }

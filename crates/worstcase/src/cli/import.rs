@@ -5,12 +5,12 @@ use super::show::{self, ShowError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{is_file_name, plain, readable};
 use worstcase_contract::Nanos;
-use worstcase_foreign::{Format, Given, Source, read, records};
+use worstcase_foreign::{ForeignFormat, ForeignSource, ImportFacts, read, records};
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
 
 /// Import what cyclictest, rtla, oslat, jitterdebugger, fio, bonnie++ or hdparm wrote, as a run that show, compare and report take
@@ -39,7 +39,7 @@ pub struct ImportArgs {
     output: Option<PathBuf>,
     /// Which tool wrote them: cyclictest, timerlat, osnoise, oslat, jitterdebugger, fio, bonnie++ or hdparm [default: as the content tells]
     #[arg(long, value_name = "TOOL")]
-    format: Option<Format>,
+    format: Option<ForeignFormat>,
     /// What ran beside, in your words; to compare with a run of worstcase, as it names the load: idle, fork, cmd:...
     #[arg(long, value_name = "LOAD")]
     load: Option<String>,
@@ -81,13 +81,13 @@ pub enum ImportCliError {
 
 impl ImportCliError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ImportCliError::Import(e) => e.exit(),
             ImportCliError::Run(e) => e.exit(),
-            ImportCliError::Taken(_) | ImportCliError::Path { .. } => Exit::Usage,
+            ImportCliError::Taken(_) | ImportCliError::Path { .. } => ExitKind::Usage,
             ImportCliError::Show(e) => e.exit(),
-            ImportCliError::Output(_) => Exit::Storage,
+            ImportCliError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -104,7 +104,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
     let read = args.files.iter().map(|file| read(file, args.format, args.nanoseconds));
     let sources = read.collect::<Result<Vec<_>, _>>()?;
     let title = title(&sources);
-    let given = Given {
+    let given = ImportFacts {
         load: args.load.clone(),
         interval: args.interval,
     };
@@ -146,8 +146,8 @@ impl ImportArgs {
 /// So many files are named in a run's title, which is a line.
 const NAMED: usize = 20;
 
-fn title(sources: &[Source]) -> String {
-    let tools = distinct(sources.iter().map(Source::tool)).join(", ");
+fn title(sources: &[ForeignSource]) -> String {
+    let tools = distinct(sources.iter().map(ForeignSource::tool)).join(", ");
     let files = sources.iter().map(|source| source.file.as_str());
     let more = match sources.len().saturating_sub(NAMED) {
         0 => String::new(),

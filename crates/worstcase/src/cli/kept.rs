@@ -8,7 +8,7 @@ use worstcase_plan::{Experiment, Problem};
 
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]
-pub struct Kept {
+pub struct KeptArgs {
     /// The run's folder [default: lab worstcase-run; host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,

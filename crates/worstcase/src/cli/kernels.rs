@@ -10,14 +10,14 @@ use super::output::{print, print_json};
 use super::progress::ProgressDisplay;
 use worstcase_base::cache::Cache;
 use worstcase_contract::loads;
-use worstcase_kernels::archive::Archive;
-use worstcase_kernels::catalog::{Entry, usable};
+use worstcase_kernels::archive::AptArchive;
+use worstcase_kernels::catalog::{CatalogEntry, usable};
 use worstcase_kernels::config::Features;
-use worstcase_kernels::debuginfo::kept::{self, Kept};
-use worstcase_kernels::folder::{Found, kernels_in};
+use worstcase_kernels::debuginfo::kept::{self, KeptDebugInfo};
+use worstcase_kernels::folder::{FolderKernel, kernels_in};
 use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::name::KernelName;
-use worstcase_kernels::preempt::{self, Chosen, PreemptModel};
+use worstcase_kernels::preempt::{self, ModelChoice, PreemptModel};
 use worstcase_kernels::{self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
@@ -85,7 +85,7 @@ pub enum KernelsCommand {
     /// Download and unpack kernels, so that they can be used without a network
     Get(GetArgs),
     /// Show what a kernel can do: preemption models, HZ, tracers, I/O schedulers, modules
-    Show(ShowArgs),
+    Show(KernelShowArgs),
 }
 
 /// Arguments of `list`.
@@ -126,7 +126,7 @@ pub struct ArchiveArgs {
 #[derive(Debug, Clone)]
 enum NamedArchive {
     None,
-    One(Archive),
+    One(AptArchive),
 }
 
 fn named_archive(text: &str) -> Result<NamedArchive, String> {
@@ -137,7 +137,7 @@ fn named_archive(text: &str) -> Result<NamedArchive, String> {
 }
 
 impl ArchiveArgs {
-    fn named(&self) -> Option<Vec<Archive>> {
+    fn named(&self) -> Option<Vec<AptArchive>> {
         let one = |named: &NamedArchive| match named {
             NamedArchive::None => None,
             NamedArchive::One(archive) => Some(archive.clone()),
@@ -169,7 +169,7 @@ pub struct GetArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SHOW_HELP}\n\n{NAMES}"))]
-pub struct ShowArgs {
+pub struct KernelShowArgs {
     /// The kernel; one of the archive is downloaded if it is not in the cache
     #[arg(value_name = "NAME")]
     name: String,
@@ -223,7 +223,7 @@ pub(super) fn series(name: &str) -> Result<(String, Flavour), Error> {
 fn list_folder(folder: &Path, json: bool) -> Result<(), Error> {
     let found = kernels_in(folder)?;
     if json {
-        let shown = |f: &Found| serde_json::json!({"name": f.path.display().to_string(), "version": f.version});
+        let shown = |f: &FolderKernel| serde_json::json!({"name": f.path.display().to_string(), "version": f.version});
         return Ok(print_json(&found.iter().map(shown).collect::<Vec<_>>())?);
     }
     let mut table = comfy_table::Table::new();
@@ -237,10 +237,10 @@ fn list_folder(folder: &Path, json: bool) -> Result<(), Error> {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct KernelRow {
     name: String,
     #[serde(flatten)]
-    entry: Entry,
+    entry: CatalogEntry,
     cached: bool,
     /// Size of the debug information in the cache.
     debug_bytes: Option<u64>,
@@ -269,10 +269,10 @@ fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         let mut seen = std::collections::BTreeSet::new();
         entries.retain(|e| seen.insert(e.short_name()));
     }
-    let cached = |entry: &Entry| kernels::is_cached(&options.cache, entry);
-    let debug = |entry: &Entry| kept::of_version(&options.cache, &entry.label, &entry.version).map(|k| k.bytes);
+    let cached = |entry: &CatalogEntry| kernels::is_cached(&options.cache, entry);
+    let debug = |entry: &CatalogEntry| kept::of_version(&options.cache, &entry.label, &entry.version).map(|k| k.bytes);
     if args.json {
-        let listed = |entry: Entry| Listed {
+        let listed = |entry: CatalogEntry| KernelRow {
             name: entry.short_name(),
             cached: cached(&entry),
             debug_bytes: debug(&entry),
@@ -348,14 +348,14 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
 
 /// All that `show` tells.
 #[derive(Serialize)]
-struct Shown {
+struct ShownKernel {
     #[serde(flatten)]
     kernel: Kernel,
     features: Option<Features>,
     preemption: Option<Vec<PreemptModel>>,
     preemption_note: Option<&'static str>,
     modules: Option<Vec<ModuleShown>>,
-    debug: Option<Kept>,
+    debug: Option<KeptDebugInfo>,
 }
 
 #[derive(Serialize)]
@@ -364,7 +364,7 @@ struct ModuleShown {
     presence: Presence,
 }
 
-fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
+fn show(args: &KernelShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     let kernel = kernels::resolve(&args.name, options)?;
     let config = match kernel.read_config() {
         Ok(config) => Some(config),
@@ -379,7 +379,7 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
         };
         MODULES_OF_INTEREST.into_iter().map(shown).collect()
     };
-    let shown = Shown {
+    let shown = ShownKernel {
         features: config.as_ref().map(|c| c.features()),
         preemption: config.as_ref().map(preempt::from_config),
         preemption_note: config.as_ref().and_then(preempt::note),
@@ -394,7 +394,7 @@ fn show(args: &ShowArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn describe(shown: &Shown) -> String {
+fn describe(shown: &ShownKernel) -> String {
     let kernel = &shown.kernel;
     let mut text = String::new();
     let mut line = |key: &str, value: String| text.push_str(&format!("{key:<15}{value}\n"));
@@ -421,8 +421,9 @@ fn describe(shown: &Shown) -> String {
                 "tracers",
                 or_none(features.tracers.iter().map(|t| t.to_string()).collect()),
             );
-            let scheduler =
-                |s: &kernels::config::IoScheduler| format!("{}{}", s.name, if s.module { " (module)" } else { "" });
+            let scheduler = |s: &kernels::config::KernelIoScheduler| {
+                format!("{}{}", s.name, if s.module { " (module)" } else { "" })
+            };
             line(
                 "I/O schedulers",
                 or_none(features.io_schedulers.iter().map(scheduler).collect()),
@@ -465,14 +466,14 @@ fn describe(shown: &Shown) -> String {
 
 fn describe_model(model: &PreemptModel) -> String {
     let how = match (model.chosen, model.default) {
-        (Chosen::Fixed, _) => " (fixed)",
-        (Chosen::AtBoot, true) => " (default)",
-        (Chosen::AtBoot, false) => "",
+        (ModelChoice::Fixed, _) => " (fixed)",
+        (ModelChoice::AtBoot, true) => " (default)",
+        (ModelChoice::AtBoot, false) => "",
     };
     format!("{}{how}", model.model)
 }
 
-fn describe_kept(kept: &Kept) -> String {
+fn describe_kept(kept: &KeptDebugInfo) -> String {
     format!("{} ({})", kept.path.display(), megabytes(kept.bytes))
 }
 

@@ -6,16 +6,16 @@ mod selection;
 mod sensitivity;
 mod versions;
 
-use super::kept::{Kept, LAB_RUN};
+use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::{census, show, stop};
 use crate::cli::{Error, VERSION};
 use clap::{Args, Subcommand};
-pub use elsewhere::{Means, with_slurm};
+pub use elsewhere::{MatrixMeans, with_slurm};
 use how::positive;
-pub use how::{ExecutorArgs, How, Jobs, QemuArgs};
-pub use selection::{Kernels, Selection};
+pub use how::{ExecutorArgs, Jobs, MatrixRunArgs, QemuArgs};
+pub use selection::{CellSelection, KernelArgs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,18 +23,18 @@ use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 use worstcase_remote::{slurm, ssh};
-use worstcase_results::record::{Completed, Run, RunPlan};
+use worstcase_results::record::{CompletedCells, Run, RunPlan};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Measure every combination of kernels, preemption models, loads, probes and seeds
-    Run(Box<RunArgs>),
+    Run(Box<LabRunArgs>),
     /// Measure one cell on other machines: does its maximum hold there?
     Sensitivity(Box<sensitivity::SensitivityArgs>),
     /// Run one cell again and again, also on a busy machine, and fail on the first different digest
@@ -78,23 +78,23 @@ Exit code: 0 everything was measured, whatever the verdicts: worstcase verdict a
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_HELP)]
-pub struct RunArgs {
+pub struct LabRunArgs {
     #[command(flatten)]
-    kernels: Kernels,
+    kernels: KernelArgs,
     /// Every version of each series named with --kernel that the archive still has (see `worstcase history`)
     #[arg(long)]
     all_versions: bool,
     #[command(flatten)]
-    selection: Selection,
+    selection: CellSelection,
     #[command(flatten)]
-    kept: Kept,
+    kept: KeptArgs,
     #[command(flatten)]
-    how: How,
+    how: MatrixRunArgs,
 }
 
-impl RunArgs {
+impl LabRunArgs {
     /// What is measured, and the run's folder.
-    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
+    pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let kernels = match self.all_versions {
             false => self.kernels.kernels.clone(),
             true => versions::of_series(
@@ -103,7 +103,7 @@ impl RunArgs {
             )?,
         };
         let experiment = self.selection.experiment(&kernels, self.kept.criterion)?;
-        let plan = Plan::new("lab run", experiment);
+        let plan = ExperimentPlan::new("lab run", experiment);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(|| LAB_RUN.into())))
     }
@@ -114,9 +114,9 @@ impl RunArgs {
 #[command(after_help = VERIFY_HELP)]
 pub struct VerifyArgs {
     #[command(flatten)]
-    kernels: Kernels,
+    kernels: KernelArgs,
     #[command(flatten)]
-    selection: Selection,
+    selection: CellSelection,
     /// Runs of each cell; the second half with every CPU of this machine kept busy
     #[arg(long, value_name = "N", default_value = "20", value_parser = positive)]
     runs: NonZeroUsize,
@@ -171,7 +171,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Error> {
 }
 
 /// Measures into the run folder and shows what came out.
-pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> {
+pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Result<ExitCode, Error> {
     if how.census {
         plan.experiment.check_census()?;
     }
@@ -183,7 +183,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     };
     let qemu = how.qemu.find(&options)?;
     let additions = Additions::of(&plan.experiment)?;
-    let means = Means {
+    let means = MatrixMeans {
         executor: &how.executor.executor,
         jobs: how.jobs.count(),
         qemu: &qemu,
@@ -196,7 +196,7 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
     stop::tell(outcome, &run);
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
-        let what = census::How {
+        let what = census::CensusMeans {
             qemu: &qemu,
             additions: &additions,
             options: &options,
@@ -210,9 +210,14 @@ pub fn measure(plan: Plan, output: &Path, how: &How) -> Result<ExitCode, Error> 
 }
 
 /// Measures what a plan's run folder lacks.
-pub fn run_cells(plan: Plan, output: &Path, additions: &Additions, means: &Means) -> Result<(Run, Completed), Error> {
+pub fn run_cells(
+    plan: ExperimentPlan,
+    output: &Path,
+    additions: &Additions,
+    means: &MatrixMeans,
+) -> Result<(Run, CompletedCells), Error> {
     let cells = planned(&plan.experiment, means.options)?;
-    let matrix = Matrix::prepare(&cells, additions, means.qemu, means.options)?;
+    let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
     let bar = ProgressDisplay::new();
@@ -227,7 +232,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let qemu = args.qemu.find(&options)?;
     let experiment = args.selection.experiment(&args.kernels.kernels, None)?;
     let planned = planned(&experiment, &options)?;
-    let matrix = Matrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
+    let matrix = LabMatrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
 
@@ -42,8 +42,8 @@ pub enum ManError {
 
 impl ManError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
-        Exit::Storage
+    pub fn exit(&self) -> ExitKind {
+        ExitKind::Storage
     }
 }
 

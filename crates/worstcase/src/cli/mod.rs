@@ -33,7 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
 #[derive(Debug, Parser)]
@@ -170,7 +170,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 
 impl Cli {
     /// What the command is going to measure, and the folder that it keeps it in; none if it measures no run.
-    pub fn plan(&self) -> Option<Result<(Plan, PathBuf), Error>> {
+    pub fn plan(&self) -> Option<Result<(ExperimentPlan, PathBuf), Error>> {
         match &self.command {
             Command::Lab(lab::LabCommand::Run(args)) => Some(args.plan()),
             Command::Host(host::HostCommand::Run(args)) => Some(args.plan()),

@@ -1,6 +1,6 @@
 //! The parameters of an experiment as options: all that a venue has, or some of them.
 
-use super::words::{self, Completed};
+use super::words::{self, CompletedParser};
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -9,10 +9,10 @@ use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_contract::venue::Only;
 use worstcase_plan::Venue;
-use worstcase_plan::parameters::{self, Given, Parameter, Values};
+use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
 /// Which parameters a command takes.
-pub trait Choice {
+pub trait ParameterChoice {
     /// Of which venue.
     const VENUE: Venue;
     /// Keys of those that it takes.
@@ -25,15 +25,15 @@ pub trait Choice {
 #[derive(Debug)]
 pub struct ParameterArgs<C> {
     /// Values by parameter.
-    pub given: Given,
+    pub given: GivenValues,
     choice: PhantomData<C>,
 }
 
-fn taken<C: Choice>() -> impl Iterator<Item = &'static Parameter> {
+fn taken<C: ParameterChoice>() -> impl Iterator<Item = &'static Parameter> {
     parameters::all(C::VENUE).filter(|parameter| C::takes(parameter.key))
 }
 
-impl<C: Choice> Args for ParameterArgs<C> {
+impl<C: ParameterChoice> Args for ParameterArgs<C> {
     fn augment_args(command: Command) -> Command {
         command.args(taken::<C>().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
     }
@@ -43,9 +43,9 @@ impl<C: Choice> Args for ParameterArgs<C> {
     }
 }
 
-impl<C: Choice> FromArgMatches for ParameterArgs<C> {
+impl<C: ParameterChoice> FromArgMatches for ParameterArgs<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut given = Given::default();
+        let mut given = GivenValues::default();
         for parameter in taken::<C>() {
             if let Some(texts) = matches.get_many::<String>(parameter.key) {
                 given.insert(parameter, texts.flat_map(|text| parameter.split(text)).collect());
@@ -70,13 +70,13 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
         .value_name(parameter.value_name)
         .help(parameter.help)
         .action(match parameter.values {
-            Values::Several(_) => ArgAction::Append,
-            Values::One | Values::OneOrAll => ArgAction::Set,
+            ValueCount::Several(_) => ArgAction::Append,
+            ValueCount::One | ValueCount::OneOrAll => ArgAction::Set,
         })
         .allow_hyphen_values(parameter.dashes)
         .hide_possible_values(true)
         .value_parser(completed(parameter.key, StringValueParser::new().try_map(read)));
-    if let Values::OneOrAll = parameter.values {
+    if let ValueCount::OneOrAll = parameter.values {
         option = option.num_args(0..=1).require_equals(true).default_missing_value("");
     }
     if let Some(letter) = parameter.short {
@@ -96,7 +96,7 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
 }
 
 /// The words that a shell should know.
-fn completed<P: TypedValueParser>(key: &str, parser: P) -> Completed<P> {
+fn completed<P: TypedValueParser>(key: &str, parser: P) -> CompletedParser<P> {
     match key {
         "loads" => words::loads(parser),
         "probes" => words::probes(parser),

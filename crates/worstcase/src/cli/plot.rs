@@ -4,13 +4,13 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
 use worstcase_contract::Nanos;
 use worstcase_report::picture::svg::{Theme, draw};
-use worstcase_report::picture::{Options, Picture, of_run, some_of_run};
+use worstcase_report::picture::{Picture, PictureOptions, of_run, some_of_run};
 use worstcase_results::record::{Run, RunError};
 
 /// Draw a run: each picture as an SVG file, for papers
@@ -76,11 +76,11 @@ pub enum PlotError {
 
 impl PlotError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             PlotError::Run(e) => e.exit(),
-            PlotError::Nothing { .. } | PlotError::Unknown(_) => Exit::Usage,
-            PlotError::Write { .. } | PlotError::Output(_) => Exit::Storage,
+            PlotError::Nothing { .. } | PlotError::Unknown(_) => ExitKind::Usage,
+            PlotError::Write { .. } | PlotError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -95,9 +95,9 @@ pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
             command: worstcase_base::format::shell(&run.command()),
         });
     }
-    let options = Options {
+    let options = PictureOptions {
         limit: args.criterion,
-        ..Options::default()
+        ..PictureOptions::default()
     };
     let chosen =
         |id: &str, wanted: &str| id == wanted || id.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('-'));

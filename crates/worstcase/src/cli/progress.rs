@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use worstcase_base::format::plain;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -29,12 +29,12 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Progress on standard error.
 pub struct ProgressDisplay {
-    target: Target,
+    target: ProgressTarget,
     /// Frozen while a line is made of it.
-    counted: Mutex<Counted>,
+    counted: Mutex<ProgressCount>,
 }
 
-enum Target {
+enum ProgressTarget {
     Terminal(ProgressBar),
     Pipe,
     Nothing,
@@ -42,7 +42,7 @@ enum Target {
 
 /// What is done of what is to be done.
 #[derive(Default)]
-struct Counted {
+struct ProgressCount {
     units: String,
     count: usize,
     done: usize,
@@ -62,14 +62,14 @@ impl ProgressDisplay {
     /// On standard error.
     pub fn new() -> ProgressDisplay {
         let target = match (is_quiet(), std::io::stderr().is_terminal()) {
-            (true, _) => Target::Nothing,
-            (false, true) => Target::Terminal(hidden(ProgressDrawTarget::stderr())),
-            (false, false) => Target::Pipe,
+            (true, _) => ProgressTarget::Nothing,
+            (false, true) => ProgressTarget::Terminal(hidden(ProgressDrawTarget::stderr())),
+            (false, false) => ProgressTarget::Pipe,
         };
         ProgressDisplay::on(target)
     }
 
-    fn on(target: Target) -> ProgressDisplay {
+    fn on(target: ProgressTarget) -> ProgressDisplay {
         ProgressDisplay {
             target,
             counted: Mutex::default(),
@@ -79,33 +79,33 @@ impl ProgressDisplay {
     /// Does something that writes to the terminal.
     pub fn suspended<T>(&self, what: impl FnOnce() -> T) -> T {
         match &self.target {
-            Target::Terminal(bar) => bar.suspend(what),
-            Target::Pipe | Target::Nothing => what(),
+            ProgressTarget::Terminal(bar) => bar.suspend(what),
+            ProgressTarget::Pipe | ProgressTarget::Nothing => what(),
         }
     }
 
-    fn counted(&self) -> MutexGuard<'_, Counted> {
+    fn counted(&self) -> MutexGuard<'_, ProgressCount> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows where it is, and what was last.
-    fn show(&self, counted: &mut Counted, last: &str) {
+    fn show(&self, counted: &mut ProgressCount, last: &str) {
         match &self.target {
-            Target::Terminal(bar) => {
+            ProgressTarget::Terminal(bar) => {
                 bar.set_position(counted.weight_done);
                 bar.set_message(counted.message(last));
             }
-            Target::Pipe => {
+            ProgressTarget::Pipe => {
                 if let Some(line) = counted.line(last, Instant::now()) {
                     eprintln!("worstcase: {line}");
                 }
             }
-            Target::Nothing => {}
+            ProgressTarget::Nothing => {}
         }
     }
 }
 
-impl Counted {
+impl ProgressCount {
     fn message(&self, last: &str) -> String {
         match self.units.is_empty() {
             true => plain(last),
@@ -137,16 +137,16 @@ impl Progress for ProgressDisplay {
         self.suspended(|| eprintln!("worstcase: note: {}", plain(text)));
     }
 
-    fn begin(&self, work: &Work<'_>) {
+    fn begin(&self, work: &CountedWork<'_>) {
         let mut counted = self.counted();
-        *counted = Counted {
+        *counted = ProgressCount {
             units: work.units.to_string(),
             count: work.count,
             weight: work.preparations as u64 * BOOT_WEIGHT + work.count as u64,
             begun: Some(Instant::now()),
-            ..Counted::default()
+            ..ProgressCount::default()
         };
-        if let Target::Terminal(bar) = &self.target {
+        if let ProgressTarget::Terminal(bar) = &self.target {
             let style = ProgressStyle::with_template("{bar:24} {elapsed} gone, {left}{wide_msg}");
             bar.set_style(style.expect("a constant template").with_key("left", time_left));
             bar.reset();
@@ -177,7 +177,7 @@ impl Progress for ProgressDisplay {
         let mut counted = self.counted();
         if counted.begun.is_none() {
             counted.begun = Some(Instant::now());
-            if let Target::Terminal(bar) = &self.target {
+            if let ProgressTarget::Terminal(bar) = &self.target {
                 let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
                 bar.set_style(style.expect("a constant template"));
                 bar.enable_steady_tick(Duration::from_millis(250));
@@ -189,12 +189,12 @@ impl Progress for ProgressDisplay {
     fn download(&self, what: &str, percent: f64) {
         let mut counted = self.counted();
         if counted.begun.is_none() {
-            *counted = Counted {
+            *counted = ProgressCount {
                 weight: 1_000,
                 begun: Some(Instant::now()),
-                ..Counted::default()
+                ..ProgressCount::default()
             };
-            if let Target::Terminal(bar) = &self.target {
+            if let ProgressTarget::Terminal(bar) = &self.target {
                 let style = ProgressStyle::with_template("{spinner} {bar:30} {percent:>3} % {wide_msg}");
                 bar.set_style(style.expect("a constant template"));
                 bar.reset();
@@ -206,8 +206,8 @@ impl Progress for ProgressDisplay {
     }
 
     fn end(&self) {
-        *self.counted() = Counted::default();
-        if let Target::Terminal(bar) = &self.target {
+        *self.counted() = ProgressCount::default();
+        if let ProgressTarget::Terminal(bar) = &self.target {
             bar.finish_and_clear();
         }
     }
@@ -235,14 +235,14 @@ mod tests {
     fn no_time_is_left_before_something_is_done() {
         let terminal = InMemoryTerm::new(5, 80);
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let shown = ProgressDisplay::on(Target::Terminal(hidden(target)));
+        let shown = ProgressDisplay::on(ProgressTarget::Terminal(hidden(target)));
         let contents = || {
-            if let Target::Terminal(bar) = &shown.target {
+            if let ProgressTarget::Terminal(bar) = &shown.target {
                 bar.force_draw();
             }
             terminal.contents()
         };
-        shown.begin(&Work::cells(2));
+        shown.begin(&CountedWork::cells(2));
         assert!(contents().ends_with("0s gone, 0/2 cells; beginning"), "{}", contents());
         shown.done("measured a");
         assert!(contents().contains(" left, 1/2 cells; measured a"), "{}", contents());
@@ -254,12 +254,12 @@ mod tests {
     fn a_pipe_gets_a_line_every_ten_seconds() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut counted = Counted {
+        let mut counted = ProgressCount {
             units: "cells".into(),
             count: 4,
             weight: 4,
             begun: Some(begun),
-            ..Counted::default()
+            ..ProgressCount::default()
         };
         assert_eq!(counted.line("measured a", at(9)), None);
         (counted.done, counted.weight_done) = (1, 1);

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use std::path::{Path, PathBuf};
-use worstcase_analysis::explain::Means;
+use worstcase_analysis::explain::ReplayMeans;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_plan::{Added, Module};
+use worstcase_plan::{Added, LabModule};
 
 /// What was put into the machines.
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub struct AddedArgs {
     added: Vec<Added>,
     /// The kernel modules that were loaded when the run was measured [default: those that the run names]
     #[arg(long = "module", value_name = "PATH.ko[ PARAMETERS]")]
-    modules: Vec<Module>,
+    modules: Vec<LabModule>,
 }
 
 /// What a cell of the lab is replayed with.
@@ -43,8 +43,8 @@ impl ReplayArgs {
         additions: &'a Additions,
         options: &'a ResolveOptions<'a>,
         debug_info: Option<&'a Path>,
-    ) -> Means<'a> {
-        Means {
+    ) -> ReplayMeans<'a> {
+        ReplayMeans {
             qemu: self.qemu.as_deref(),
             additions,
             debug_info,

@@ -9,16 +9,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
-use worstcase_base::progress::{Progress, Work};
+use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::View;
+use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
-use worstcase_report::picture::{self, Options};
+use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -80,12 +80,12 @@ pub enum ReportError {
 
 impl ReportError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ReportError::Run(e) => e.exit(),
             ReportError::Lab(e) => e.exit(),
             ReportError::Breakdown(e) => e.exit(),
-            ReportError::Write { .. } | ReportError::Output(_) => Exit::Storage,
+            ReportError::Write { .. } | ReportError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -117,8 +117,8 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
     let limit = args.criterion.or(run.plan().criterion());
-    let whole = Options::default();
-    let options = Options {
+    let whole = PictureOptions::default();
+    let options = PictureOptions {
         limit,
         // All runs together have the room of one.
         dots: whole.dots / runs,
@@ -129,7 +129,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let breakdowns = breakdowns(args, run, &records)?;
     let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
-    let view = View {
+    let view = ReportView {
         plan: run.plan(),
         command: run.command(),
         records: &records,
@@ -153,7 +153,7 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
         .filter(|record| record.foreign.is_none() && (args.breakdowns || record.subject.venue() == Venue::Host))
         .collect();
     let bar = ProgressDisplay::new();
-    bar.begin(&Work::cells(cells.len()));
+    bar.begin(&CountedWork::cells(cells.len()));
     let breakdowns = parallel(args.jobs.count(), &cells, |record| {
         let breakdown = match record.subject.venue() {
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),

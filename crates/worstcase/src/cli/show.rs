@@ -7,11 +7,11 @@ use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
-use worstcase_report::{View, cell, csv, json, markdown, terminal};
+use worstcase_report::{ReportView, cell, csv, json, markdown, terminal};
 use worstcase_results::record::{Quantity, Run, RunError};
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -96,11 +96,11 @@ pub enum ShowError {
 
 impl ShowError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             ShowError::Run(e) => e.exit(),
-            ShowError::NothingToPrint(_) => Exit::Usage,
-            ShowError::Csv(_) | ShowError::Output(_) => Exit::Storage,
+            ShowError::NothingToPrint(_) => ExitKind::Usage,
+            ShowError::Csv(_) | ShowError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -118,7 +118,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     }
     if let Some(id) = &args.cell {
         let record = run.record_of(id)?;
-        let mut gathered = cell::Gathered::default();
+        let mut gathered = cell::GatheredSamples::default();
         run.for_each_sample(&record, |row| gathered.add(row))?;
         print(&terminal::fitted(&cell::details(&record, &gathered, style)))?;
         return Ok(ExitCode::SUCCESS);
@@ -127,7 +127,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let limit = args.criterion.or(run.plan().criterion());
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
-    let view = View {
+    let view = ReportView {
         plan: run.plan(),
         command: run.command(),
         records: &records,

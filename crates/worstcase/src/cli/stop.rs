@@ -6,7 +6,7 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_base::format::shell;
-use worstcase_results::record::{Completed, Run};
+use worstcase_results::record::{CompletedCells, Run};
 
 /// What a shell says of a command that a signal ended: 128 and the signal's number.
 const BY_SIGNAL: i32 = 128;
@@ -23,8 +23,8 @@ pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
 }
 
 /// Says what was measured before, and what an early end left to be measured.
-pub fn tell(outcome: Completed, run: &Run) {
-    let Completed { before, measured, of } = outcome;
+pub fn tell(outcome: CompletedCells, run: &Run) {
+    let CompletedCells { before, measured, of } = outcome;
     let dir = run.dir().display();
     match before {
         0 => {}

@@ -2,7 +2,7 @@
 
 use super::host::{self, OfStudy};
 use super::kept::LAB_RUN;
-use super::lab::{self, How};
+use super::lab::{self, MatrixRunArgs};
 use super::output::print;
 use super::parameters::ParameterArgs;
 use super::words;
@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
-use worstcase_plan::study::{self, Study, Variant};
-use worstcase_plan::{Experiment, Length, Part, Plan, Preempt, Subject, Subjects, Venue};
+use worstcase_plan::study::{self, Study, StudyVariant};
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, Subjects, Venue};
 use worstcase_report::terminal::Style;
 use worstcase_report::{demands, then_now};
 
@@ -52,7 +52,7 @@ pub enum StudyCommand {
     List,
     #[command(after_help = RUN_HELP)]
     /// Measure a study's cells and print its table, with the published figures beside it
-    Run(RunArgs),
+    Run(StudyRunArgs),
     #[command(after_help = SHOW_HELP)]
     /// Show a study: its question, cells and published figures
     Show {
@@ -67,7 +67,7 @@ pub enum StudyCommand {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct StudyRunArgs {
     /// A built-in study's name, or a study file
     #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
     study: String,
@@ -87,14 +87,18 @@ pub struct RunArgs {
     parameters: ParameterArgs<OfStudy>,
     /// With how many machines at once, and more
     #[command(flatten)]
-    how: How,
+    how: MatrixRunArgs,
 }
 
-impl RunArgs {
+impl StudyRunArgs {
     /// What is measured, and the run's folder.
-    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
+    pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let venue = if self.host { Venue::Host } else { Venue::Lab };
-        let variant = if self.quick { Variant::Quick } else { Variant::Full };
+        let variant = if self.quick {
+            StudyVariant::Quick
+        } else {
+            StudyVariant::Full
+        };
         let usual = || match venue {
             Venue::Lab => LAB_RUN.into(),
             Venue::Host => host::usual_folder(),
@@ -114,7 +118,7 @@ impl RunArgs {
                 for note in worstcase_host::run::leave_out(&mut plan.experiment) {
                     eprintln!("worstcase: {note}");
                 }
-                host::measure(plan, &host::Place { dir, resume })
+                host::measure(plan, &host::RunPlace { dir, resume })
             }
         }
     }
@@ -152,7 +156,7 @@ fn show(study: &Study, style: Style) -> String {
     for (with, variants) in venues {
         for (variant, experiment) in variants
             .into_iter()
-            .flat_map(|v| [(Variant::Quick, &v.quick), (Variant::Full, &v.full)])
+            .flat_map(|v| [(StudyVariant::Quick, &v.quick), (StudyVariant::Full, &v.full)])
         {
             out.push(String::new());
             out.extend(cells(&format!("{}{with}", variant.name()), experiment, style));
@@ -184,7 +188,7 @@ fn extent(experiment: &Experiment) -> String {
         Venue::Lab => {
             let cells = experiment.lab_cells().unwrap_or_default();
             let observation_time = Nanos(cells.iter().map(|(_, s)| s.period.0 * u64::from(s.periods)).sum());
-            let each = match cells.iter().any(|(subject, _)| subject.preempt == Preempt::All) {
+            let each = match cells.iter().any(|(subject, _)| subject.preempt == PreemptChoice::All) {
                 true => ", each for every preemption model of its kernel",
                 false => "",
             };
@@ -209,8 +213,8 @@ fn one_part(part: &Part) -> Vec<String> {
     };
     let length = match part.timing.length {
         None => "as many samples as the probe usually takes".into(),
-        Some(Length::Samples(n)) => format!("{n} samples"),
-        Some(Length::Time(time)) => duration::show(time),
+        Some(CellLength::Samples(n)) => format!("{n} samples"),
+        Some(CellLength::Time(time)) => duration::show(time),
     };
     let interval = part
         .timing
@@ -242,7 +246,7 @@ fn one_part(part: &Part) -> Vec<String> {
 }
 
 /// Kernels with their models, and each machine under them.
-fn kernels(subjects: &[Subject]) -> Vec<String> {
+fn kernels(subjects: &[PlannedSubject]) -> Vec<String> {
     let kernels = subjects.chunk_by(|a, b| a.kernel == b.kernel).map(|same| {
         let models = distinct(same.iter().map(|subject| subject.preempt.to_string()));
         format!("{} ({})", same[0].kernel, models.join(", "))

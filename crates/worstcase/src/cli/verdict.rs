@@ -4,12 +4,12 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_report::verdict::Judged;
+use worstcase_report::verdict::ShownVerdict;
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::tail::Peaks;
 use worstcase_results::verdict::{Criterion, verdicts, worst};
@@ -64,11 +64,11 @@ pub enum VerdictError {
 
 impl VerdictError {
     /// What a script needs to know of it.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> ExitKind {
         match self {
             VerdictError::Run(e) => e.exit(),
-            VerdictError::NoCriterion => Exit::Usage,
-            VerdictError::Output(_) => Exit::Storage,
+            VerdictError::NoCriterion => ExitKind::Usage,
+            VerdictError::Output(_) => ExitKind::Storage,
         }
     }
 }
@@ -91,7 +91,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         true => Some(tails(&run, &records, limit)?),
         false => None,
     };
-    let judged = Judged {
+    let judged = ShownVerdict {
         title: &run.plan().title,
         records: &records,
         criterion,

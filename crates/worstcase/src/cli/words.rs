@@ -9,12 +9,12 @@ use worstcase_plan::study;
 
 /// Reads what it is given, and completes these words.
 #[derive(Clone)]
-pub struct Completed<P> {
+pub struct CompletedParser<P> {
     parser: P,
     words: Option<fn() -> Vec<String>>,
 }
 
-impl<P: TypedValueParser> TypedValueParser for Completed<P> {
+impl<P: TypedValueParser> TypedValueParser for CompletedParser<P> {
     type Value = P::Value;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<P::Value, Error> {
@@ -28,32 +28,32 @@ impl<P: TypedValueParser> TypedValueParser for Completed<P> {
 }
 
 /// Loads by name.
-pub fn loads<P>(parser: P) -> Completed<P> {
+pub fn loads<P>(parser: P) -> CompletedParser<P> {
     let words: fn() -> Vec<String> = || LOADS.iter().map(|load| load.name().to_string()).collect();
-    Completed {
+    CompletedParser {
         parser,
         words: Some(words),
     }
 }
 
 /// Probes by name.
-pub fn probes<P>(parser: P) -> Completed<P> {
+pub fn probes<P>(parser: P) -> CompletedParser<P> {
     let words: fn() -> Vec<String> = || PROBES.iter().map(|probe| probe.name.to_string()).collect();
-    Completed {
+    CompletedParser {
         parser,
         words: Some(words),
     }
 }
 
 /// Values that no list holds.
-pub fn none<P>(parser: P) -> Completed<P> {
-    Completed { parser, words: None }
+pub fn none<P>(parser: P) -> CompletedParser<P> {
+    CompletedParser { parser, words: None }
 }
 
 /// The built-in studies.
-pub fn studies<P>(parser: P) -> Completed<P> {
+pub fn studies<P>(parser: P) -> CompletedParser<P> {
     let words: fn() -> Vec<String> = || study::built_in().map(|study| study.name).collect();
-    Completed {
+    CompletedParser {
         parser,
         words: Some(words),
     }

@@ -1,27 +1,27 @@
 //! `worstcase host run` with the probes that have parameters.
 
-use crate::run::{Controller, processes_below, until};
+use crate::run::{MeasuringController, processes_below, until};
 use serde_json::Value;
 use std::process::Stdio;
 
-fn of<'a>(records: &'a [Value], probe: &str) -> &'a Value {
+fn record_of<'a>(records: &'a [Value], probe: &str) -> &'a Value {
     let found = records.iter().find(|r| r["cell"]["probe"] == probe);
     found.unwrap_or_else(|| panic!("no record of {probe}"))
 }
 
 #[test]
 fn rings_and_messages_become_records() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let probe = "switch:2/4x0/4k,hackbench:1x3x10x100+sockets/pipes";
     let records = controller.measured(&["--probe", probe, "--samples", "3", "--quiet"]);
     assert_eq!(records.len(), 6);
-    let ring = of(&records, "switch:4x4k");
+    let ring = record_of(&records, "switch:4x4k");
     let switch = &ring["details"]["switch"];
     assert_eq!(switch["repetitions"].as_array().unwrap().len(), 3);
     assert!(switch["hops"].as_u64().unwrap() > 0);
     assert_eq!(ring["cell"]["method"]["cpus"].as_array().unwrap().len(), 1);
     assert_eq!(ring["cell"]["priority"], 0);
-    let pipes = &of(&records, "hackbench:1x3x10x100+pipes")["details"]["hackbench"];
+    let pipes = &record_of(&records, "hackbench:1x3x10x100+pipes")["details"]["hackbench"];
     assert_eq!((&pipes["processes"], &pipes["messages"]), (&6.into(), &90.into()));
     assert!(controller.left().is_empty(), "{:?}", controller.left());
 }
@@ -29,9 +29,9 @@ fn rings_and_messages_become_records() {
 /// What is more than a hundredth off the median, and nothing else; what was measured first stays.
 #[test]
 fn what_is_off_is_measured_again() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let records = controller.measured(&["--probe", "switch:2x0+again1", "--samples", "8", "--quiet"]);
-    let switch = &of(&records, "switch:2x0+again1")["details"]["switch"];
+    let switch = &record_of(&records, "switch:2x0+again1")["details"]["switch"];
     let (first, again) = (
         switch["repetitions"].as_array().unwrap(),
         switch["again"].as_array().unwrap(),
@@ -54,14 +54,14 @@ fn what_is_off_is_measured_again() {
 
 #[test]
 fn processes_become_records() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let records = controller.measured(&["--probe", "spawn", "--samples", "5", "--quiet"]);
     for (step, program) in [
         ("fork", Value::Null),
         ("exec", "/bin/true".into()),
         ("sh", "/bin/sh".into()),
     ] {
-        let record = of(&records, &format!("spawn+{step}"));
+        let record = record_of(&records, &format!("spawn+{step}"));
         assert_eq!(record["details"]["spawn"]["program"], program);
         assert_eq!(record["accounting"]["taken"], 5);
     }
@@ -71,12 +71,12 @@ fn processes_become_records() {
 #[test]
 fn inversion_is_judged_on_its_own() {
     worstcase_skips::needs_root!();
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.run(&["--probe", "inversion:1/2+inherit/none", "--samples", "20", "--quiet"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let records = controller.records();
     for (probe, inverted) in [("inversion:2+inherit", 0), ("inversion:2+none", 20)] {
-        let record = of(&records, probe);
+        let record = record_of(&records, probe);
         let taken = record["accounting"]["taken"].as_u64().unwrap();
         let expected = if inverted == 0 { 0 } else { taken };
         assert_eq!(record["details"]["inversion"]["inverted"], expected, "{probe}");
@@ -92,18 +92,18 @@ fn wake_ups_and_unmappings_between_cpus_become_records() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         worstcase_skips::skip!("there is no second CPU");
     }
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let probe = "remote,shootdown:0/1+pages32";
     let records = controller.measured(&["--probe", probe, "--samples", "50", "--quiet"]);
     assert_eq!(records.len(), 5);
     for via in ["futex", "pipe", "eventfd"] {
-        let record = of(&records, &format!("remote+{via}"));
+        let record = record_of(&records, &format!("remote+{via}"));
         assert!(record["details"]["remote"]["send"]["min_ns"].as_u64().unwrap() > 0);
         assert_eq!(record["cell"]["method"]["cpus"].as_array().unwrap().len(), 2);
         assert_eq!(record["cell"]["period_ns"], 1_000_000);
     }
     for threads in [0, 1] {
-        let record = of(&records, &format!("shootdown:{threads}+pages32"));
+        let record = record_of(&records, &format!("shootdown:{threads}+pages32"));
         let details = &record["details"]["shootdown"];
         assert_eq!((&details["threads"], &details["pages"]), (&threads.into(), &32.into()));
         assert_eq!(record["cell"]["method"]["cpus"].as_array().unwrap().len(), threads + 1);
@@ -157,7 +157,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (&["--probe", "hackbench:1+cpus60000"], 3, "no 60000 of them"),
         (&["--probe", "switch:4000x64m"], 4, "switch:4000x64m needs"),
     ] {
-        let output = Controller::new().run(arguments);
+        let output = MeasuringController::new().run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
         let said = error
@@ -169,7 +169,7 @@ fn what_cannot_be_is_refused_in_one_line() {
 
 #[test]
 fn a_killed_measurement_leaves_no_process() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let mut command = controller.command(&["--probe", "hackbench:4x25x100000x100", "--quiet"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let folder = controller.path("state");

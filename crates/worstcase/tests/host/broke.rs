@@ -1,12 +1,12 @@
 //! `--break`, `--on-break` and `--on-end`. Every wake-up takes longer than a nanosecond, and none takes a minute.
 
-use crate::run::Controller;
+use crate::run::MeasuringController;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A program that writes what it finds in its environment.
-fn teller(controller: &Controller, name: &str) -> (PathBuf, PathBuf) {
+fn teller(controller: &MeasuringController, name: &str) -> (PathBuf, PathBuf) {
     let (program, said) = (controller.path(name), controller.path(&format!("{name}.said")));
     let script = format!(
         "#!/bin/sh\necho hello from {name}\nenv | grep ^WORSTCASE_ > '{}'\n",
@@ -19,7 +19,7 @@ fn teller(controller: &Controller, name: &str) -> (PathBuf, PathBuf) {
 
 #[test]
 fn the_first_sample_above_ends_the_run_and_the_commands_know_it() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let (on_break, broke) = teller(&controller, "on break");
     let (on_end, ended) = teller(&controller, "on-end");
     let quoted = format!("'{}'", on_break.display());
@@ -78,7 +78,7 @@ fn the_first_sample_above_ends_the_run_and_the_commands_know_it() {
 
 #[test]
 fn a_run_without_such_a_sample_is_complete_and_a_command_s_failure_loses_nothing() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let gone = controller.path("gone").display().to_string();
     let arguments = [
         "--cpus",
@@ -121,7 +121,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
         ),
         (&["--break", "1ms", "--probe", "switch:2x0"], "--break: is for wakeup"),
     ] {
-        let controller = Controller::new();
+        let controller = MeasuringController::new();
         let output = controller.run(arguments);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");

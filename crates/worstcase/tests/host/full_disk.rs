@@ -1,22 +1,22 @@
 //! `worstcase host run` on a disk without room: what could be kept is kept, the exit code is 5, and with room it goes on.
 
-use crate::run::Controller;
+use crate::run::MeasuringController;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A disk of its own, in memory; only root can have one.
-struct Disk(PathBuf);
+struct FullDisk(PathBuf);
 
-impl Disk {
-    fn mount(place: &Path, size: &str) -> Result<Disk, &'static str> {
+impl FullDisk {
+    fn mount(place: &Path, size: &str) -> Result<FullDisk, &'static str> {
         fs::create_dir_all(place).unwrap();
         let mut mount = Command::new("mount");
         let options = format!("size={size},mode=755");
         mount.args(["-t", "tmpfs", "-o", &options, "worstcase-test"]).arg(place);
         match mount.output().is_ok_and(|out| out.status.success()) {
-            true => Ok(Disk(place.to_path_buf())),
+            true => Ok(FullDisk(place.to_path_buf())),
             false => Err("mounting a tmpfs needs root"),
         }
     }
@@ -28,14 +28,14 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for FullDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
 /// Runs into `run` on the disk.
-fn measure(controller: &Controller, arguments: &[&str]) -> Output {
+fn measure(controller: &MeasuringController, arguments: &[&str]) -> Output {
     let run = controller.path("disk/run");
     let output = ["--output", run.to_str().unwrap(), "--quiet"];
     controller.run_elsewhere(&[arguments, &output].concat())
@@ -48,7 +48,7 @@ fn assert_storage(output: &Output, says: &str) {
     assert!(said.contains(says) && said.lines().count() == 1, "{said}");
 }
 
-fn records(controller: &Controller) -> Vec<Value> {
+fn records(controller: &MeasuringController) -> Vec<Value> {
     let cells = fs::read_dir(controller.path("disk/run/cells"))
         .into_iter()
         .flatten()
@@ -60,8 +60,8 @@ fn records(controller: &Controller) -> Vec<Value> {
 
 #[test]
 fn a_measurement_that_fills_its_disk_is_kept_until_then() {
-    let controller = Controller::new();
-    let disk = worstcase_skips::or_skip!(Disk::mount(&controller.path("disk"), "3m"));
+    let controller = MeasuringController::new();
+    let disk = worstcase_skips::or_skip!(FullDisk::mount(&controller.path("disk"), "3m"));
     for probe in ["wakeup", "response"] {
         let asked = ["--time", "1h", "--interval", "200us", "--probe", probe];
         if probe == "response" {
@@ -85,8 +85,8 @@ fn a_measurement_that_fills_its_disk_is_kept_until_then() {
 
 #[test]
 fn whatever_room_a_disk_has_what_was_kept_is_whole_and_the_rest_is_measured_later() {
-    let controller = Controller::new();
-    let disk = worstcase_skips::or_skip!(Disk::mount(&controller.path("disk"), "1m"));
+    let controller = MeasuringController::new();
+    let disk = worstcase_skips::or_skip!(FullDisk::mount(&controller.path("disk"), "1m"));
     let asked = ["--time", "300ms", "--interval", "50us", "--load", "idle,fork"];
     let cells = 2 * std::thread::available_parallelism().unwrap().get();
     let mut full = 0;

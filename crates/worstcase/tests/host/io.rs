@@ -1,6 +1,6 @@
 //! `worstcase host run` with work on files.
 
-use crate::run::{Controller, until};
+use crate::run::{MeasuringController, until};
 use crate::setup::MACHINE;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn details<'a>(records: &'a [Value], probe: &str) -> &'a Value {
 #[test]
 fn every_work_says_what_it_did() {
     const MIB: u64 = 1 << 20;
-    let controller = Controller::on_disk();
+    let controller = MeasuringController::on_disk();
     let works = "io:1m+write/read/randread/randwrite,io:1m+bonnie,io+unpack";
     let records = controller.measured(&["--probe", works, "--quiet", "--seed", "7"]);
     assert_eq!(records.len(), 4 + 12 + 1);
@@ -75,7 +75,7 @@ fn every_work_says_what_it_did() {
 /// Who reads a little has others beside, and each start reads all of its files.
 #[test]
 fn others_work_meanwhile_and_leave_nothing() {
-    let controller = Controller::on_disk();
+    let controller = MeasuringController::on_disk();
     let works = "io:4m+mix,io:4m+randread+seekers2,io:4m+start,io+start+writers0";
     let records = controller.measured(&["--probe", works, "--samples", "20", "--quiet"]);
     let beside = |probe: &str, what: &str| details(&records, probe)["beside"][what].as_u64();
@@ -95,7 +95,7 @@ fn others_work_meanwhile_and_leave_nothing() {
 /// What was read before is not there: each block comes from the device.
 #[test]
 fn what_is_read_comes_from_the_device() {
-    let controller = Controller::on_disk();
+    let controller = MeasuringController::on_disk();
     let records = controller.measured(&["--probe", "io:16m+read/buffered/cached", "--quiet"]);
     for work in ["read", "buffered"] {
         let device = &details(&records, &format!("io:16m+{work}"))["device"];
@@ -148,7 +148,7 @@ fn what_cannot_be_is_one_line() {
         worstcase_skips::skipped("/dev/shm is no tmpfs: files there are not tried", None);
     }
     for (probe, folder, says, code) in cases {
-        let controller = Controller::on_disk();
+        let controller = MeasuringController::on_disk();
         let mut arguments: Vec<&str> = ["--quiet", "--probe"].into_iter().chain(probe.split(' ')).collect();
         let mut command = match folder {
             None => controller.command(&arguments),
@@ -168,7 +168,7 @@ fn what_cannot_be_is_one_line() {
 #[test]
 fn a_killed_measurement_leaves_no_file() {
     for instant in ["made", "measured"] {
-        let controller = Controller::on_disk();
+        let controller = MeasuringController::on_disk();
         let mut command = controller.command(&["--probe", "io:2g+read", "--quiet"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let size = || {
@@ -211,7 +211,7 @@ fn settings(queue: &Path) -> BTreeMap<PathBuf, String> {
 #[test]
 fn schedulers_take_turns_and_the_disk_has_its_own_again() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let controller = Controller::on_disk();
+    let controller = MeasuringController::on_disk();
     let queue = queue(controller.folder()).ok_or("there is no disk whose scheduler can be chosen");
     let (queue, all) = worstcase_skips::or_skip!(queue);
     let before = settings(&queue);
@@ -231,7 +231,7 @@ fn schedulers_take_turns_and_the_disk_has_its_own_again() {
         .iter()
         .find(|name| !before[&queue.join("scheduler")].contains(&format!("[{name}]")))
         .unwrap();
-    let killed = Controller::on_disk();
+    let killed = MeasuringController::on_disk();
     let mut command = killed.command(&["--probe", "io:1g+read", "--io-scheduler", other, "--quiet"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("it is chosen", || settings(&queue) != before);
@@ -244,7 +244,7 @@ fn schedulers_take_turns_and_the_disk_has_its_own_again() {
 
 #[test]
 fn a_scheduler_that_is_not_there_is_one_line() {
-    let controller = Controller::on_disk();
+    let controller = MeasuringController::on_disk();
     let of = |scheduler: &str| {
         let output = controller.run(&["--probe", "io:1m+write", "--io-scheduler", scheduler, "--quiet"]);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())

@@ -42,14 +42,14 @@ fn run_on(cpu: usize) {
 }
 
 /// Threads of this process: one keeps CPU 1 busy, others do something on a CPU a thousand times a second.
-struct Planted {
+struct PlantedThreads {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Planted {
-    fn new() -> Planted {
-        let mut planted = Planted {
+impl PlantedThreads {
+    fn new() -> PlantedThreads {
+        let mut planted = PlantedThreads {
             stop: Arc::default(),
             threads: Vec::new(),
         };
@@ -75,7 +75,7 @@ impl Planted {
     }
 }
 
-impl Drop for Planted {
+impl Drop for PlantedThreads {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).for_each(|thread| thread.join().unwrap());
@@ -135,7 +135,7 @@ fn tells_callers() -> bool {
 #[test]
 fn planted_disturbers_are_named_with_who_sent_them() {
     worstcase_skips::or_skip!(is_possible());
-    let mut planted = Planted::new();
+    let mut planted = PlantedThreads::new();
     membarrier(REGISTER);
     planted.each_millisecond_on(0, || membarrier(BARRIER));
     planted.each_millisecond_on(0, unmap);

@@ -2,7 +2,7 @@
 //!
 //! QEMU counts no instructions here and nothing asserts a time: what matters is what worstcase finds and where it runs.
 
-use crate::machine::Machine;
+use crate::machine::EndedMachine;
 use serde_json::Value;
 
 /// CPU 1 is isolated.
@@ -10,7 +10,7 @@ const ISOLATED: &str = "isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1";
 
 #[test]
 fn isolated_cpus_are_measured_and_the_load_stays_away_from_them() {
-    let machine = Machine::boot(
+    let machine = EndedMachine::boot(
         ISOLATED,
         r#"
         say() { echo "== $1"; }
@@ -62,7 +62,7 @@ fn isolated_cpus_are_measured_and_the_load_stays_away_from_them() {
 /// Before Linux 6.5 the kernel has no tracepoint for who calls functions on other CPUs: probes in its functions tell.
 #[test]
 fn what_enters_an_isolated_cpu_is_told_with_who_sent_it() {
-    let machine = Machine::boot(
+    let machine = EndedMachine::boot(
         ISOLATED,
         r#"
         say() { echo "== $1"; }
@@ -105,7 +105,7 @@ fn traced(trace: &str, event: &str, [from, until]: [f64; 2]) -> Vec<String> {
 /// The same events, counted by tracefs, which has nothing of worstcase in it.
 #[test]
 fn every_entry_is_one_of_the_kernels_own_trace() {
-    let machine = Machine::boot(
+    let machine = EndedMachine::boot(
         ISOLATED,
         r#"
         say() { echo "== $1"; }

@@ -1,6 +1,6 @@
 //! Where a host run is kept: a folder of its own, gone on with when that is asked for; and what its records know of where and when.
 
-use crate::run::{Controller, one_cpu};
+use crate::run::{MeasuringController, one_cpu};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::fs;
@@ -10,7 +10,7 @@ use worstcase_base::utc::Utc;
 
 #[test]
 fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let cpu = one_cpu();
     let asked = ["--time", "200ms", "--cpus", &cpu, "--load", "fork+fork", "--seeds", "2"];
     assert_eq!(controller.measured(&asked).len(), 2);
@@ -65,7 +65,7 @@ fn what_is_asked_again_goes_on_however_it_is_typed_and_whoever_began_it() {
 }
 
 /// Cells that were kept, by name.
-fn cells(controller: &Controller, of: &str) -> Vec<String> {
+fn cells(controller: &MeasuringController, of: &str) -> Vec<String> {
     let entries = fs::read_dir(controller.path(of)).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|e| e.file_name().into_string().unwrap()).collect();
     names.sort();
@@ -77,7 +77,7 @@ fn half_of_a_measurement_is_put_aside_and_measured_again() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         worstcase_skips::skip!("one measurement gives several records only where there are several CPUs");
     }
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let asked = ["--quiet", "--time", "100ms", "--load", "idle,fork"];
     assert!(controller.measured(&asked).len() >= 4);
     let all = cells(&controller, "run/cells");
@@ -111,7 +111,7 @@ fn half_of_a_measurement_is_put_aside_and_measured_again() {
 }
 
 /// `worstcase host run` in a folder, without a folder for the run.
-fn in_folder(controller: &Controller, arguments: &[&str]) -> Output {
+fn in_folder(controller: &MeasuringController, arguments: &[&str]) -> Output {
     Command::new(cargo_bin("worstcase"))
         .args([
             "host",
@@ -133,7 +133,7 @@ fn in_folder(controller: &Controller, arguments: &[&str]) -> Output {
 
 #[test]
 fn the_same_command_measures_anew() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let runs: Vec<PathBuf> = (0..2)
         .map(|_| {
             let output = in_folder(&controller, &[]);
@@ -163,7 +163,7 @@ fn the_same_command_measures_anew() {
 
 #[test]
 fn a_record_knows_where_and_when_it_was_made() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let record = controller
         .measured(&["--time", "100ms", "--cpus", &one_cpu()])
         .remove(0);
@@ -213,7 +213,7 @@ fn a_record_knows_where_and_when_it_was_made() {
 
 #[test]
 fn a_folder_with_a_run_is_refused_or_gone_on_with_and_both_are_said() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let said = |arguments: &[&str], code: i32| {
         let output = in_folder(&controller, arguments);
         assert_eq!(output.status.code(), Some(code), "{output:?}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use worstcase_lab::cpio::Archive;
+use worstcase_lab::cpio::CpioArchive;
 
 /// What scripts may type besides worstcase.
 const PROGRAMS: [&str; 7] = ["sh", "mount", "mkdir", "grep", "cat", "sleep", "stty"];
@@ -14,14 +14,14 @@ const KERNEL: &str = "debian:6.1";
 const PATIENCE: &str = "600";
 
 /// A machine that has ended.
-pub struct Machine {
+pub struct EndedMachine {
     /// All that its script said.
     pub said: String,
 }
 
-impl Machine {
+impl EndedMachine {
     /// Boots with these parameters, runs the script, and waits for its end.
-    pub fn boot(parameters: &str, script: &str) -> Machine {
+    pub fn boot(parameters: &str, script: &str) -> EndedMachine {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (initramfs, console) = (folder.path().join("initramfs"), folder.path().join("console"));
         fs::write(&initramfs, image(script)).unwrap();
@@ -50,7 +50,7 @@ impl Machine {
             "the tests of isolated CPUs need QEMU: run 'make prepare'"
         );
         let said = fs::read_to_string(console).unwrap().replace('\r', "");
-        Machine { said }
+        EndedMachine { said }
     }
 
     /// What was said after the line `== NAME`.
@@ -89,7 +89,7 @@ fn image(script: &str) -> Vec<u8> {
         let above = Path::new(name).ancestors().skip(1).filter(|p| *p != Path::new(""));
         folders.extend(above.map(|p| p.display().to_string()));
     }
-    let mut archive = Archive::default();
+    let mut archive = CpioArchive::default();
     folders.iter().for_each(|folder| archive.directory(folder));
     for (name, path) in &files {
         archive.file(name, &fs::read(path).unwrap());

@@ -1,6 +1,6 @@
 //! Root measures into a folder in somebody else's, who exchanges it for a link meanwhile.
 
-use crate::run::{Controller, one_cpu, until};
+use crate::run::{MeasuringController, one_cpu, until};
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use worstcase_results::record::Run;
 
 /// In the place of the folder, once worstcase measures into it, there is a link to an empty folder; where the folder is now.
-fn exchanged(controller: &Controller, folder: &str) -> PathBuf {
+fn exchanged(controller: &MeasuringController, folder: &str) -> PathBuf {
     let (theirs, moved) = (controller.path("theirs"), controller.path("moved"));
     fs::rename(&theirs, &moved).unwrap();
     fs::create_dir(&theirs).unwrap();
@@ -28,7 +28,7 @@ fn nothing_in(folder: &Path) {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
 }
 
-fn host(controller: &Controller, command: &[&str], output: &Path) -> Child {
+fn host(controller: &MeasuringController, command: &[&str], output: &Path) -> Child {
     fs::create_dir(controller.path("theirs")).unwrap();
     let mut host = Command::new(cargo_bin("worstcase"));
     host.arg("host")
@@ -43,7 +43,7 @@ fn host(controller: &Controller, command: &[&str], output: &Path) -> Child {
 
 #[test]
 fn a_run_stays_in_the_folder_that_it_began_in() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.path("theirs/run");
     let mut child = host(&controller, &["run", "--time", "2s"], &output);
     until("it measures", || {
@@ -59,7 +59,7 @@ fn a_run_stays_in_the_folder_that_it_began_in() {
 
 #[test]
 fn a_watch_stays_in_the_folder_that_it_began_in() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.path("theirs/watch");
     let child = host(&controller, &["watch", "--rotate", "1s", "--checkpoint", "1s"], &output);
     let runs = |folder: &Path| {

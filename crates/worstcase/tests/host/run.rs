@@ -11,16 +11,16 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub struct Controller(TempDir);
+pub struct MeasuringController(TempDir);
 
-impl Controller {
-    pub fn new() -> Controller {
-        Controller(tempfile::tempdir().unwrap())
+impl MeasuringController {
+    pub fn new() -> MeasuringController {
+        MeasuringController(tempfile::tempdir().unwrap())
     }
 
     /// Where the folder for temporary files may be in memory.
-    pub fn on_disk() -> Controller {
-        Controller(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    pub fn on_disk() -> MeasuringController {
+        MeasuringController(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -117,7 +117,7 @@ fn assert_balanced(record: &Value) {
 #[test]
 fn every_period_is_a_sample_or_missed_with_each_timer() {
     for timer in ["nanosleep", "timerfd", "posix", "setitimer"] {
-        let controller = Controller::new();
+        let controller = MeasuringController::new();
         let records = controller.measured(&["--timer", timer, "--time", "300ms", "--cpus", &one_cpu()]);
         assert_eq!(records.len(), 1);
         assert_eq!(records[0]["accounting"]["expected"], 300, "{timer}");
@@ -131,7 +131,7 @@ fn every_period_is_a_sample_or_missed_with_each_timer() {
 #[test]
 fn root_makes_no_work_folder_where_others_could_replace_it() {
     worstcase_skips::needs_root!();
-    let (controller, state) = (Controller::new(), tempfile::tempdir().unwrap());
+    let (controller, state) = (MeasuringController::new(), tempfile::tempdir().unwrap());
     fs::set_permissions(controller.0.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let output = controller
         .command(&["--load", "cpu", "--time", "100ms"])
@@ -147,7 +147,7 @@ fn root_makes_no_work_folder_where_others_could_replace_it() {
 
 #[test]
 fn a_load_works_while_it_is_measured() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let records = controller.measured(&[
         "--load",
         "fork+proc",
@@ -170,7 +170,7 @@ fn a_load_works_while_it_is_measured() {
 
 #[test]
 fn gaps_are_part_of_what_was_spun() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let records = controller.measured(&[
         "--probe",
         "noise",
@@ -196,7 +196,7 @@ fn gaps_are_part_of_what_was_spun() {
 
 #[test]
 fn jitter_has_a_value_for_each_period_that_follows_a_sample() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let records = controller.measured(&[
         "--probe",
         "jitter",
@@ -215,7 +215,7 @@ fn jitter_has_a_value_for_each_period_that_follows_a_sample() {
 
 #[test]
 fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.run(&["--probe", "response", "--time", "500ms", "--cpus", &one_cpu()]);
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
@@ -246,7 +246,7 @@ fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
 
 #[test]
 fn ctrl_c_ends_it_with_a_full_record() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
     signal(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
@@ -280,7 +280,7 @@ fn worker_of(child: &Child) -> rustix::process::Pid {
 
 #[test]
 fn a_measuring_process_that_does_not_answer_keeps_nobody_from_ending_it() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
     rustix::process::kill_process(worker_of(&child), rustix::process::Signal::STOP).unwrap();
     signal(&child, rustix::process::Signal::TERM);
@@ -300,7 +300,7 @@ fn a_measuring_process_that_does_not_answer_keeps_nobody_from_ending_it() {
 #[test]
 fn nothing_is_left_after_kill_9() {
     for load in ["shm", "fork", "disk:8", "desktop:2"] {
-        let controller = Controller::new();
+        let controller = MeasuringController::new();
         let mut child = start(&controller, &["--time", "1h", "--load", load, "--cpus", &one_cpu()]);
         signal(&child, rustix::process::Signal::KILL);
         child.wait().unwrap();
@@ -324,7 +324,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         (vec!["--probe", "timerlat", "--interval", "50us"], "from 100us"),
     ];
     for (arguments, word) in refused {
-        let controller = Controller::new();
+        let controller = MeasuringController::new();
         let output = controller.run(&arguments);
         let words = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
@@ -335,7 +335,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
 
 #[test]
 fn timerlat_measures_or_it_is_said_what_is_missing() {
-    let controller = Controller::new();
+    let controller = MeasuringController::new();
     let output = controller.run(&["--probe", "timerlat", "--time", "500ms", "--cpus", &one_cpu()]);
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
@@ -349,7 +349,7 @@ fn timerlat_measures_or_it_is_said_what_is_missing() {
 }
 
 /// Starts a measurement, and returns when it takes samples.
-fn start(controller: &Controller, arguments: &[&str]) -> Child {
+fn start(controller: &MeasuringController, arguments: &[&str]) -> Child {
     let mut command = controller.command(arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let has_samples = || {

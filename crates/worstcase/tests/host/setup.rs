@@ -20,13 +20,13 @@ pub static MACHINE: Mutex<()> = Mutex::new(());
 const MIGRATION: &str = "proc/sys/kernel/timer_migration";
 const HUGE_PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 
-struct Controller {
+struct SetupController {
     dir: TempDir,
 }
 
-impl Controller {
-    fn new() -> Controller {
-        let controller = Controller {
+impl SetupController {
+    fn new() -> SetupController {
+        let controller = SetupController {
             dir: tempfile::tempdir().unwrap(),
         };
         controller.write("sys/devices/system/cpu/online", "0-3\n");
@@ -118,7 +118,7 @@ fn kill(pid: u32, signal: Signal) {
 
 #[test]
 fn settings_hold_while_the_command_runs_and_its_exit_code_is_ours() {
-    let controller = Controller::new();
+    let controller = SetupController::new();
     let root = controller.path("root").display().to_string();
     let script = format!("cat {root}/{MIGRATION} {root}/{HUGE_PAGES}; exit 7");
     let apply = [
@@ -138,7 +138,7 @@ fn settings_hold_while_the_command_runs_and_its_exit_code_is_ours() {
 
 #[test]
 fn a_killed_controller_is_cleaned_up_after_by_its_guard() {
-    let controller = Controller::new();
+    let controller = SetupController::new();
     let mut process = controller.apply(&controller.path("root"));
     let (guard, command) = guard_and_command(&process);
     // What a terminal or a shutdown sends does not end a guard.
@@ -160,7 +160,7 @@ fn a_killed_controller_is_cleaned_up_after_by_its_guard() {
 #[test]
 fn when_both_are_killed_the_next_command_restores() {
     for next in [["restore"].as_slice(), &["show", "--root", "/nowhere"]] {
-        let controller = Controller::new();
+        let controller = SetupController::new();
         let mut process = controller.apply(&controller.path("root"));
         let (guard, command) = guard_and_command(&process);
         kill(guard, Signal::KILL);
@@ -182,7 +182,7 @@ fn when_both_are_killed_the_next_command_restores() {
 
 #[test]
 fn a_living_run_is_not_undone() {
-    let controller = Controller::new();
+    let controller = SetupController::new();
     let mut process = controller.apply(&controller.path("root"));
     let running = format!("worstcase host doctor --apply (process {}) is running", process.id());
     controller.assert(&["restore"]).success().stdout(contains(running));
@@ -203,14 +203,14 @@ fn a_real_setting_comes_back_after_kill_9() {
         worstcase_skips::skip!("timer migration is switched off");
     }
     // If this test fails, the machine is as it was all the same.
-    struct Back<'a>(&'a Path, &'a str);
-    impl Drop for Back<'_> {
+    struct SetBack<'a>(&'a Path, &'a str);
+    impl Drop for SetBack<'_> {
         fn drop(&mut self) {
             fs::write(self.0, self.1).unwrap();
         }
     }
-    let _back = Back(&file, &before);
-    let controller = Controller::new();
+    let _back = SetBack(&file, &before);
+    let controller = SetupController::new();
     // The rest of this machine is left as it is: only the one file leads out of the made-up tree.
     let link = controller.path("root").join(MIGRATION);
     fs::remove_file(&link).unwrap();
@@ -226,7 +226,7 @@ fn a_real_setting_comes_back_after_kill_9() {
 
 #[test]
 fn advice_is_no_error_and_bad_arguments_are() {
-    let controller = Controller::new();
+    let controller = SetupController::new();
     let root = controller.path("root").display().to_string();
     let doctor = |more: &[&str]| controller.assert(&[&["doctor", "--root", &root], more].concat());
     doctor(&[])
@@ -250,7 +250,7 @@ fn advice_is_no_error_and_bad_arguments_are() {
 
 #[test]
 fn this_machine_is_shown() {
-    let controller = Controller::new();
+    let controller = SetupController::new();
     controller
         .assert(&["show"])
         .success()

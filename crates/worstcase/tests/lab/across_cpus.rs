@@ -6,7 +6,7 @@ use crate::failures::one_line;
 use crate::smp::{ISOLATED, cells};
 use std::collections::BTreeSet;
 use std::path::Path;
-use worstcase_analysis::breakdown::spans::{Kind, Since};
+use worstcase_analysis::breakdown::spans::{Since, SpanKind};
 use worstcase_results::record::Run;
 
 /// The names of all threads that ran from a due time to its sample.
@@ -175,7 +175,7 @@ fn a_remote_wake_up_and_a_shootdown_are_explained_in_parts() {
             told.contains(&"system call") && told.contains(&"calls other CPUs"),
             "{told:?}"
         );
-        let calls = b.spans.iter().find(|s| s.what == Kind::CallsCpus).unwrap();
+        let calls = b.spans.iter().find(|s| s.what == SpanKind::CallsCpus).unwrap();
         assert!(
             calls.chain.iter().any(|frame| frame.function == "flush_tlb_mm_range"),
             "{:?}",

@@ -76,14 +76,14 @@ pub fn folder() -> TempDir {
 }
 
 /// A kernel's files, as `worstcase kernels show --json` names them; downloaded if this machine has none yet.
-pub struct KernelFiles {
+pub struct ListedKernelFiles {
     pub bzimage: PathBuf,
     pub config: PathBuf,
     /// Its entry of the user's cache.
     entry: PathBuf,
 }
 
-pub fn kernel(name: &str) -> KernelFiles {
+pub fn kernel(name: &str) -> ListedKernelFiles {
     let output = Command::cargo_bin("worstcase")
         .unwrap()
         .args(["kernels", "show", "--json", name])
@@ -98,7 +98,7 @@ pub fn kernel(name: &str) -> KernelFiles {
     let path = |key: &str| PathBuf::from(shown[key].as_str().unwrap_or_else(|| panic!("no {key} in {shown}")));
     let bzimage = path("bzimage");
     let entry = bzimage.ancestors().find(|p| p.join("manifest.json").is_file());
-    KernelFiles {
+    ListedKernelFiles {
         entry: entry.expect("a kernel of the archive is an entry of the cache").into(),
         config: path("config"),
         bzimage,

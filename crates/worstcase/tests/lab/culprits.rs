@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
-use worstcase_analysis::breakdown::spans::{Kind, Sample, Span};
+use worstcase_analysis::breakdown::spans::{ExplainedSample, Span, SpanKind};
 
 /// Bytes of one copy; the kernel copies eight with each instruction.
 const BYTES: u64 = 1 << 20;
@@ -32,7 +32,7 @@ const EVERY: [&str; 3] = ["none", "full", "rt"];
 /// A breakdown as `--json` gives it.
 #[derive(serde::Deserialize)]
 pub struct BreakdownAsJson {
-    pub sample: Sample,
+    pub sample: ExplainedSample,
     pub cause: Cause,
     pub spans: Vec<Span>,
 }
@@ -68,7 +68,7 @@ pub fn added() -> String {
 }
 
 /// Measures under a culprit and explains; `chosen` are explain's words for which samples.
-fn told(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<BreakdownAsJson> {
+fn breakdowns(preempt: &str, probe: &str, culprit: &str, chosen: &str) -> Vec<BreakdownAsJson> {
     let add = added();
     let kernel = match preempt {
         "rt" => RT.to_string(),
@@ -101,7 +101,7 @@ pub fn told_of(run: &Path, words: &str) -> Vec<BreakdownAsJson> {
 
 /// The breakdowns of the latest samples of a cell, the latest first.
 fn latest(preempt: &str, probe: &str, culprit: &str) -> Vec<BreakdownAsJson> {
-    let breakdowns = told(preempt, probe, culprit, "--all -k 2");
+    let breakdowns = breakdowns(preempt, probe, culprit, "--all -k 2");
     assert_eq!(breakdowns.len(), 2);
     breakdowns
 }
@@ -158,7 +158,7 @@ fn a_long_copy_is_a_stretch_without_a_reschedule_point() {
 /// Each call takes longer than the window before the due time: what began it is long gone.
 #[test]
 fn the_system_call_is_known_however_long_ago_it_began() {
-    let breakdowns = told("none", "wakeup", &format!("calls {MEBIBYTES}"), "--all -k 60");
+    let breakdowns = breakdowns("none", "wakeup", &format!("calls {MEBIBYTES}"), "--all -k 60");
     let kept_by_a_task = [
         Mechanism::NoReschedulePoint,
         Mechanism::PreemptionOff,
@@ -179,7 +179,7 @@ fn the_system_call_is_known_however_long_ago_it_began() {
 fn a_thread_of_higher_priority_runs_first() {
     for preempt in EVERY {
         // Enough to have both: those that it is switched in before, and those whose timer interrupts it.
-        for breakdown in told(preempt, "wakeup", &format!("above {BUSY_NS}"), "--all -k 10") {
+        for breakdown in breakdowns(preempt, "wakeup", &format!("above {BUSY_NS}"), "--all -k 10") {
             let length = BUSY_NS * 9 / 10..=BUSY_NS + 10_000;
             breakdown.names_cause(Mechanism::OtherThread, &["planted-above"], length);
         }
@@ -226,7 +226,7 @@ fn the_owner_of_the_lock_that_a_wake_up_needs_runs_first() {
     for breakdown in latest("rt", "response", &format!("flood {SOCKETS}")) {
         let length = SOCKETS * DELIVERY_NS..=u64::MAX;
         breakdown.names_cause(Mechanism::LockOwner, &["culprit (", "__udp4_lib_rcv"], length);
-        let waits = |span: &Span| matches!(&span.what, Kind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
+        let waits = |span: &Span| matches!(&span.what, SpanKind::OtherThread { task, owns_lock: false, .. } if task.comm == "ktimers/0");
         assert!(breakdown.spans.iter().any(waits), "ktimers is not seen to try first");
     }
 }
@@ -265,7 +265,7 @@ fn interrupts_are_off_while_a_serial_port_is_written() {
             30_000..=u64::MAX,
         );
     }
-    for breakdown in told("none", "wakeup", console, "--sample p30") {
+    for breakdown in breakdowns("none", "wakeup", console, "--sample p30") {
         breakdown.names_cause(
             Mechanism::InterruptsOff,
             &["console_emit_next_record"],

@@ -6,7 +6,7 @@
 use crate::controller::{folder, shared};
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_results::record::{Machine, Run};
+use worstcase_results::record::{Run, SubjectMachine};
 
 /// Set by `scripts/figures`: what differs is written.
 const WRITE: &str = "WORSTCASE_WRITE_FIGURES";
@@ -74,7 +74,7 @@ fn block<'a>(text: &'a str, behind: &str) -> &'a str {
     block.unwrap_or_else(|| panic!("no block behind '{behind}'")).trim_end()
 }
 
-fn said(words: &str, run: &Path) -> String {
+fn command_output(words: &str, run: &Path) -> String {
     let output = shared().worstcase(words).arg(run).output().unwrap();
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
@@ -85,7 +85,7 @@ fn the_readme_is_of_this_version() {
     let folder = folder();
     let run = folder.path().join("demo");
     measured(&run);
-    let now = table(&said("show", &run));
+    let now = table(&command_output("show", &run));
     assert!(now.lines().count() > 10, "{now}");
     shared()
         .worstcase("plot --picture percentiles-wakeup-latency")
@@ -103,7 +103,7 @@ fn the_readme_is_of_this_version() {
     let (readme, picture) = (root().join("README.md"), root().join("docs/images/demo.svg"));
     let text = fs::read_to_string(&readme).unwrap();
     let (there, explained) = (table(&text), block(&text, "adds lines of source code:"));
-    let breakdown = shortened(&said("explain", &run));
+    let breakdown = shortened(&command_output("explain", &run));
     if std::env::var_os(WRITE).is_some() {
         let text = text.replace(&there, &now).replace(explained, &breakdown);
         fs::write(&readme, text).unwrap();
@@ -112,7 +112,7 @@ fn the_readme_is_of_this_version() {
     }
     for record in Run::open(&run).unwrap().records().unwrap() {
         let release = &record.subject.kernel.release;
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             panic!("{release} was measured on a host");
         };
         if !there.contains(release) || !machine.qemu.contains(QEMU) {

@@ -1,6 +1,6 @@
 //! Kernel images that are none, or that do not get far.
 
-use crate::controller::{Controller, GENERIC, KernelFiles, folder, kernel, shared};
+use crate::controller::{Controller, GENERIC, ListedKernelFiles, folder, kernel, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
     let mut command = controller.run("--samples 200 --seeds 1 --preempt full", run);
-    let KernelFiles { config, .. } = kernel(GENERIC);
+    let ListedKernelFiles { config, .. } = kernel(GENERIC);
     let name = format!("{},config={}", image.display(), config.display());
     command.arg("--kernel").arg(name);
     command
@@ -104,7 +104,7 @@ fn a_kernel_without_memory_panics_and_says_so() {
 #[test]
 fn two_kernels_of_one_release_have_names_of_their_own() {
     let folder = folder();
-    let KernelFiles { bzimage, config, .. } = kernel(GENERIC);
+    let ListedKernelFiles { bzimage, config, .. } = kernel(GENERIC);
     let copy = |name: &str| {
         let image = folder.path().join(name).join("bzImage");
         fs::create_dir_all(image.parent().unwrap()).unwrap();

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::lines::Source;
-use worstcase_analysis::breakdown::spans::{Kind, LineShare, Span};
+use worstcase_analysis::breakdown::lines::SourceLine;
+use worstcase_analysis::breakdown::spans::{LineShare, Span, SpanKind};
 use worstcase_base::progress::Silent;
 use worstcase_kernels::{ResolveOptions, headers, resolve};
-use worstcase_results::record::{Machine, Run};
+use worstcase_results::record::{Run, SubjectMachine};
 
 const WORK: u64 = 150_000;
 /// The module's timer comes 1 us earlier from each of the probe's to the next, and so once at every phase of it.
@@ -73,10 +73,10 @@ fn a_timers_function_in_the_probes_interrupt_is_named() {
             breakdown.names_cause(Mechanism::OtherTimer, &["planted_timer"], WORK / 2..=WORK + 5_000);
         }
         let waits = |breakdown: &BreakdownAsJson, before: bool| {
-            let at = |is: &dyn Fn(&Kind) -> bool| breakdown.spans.iter().position(|s| is(&s.what));
-            let planted = at(&|kind| matches!(kind, Kind::OtherTimer { function } if function == "planted_timer"));
+            let at = |is: &dyn Fn(&SpanKind) -> bool| breakdown.spans.iter().position(|s| is(&s.what));
+            let planted = at(&|kind| matches!(kind, SpanKind::OtherTimer { function } if function == "planted_timer"));
             planted
-                .zip(at(&|kind| *kind == Kind::WakeUp))
+                .zip(at(&|kind| *kind == SpanKind::WakeUp))
                 .is_some_and(|(p, w)| (p < w) == before)
         };
         for before in [true, false] {
@@ -122,7 +122,7 @@ fn with_module(module: &Path, parameters: &str, preempt: &str, run: &Path) -> as
 }
 
 /// The text of a line of the module's source.
-fn line_of(source: &Source) -> String {
+fn line_of(source: &SourceLine) -> String {
     assert_eq!(source.file, "planted.c");
     let text = std::fs::read_to_string(self::source().join("planted.c")).unwrap();
     let line = text.lines().nth(source.line as usize - 1);
@@ -161,7 +161,7 @@ fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
         let again = measured.command();
         shared().worstcase("").args(&again[1..]).assert().success();
         let record = &measured.records().unwrap()[0];
-        let Machine::Lab(machine) = &record.subject.machine else {
+        let SubjectMachine::Lab(machine) = &record.subject.machine else {
             unreachable!()
         };
         assert_eq!(machine.modules[0].name, "planted");

@@ -4,7 +4,7 @@ use crate::across_cpus::adds_up;
 use crate::controller::{folder, shared};
 use crate::culprits::told_of;
 use crate::smp::cells;
-use worstcase_analysis::breakdown::spans::Kind;
+use worstcase_analysis::breakdown::spans::SpanKind;
 use worstcase_results::record::Run;
 
 #[test]
@@ -24,7 +24,7 @@ fn an_ordinary_probe_waits_for_other_tasks_which_explain_names() {
     let breakdowns = told_of(&run, "--all -k 1");
     breakdowns.iter().for_each(adds_up);
     let spans = breakdowns.iter().flat_map(|b| &b.spans);
-    let waited = spans.filter(|span| matches!(span.what, Kind::OtherThread { .. }));
+    let waited = spans.filter(|span| matches!(span.what, SpanKind::OtherThread { .. }));
     let first = waited.map(|span| span.task.comm.as_str()).next();
     assert_eq!(first, Some("load-cpu"));
 }

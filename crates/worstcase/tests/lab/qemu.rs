@@ -1,6 +1,6 @@
 //! QEMUs that the lab cannot work with.
 
-use crate::controller::{Controller, GENERIC, KernelFiles, folder, kernel, qemu_that, script, shared};
+use crate::controller::{Controller, GENERIC, ListedKernelFiles, folder, kernel, qemu_that, script, shared};
 use crate::failures::{machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs::{self, Permissions};
@@ -144,7 +144,7 @@ fn of_root_it_is_nobody_or_the_user_is_told() {
     let at = |name: &str| folder.path().join(name);
     let closed = tempfile::tempdir_in(folder.path()).unwrap();
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
-    let KernelFiles { bzimage, config, .. } = kernel(GENERIC);
+    let ListedKernelFiles { bzimage, config, .. } = kernel(GENERIC);
     for (from, to) in [(bzimage, "vmlinuz"), (config, "config")] {
         fs::copy(from, closed.path().join(to)).unwrap();
         fs::set_permissions(closed.path().join(to), Permissions::from_mode(0o600)).unwrap();

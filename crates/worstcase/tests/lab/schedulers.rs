@@ -6,7 +6,7 @@ use crate::failures::one_line;
 use crate::smp::{measure_disturbed, samples};
 use std::fs;
 use worstcase_analysis::breakdown::cause::Mechanism;
-use worstcase_analysis::breakdown::spans::{Kind, Since};
+use worstcase_analysis::breakdown::spans::{Since, SpanKind};
 use worstcase_results::record::{Record, Run};
 
 fn cells(words: &str) -> String {
@@ -68,7 +68,7 @@ fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
         assert_eq!(told.sample.scheduler.as_deref(), Some("o_n"));
         assert_eq!(
             (&told.spans[0].what, told.spans[0].length_ns.0),
-            (&Kind::TimerSlack, 50_000)
+            (&SpanKind::TimerSlack, 50_000)
         );
         let (cause, is_idle) = (&told.cause, record.cell.load == "idle");
         let expected = match is_idle {

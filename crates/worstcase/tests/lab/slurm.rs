@@ -200,7 +200,7 @@ impl Drop for Cluster {
     }
 }
 
-fn said(child: Child) -> String {
+fn output_text(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
@@ -235,7 +235,7 @@ fn a_node_that_dies_changes_no_byte() {
     let done = entries(&at("slurm/cells")).len();
     assert!(done < CELLS, "all was measured before the node died");
     cluster.kill_node("n1");
-    said(child);
+    output_text(child);
 
     assert!(tree(&at("slurm")) == tree(&at("local")), "the same bytes");
     assert_eq!(entries(&remote.cache().join("snapshots")).len(), 1, "booted once");
@@ -274,7 +274,7 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
     let pid = rustix::process::Pid::from_child(&child);
     sleep(Duration::from_secs(1));
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let told = said(child);
+    let told = output_text(child);
     assert!(
         told.contains(" goes on; the same command takes in what it measures"),
         "{told}"
@@ -284,7 +284,7 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
     // The same command, and another controller: both take in what that job measures.
     let children = ["first", "second"].map(|name| cluster.begin(&remote, "", &at(name)));
     for child in children {
-        let told = said(child);
+        let told = output_text(child);
         assert!(told.contains("does this already"), "{told}");
     }
     assert!(tree(&at("first")) == tree(&at("second")));
@@ -302,7 +302,7 @@ fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
     let child = cluster.begin(&remote, "", &run);
     wait_until("a cell", || !entries(&run.join("cells")).is_empty());
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
-    let told = said(child);
+    let told = output_text(child);
     assert!(
         told.contains("cancelling Slurm's job") && told.contains("ended early"),
         "{told}"

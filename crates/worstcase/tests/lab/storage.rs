@@ -119,10 +119,10 @@ fn damage_in_the_cache_and_in_the_run_is_found_and_mended() {
 }
 
 /// A disk of its own, in memory; only root can have one.
-struct Disk(PathBuf);
+struct MemoryDisk(PathBuf);
 
-impl Disk {
-    fn mount(place: &Path, size: &str) -> Result<Disk, &'static str> {
+impl MemoryDisk {
+    fn mount(place: &Path, size: &str) -> Result<MemoryDisk, &'static str> {
         fs::create_dir_all(place).unwrap();
         let mut mount = Program::new("mount");
         mount
@@ -131,7 +131,7 @@ impl Disk {
             .arg("worstcase-test")
             .arg(place);
         match mount.output().is_ok_and(|out| out.status.success()) {
-            true => Ok(Disk(place.to_path_buf())),
+            true => Ok(MemoryDisk(place.to_path_buf())),
             false => Err("mounting a tmpfs needs root"),
         }
     }
@@ -148,7 +148,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for MemoryDisk {
     fn drop(&mut self) {
         let _ = Program::new("umount").arg(&self.0).status();
     }
@@ -157,7 +157,7 @@ impl Drop for Disk {
 #[test]
 fn a_disk_that_is_full_of_cache() {
     let folder = folder();
-    let disk = worstcase_skips::or_skip!(Disk::mount(&folder.path().join("disk"), "100m"));
+    let disk = worstcase_skips::or_skip!(MemoryDisk::mount(&folder.path().join("disk"), "100m"));
     link_kernels(&disk.0);
     let at_disk = |run: &str| -> Command {
         let mut command = shared().run(&cell(), &folder.path().join(run));
@@ -186,7 +186,7 @@ fn a_disk_that_is_full_of_cache() {
 #[test]
 fn a_disk_that_is_full_of_results() {
     let folder = folder();
-    let disk = worstcase_skips::or_skip!(Disk::mount(&folder.path().join("disk"), "48k"));
+    let disk = worstcase_skips::or_skip!(MemoryDisk::mount(&folder.path().join("disk"), "48k"));
     let run = disk.0.join("run");
     let four = cell().replace("--seeds 1", "--seeds 4");
     one_line(

@@ -4,17 +4,17 @@ use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
 use crate::pages::{opened, part, written};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
-use worstcase_analysis::breakdown::spans::{AtDue, Kind, Sample, Span, Task};
+use worstcase_analysis::breakdown::spans::{AtDue, ExplainedSample, KernelTask, Span, SpanKind};
 use worstcase_contract::Nanos;
 use worstcase_report::html::BreakdownPart;
-use worstcase_results::record::{Machine, Run};
+use worstcase_results::record::{Run, SubjectMachine};
 
 const EVIL: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{202e}&lt;b&gt;${1}{{DATA}}";
 /// What is left of it on the page: only what steers the direction of writing is replaced.
 const SHOWN: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{fffd}&lt;b&gt;${1}{{DATA}}";
 
 fn breakdown() -> Breakdown {
-    let sample = Sample {
+    let sample = ExplainedSample {
         cell: EVIL.into(),
         subject: EVIL.into(),
         load: EVIL.into(),
@@ -35,12 +35,12 @@ fn breakdown() -> Breakdown {
         sentence: EVIL.into(),
         remedy: EVIL.into(),
     };
-    let task = Task {
+    let task = KernelTask {
         pid: 7,
         comm: EVIL.into(),
     };
     let span = Span {
-        what: Kind::OtherThread {
+        what: SpanKind::OtherThread {
             task: task.clone(),
             owns_lock: false,
             wait: None,
@@ -68,7 +68,7 @@ fn hostile_names_stay_text() {
     for preempt in ["none", EVIL] {
         let mut measured = subject(EVIL, preempt);
         measured.kernel.version = EVIL.into();
-        let Machine::Lab(lab) = &mut measured.machine else {
+        let SubjectMachine::Lab(lab) = &mut measured.machine else {
             unreachable!()
         };
         lab.command_line = EVIL.into();

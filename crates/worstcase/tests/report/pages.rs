@@ -4,9 +4,9 @@ use crate::chromium::Chromium;
 use crate::fixture;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
-use worstcase_report::View;
+use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
-use worstcase_report::picture::{self, Options};
+use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::Run;
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -21,15 +21,15 @@ pub struct Page {
 pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
     let records = run.records().unwrap();
     let criterion = Criterion::of(Nanos(100_000), &records);
-    let options = Options {
+    let options = PictureOptions {
         limit: Some(criterion.limit),
-        ..Options::default()
+        ..PictureOptions::default()
     };
     let parts = PageParts {
         pictures: picture::of_run(run, &records, options).unwrap(),
         breakdowns,
     };
-    let view = View {
+    let view = ReportView {
         plan: run.plan(),
         command: run.command(),
         records: &records,

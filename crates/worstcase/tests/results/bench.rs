@@ -7,7 +7,7 @@ use worstcase_contract::bench::{
 use worstcase_contract::record::RawRecord;
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, terminal};
+use worstcase_report::{ReportView, terminal};
 use worstcase_results::record::{CellResult, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
@@ -90,7 +90,7 @@ fn shown(all: &[CellResult]) -> String {
     let records: Vec<Record> = all.iter().map(|r| r.record.clone()).collect();
     let plan = plan_of(all);
     terminal::run(
-        &View {
+        &ReportView {
             plan: &plan,
             command: Vec::new(),
             records: &records,

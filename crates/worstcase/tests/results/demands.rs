@@ -6,7 +6,7 @@ use worstcase_contract::bench::{Details, HackbenchDetails, HackbenchRun};
 use worstcase_contract::record::RawRecord;
 use worstcase_plan::Demand;
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, json, terminal};
+use worstcase_report::{ReportView, json, terminal};
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
 fn hackbench(millis: u64) -> RawRecord {
@@ -79,7 +79,7 @@ fn ladder() -> Vec<CellResult> {
 
 fn shown(plan: &RunPlan, results: &[CellResult]) -> (String, serde_json::Value) {
     let records: Vec<Record> = results.iter().map(|r| r.record.clone()).collect();
-    let view = View {
+    let view = ReportView {
         plan,
         command: Vec::new(),
         records: &records,

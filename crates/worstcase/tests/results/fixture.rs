@@ -6,14 +6,16 @@ use std::sync::OnceLock;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::record::{RawRecord, Sample, SelfCost, Work};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
-use worstcase_plan::study::published::{Compare, Figure, OurCell, Published, Relation, Said, Statistic};
-use worstcase_plan::{Model, Variant, Venue, VirtualMachine, study};
+use worstcase_plan::study::published::{
+    Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic,
+};
+use worstcase_plan::{PreemptName, StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, SamplesReader, encode};
+use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellId, CellResult, Gaps, HostMachine, Kernel, LabMachine, Machine, Method, Periods,
-    Preempt, Run, RunPlan, SamplesFile, Stamp, Subject,
+    Accounting, CellEntry, CellId, CellResult, GapAccount, HostMachine, LabMachine, MethodRecord, Periods, Preempt,
+    Run, RunPlan, SamplesFile, Stamp, Subject, SubjectKernel, SubjectMachine,
 };
 
 pub const LOADS: [&str; 3] = ["shm", "procread", "fork"];
@@ -29,7 +31,7 @@ const SUBJECTS: [(&str, &str, [u64; 3]); 3] = [
 
 pub fn subject(label: &str, preempt: &str) -> Subject {
     Subject {
-        kernel: Kernel {
+        kernel: SubjectKernel {
             name: "debian:6.1".into(),
             label: label.into(),
             release: label.into(),
@@ -40,7 +42,7 @@ pub fn subject(label: &str, preempt: &str) -> Subject {
             asked: Some(preempt.into()),
             in_force: preempt.into(),
         },
-        machine: Machine::Lab(Box::new(LabMachine {
+        machine: SubjectMachine::Lab(Box::new(LabMachine {
             qemu: "QEMU emulator version 7.2.22".into(),
             machine: VirtualMachine::default(),
             qemu_cpu: "max,-erms,-fsrm".into(),
@@ -58,7 +60,7 @@ pub fn host(label: &str) -> Subject {
             asked: None,
             in_force: "rt".into(),
         },
-        machine: Machine::Host(HostMachine {
+        machine: SubjectMachine::Host(HostMachine {
             cpu: "a CPU".into(),
             cpus: 4,
             memory_mb: 8_192,
@@ -153,14 +155,14 @@ pub fn noise(cpu: u32, seed: u64, lengths: &[u64]) -> CellResult {
     let record = &mut result.record;
     record.cell.probe = "noise".into();
     (record.cell.period_ns, record.cell.periods) = (100_000_000, 600);
-    record.cell.method = Some(Method {
+    record.cell.method = Some(MethodRecord {
         timer: "none".into(),
         policy: "fifo:90".into(),
         cpus: vec![cpu],
         distance_ns: 0,
         threshold_ns: Some(1_000),
     });
-    record.accounting = Accounting::Gaps(Gaps {
+    record.accounting = Accounting::Gaps(GapAccount {
         observed_ns: 60_000_000_000,
         gaps: lengths.len() as u64,
         lost: 0,
@@ -233,17 +235,17 @@ fn make_results() -> Vec<CellResult> {
 
 /// Two figures of an article, and cells of the synthetic run.
 pub fn published() -> Published {
-    let figure = |of: &str, value: f64, model| Figure {
+    let figure = |of: &str, value: f64, model| PublishedFigure {
         of: of.into(),
-        said: Said::Value {
+        said: PublishedValue::Value {
             value,
             unit: "us".into(),
             relation: Relation::About,
         },
         cell: Some(OurCell {
-            subject: Some(worstcase_plan::Subject {
+            subject: Some(worstcase_plan::PlannedSubject {
                 kernel: "debian:6.1".into(),
-                preempt: worstcase_plan::Preempt::One(model),
+                preempt: worstcase_plan::PreemptChoice::One(model),
                 optional: false,
                 machine: VirtualMachine::default(),
             }),
@@ -260,8 +262,8 @@ pub fn published() -> Published {
         source: "An Article, table 1".into(),
         why: "It is an example.".into(),
         figures: vec![
-            figure("rt", 200.0, Model::Rt),
-            figure("no preemption", 1_000.0, Model::None),
+            figure("rt", 200.0, PreemptName::Rt),
+            figure("no preemption", 1_000.0, PreemptName::None),
         ],
     }
 }
@@ -275,7 +277,7 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
         let cell = &r.record.cell;
         CellEntry::named(&r.record.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu)
     };
-    let mut asked = study::plan("preemption-models", Venue::Lab, Variant::Quick).unwrap();
+    let mut asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).unwrap();
     asked.title = "How late is a periodic process?".into();
     asked.experiment.criterion = None;
     asked.published = vec![published()];
@@ -296,7 +298,7 @@ pub fn write(dir: &Path) -> Run {
 /// Seeds of one load on one kernel whose maxima differ by a few percent; `factor` times as late as they should be.
 pub fn ensemble(label: &str, load: &str, seeds: std::ops::RangeInclusive<u64>, factor: f64) -> Vec<CellResult> {
     let mut subject = subject(label, "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         // A kernel that is slower is another machine.
         lab.key = format!("{label} {factor}");
     }
@@ -319,7 +321,7 @@ pub fn refitted(result: &CellResult) -> CellResult {
     while let Some(group) = reader.next_group().unwrap() {
         rows.extend(group);
     }
-    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    let samples = encode(&rows, &FileLabels::new(&record.id, &record.subject), &record.accounting).unwrap();
     record.digest = digest(record.cell.periods, &rows);
     record.samples = SamplesFile {
         selection: record.samples.selection,

@@ -7,7 +7,7 @@ use std::path::Path;
 use worstcase_base::digest::sha256_hex;
 use worstcase_contract::Nanos;
 use worstcase_contract::prng::SplitMix64;
-use worstcase_results::record::parquet::{Labels, encode};
+use worstcase_results::record::parquet::{FileLabels, encode};
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{CellResult, Record, Run, SampleRow};
 
@@ -18,7 +18,7 @@ fn honest() -> CellResult {
 }
 
 /// Writes a run whose samples file holds other `rows`, with the checksums of those.
-fn forge(dir: &Path, label: &Labels, change: impl Fn(Vec<SampleRow>) -> Vec<SampleRow>) -> Record {
+fn forge(dir: &Path, label: &FileLabels, change: impl Fn(Vec<SampleRow>) -> Vec<SampleRow>) -> Record {
     let honest = honest();
     let run = Run::create(dir, plan_of(std::slice::from_ref(&honest))).unwrap();
     run.write_cell(&honest).unwrap();
@@ -64,23 +64,23 @@ fn commands(run: &Path, cell: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn samples_of_something_else_are_refused_by_every_command() {
-    let of_cell = |record: &Record| Labels::new(&record.id, &record.subject);
+    let of_cell = |record: &Record| FileLabels::new(&record.id, &record.subject);
     let record = honest().record;
     let mut other = record.clone();
     other.id = worstcase_results::record::CellId::new(&record.subject.id(), "fork", "wakeup", 1, None);
-    type Change = fn(Vec<SampleRow>) -> Vec<SampleRow>;
-    let late: Change = |mut rows| {
+    type RowsChange = fn(Vec<SampleRow>) -> Vec<SampleRow>;
+    let late: RowsChange = |mut rows| {
         rows.iter_mut()
             .for_each(|row| row.latency = Nanos(row.latency.0 * 1_000));
         rows
     };
-    let swapped: Change = |mut rows| {
+    let swapped: RowsChange = |mut rows| {
         rows.iter_mut()
             .for_each(|row| (row.due, row.latency) = (row.latency, row.due));
         rows
     };
-    let twice: Change = |rows| [rows.clone(), rows].concat();
-    let cases: [(&str, Labels, Change); 5] = [
+    let twice: RowsChange = |rows| [rows.clone(), rows].concat();
+    let cases: [(&str, FileLabels, RowsChange); 5] = [
         ("it has 0 rows, not 300", of_cell(&record), |_| Vec::new()),
         ("it has 600 rows, not 300", of_cell(&record), twice),
         ("the digest of its samples is another", of_cell(&record), late),
@@ -111,7 +111,7 @@ fn whatever_is_changed_in_samples_is_refused_or_harmless() {
     let dir = tempfile::tempdir().unwrap();
     let record = forge(
         dir.path(),
-        &Labels::new(&honest().record.id, &honest().record.subject),
+        &FileLabels::new(&honest().record.id, &honest().record.subject),
         |rows| rows,
     );
     let run = Run::open(dir.path()).unwrap();

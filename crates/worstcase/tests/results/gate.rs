@@ -7,7 +7,7 @@ use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::prng::SplitMix64;
-use worstcase_results::record::{CellResult, Machine};
+use worstcase_results::record::{CellResult, SubjectMachine};
 
 fn gate(run: &Path) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -16,14 +16,14 @@ fn gate(run: &Path) -> Command {
 }
 
 /// A baseline of some cells, and a run of others.
-struct Controller {
+struct GateFolders {
     _dir: tempfile::TempDir,
     baseline: PathBuf,
     run: PathBuf,
 }
 
-impl Controller {
-    fn new(baseline: &[CellResult], run: &[CellResult]) -> Controller {
+impl GateFolders {
+    fn new(baseline: &[CellResult], run: &[CellResult]) -> GateFolders {
         let dir = tempfile::tempdir().unwrap();
         let path = |name| dir.path().join(name);
         write_cells(&path("before"), baseline);
@@ -33,7 +33,7 @@ impl Controller {
             .arg(path("baseline.json"))
             .assert();
         wrote.success().stdout(contains("wrote"));
-        Controller {
+        GateFolders {
             baseline: path("baseline.json"),
             run: path("run"),
             _dir: dir,
@@ -59,7 +59,7 @@ fn cells(seeds: std::ops::RangeInclusive<u64>, shm: f64) -> Vec<CellResult> {
 #[test]
 fn a_rerun_never_fails_however_few_its_seeds() {
     for seeds in [1, 2, 6] {
-        let controller = Controller::new(&cells(1..=seeds, 1.0), &cells(1..=seeds, 1.0));
+        let controller = GateFolders::new(&cells(1..=seeds, 1.0), &cells(1..=seeds, 1.0));
         controller
             .gate()
             .assert()
@@ -70,44 +70,44 @@ fn a_rerun_never_fails_however_few_its_seeds() {
 
 #[test]
 fn a_planted_regression_fails() {
-    let controller = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.3));
+    let controller = GateFolders::new(&cells(1..=6, 1.0), &cells(1..=6, 1.3));
     let said = contains("FAIL 2 cells against the baseline: 1 worse, 0 inconclusive, 1 pass")
         .and(contains("6.1.full: shm, wakeup   FAIL"))
         .and(contains("max 8"))
         .and(contains("x1.30"));
     controller.gate().assert().code(1).stdout(said);
     // A faster kernel does not.
-    let faster = Controller::new(&cells(1..=6, 1.3), &cells(1..=6, 1.0));
+    let faster = GateFolders::new(&cells(1..=6, 1.3), &cells(1..=6, 1.0));
     faster.gate().assert().code(0);
     // Nor does what is within the tolerance.
     controller.gate().args(["--tolerance", "40%"]).assert().code(0);
-    let slight = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.08));
+    let slight = GateFolders::new(&cells(1..=6, 1.0), &cells(1..=6, 1.08));
     slight.gate().assert().code(0);
     slight.gate().args(["--tolerance", "5%"]).assert().code(1);
 }
 
 #[test]
 fn other_seeds_of_the_same_do_not_fail() {
-    let controller = Controller::new(&cells(1..=6, 1.0), &cells(7..=12, 1.0));
+    let controller = GateFolders::new(&cells(1..=6, 1.0), &cells(7..=12, 1.0));
     controller
         .gate()
         .assert()
         .code(0)
         .stdout(contains("2 pass").and(contains("identical").not()));
-    let worse = Controller::new(&cells(1..=6, 1.0), &cells(7..=12, 1.3));
+    let worse = GateFolders::new(&cells(1..=6, 1.0), &cells(7..=12, 1.3));
     worse.gate().assert().code(1);
 }
 
 #[test]
 fn too_few_seeds_are_no_pass() {
     // Two tests of each of two cells at 5 %: 1 in 80.
-    let controller = Controller::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
+    let controller = GateFolders::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
     let said = contains("too few seeds to tell: 3 in the baseline, 3 in the run; needs 5 in each");
     controller.gate().assert().code(2).stdout(said);
-    let worse = Controller::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
+    let worse = GateFolders::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
     worse.gate().assert().code(2).stdout(contains("1 inconclusive, 1 pass"));
     // What one seed shows needs no others.
-    let late = Controller::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
+    let late = GateFolders::new(&cells(1..=3, 1.0), &cells(1..=3, 9.0));
     late.gate().assert().code(1).stdout(contains("1 worse, 0 inconclusive"));
 }
 
@@ -115,18 +115,18 @@ fn too_few_seeds_are_no_pass() {
 fn what_is_missing_or_not_alike_is_no_pass() {
     let [shm, fork] = ["shm", "fork"].map(|load| ensemble("6.1", load, 1..=6, 1.0));
     let both = [shm.clone(), fork.clone()].concat();
-    Controller::new(&both, &shm)
+    GateFolders::new(&both, &shm)
         .gate()
         .assert()
         .code(2)
         .stdout(contains("6.1.full: fork, wakeup  INCONCLUSIVE  not in the run"));
     let new = contains("not in the baseline, so not judged: 6.1.full: fork, wakeup");
-    Controller::new(&shm, &both).gate().assert().code(0).stdout(new);
+    GateFolders::new(&shm, &both).gate().assert().code(0).stdout(new);
     let mut slower = shm.clone();
     slower.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
     let unlike = contains("not measured alike: period 251 us against 1 ms");
-    Controller::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
-    let controller = Controller::new(&shm, &shm);
+    GateFolders::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
+    let controller = GateFolders::new(&shm, &shm);
     fs::remove_dir_all(controller.run.join("cells").join(shm[5].record.id.as_str())).unwrap();
     controller
         .gate()
@@ -155,7 +155,7 @@ fn one_machine_that_gives_two_answers_is_no_pass() {
     for (result, first) in other.iter_mut().zip(cells(1..=6, 1.0)) {
         result.record.subject = first.record.subject;
     }
-    Controller::new(&cells(1..=6, 1.0), &other)
+    GateFolders::new(&cells(1..=6, 1.0), &other)
         .gate()
         .assert()
         .code(2)
@@ -164,7 +164,7 @@ fn one_machine_that_gives_two_answers_is_no_pass() {
 
 #[test]
 fn a_criterion_may_fail_a_run_that_is_no_worse() {
-    let controller = Controller::new(&cells(1..=6, 1.0), &cells(1..=6, 1.0));
+    let controller = GateFolders::new(&cells(1..=6, 1.0), &cells(1..=6, 1.0));
     controller.gate().args(["--criterion", "1ms"]).assert().code(0);
     controller
         .gate()
@@ -186,17 +186,17 @@ fn host(level: u64, salt: u64) -> Vec<CellResult> {
 
 #[test]
 fn the_host_needs_the_test_and_quiet() {
-    Controller::new(&host(20_000, 0), &host(20_000, 9))
+    GateFolders::new(&host(20_000, 0), &host(20_000, 9))
         .gate()
         .assert()
         .code(0);
-    Controller::new(&host(20_000, 0), &host(25_000, 9))
+    GateFolders::new(&host(20_000, 0), &host(25_000, 9))
         .gate()
         .assert()
         .code(1)
         .stdout(contains("idle, wakeup, CPU 1"));
     // The same samples are no proof on the host, and two seeds too few.
-    Controller::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
+    GateFolders::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
         .gate()
         .assert()
         .code(2);
@@ -205,14 +205,14 @@ fn the_host_needs_the_test_and_quiet() {
         .record
         .environment
         .insert("rt_throttled".into(), "3".into());
-    Controller::new(&host(20_000, 0), &disturbed)
+    GateFolders::new(&host(20_000, 0), &disturbed)
         .gate()
         .assert()
         .code(2)
         .stdout(contains("throttling"));
     let mut warned = host(25_000, 9);
     warned[0].record.warnings.push("SCHED_FIFO was refused".into());
-    Controller::new(&host(20_000, 0), &warned)
+    GateFolders::new(&host(20_000, 0), &warned)
         .gate()
         .assert()
         .code(2)
@@ -225,7 +225,7 @@ fn a_worst_seed_has_its_own_line_and_its_own_limit() {
     let late = latencies(1, 800_000);
     let raw = raw(&spec("shm", 4), &late);
     bad[3] = result(&bad[3].record.subject.clone(), &raw);
-    let controller = Controller::new(&cells(1..=6, 1.0), &bad);
+    let controller = GateFolders::new(&cells(1..=6, 1.0), &bad);
     let [xml, markdown] = ["gate.xml", "gate.md"].map(|name| controller.run.with_file_name(name));
     let mut command = controller.gate();
     command.arg("--junit").arg(&xml).arg("--markdown").arg(&markdown);
@@ -254,7 +254,7 @@ fn latest(key: &str, seed: u64, ns: u64, missed: usize) -> Vec<CellResult> {
     late[417] = ns;
     late.truncate(late.len() - missed);
     let mut subject = subject("6.1", "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.key = key.repeat(64);
     }
     vec![result(&subject, &raw(&spec("shm", seed), &late))]
@@ -270,11 +270,11 @@ fn an_exact_gate_fails_by_a_nanosecond_and_needs_one_seed() {
         (20_000, 1, 1),
         (79_000, 0, 0),
     ] {
-        let controller = Controller::new(&baseline, &latest("b", 1, ns, missed));
+        let controller = GateFolders::new(&baseline, &latest("b", 1, ns, missed));
         let mut command = controller.gate();
         command.arg("--exact").assert().code(code);
     }
-    let later = Controller::new(&baseline, &latest("b", 1, 83_000, 0));
+    let later = GateFolders::new(&baseline, &latest("b", 1, 83_000, 0));
     let line = "FAIL          worst seed: max 80.0 -> 83.0 virtual us at 1000 MIPS, x1.04, above its limit (seed 1)";
     let rule = "worse: the highest maximum of the seeds, or their missed periods, above the baseline's";
     let markdown = later.run.with_file_name("gate.md");
@@ -293,16 +293,16 @@ fn an_exact_gate_fails_by_a_nanosecond_and_needs_one_seed() {
 #[test]
 fn an_exact_gate_needs_the_same_seeds_and_the_lab() {
     let baseline = latest("a", 1, 80_000, 0);
-    let other = Controller::new(&baseline, &latest("b", 2, 70_000, 0));
+    let other = GateFolders::new(&baseline, &latest("b", 2, 70_000, 0));
     let why = contains("an exact gate needs the same seeds: 1 in the baseline, 1 in the run, 0 in both");
     other.gate().arg("--exact").assert().code(2).stdout(why);
     // What other seeds of the run show is a fact all the same.
-    let later = Controller::new(&baseline, &latest("b", 2, 90_000, 0));
+    let later = GateFolders::new(&baseline, &latest("b", 2, 90_000, 0));
     later.gate().arg("--exact").assert().code(1);
     // The same machine gave another answer: no PASS, even if it is a lower one.
-    let doubtful = Controller::new(&baseline, &latest("a", 1, 70_000, 0));
+    let doubtful = GateFolders::new(&baseline, &latest("a", 1, 70_000, 0));
     doubtful.gate().arg("--exact").assert().code(2);
-    let host = Controller::new(&host(20_000, 0), &host(20_000, 9));
+    let host = GateFolders::new(&host(20_000, 0), &host(20_000, 9));
     let why = contains("--exact is for runs of the lab, and ").and(contains("real machine"));
     host.gate().arg("--exact").assert().code(2).stdout("").stderr(why);
     for arguments in [["--exact", "--tolerance", "5%"], ["--exact", "--write-baseline", "x"]] {
@@ -320,7 +320,7 @@ fn markdown_junit_and_json() {
         ]
         .concat()
     };
-    let controller = Controller::new(&cells(1.0), &cells(1.5));
+    let controller = GateFolders::new(&cells(1.0), &cells(1.5));
     let at = |name| controller.run.with_file_name(name);
     let mut command = controller.gate();
     command
@@ -354,7 +354,7 @@ fn markdown_junit_and_json() {
 
 #[test]
 fn bad_input_is_one_line_and_two() {
-    let controller = Controller::new(&cells(1..=2, 1.0), &cells(1..=2, 1.0));
+    let controller = GateFolders::new(&cells(1..=2, 1.0), &cells(1..=2, 1.0));
     let one_line = || predicate::function(|text: &str| text.lines().count() == 1 && !text.contains('\x1b'));
     let bad = controller.run.with_file_name("bad\x1b.json");
     let whole = fs::read_to_string(&controller.baseline).unwrap();

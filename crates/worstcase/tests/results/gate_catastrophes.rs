@@ -6,8 +6,8 @@ use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::compare::Side;
 use worstcase_results::compare::gate::{Gate, gate};
-use worstcase_results::compare::judged::Limits;
-use worstcase_results::record::{CellResult, Machine, Record, Stamp};
+use worstcase_results::compare::judged::GateLimits;
+use worstcase_results::record::{CellResult, Record, Stamp, SubjectMachine};
 use worstcase_results::verdict::Outcome;
 
 const PERIODS: u32 = 2_000;
@@ -17,20 +17,20 @@ const BAD: u64 = 4;
 /// Seeds 1 to 6 of these loads; `kernel` 1 is the baseline's, another takes other paths. `change` may spoil a seed.
 fn lab(loads: &[&str], kernel: u64, change: impl Fn(&str, u64, &mut Vec<u64>)) -> Vec<Record> {
     let mut subject = subject("6.1", "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.key = format!("kernel {kernel}");
     }
     let cell = |load: &str, seed: u64| {
         let mut late = quiet(seed * 77 + kernel * 1_001 + load.len() as u64, PERIODS);
         change(load, seed, &mut late);
-        let raw = raw(&of(Probe::Wakeup, load, seed), &late);
+        let raw = raw(&cell_spec(Probe::Wakeup, load, seed), &late);
         CellResult::new(subject.clone(), &raw, &[], None).unwrap().record
     };
     let of_load = |load: &&str| (1..=6).map(|seed| cell(load, seed)).collect::<Vec<_>>();
     loads.iter().flat_map(of_load).collect()
 }
 
-fn of(probe: Probe, load: &str, seed: u64) -> CellSpec {
+fn cell_spec(probe: Probe, load: &str, seed: u64) -> CellSpec {
     CellSpec {
         probe,
         periods: PERIODS,
@@ -52,7 +52,7 @@ fn unchanged(_: &str, _: u64, _: &mut Vec<u64>) {}
 
 fn judge(baseline: &[Record], run: &[Record]) -> Gate {
     let [a, b] = [baseline, run].map(Side::of_records);
-    gate(&a, &b, &[], &Limits::default()).unwrap()
+    gate(&a, &b, &[], &GateLimits::default()).unwrap()
 }
 
 /// What the gate says of one load of which one seed is spoiled.
@@ -145,7 +145,7 @@ fn one_cell_among_a_hundred() {
 fn a_response_of_which_only_the_sum_is_longer() {
     let cells = |kernel: u64, together: bool| -> Vec<Record> {
         let mut subject = subject("6.1", "full");
-        if let Machine::Lab(lab) = &mut subject.machine {
+        if let SubjectMachine::Lab(lab) = &mut subject.machine {
             lab.key = format!("kernel {kernel}");
         }
         let cell = |seed: u64| {
@@ -161,7 +161,7 @@ fn a_response_of_which_only_the_sum_is_longer() {
                 instructions: Instructions(i as u64 * 251_000 + off + after),
             };
             let stamps: Vec<Stamp> = parts.iter().enumerate().map(stamp).collect();
-            let raw = raw(&of(Probe::Response, "shm", seed), &late);
+            let raw = raw(&cell_spec(Probe::Response, "shm", seed), &late);
             CellResult::new(subject.clone(), &raw, &stamps, None).unwrap().record
         };
         (1..=6).map(cell).collect()

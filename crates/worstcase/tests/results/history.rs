@@ -9,7 +9,7 @@ use std::path::Path;
 use worstcase_base::utc::Utc;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{CellSpec, Nanos};
-use worstcase_results::record::{CellResult, Origin};
+use worstcase_results::record::{CellResult, RecordOrigin};
 
 const DAY: u64 = 86_400;
 /// 2026-11-01 05:00.
@@ -34,7 +34,7 @@ fn on_day(day: u64, late: u64, kernel: &str, machine: &str, samples: usize) -> C
     let record = &mut result.record;
     record.subject.kernel.release = kernel.into();
     let began = Utc::at(FIRST + day * DAY);
-    record.origin = Some(Origin {
+    record.origin = Some(RecordOrigin {
         host: machine.into(),
         machine_id: Some(format!("sha256:{machine}")),
         began,

@@ -13,7 +13,7 @@ const CARRIED: [&str; 4] = [
     "worstcase-policy-loader",
 ];
 
-fn told(args: &[&str]) -> String {
+fn printed(args: &[&str]) -> String {
     let mut command = Command::cargo_bin("worstcase").unwrap();
     let output = command.arg("licences").args(args).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -64,7 +64,7 @@ fn linked() -> BTreeSet<String> {
 
 #[test]
 fn every_linked_crate_is_told_with_its_notice_and_no_other() {
-    let list = told(&["--list"]);
+    let list = printed(&["--list"]);
     let listed: BTreeSet<String> = list
         .lines()
         .map(|line| line.split('\t').next().unwrap().to_string())
@@ -89,7 +89,7 @@ fn every_linked_crate_is_told_with_its_notice_and_no_other() {
         .collect();
     assert!(needless.is_empty(), "{remedy}: no longer linked: {needless:?}");
 
-    let all = told(&[]);
+    let all = printed(&[]);
     let line = format!("\n{}\n", "=".repeat(100));
     let headings = all.split(&line).skip(1);
     let have_text: BTreeSet<&str> = headings
@@ -112,7 +112,7 @@ fn every_linked_crate_is_told_with_its_notice_and_no_other() {
 
 #[test]
 fn a_licence_that_does_not_fit_the_gpl_is_not_linked() {
-    for line in told(&["--list"]).lines() {
+    for line in printed(&["--list"]).lines() {
         let licence = line.split('\t').nth(1).unwrap();
         assert!(!licence.is_empty() && !licence.contains("CDDL"), "{line}");
     }

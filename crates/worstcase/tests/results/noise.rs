@@ -7,7 +7,7 @@ use predicates::str::contains;
 use std::path::Path;
 use worstcase_contract::Nanos;
 use worstcase_contract::prng::SplitMix64;
-use worstcase_results::record::{Accounting, CellResult, Gaps, Record};
+use worstcase_results::record::{Accounting, CellResult, GapAccount, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
 fn worstcase(command: &str, run: &Path) -> Command {
@@ -25,7 +25,7 @@ fn judge(result: &CellResult) -> Verdict {
     verdicts(&plan_of(std::slice::from_ref(result)).cells, &records, &criterion).remove(0)
 }
 
-fn gaps(result: &mut CellResult) -> &mut Gaps {
+fn gaps(result: &mut CellResult) -> &mut GapAccount {
     match &mut result.record.accounting {
         Accounting::Gaps(gaps) => gaps,
         Accounting::Periods(_) => panic!("it has gaps"),
@@ -75,7 +75,7 @@ fn the_longest_gap_is_judged_with_the_observation_time() {
 fn numbers_that_contradict_each_other_are_refused() {
     let good = noise(0, 1, &[4_000, 50_000]);
     assert_eq!(good.record.check(), Ok(()));
-    let refused = |change: fn(&mut Gaps)| {
+    let refused = |change: fn(&mut GapAccount)| {
         let mut bad = good.clone();
         change(gaps(&mut bad));
         bad.record.check().unwrap_err()

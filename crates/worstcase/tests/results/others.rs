@@ -10,13 +10,13 @@ use std::process::{Command, Output};
 const SOMEBODY: u32 = 12_345;
 
 /// A run, and `theirs/link.svg`, a link of somebody else to a file of root's, `theirs/folder` to a folder of root's.
-struct Planted {
+struct PlantedLinks {
     dir: tempfile::TempDir,
 }
 
-impl Planted {
-    fn new() -> Planted {
-        let planted = Planted {
+impl PlantedLinks {
+    fn new() -> PlantedLinks {
+        let planted = PlantedLinks {
             dir: tempfile::tempdir().unwrap(),
         };
         write(&planted.path("run"));
@@ -48,7 +48,7 @@ impl Planted {
 #[test]
 fn no_command_writes_through_a_link_of_somebody_else() {
     worstcase_skips::needs_root!();
-    let planted = Planted::new();
+    let planted = PlantedLinks::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../foreign/tests/data/cyclictest.json");
     assert!(Path::new(sample).exists());
     let commands: [&[&str]; 11] = [
@@ -89,7 +89,7 @@ fn no_command_writes_through_a_link_of_somebody_else() {
 #[test]
 fn a_fifo_is_refused_and_a_pipe_is_not() {
     worstcase_skips::needs_root!();
-    let planted = Planted::new();
+    let planted = PlantedLinks::new();
     let fifo = planted.path("fifo");
     let (mode, kind) = (rustix::fs::Mode::from_raw_mode(0o600), rustix::fs::FileType::Fifo);
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();

@@ -4,9 +4,9 @@ use crate::fixture::{latencies, raw, result, spec, stamps, subject};
 use proptest::prelude::*;
 use worstcase_contract::record::Sample;
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_results::record::{BuildError, CellResult, Quantity, Stamp};
+use worstcase_results::record::{CellResult, Quantity, RecordBuildError, Stamp};
 
-fn error(result: Result<CellResult, BuildError>) -> String {
+fn error(result: Result<CellResult, RecordBuildError>) -> String {
     result.unwrap_err().to_string()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
-use worstcase_plan::{Length, Seeds};
+use worstcase_plan::{CellLength, Seeds};
 use worstcase_results::record::{CellEntry, Record, Run, RunError, RunPlan, SampleRow, folder};
 
 /// Every file below `dir` with its bytes.
@@ -87,7 +87,7 @@ fn what_is_left_of_a_run_that_was_killed_as_it_began_goes_and_nothing_else() {
         plant(".writing-another-a1b2c3", "run.json"),
         plant(".writing-run-d4e5f6", "run.json"),
     ];
-    let held = worstcase_base::lock::Lock::try_open(&others[2]).unwrap();
+    let held = worstcase_base::lock::FileLock::try_open(&others[2]).unwrap();
     write(&dir.path().join("run"));
     drop(held);
     assert!(!abandoned.exists());
@@ -181,8 +181,8 @@ fn another_run_is_never_written_over() {
         assert!(matches!(error, RunError::AnotherRun { .. }), "{error}");
         error.to_string()
     };
-    type Change<'a> = (&'a dyn Fn(&mut RunPlan), &'a str);
-    let fields: [Change; 5] = [
+    type PlanChange<'a> = (&'a dyn Fn(&mut RunPlan), &'a str);
+    let fields: [PlanChange; 5] = [
         (
             &|plan| plan.experiment.criterion = Some(Nanos(5_000)),
             "criterion (none there, 5us here)",
@@ -196,7 +196,7 @@ fn another_run_is_never_written_over() {
             "loads (shm, procread, fork there, shm+fork here)",
         ),
         (
-            &|plan| plan.experiment.parts[0].timing.length = Some(Length::Samples(7)),
+            &|plan| plan.experiment.parts[0].timing.length = Some(CellLength::Samples(7)),
             "samples (1000 there, 7 here)",
         ),
         // The same words, and another kernel behind them.

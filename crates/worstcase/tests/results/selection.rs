@@ -5,8 +5,8 @@ use crate::fixture::{host_raw, latencies, on_cpu, plan_of, refitted};
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
 use worstcase_results::record::build::samples_file;
-use worstcase_results::record::parquet::{Labels, encode};
-use worstcase_results::record::{CellResult, Run, SampleRow, SamplesFile, Selection, folder};
+use worstcase_results::record::parquet::{FileLabels, encode};
+use worstcase_results::record::{CellResult, Run, SampleRow, SampleSelection, SamplesFile, folder};
 
 /// A cell of a host of which only the samples above 40 us are kept, and the whole one.
 fn selected() -> (CellResult, CellResult) {
@@ -17,9 +17,9 @@ fn selected() -> (CellResult, CellResult) {
     run.for_each_sample(&whole.record, |row| rows.push(row)).unwrap();
     rows.retain(|row| row.latency.0 > 40_000);
     let mut record = whole.record.clone();
-    let samples = encode(&rows, &Labels::new(&record.id, &record.subject), &record.accounting).unwrap();
+    let samples = encode(&rows, &FileLabels::new(&record.id, &record.subject), &record.accounting).unwrap();
     record.samples = SamplesFile {
-        selection: Some(Selection { largest: 9, around: 0 }),
+        selection: Some(SampleSelection { largest: 9, around: 0 }),
         ..samples_file(&samples, rows.len() as u64)
     };
     assert!(!rows.is_empty() && record.samples.rows < record.accounting.rows());

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
 use worstcase_plan::{Smp, study};
-use worstcase_results::record::{CellResult, Machine, Run};
+use worstcase_results::record::{CellResult, Run, SubjectMachine};
 
 fn worstcase() -> Command {
     Command::cargo_bin("worstcase").unwrap()
@@ -122,7 +122,7 @@ fn what_cannot_be_in_a_study() {
 /// A cell that was measured on a machine of so many CPUs.
 fn cell(cpus: u32) -> CellResult {
     let mut subject = subject("6.1", "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.machine.smp = Smp { cpus, ..Smp::default() };
     }
     result(&subject, &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]))
@@ -131,7 +131,7 @@ fn cell(cpus: u32) -> CellResult {
 #[test]
 fn a_census_of_an_ordinary_thread_is_refused() {
     let mut subject = subject("6.1", "full");
-    if let Machine::Lab(lab) = &mut subject.machine {
+    if let SubjectMachine::Lab(lab) = &mut subject.machine {
         lab.machine.policy = "other".parse().unwrap();
     }
     let cell = result(&subject, &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]));

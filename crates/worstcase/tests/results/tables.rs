@@ -3,10 +3,10 @@
 use crate::fixture::{latencies, plan, plan_of, raw, result, results, spec, subject};
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
-use worstcase_report::cell::{Gathered, details};
+use worstcase_report::cell::{GatheredSamples, details};
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, csv, json, markdown, terminal};
-use worstcase_results::record::{CellResult, Machine, Quantity, Record, RunPlan};
+use worstcase_report::{ReportView, csv, json, markdown, terminal};
+use worstcase_results::record::{CellResult, Quantity, Record, RunPlan, SubjectMachine};
 use worstcase_results::verdict::{Criterion, verdicts};
 
 fn records(results: &[CellResult]) -> Vec<Record> {
@@ -15,7 +15,7 @@ fn records(results: &[CellResult]) -> Vec<Record> {
 
 fn table(plan: &RunPlan, records: &[Record], limit: Option<u64>) -> String {
     let criterion = limit.map(|ns| Criterion::new(Nanos(ns)));
-    let view = View {
+    let view = ReportView {
         plan,
         command: plan.command("RUN".as_ref()),
         records,
@@ -139,7 +139,7 @@ fn the_response_probe_shows_both_parts() {
 #[test]
 fn machines_of_different_speed_name_their_clock() {
     let mut slow = subject("6.1", "rt");
-    if let Machine::Lab(lab) = &mut slow.machine {
+    if let SubjectMachine::Lab(lab) = &mut slow.machine {
         lab.machine.mips = 500;
     }
     let of = |s| result(s, &raw(&spec("shm", 1), &latencies(1, 40_000)));
@@ -167,7 +167,7 @@ fn losses_and_warnings_are_said() {
 fn one_cell_in_detail() {
     let values = latencies(1, 83_712);
     let result = result(&subject("6.1.0-50-amd64", "none"), &raw(&spec("shm", 1), &values));
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredSamples::default();
     let mut reader =
         worstcase_results::record::parquet::SamplesReader::new(bytes::Bytes::from(result.samples)).unwrap();
     while let Some(group) = reader.next_group().unwrap() {
@@ -227,7 +227,7 @@ fn data_for_programs() {
     let all = results();
     let (plan, records) = (plan(), records(all));
     let criterion = Criterion::new(Nanos(100_000));
-    let view = View {
+    let view = ReportView {
         plan: &plan,
         command: plan.command("RUN".as_ref()),
         records: &records,

@@ -2,9 +2,9 @@
 
 use crate::fixture::{host_raw, latencies, on_cpu, plan_of, raw, result, spec, subject};
 use worstcase_plan::Subjects;
-use worstcase_plan::study::published::{Figure, Statistic};
+use worstcase_plan::study::published::{PublishedFigure, Statistic};
 use worstcase_report::terminal::Style;
-use worstcase_report::{View, json, terminal};
+use worstcase_report::{ReportView, json, terminal};
 use worstcase_results::published::{Agreement, compared};
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
@@ -28,8 +28,8 @@ fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
     (group.verdict, group.reasons)
 }
 
-fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> View<'a> {
-    View {
+fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
+    ReportView {
         plan,
         command: plan.command("RUN".as_ref()),
         records,
@@ -75,7 +75,7 @@ fn the_same_order_agrees_and_another_differs() {
 fn a_run_that_lacks_cells_says_which() {
     let all = cells(5, 3);
     let mut plan = plan_of(&all);
-    let of = |figure: &Figure| figure.cell.as_ref()?.subject.clone();
+    let of = |figure: &PublishedFigure| figure.cell.as_ref()?.subject.clone();
     let subjects = plan.published[0].figures.iter().filter_map(of).collect();
     plan.experiment.parts[0].subjects = Subjects::Kernels(subjects);
     let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
@@ -93,7 +93,7 @@ fn a_run_that_lacks_cells_says_which() {
         ["not in this run: no preemption; the study's full form has all cells"]
     );
     // The study has changed.
-    other.study.as_mut().unwrap().variant = worstcase_plan::Variant::Full;
+    other.study.as_mut().unwrap().variant = worstcase_plan::StudyVariant::Full;
     let (_, reasons) = verdict(&other, &records(&all[5..]));
     assert_eq!(
         reasons,

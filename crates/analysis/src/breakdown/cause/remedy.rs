@@ -2,7 +2,7 @@
 
 use super::{Mechanism, Peer};
 use crate::breakdown::build::preempts;
-use crate::breakdown::spans::{Sample, Since};
+use crate::breakdown::spans::{ExplainedSample, Since};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
@@ -10,7 +10,7 @@ use worstcase_contract::Nanos;
 const SHARE: Nanos = Nanos(1_000_000);
 
 /// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
-pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
+pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
             "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"
@@ -42,7 +42,7 @@ pub fn remedy(sample: &Sample, mechanism: Mechanism, by: &str, peers: &[Peer]) -
 }
 
 /// The subjects to cite: of those that the words speak of the best, and the best of all if it is far better.
-fn cited<'p>(sample: &Sample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
+fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
     if mechanism == Mechanism::WakeUpPath {
         return Vec::new();
     }
@@ -136,7 +136,7 @@ mod tests {
     use crate::breakdown::testing::sample;
     use worstcase_contract::policy::ProbePolicy;
 
-    fn said(preempt: &str, mechanism: Mechanism) -> String {
+    fn remedy_text(preempt: &str, mechanism: Mechanism) -> String {
         let peer = |preempt: &str, maximum| Peer {
             subject: format!("6.1 {preempt}"),
             preempt: preempt.into(),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_model_of_the_words_is_cited_and_a_far_better_one() {
-        let said = said("none", Mechanism::NoReschedulePoint);
+        let said = remedy_text("none", Mechanism::NoReschedulePoint);
         assert!(
             said.ends_with("6.1 full has a maximum of 148, 6.1 rt has a maximum of 7.60 instead of 165 us"),
             "{said}"
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn full_is_no_advice_for_a_section_that_it_waits_for() {
-        let said = said("none", Mechanism::PreemptionOff);
+        let said = remedy_text("none", Mechanism::PreemptionOff);
         assert!(said.starts_with("preempt=full waits"), "{said}");
         assert!(said.contains("6.1 rt") && !said.contains("6.1 full"), "{said}");
     }
@@ -170,10 +170,10 @@ mod tests {
             Mechanism::OtherTimer,
             Mechanism::OtherInterrupt,
         ] {
-            assert!(said("full", mechanism).contains("PREEMPT_RT"));
-            assert!(said("rt", mechanism).starts_with("this is PREEMPT_RT already"));
+            assert!(remedy_text("full", mechanism).contains("PREEMPT_RT"));
+            assert!(remedy_text("rt", mechanism).starts_with("this is PREEMPT_RT already"));
         }
-        assert!(said("rt", Mechanism::NotWoken).contains("ktimers"));
+        assert!(remedy_text("rt", Mechanism::NotWoken).contains("ktimers"));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_thread_is_told_of_turns_and_of_its_slack() {
-        let ordinary = Sample {
+        let ordinary = ExplainedSample {
             since: Since::DueWithSlack,
             ..sample("lazy", 31_000_000)
         };

@@ -2,7 +2,7 @@
 
 use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, LockWait, OtherCpu, Place, Sample, Since, Span, in_call};
+use crate::breakdown::spans::{CodePlace, ExplainedSample, LockWait, OtherCpu, Since, Span, SpanKind, in_call};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
@@ -10,7 +10,7 @@ use worstcase_contract::Nanos;
 /// What a sentence is made of.
 pub struct CauseParts<'a> {
     /// Of this sample.
-    pub sample: &'a Sample,
+    pub sample: &'a ExplainedSample,
     /// What kind of cause.
     pub mechanism: Mechanism,
     /// The longest of its spans, which gives the names.
@@ -20,7 +20,7 @@ pub struct CauseParts<'a> {
     /// What they take together.
     pub total: Nanos,
     /// The function to name.
-    pub at: Place,
+    pub at: CodePlace,
     /// The system call in which it ran.
     pub system_call: Option<&'a str>,
 }
@@ -45,7 +45,7 @@ pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> St
 }
 
 /// What every sample of its kind takes.
-fn path_of(sample: &Sample) -> &'static str {
+fn path_of(sample: &ExplainedSample) -> &'static str {
     match sample.since {
         Since::Called => "the system call itself",
         _ => "the wake-up path itself",
@@ -82,8 +82,8 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
 }
 
 /// The longest choice that a loaded scheduler made meanwhile; nothing of the kernel's own.
-pub fn choice(sample: &Sample, spans: &[Span]) -> String {
-    let choices = spans.iter().filter(|s| s.what == Kind::Schedule);
+pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
+    let choices = spans.iter().filter(|s| s.what == SpanKind::Schedule);
     let (Some(scheduler), Some(longest)) = (&sample.scheduler, choices.max_by_key(|s| s.length_ns)) else {
         return String::new();
     };
@@ -105,7 +105,7 @@ pub fn choice(sample: &Sample, spans: &[Span]) -> String {
 
 /// What happened, and where.
 pub fn words(cause: &CauseParts) -> String {
-    format!("{}{}{}", what(cause), most(cause), meanwhile(cause))
+    format!("{}{}{}", mechanism_text(cause), most(cause), meanwhile(cause))
 }
 
 /// What the other CPUs did that it waited for; those that waited as it did are left out.
@@ -140,7 +140,7 @@ fn most(cause: &CauseParts) -> String {
 }
 
 /// A function with its line and its caller, as far as they are known.
-fn named(place: &Place) -> String {
+fn named(place: &CodePlace) -> String {
     let line = place.source.as_ref().map(|source| source.to_string());
     let caller = place.caller.as_ref().map(|caller| format!("called by {caller}"));
     let known: Vec<String> = line.into_iter().chain(caller).collect();
@@ -150,7 +150,7 @@ fn named(place: &Place) -> String {
     }
 }
 
-fn what(cause: &CauseParts) -> String {
+fn mechanism_text(cause: &CauseParts) -> String {
     let span = cause.longest;
     let function = named(&cause.at);
     let who = match span.task.pid {
@@ -162,7 +162,7 @@ fn what(cause: &CauseParts) -> String {
     match cause.mechanism {
         Mechanism::InterruptsOff => format!("{function} kept interrupts off, for {doing}"),
         Mechanism::PreemptionOff => match &span.what {
-            Kind::PreemptOff { lock: Some(_), .. } => format!("{function} held a spin lock, for {doing}"),
+            SpanKind::PreemptOff { lock: Some(_), .. } => format!("{function} held a spin lock, for {doing}"),
             _ => format!("{function} kept preemption off, for {doing}"),
         },
         Mechanism::NoReschedulePoint => format!(
@@ -175,7 +175,7 @@ fn what(cause: &CauseParts) -> String {
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
         Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
         Mechanism::OtherInterrupt => match &span.what {
-            Kind::OtherIrq { entry } => {
+            SpanKind::OtherIrq { entry } => {
                 let sender = span.sender.as_ref().map_or(String::new(), sent_by);
                 format!("{} ran first, in {}{sender}", entry_name(entry), cause.at.function)
             }
@@ -207,9 +207,9 @@ fn sent_by(sender: &OtherCpu) -> String {
     )
 }
 
-fn waits(kind: &Kind, function: &str) -> String {
+fn waits(kind: &SpanKind, function: &str) -> String {
     let mut words = format!("the probe was not asleep but waited in {function}");
-    if let Kind::Waits { fault, waker, ran, .. } = kind {
+    if let SpanKind::Waits { fault, waker, ran, .. } = kind {
         if *fault {
             words += ", in a page fault";
         }
@@ -227,8 +227,8 @@ fn waits(kind: &Kind, function: &str) -> String {
     words
 }
 
-fn lock_owner(kind: &Kind, who: &str, function: &str) -> String {
-    let Kind::OtherThread {
+fn lock_owner(kind: &SpanKind, who: &str, function: &str) -> String {
+    let SpanKind::OtherThread {
         wait: Some(LockWait { at, inherits }),
         ..
     } = kind

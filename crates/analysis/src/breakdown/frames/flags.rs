@@ -1,7 +1,7 @@
 //! What was executed, written down: intervals, cut where the interrupt flag changes.
 
 use super::walk::Walker;
-use super::{Interval, Walk, What};
+use super::{FrameEvent, StackInterval, WindowWalk};
 use crate::breakdown::decode::Flag;
 
 impl Walker<'_> {
@@ -35,8 +35,8 @@ impl Walker<'_> {
             Flag::Restored => self.clis.pop().unwrap_or(before),
         };
         match self.irqs {
-            Some(false) if before != Some(false) => self.mark(count, What::IrqsOff),
-            Some(true) if before != Some(true) => self.mark(count, What::IrqsOn),
+            Some(false) if before != Some(false) => self.mark(count, FrameEvent::IrqsOff),
+            Some(true) if before != Some(true) => self.mark(count, FrameEvent::IrqsOn),
             _ => {}
         }
     }
@@ -53,7 +53,7 @@ impl Walker<'_> {
             Some(last) if last.stack == stack && last.irqs == irqs && last.pid == pid && last.end == start => {
                 last.end = end;
             }
-            _ => self.walk.intervals.push(Interval {
+            _ => self.walk.intervals.push(StackInterval {
                 start,
                 end,
                 stack,
@@ -67,11 +67,11 @@ impl Walker<'_> {
 
 /// Before the first change of the flag, it was what that change tells: `sti` is executed when it is off, `cli` and
 /// interrupts come when it is on.
-pub(super) fn settle_first_flag(walk: &mut Walk) {
-    let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, What::Enter(_))) else {
+pub(super) fn settle_first_flag(walk: &mut WindowWalk) {
+    let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, FrameEvent::Enter(_))) else {
         return;
     };
-    let before = first.what == What::IrqsOff;
+    let before = first.what == FrameEvent::IrqsOff;
     let count = first.count;
     let unknown = walk.intervals.iter_mut().take_while(|i| i.start < count);
     unknown.filter(|i| i.irqs.is_none()).for_each(|i| i.irqs = Some(before));

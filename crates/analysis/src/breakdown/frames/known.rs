@@ -1,15 +1,15 @@
 //! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
 
-use super::shadow::{Revealed, Shadow, Thread};
+use super::shadow::{Revealed, Shadow, ShadowThread};
 use super::sites::SiteId;
 use super::walk::Walker;
-use crate::breakdown::roles::Role;
-use crate::breakdown::stacks::{Frame, FrameKind, StackId};
+use crate::breakdown::roles::FunctionRole;
+use crate::breakdown::stacks::{FrameKind, StackFrame, StackId};
 
 impl Walker<'_> {
     /// A thread that was not seen before, with what is known of it beforehand.
-    pub(super) fn fresh_thread(&mut self, pid: u32) -> Thread {
-        let mut thread = Thread::default();
+    pub(super) fn fresh_thread(&mut self, pid: u32) -> ShadowThread {
+        let mut thread = ShadowThread::default();
         let known = self.revealed.get(&pid).cloned().unwrap_or_default();
         let is_whole = match known.last() {
             Some(Revealed::User) => true,
@@ -47,11 +47,14 @@ impl Walker<'_> {
     /// Whether nothing below this function ever goes on.
     fn is_outermost(&self, address: u64) -> bool {
         let role = self.names.at(address).role;
-        matches!(role, Some(Role::ThreadStart | Role::ThreadMain | Role::Idle))
+        matches!(
+            role,
+            Some(FunctionRole::ThreadStart | FunctionRole::ThreadMain | FunctionRole::Idle)
+        )
     }
 
     pub(super) fn unknown(&mut self) -> Shadow {
-        let frame = Frame {
+        let frame = StackFrame {
             function: "[not seen]".into(),
             module: None,
             kind: FrameKind::Unknown,
@@ -62,7 +65,7 @@ impl Walker<'_> {
 
     pub(super) fn user(&mut self, pid: u32) -> Shadow {
         let comm = self.execution.tasks.iter().rev().find(|t| t.pid == pid);
-        let frame = Frame {
+        let frame = StackFrame {
             function: format!("[user] {}", comm.map_or("?", |t| &t.comm)),
             module: None,
             kind: FrameKind::User,
@@ -71,7 +74,7 @@ impl Walker<'_> {
         self.outermost(frame)
     }
 
-    fn outermost(&mut self, frame: Frame) -> Shadow {
+    fn outermost(&mut self, frame: StackFrame) -> Shadow {
         let kind = frame.kind;
         Shadow::new(
             self.walk.stacks.push(None, frame),
@@ -98,7 +101,7 @@ impl Walker<'_> {
         let module = named.symbol.and_then(|s| s.module.clone());
         self.walk.stacks.push(
             caller,
-            Frame {
+            StackFrame {
                 function,
                 module,
                 kind,
@@ -123,7 +126,7 @@ impl Walker<'_> {
     /// Whether the function that returns is the one that changes stacks.
     pub(super) fn is_switching(&self) -> bool {
         let frame = self.thread.frames.iter().rev().find(|f| !f.inner);
-        frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(Role::SwitchTo)
+        frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(FunctionRole::SwitchTo)
     }
 
     /// A call within one function or one thunk: for its address on the stack, not for what it calls.
@@ -132,6 +135,6 @@ impl Walker<'_> {
         let (Some(caller), Some(symbol)) = (from.symbol, named.symbol) else {
             return false;
         };
-        from.role == Some(Role::Thunk) || (std::ptr::eq(caller, symbol) && symbol.address != to)
+        from.role == Some(FunctionRole::Thunk) || (std::ptr::eq(caller, symbol) && symbol.address != to)
     }
 }

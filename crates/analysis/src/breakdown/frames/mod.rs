@@ -21,7 +21,7 @@ mod sites;
 mod tests;
 mod walk;
 
-use super::roles::Role;
+use super::roles::FunctionRole;
 use super::stacks::{StackId, Stacks};
 pub use sites::SiteId;
 use sites::Sites;
@@ -30,7 +30,7 @@ use worstcase_lab::execution::{Execution, Symbols};
 
 /// Instructions that ran with one call chain and one state of the interrupt flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct StackInterval {
     /// Its first instruction.
     pub start: u64,
     /// One past its last.
@@ -47,9 +47,9 @@ pub struct Interval {
 
 /// What happened at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FrameEvent {
     /// A function with a role was entered.
-    Enter(Role),
+    Enter(FunctionRole),
     /// Interrupts went off.
     IrqsOff,
     /// Interrupts went on.
@@ -60,11 +60,11 @@ pub enum What {
 
 /// Something worth remembering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct FrameMark {
     /// From this instruction on.
     pub count: u64,
     /// What.
-    pub what: What,
+    pub what: FrameEvent,
     /// The instruction that did it, or the first of the function.
     pub address: u64,
     /// Call chain.
@@ -77,41 +77,41 @@ pub struct Mark {
 
 /// A window, understood.
 #[derive(Clone, Debug, Default)]
-pub struct Walk {
+pub struct WindowWalk {
     /// All call chains.
     pub stacks: Stacks,
     /// Where their frames were called.
     pub sites: Sites,
     /// Without gaps, in order.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<StackInterval>,
     /// In order.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<FrameMark>,
     /// Returns that fit no frame: 0 if the chains are exact.
     pub irregular: u32,
 }
 
 /// Rebuilds the call chains of a window.
-pub fn walk(execution: &Execution, symbols: &Symbols) -> Walk {
-    let first = walk::Walker::new(execution, names::Names::new(symbols), HashMap::new()).run();
+pub fn walk(execution: &Execution, symbols: &Symbols) -> WindowWalk {
+    let first = walk::Walker::new(execution, names::WindowNames::new(symbols), HashMap::new()).run();
     let (revealed, names) = first.revealed();
     walk::Walker::new(execution, names, revealed).run().finish()
 }
 
-impl Walk {
+impl WindowWalk {
     /// The interval that holds an instruction.
-    pub fn at(&self, count: u64) -> Option<&Interval> {
+    pub fn at(&self, count: u64) -> Option<&StackInterval> {
         let after = self.intervals.partition_point(|i| i.start <= count);
         let found = &self.intervals[after.checked_sub(1)?];
         (count < found.end).then_some(found)
     }
 
     /// The intervals of a range, cut at its ends.
-    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Interval> {
+    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = StackInterval> {
         let first = self.intervals.partition_point(|i| i.end <= start);
         self.intervals[first..]
             .iter()
             .take_while(move |i| i.start < end)
-            .map(move |i| Interval {
+            .map(move |i| StackInterval {
                 start: i.start.max(start),
                 end: i.end.min(end),
                 ..*i
@@ -120,7 +120,7 @@ impl Walk {
     }
 
     /// The marks of a range.
-    pub fn marks_within(&self, start: u64, end: u64) -> &[Mark] {
+    pub fn marks_within(&self, start: u64, end: u64) -> &[FrameMark] {
         let at = |count| self.marks.partition_point(|m| m.count < count);
         &self.marks[at(start)..at(end).max(at(start))]
     }

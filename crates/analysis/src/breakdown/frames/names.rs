@@ -1,6 +1,6 @@
 //! What is at an address, looked up once in a window: a loop asks for the same few addresses millions of times.
 
-use crate::breakdown::roles::{self, Role};
+use crate::breakdown::roles::{self, FunctionRole};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use worstcase_lab::execution::{Symbol, Symbols};
@@ -14,7 +14,7 @@ pub struct Named<'a> {
     /// As the kernel names it.
     pub symbol: Option<&'a Symbol>,
     /// Its role, if it has one.
-    pub role: Option<Role>,
+    pub role: Option<FunctionRole>,
     /// The function that it is a part of, or [`NO_SYMBOL`].
     pub function: &'a str,
 }
@@ -27,14 +27,14 @@ impl Named<'_> {
 }
 
 /// Names of a window's addresses.
-pub struct Names<'a> {
+pub struct WindowNames<'a> {
     symbols: &'a Symbols,
     known: RefCell<FxHashMap<u64, Named<'a>>>,
 }
 
-impl<'a> Names<'a> {
-    pub fn new(symbols: &'a Symbols) -> Names<'a> {
-        Names {
+impl<'a> WindowNames<'a> {
+    pub fn new(symbols: &'a Symbols) -> WindowNames<'a> {
+        WindowNames {
             symbols,
             known: RefCell::default(),
         }

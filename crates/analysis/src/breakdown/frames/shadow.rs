@@ -9,12 +9,12 @@ pub struct Transfer {
     /// The instruction that did it.
     pub at: u64,
     /// What it does.
-    pub how: How,
+    pub how: TransferKind,
 }
 
 /// Kinds of [`Transfer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum TransferKind {
     /// Nothing is known of what came before.
     Unknown,
     /// On to an address: the next instruction, or where a jump goes; `None` for a jump through a register.
@@ -36,12 +36,12 @@ pub enum How {
     Syscall,
 }
 
-impl How {
+impl TransferKind {
     /// Whether the code itself leads to this address.
     pub fn leads_to(self, address: u64) -> bool {
         match self {
-            How::Goes(target) => target == Some(address),
-            How::Branch(a, b) => a == address || b == address,
+            TransferKind::Goes(target) => target == Some(address),
+            TransferKind::Branch(a, b) => a == address || b == address,
             _ => false,
         }
     }
@@ -95,14 +95,14 @@ pub enum Revealed {
 
 /// One thread.
 #[derive(Clone, Debug, Default)]
-pub struct Thread {
+pub struct ShadowThread {
     /// Its frames, outermost first. The first is of kind `Unknown` as long as what is below is not known.
     pub frames: Vec<Shadow>,
     /// What returns revealed, innermost first.
     pub revealed: Vec<Revealed>,
 }
 
-impl Thread {
+impl ShadowThread {
     /// The innermost frame.
     pub fn top(&self) -> Option<&Shadow> {
         self.frames.last()

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 /// A frame with the places of its callers: a node of [`Sites`].
 pub type SiteId = u32;
 
-type Node = (Option<SiteId>, Option<u64>);
+type SiteNode = (Option<SiteId>, Option<u64>);
 
 /// All of them in a window.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    nodes: Vec<Node>,
-    known: HashMap<Node, SiteId>,
+    nodes: Vec<SiteNode>,
+    known: HashMap<SiteNode, SiteId>,
 }
 
 impl Sites {

@@ -1,9 +1,9 @@
-use super::{Walk, walk};
+use super::{WindowWalk, walk};
 use crate::breakdown::stacks::FrameKind;
-use crate::breakdown::testing::Machine;
+use crate::breakdown::testing::SyntheticMachine;
 
 /// Each interval's chain, as `outer;inner`, runs of equal ones once.
-fn chains(walk: &Walk) -> Vec<String> {
+fn chains(walk: &WindowWalk) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for interval in &walk.intervals {
         let names: Vec<_> = walk
@@ -23,14 +23,14 @@ fn chains(walk: &Walk) -> Vec<String> {
     out
 }
 
-fn walked(machine: &Machine) -> Walk {
+fn walked(machine: &SyntheticMachine) -> WindowWalk {
     let (execution, symbols) = machine.execution();
     walk(&execution, &symbols)
 }
 
 #[test]
 fn an_interrupt_within_a_system_call() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.work(3).syscall().work(2).call("do_syscall_64").work(2);
     // In the middle of a block, and at the end of one that calls.
     m.work_of(2, 5)
@@ -66,7 +66,7 @@ fn an_interrupt_within_a_system_call() {
 
 #[test]
 fn a_tail_call_takes_its_callers_place() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("a")
         .work(1)
@@ -89,7 +89,7 @@ fn a_tail_call_takes_its_callers_place() {
 
 #[test]
 fn thunks_are_no_functions() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("a")
         .call_by_retpoline("b")
@@ -119,7 +119,7 @@ fn thunks_are_no_functions() {
 
 #[test]
 fn calls_within_a_function_are_no_frames() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("a")
         .fill_return_stack(32)
@@ -141,7 +141,7 @@ fn calls_within_a_function_are_no_frames() {
 
 #[test]
 fn threads_keep_their_chains() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     let user = crate::breakdown::testing::USER;
     m.park(
         9,
@@ -191,7 +191,7 @@ fn threads_keep_their_chains() {
 
 #[test]
 fn a_new_thread_begins_where_it_is_made() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("__schedule")
         .switch(11, "child", "ret_from_fork")
@@ -210,7 +210,7 @@ fn a_new_thread_begins_where_it_is_made() {
 
 #[test]
 fn a_fault_in_a_user_copy() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("copy_to_user")
         .work_of(1, 4)
@@ -234,7 +234,7 @@ fn a_fault_in_a_user_copy() {
 
 #[test]
 fn a_window_that_begins_deep_in_a_chain_is_completed_by_later_returns() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall()
         .call("a")
         .interrupt("asm_sysvec_apic_timer_interrupt")
@@ -263,7 +263,7 @@ fn a_window_that_begins_deep_in_a_chain_is_completed_by_later_returns() {
 
 #[test]
 fn what_no_return_reveals_stays_unknown() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.syscall().call("a").call("b").call("c").work(2);
     let begin = m.steps();
     m.work(5).ret().work(1);
@@ -273,7 +273,7 @@ fn what_no_return_reveals_stays_unknown() {
 
 #[test]
 fn the_interrupt_flag_is_followed() {
-    let mut m = Machine::in_user(7, "load");
+    let mut m = SyntheticMachine::in_user(7, "load");
     m.work(1)
         .syscall()
         .work(1)

@@ -1,11 +1,11 @@
 //! The walk through the blocks.
 
 use super::flags::settle_first_flag;
-use super::names::{Named, Names};
-use super::shadow::{How, Revealed, Shadow, Thread, Transfer};
-use super::{Mark, Walk, What};
+use super::names::{Named, WindowNames};
+use super::shadow::{Revealed, Shadow, ShadowThread, Transfer, TransferKind};
+use super::{FrameEvent, FrameMark, WindowWalk};
 use crate::breakdown::decode::{Decoded, Leave, decode};
-use crate::breakdown::roles::Role;
+use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::FrameKind;
 use std::collections::HashMap;
 use worstcase_lab::execution::Execution;
@@ -16,19 +16,19 @@ pub type Revelations = HashMap<u32, Vec<Revealed>>;
 /// State of one walk.
 pub struct Walker<'a> {
     pub(super) execution: &'a Execution,
-    pub(super) names: Names<'a>,
+    pub(super) names: WindowNames<'a>,
     pub(super) blocks: Vec<Decoded>,
     pub(super) revealed: Revelations,
-    pub(super) threads: HashMap<u32, Thread>,
+    pub(super) threads: HashMap<u32, ShadowThread>,
     pub(super) pid: u32,
-    pub(super) thread: Thread,
+    pub(super) thread: ShadowThread,
     pub(super) transfer: Transfer,
     /// The instruction that is looked at.
     pub(super) here: u64,
     pub(super) irqs: Option<bool>,
     /// What each `cli` found that was not undone yet; `popf` restores the last.
     pub(super) clis: Vec<Option<bool>>,
-    pub(super) walk: Walk,
+    pub(super) walk: WindowWalk,
 }
 
 /// User addresses are the lower half.
@@ -37,7 +37,7 @@ fn is_user(address: u64) -> bool {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(execution: &'a Execution, names: Names<'a>, revealed: Revelations) -> Walker<'a> {
+    pub fn new(execution: &'a Execution, names: WindowNames<'a>, revealed: Revelations) -> Walker<'a> {
         Walker {
             execution,
             names,
@@ -45,15 +45,15 @@ impl<'a> Walker<'a> {
             revealed,
             threads: HashMap::new(),
             pid: 0,
-            thread: Thread::default(),
+            thread: ShadowThread::default(),
             transfer: Transfer {
                 at: 0,
-                how: How::Unknown,
+                how: TransferKind::Unknown,
             },
             here: 0,
             irqs: None,
             clis: Vec::new(),
-            walk: Walk::default(),
+            walk: WindowWalk::default(),
         }
     }
 
@@ -71,12 +71,12 @@ impl<'a> Walker<'a> {
     }
 
     /// What this walk found below the frames it knew, and the names that it looked up.
-    pub fn revealed(self) -> (Revelations, Names<'a>) {
+    pub fn revealed(self) -> (Revelations, WindowNames<'a>) {
         let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
         (revealed, self.names)
     }
 
-    pub fn finish(mut self) -> Walk {
+    pub fn finish(mut self) -> WindowWalk {
         settle_first_flag(&mut self.walk);
         self.walk
     }
@@ -87,10 +87,10 @@ impl<'a> Walker<'a> {
         after.checked_sub(1).map_or(0, |i| tasks[i].pid)
     }
 
-    pub(super) fn mark(&mut self, count: u64, what: What) {
+    pub(super) fn mark(&mut self, count: u64, what: FrameEvent) {
         if let Some((stack, site)) = self.thread.top().map(|f| (f.node, f.site)) {
             let (pid, address) = (self.pid, self.here);
-            self.walk.marks.push(Mark {
+            self.walk.marks.push(FrameMark {
                 count,
                 what,
                 address,
@@ -106,7 +106,7 @@ impl<'a> Walker<'a> {
         if let Some(top) = self.thread.top()
             && let Some(role) = self.walk.stacks.role(top.node)
         {
-            self.mark(count, What::Enter(role));
+            self.mark(count, FrameEvent::Enter(role));
         }
     }
 
@@ -132,7 +132,11 @@ impl<'a> Walker<'a> {
 
     /// Only the hardware goes to an entry; what a stub before it jumps to belongs to the same entry.
     fn is_entry(&self, address: u64, named: Named) -> bool {
-        let hardware = [Role::InterruptEntry, Role::ExceptionEntry, Role::SyscallEntry];
+        let hardware = [
+            FunctionRole::InterruptEntry,
+            FunctionRole::ExceptionEntry,
+            FunctionRole::SyscallEntry,
+        ];
         if !named.role.is_some_and(|r| hardware.contains(&r)) {
             return false;
         }
@@ -154,7 +158,7 @@ impl<'a> Walker<'a> {
         frame.clis = std::mem::take(&mut self.clis);
         self.thread.frames.push(frame);
         if self.irqs.replace(false) != Some(false) {
-            self.mark(count, What::IrqsOff);
+            self.mark(count, FrameEvent::IrqsOff);
         }
         self.entered(count);
     }
@@ -175,12 +179,12 @@ impl<'a> Walker<'a> {
         self.thread.frames = vec![self.user(pid)];
         self.irqs = Some(true);
         self.clis.clear();
-        self.mark(count, What::IrqsOn);
+        self.mark(count, FrameEvent::IrqsOn);
     }
 
     /// Kernel code goes on at `address`, after `transfer`.
     fn arrive(&mut self, transfer: Transfer, address: u64, count: u64) {
-        if let How::Return { switches: true, .. } = transfer.how {
+        if let TransferKind::Return { switches: true, .. } = transfer.how {
             let next = self.task_at(count);
             if next != self.pid && self.switch_to(next) && !self.thread.is_unknown() {
                 return self.go_on(address, count);
@@ -192,8 +196,8 @@ impl<'a> Walker<'a> {
         }
         match transfer.how {
             // It faulted, and is tried again.
-            _ if transfer.at == address && !matches!(transfer.how, How::Unknown) => self.go_on(address, count),
-            How::Call(returns_to) => {
+            _ if transfer.at == address && !matches!(transfer.how, TransferKind::Unknown) => self.go_on(address, count),
+            TransferKind::Call(returns_to) => {
                 let caller = self.thread.top().map(|f| (f.node, f.site));
                 let inner = self.is_inner_call(transfer.at, address);
                 let mut frame = match caller {
@@ -207,8 +211,8 @@ impl<'a> Walker<'a> {
                     self.entered(count);
                 }
             }
-            How::Return { thunk, .. } => self.return_to(address, thunk, count),
-            How::InterruptReturn if self.thread.at_its_base() && !self.is_same_function(address) => {
+            TransferKind::Return { thunk, .. } => self.return_to(address, thunk, count),
+            TransferKind::InterruptReturn if self.thread.at_its_base() && !self.is_same_function(address) => {
                 self.thread.frames.truncate(1);
                 self.reveal(address);
             }
@@ -242,7 +246,7 @@ impl<'a> Walker<'a> {
     /// Goes on in the innermost frame, which becomes another function's if the address is that one's.
     fn go_on(&mut self, address: u64, count: u64) {
         let Some(top) = self.thread.top() else { return };
-        let thunk = self.names.at(address).role == Some(Role::Thunk);
+        let thunk = self.names.at(address).role == Some(FunctionRole::Thunk);
         if top.kind == FrameKind::Interrupt {
             return self.name_entry(address);
         }
@@ -251,7 +255,7 @@ impl<'a> Walker<'a> {
             return;
         }
         let caller = self.walk.stacks.caller(top.node);
-        let by_thunk = self.walk.stacks.role(top.node) == Some(Role::Thunk);
+        let by_thunk = self.walk.stacks.role(top.node) == Some(FunctionRole::Thunk);
         let kind = match self.kind_of(address) {
             // The call to the thunk was the call to what the thunk jumps to.
             FrameKind::Function if by_thunk => FrameKind::Function,
@@ -293,31 +297,31 @@ impl<'a> Walker<'a> {
         is_new
     }
 
-    fn leave(&mut self, block: usize, executed: usize, role: Option<Role>) {
+    fn leave(&mut self, block: usize, executed: usize, role: Option<FunctionRole>) {
         let decoded = &self.blocks[block];
         let next = decoded.starts[executed];
         if executed < decoded.len() {
             // Left early: the instruction was not executed, it comes again.
             self.transfer = Transfer {
                 at: next,
-                how: How::Goes(Some(next)),
+                how: TransferKind::Goes(Some(next)),
             };
             return;
         }
         let at = decoded.starts[executed.saturating_sub(1)];
         let how = match decoded.leave {
-            Leave::Next => How::Goes(Some(next)),
+            Leave::Next => TransferKind::Goes(Some(next)),
             Leave::Jump {
                 target: Some(target),
                 conditional: true,
-            } => How::Branch(target, next),
-            Leave::Jump { target, .. } => How::Goes(target),
-            Leave::Call => How::Call(next),
-            Leave::Return => How::Return {
+            } => TransferKind::Branch(target, next),
+            Leave::Jump { target, .. } => TransferKind::Goes(target),
+            Leave::Call => TransferKind::Call(next),
+            Leave::Return => TransferKind::Return {
                 switches: self.is_switching(),
-                thunk: role == Some(Role::Thunk),
+                thunk: role == Some(FunctionRole::Thunk),
             },
-            Leave::Syscall => How::Syscall,
+            Leave::Syscall => TransferKind::Syscall,
             Leave::InterruptReturn | Leave::Sysret => return self.leave_entry(at),
         };
         self.transfer = Transfer { at, how };
@@ -327,7 +331,7 @@ impl<'a> Walker<'a> {
     fn leave_entry(&mut self, at: u64) {
         self.transfer = Transfer {
             at,
-            how: How::InterruptReturn,
+            how: TransferKind::InterruptReturn,
         };
         if !self.thread.top().is_some_and(|f| f.kind.is_entry()) {
             return;
@@ -344,7 +348,7 @@ impl<'a> Walker<'a> {
         if self.irqs == Some(true) {
             self.here = at;
             let count = self.walk.intervals.last().map_or(0, |i| i.end);
-            self.mark(count, What::IrqsOn);
+            self.mark(count, FrameEvent::IrqsOn);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What the timer interrupt came into, from the call chain that was taken within it.
 
-use crate::breakdown::roles::{self, Role};
-use crate::breakdown::spans::Place;
-use crate::breakdown::stacks::{Frame, FrameKind};
+use crate::breakdown::roles::{self, FunctionRole};
+use crate::breakdown::spans::CodePlace;
+use crate::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_lab::execution::Symbols;
 
 /// perf puts markers between the contexts of a chain: the highest addresses.
@@ -14,14 +14,14 @@ pub struct Interrupted {
     /// The thread.
     pub tid: u32,
     /// Its kernel's chain, outermost first; empty if it ran in user mode.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<StackFrame>,
 }
 
 impl Interrupted {
     /// From the chain at the interrupt's entry, innermost first; `None` if it does not show the entry.
     pub fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
         let addresses = chain.iter().filter(|address| **address < MARKERS);
-        let mut frames: Vec<Frame> = addresses.map(|address| frame(*address, symbols)).collect();
+        let mut frames: Vec<StackFrame> = addresses.map(|address| frame(*address, symbols)).collect();
         let entry = frames.iter().position(|f| f.kind == FrameKind::Interrupt)?;
         let mut chain = frames.split_off(entry + 1);
         chain.reverse();
@@ -30,15 +30,15 @@ impl Interrupted {
 
     /// Whether the kernel was at work, and not in its idle loop.
     pub fn is_kernel_work(&self) -> bool {
-        let is_idle = |f: &Frame| roles::role(&f.function) == Some(Role::Idle);
+        let is_idle = |f: &StackFrame| roles::role(&f.function) == Some(FunctionRole::Idle);
         !self.chain.is_empty() && self.tid != 0 && !self.chain.iter().any(is_idle)
     }
 
     /// The innermost function that is not a mechanism's own helper.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<CodePlace> {
         let mut frames = self.chain.iter().rev().filter(|f| !roles::is_helper(&f.function));
         let function = frames.next().or(self.chain.last())?;
-        Some(Place {
+        Some(CodePlace {
             function: function.function.clone(),
             caller: frames.next().map(|f| f.function.clone()),
             offset_ns: None,
@@ -48,9 +48,9 @@ impl Interrupted {
 }
 
 /// A return address points behind the call, which may be a function's last instruction.
-fn frame(address: u64, symbols: &Symbols) -> Frame {
+fn frame(address: u64, symbols: &Symbols) -> StackFrame {
     let Some(symbol) = symbols.lookup(address.saturating_sub(1)) else {
-        return Frame {
+        return StackFrame {
             function: format!("{address:#x}"),
             module: None,
             kind: FrameKind::Unknown,
@@ -58,7 +58,7 @@ fn frame(address: u64, symbols: &Symbols) -> Frame {
         };
     };
     let function = roles::whole(&symbol.name).to_string();
-    Frame {
+    StackFrame {
         kind: FrameKind::of(roles::role(&function)),
         function,
         module: symbol.module.clone(),

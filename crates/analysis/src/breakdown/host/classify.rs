@@ -1,32 +1,32 @@
 //! What each stretch of a recording is.
 
-use super::points::Points;
+use super::points::HostMilestones;
 use super::task;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{Kind, Place, Span};
-use crate::breakdown::stacks::{Frame, FrameKind};
+use crate::breakdown::spans::{CodePlace, Span, SpanKind};
+use crate::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_contract::Nanos;
-use worstcase_host::trace::timeline::{Owner, Stretch};
-use worstcase_host::trace::{Context, Parts, Snapshot};
+use worstcase_host::trace::timeline::{StretchOwner, TimeStretch};
+use worstcase_host::trace::{CpuContext, EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 
 /// What is needed to decide.
-pub struct Classifier<'a> {
+pub struct HostClassifier<'a> {
     /// The recording.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a EventSnapshot,
     /// Names of the kernel's code.
     pub symbols: &'a Symbols,
     /// Its points.
-    pub points: &'a Points,
+    pub points: &'a HostMilestones,
     /// An ordinary sample's parts.
-    pub ordinary: &'a Parts,
+    pub ordinary: &'a LatenessParts,
     /// Whether this kernel preempts itself at any instruction.
     pub preempts: bool,
 }
 
-impl Classifier<'_> {
+impl HostClassifier<'_> {
     /// The spans of a stretch: more than one where an ordinary part ends and a delay begins.
-    pub fn spans(&self, stretch: &Stretch) -> Vec<Span> {
+    pub fn spans(&self, stretch: &TimeStretch) -> Vec<Span> {
         let (p, ordinary) = (self.points, self.ordinary);
         let due = self.snapshot.ask.due;
         let cuts = [
@@ -40,16 +40,16 @@ impl Classifier<'_> {
         let mut ends: Vec<Nanos> = cuts.into_iter().flatten().filter(inside).collect();
         ends.extend([stretch.start, stretch.end]);
         ends.sort_unstable();
-        let pieces = ends.windows(2).map(|ends| Stretch {
+        let pieces = ends.windows(2).map(|ends| TimeStretch {
             start: ends[0],
             end: ends[1],
             ..*stretch
         });
-        let span = |piece: Stretch| {
+        let span = |piece: TimeStretch| {
             let (what, chain) = (self.kind(&piece), self.chain(&piece));
             let in_chain = || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str()));
             Span {
-                system_call: if what == Kind::NoReschedulePoint {
+                system_call: if what == SpanKind::NoReschedulePoint {
                     in_chain()
                 } else {
                     None
@@ -71,53 +71,55 @@ impl Classifier<'_> {
         pieces.map(span).collect()
     }
 
-    fn kind(&self, s: &Stretch) -> Kind {
+    fn kind(&self, s: &TimeStretch) -> SpanKind {
         let woken = self.points.woken;
         let is_before_wake = woken.is_some_and(|woken| s.end <= woken);
         let is_waking =
             self.points.entered.is_some_and(|at| s.start >= at) && self.points.left.is_some_and(|left| s.end <= left);
         match s.owner {
-            Owner::Unknown => Kind::Unexplained,
-            Owner::Nmi => other("nmi"),
-            Owner::Context(Context::Soft(_)) => Kind::SoftIrq,
-            Owner::Context(Context::TimerFunction { function, .. }) => {
+            StretchOwner::Unknown => SpanKind::Unexplained,
+            StretchOwner::Nmi => other("nmi"),
+            StretchOwner::Context(CpuContext::Soft(_)) => SpanKind::SoftIrq,
+            StretchOwner::Context(CpuContext::TimerFunction { function, .. }) => {
                 let is_ours = self.points.function_began.is_some_and(|began| s.start >= began);
                 match is_ours && woken.is_some() {
-                    true if is_before_wake => Kind::WakeUp,
-                    true if is_waking => Kind::IrqExit,
+                    true if is_before_wake => SpanKind::WakeUp,
+                    true if is_waking => SpanKind::IrqExit,
                     _ => other(&self.name(function)),
                 }
             }
-            Owner::Context(Context::Timer) => match is_waking {
-                true if is_before_wake => Kind::IrqHandler,
-                true => Kind::IrqExit,
+            StretchOwner::Context(CpuContext::Timer) => match is_waking {
+                true if is_before_wake => SpanKind::IrqHandler,
+                true => SpanKind::IrqExit,
                 false => other("local_timer"),
             },
-            Owner::Context(context) => other(&context.to_string()),
-            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => self.probe(s),
-            Owner::Thread => self.thread(s, is_before_wake),
+            StretchOwner::Context(context) => other(&context.to_string()),
+            StretchOwner::Thread if s.thread.tid == self.snapshot.ask.tid => self.probe(s),
+            StretchOwner::Thread => self.thread(s, is_before_wake),
         }
     }
 
     /// The probe itself.
-    fn probe(&self, s: &Stretch) -> Kind {
+    fn probe(&self, s: &TimeStretch) -> SpanKind {
         let is_returned = self.points.returned.is_some_and(|at| s.start >= at);
         match is_returned || self.points.switched.is_none() && self.points.returned.is_none() {
-            true => Kind::UserProbe,
-            false => Kind::ReturnToUser,
+            true => SpanKind::UserProbe,
+            false => SpanKind::ReturnToUser,
         }
     }
 
     /// Another thread, or the kernel on its behalf.
-    fn thread(&self, s: &Stretch, is_before_wake: bool) -> Kind {
+    fn thread(&self, s: &TimeStretch, is_before_wake: bool) -> SpanKind {
         let p = self.points;
-        let Some(woken) = p.woken else { return Kind::Unexplained };
+        let Some(woken) = p.woken else {
+            return SpanKind::Unexplained;
+        };
         if is_before_wake {
             return match p.entered {
                 Some(entered) if s.end <= entered => self.not_interrupted(s, entered),
-                Some(_) if p.ran_then == Some(s.thread.tid) => Kind::RunsOn,
+                Some(_) if p.ran_then == Some(s.thread.tid) => SpanKind::RunsOn,
                 Some(_) => self.other_thread(s),
-                None => Kind::Unexplained,
+                None => SpanKind::Unexplained,
             };
         }
         // The kernel's numbers: the lower, the higher the priority.
@@ -128,19 +130,19 @@ impl Classifier<'_> {
             .switched
             .is_some_and(|at| s.start >= at.saturating_sub(self.ordinary.scheduling).max(woken));
         match () {
-            () if s.thread.tid == 0 => Kind::LeaveIdle,
+            () if s.thread.tid == 0 => SpanKind::LeaveIdle,
             () if p.ran_then != Some(s.thread.tid) || (comes_first && !is_ordinary) => self.other_thread(s),
-            () if is_ordinary => Kind::Schedule,
-            () if self.preempts => Kind::PreemptOff {
+            () if is_ordinary => SpanKind::Schedule,
+            () if self.preempts => SpanKind::PreemptOff {
                 lock: None,
                 released: None,
             },
-            () => Kind::NoReschedulePoint,
+            () => SpanKind::NoReschedulePoint,
         }
     }
 
-    fn other_thread(&self, s: &Stretch) -> Kind {
-        Kind::OtherThread {
+    fn other_thread(&self, s: &TimeStretch) -> SpanKind {
+        SpanKind::OtherThread {
             task: task(&s.thread),
             owns_lock: false,
             wait: None,
@@ -148,45 +150,47 @@ impl Classifier<'_> {
     }
 
     /// The timer is due and its interrupt has not come.
-    fn not_interrupted(&self, s: &Stretch, entered: Nanos) -> Kind {
+    fn not_interrupted(&self, s: &TimeStretch, entered: Nanos) -> SpanKind {
         // Up to twice as long as ordinary is no delay.
         let ordinary = self.ordinary.irq_latency;
         let late = entered - self.snapshot.ask.due;
         if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
-            return Kind::IrqPending;
+            return SpanKind::IrqPending;
         }
         match &self.points.interrupted {
-            Some(interrupted) if interrupted.is_kernel_work() => Kind::IrqsOff {
+            Some(interrupted) if interrupted.is_kernel_work() => SpanKind::IrqsOff {
                 off: None,
-                on: interrupted.place().map(|place| Place {
+                on: interrupted.place().map(|place| CodePlace {
                     offset_ns: Some(late.0 as i64),
                     ..place
                 }),
             },
-            _ => Kind::Unexplained,
+            _ => SpanKind::Unexplained,
         }
     }
 
     /// What is known of where it was: the chain of a timer interrupt that came into it.
-    fn chain(&self, s: &Stretch) -> Vec<Frame> {
-        let frame = |function: String, kind| Frame {
+    fn chain(&self, s: &TimeStretch) -> Vec<StackFrame> {
+        let frame = |function: String, kind| StackFrame {
             function,
             module: None,
             kind,
             source: None,
         };
         match s.owner {
-            Owner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
-            Owner::Thread => {
+            StretchOwner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
+            StretchOwner::Thread => {
                 let interrupted = self.points.interrupted.as_ref().filter(|i| i.tid == s.thread.tid);
                 interrupted.map(|i| i.chain.clone()).unwrap_or_default()
             }
-            Owner::Context(context @ Context::Soft(_)) => vec![frame(context.to_string(), FrameKind::SoftIrq)],
-            Owner::Context(Context::TimerFunction { function, .. }) => {
+            StretchOwner::Context(context @ CpuContext::Soft(_)) => {
+                vec![frame(context.to_string(), FrameKind::SoftIrq)]
+            }
+            StretchOwner::Context(CpuContext::TimerFunction { function, .. }) => {
                 vec![frame(self.name(function), FrameKind::Function)]
             }
-            Owner::Context(context) => vec![frame(context.to_string(), FrameKind::Interrupt)],
-            Owner::Nmi | Owner::Unknown => Vec::new(),
+            StretchOwner::Context(context) => vec![frame(context.to_string(), FrameKind::Interrupt)],
+            StretchOwner::Nmi | StretchOwner::Unknown => Vec::new(),
         }
     }
 
@@ -196,8 +200,8 @@ impl Classifier<'_> {
     }
 }
 
-fn other(entry: &str) -> Kind {
-    Kind::OtherIrq {
+fn other(entry: &str) -> SpanKind {
+    SpanKind::OtherIrq {
         entry: entry.to_string(),
     }
 }

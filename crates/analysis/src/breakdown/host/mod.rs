@@ -21,37 +21,37 @@ pub use names::{NamesError, running_kernel};
 
 use super::cause::{CauseParts, Peer, cause_in_words};
 use super::lead::SLACK;
-use super::spans::{AtDue, Breakdown, BreakdownError, Kind, Sample, Since, Span, Task};
-use classify::Classifier;
-use points::Points;
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Since, Span, SpanKind};
+use classify::HostClassifier;
+use points::HostMilestones;
 use worstcase_contract::Nanos;
-use worstcase_host::trace::events::Thread;
-use worstcase_host::trace::timeline::{Stretch, Timeline};
-use worstcase_host::trace::{Parts, Snapshot, What};
+use worstcase_host::trace::events::TracedThread;
+use worstcase_host::trace::timeline::{TimeStretch, Timeline};
+use worstcase_host::trace::{EventSnapshot, LatenessParts, TracedChange};
 use worstcase_lab::execution::Symbols;
 
 /// What is known of a sample beside its recording.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct HostSurroundings {
     /// How long an ordinary sample takes: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
-    pub ordinary: Parts,
+    pub ordinary: LatenessParts,
     /// The same load on other subjects, if there are.
     pub peers: Vec<Peer>,
 }
 
 /// Makes the breakdown of a recording; `sample.latency_ns` must be the recording's.
 pub fn tell(
-    snapshot: &Snapshot,
+    snapshot: &EventSnapshot,
     symbols: &Symbols,
-    sample: Sample,
-    around: &Around,
+    sample: ExplainedSample,
+    around: &HostSurroundings,
 ) -> Result<Breakdown, BreakdownError> {
     let ask = snapshot.ask;
     let stretches = stretches(snapshot);
-    let points = Points::find(snapshot, symbols);
-    let classifier = Classifier {
+    let points = HostMilestones::find(snapshot, symbols);
+    let classifier = HostClassifier {
         snapshot,
         symbols,
         points: &points,
@@ -96,7 +96,7 @@ pub fn tell(
 }
 
 /// What the sample's CPU ran from due time to sample.
-fn stretches(snapshot: &Snapshot) -> Vec<Stretch> {
+fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     let ask = snapshot.ask;
     let mut timeline = Timeline::default();
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ fn stretches(snapshot: &Snapshot) -> Vec<Stretch> {
         timeline.feed(&event.event(), |stretch| found.push(stretch));
     }
     found.extend(timeline.end(ask.now, ask.tid));
-    let clipped = found.into_iter().map(|s| Stretch {
+    let clipped = found.into_iter().map(|s| TimeStretch {
         start: s.start.max(ask.due),
         end: s.end.min(ask.now),
         ..s
@@ -129,7 +129,7 @@ fn push(spans: &mut Vec<Span>, span: Span) {
 /// Until then nobody was late: the timer of an ordinary thread has a slack.
 fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
     let slack = Span {
-        what: Kind::TimerSlack,
+        what: SpanKind::TimerSlack,
         ..Span::unexplained(Nanos(0), until, None)
     };
     let later = spans.into_iter().filter_map(|span| {
@@ -152,36 +152,36 @@ fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
     Span::unexplained(from - due, to - from, None)
 }
 
-fn task(thread: &Thread) -> Task {
-    Task {
+fn task(thread: &TracedThread) -> KernelTask {
+    KernelTask {
         pid: thread.tid,
         comm: thread.comm.to_string(),
     }
 }
 
 /// The threads that the recording's switches name.
-fn threads(snapshot: &Snapshot) -> Vec<Thread> {
+fn threads(snapshot: &EventSnapshot) -> Vec<TracedThread> {
     let switched = snapshot.events.iter().filter_map(|event| match event.what {
-        What::Switch { from, to, .. } => Some([from, to]),
+        TracedChange::Switch { from, to, .. } => Some([from, to]),
         _ => None,
     });
     switched.flatten().collect()
 }
 
-fn notes(snapshot: &Snapshot, spans: &[Span]) -> Vec<String> {
+fn notes(snapshot: &EventSnapshot, spans: &[Span]) -> Vec<String> {
     let ask = snapshot.ask;
     let mut notes = Vec::new();
-    let is_lost = |what| matches!(what, What::Lost { since, .. } if since <= ask.now);
+    let is_lost = |what| matches!(what, TracedChange::Lost { since, .. } if since <= ask.now);
     if snapshot.events.iter().any(|e| e.at >= ask.due && is_lost(e.what)) {
         notes.push("events were lost: the trace's ring was full".to_string());
     }
-    if spans.iter().any(|s| matches!(s.what, Kind::IrqsOff { .. })) {
+    if spans.iter().any(|s| matches!(s.what, SpanKind::IrqsOff { .. })) {
         notes.push(
             "that interrupts were off is inferred: the timer interrupt came late, and into kernel code; a hypervisor can hold a CPU there as well"
                 .to_string(),
         );
     }
-    let guesses = |s: &Span| matches!(s.what, Kind::PreemptOff { .. } | Kind::NoReschedulePoint);
+    let guesses = |s: &Span| matches!(s.what, SpanKind::PreemptOff { .. } | SpanKind::NoReschedulePoint);
     if spans.iter().any(guesses) {
         notes.push(
             "what kept the CPU after the wake-up is inferred: the chain is that of the timer interrupt".to_string(),

@@ -2,13 +2,13 @@
 
 use super::chain::Interrupted;
 use worstcase_contract::Nanos;
-use worstcase_host::trace::recorder::Recorded;
-use worstcase_host::trace::{Context, Snapshot, What};
+use worstcase_host::trace::recorder::RecordedEvent;
+use worstcase_host::trace::{CpuContext, EventSnapshot, TracedChange};
 use worstcase_lab::execution::Symbols;
 
-/// See [`Points::find`]; all on the sample's CPU.
+/// See [`HostMilestones::find`]; all on the sample's CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Points {
+pub struct HostMilestones {
     /// The probe's wake-up is issued.
     pub woken: Option<Nanos>,
     /// The timer interrupt that led to it is entered; the due time if one ran then.
@@ -29,16 +29,16 @@ pub struct Points {
     pub interrupted: Option<Interrupted>,
 }
 
-impl Points {
+impl HostMilestones {
     /// Finds them, as far as the recording holds them.
-    pub fn find(snapshot: &Snapshot, symbols: &Symbols) -> Points {
+    pub fn find(snapshot: &EventSnapshot, symbols: &Symbols) -> HostMilestones {
         let ask = snapshot.ask;
         let own = || snapshot.events.iter().filter(|e| e.cpu == ask.cpu && e.at <= ask.now);
-        let mut points = Points::default();
-        let is_ours = |e: &&Recorded| matches!(e.what, What::Switch { to, .. } if to.tid == ask.tid);
-        let is_return = |e: &&Recorded| e.tid == ask.tid && matches!(e.what, What::SysExit { .. });
+        let mut points = HostMilestones::default();
+        let is_ours = |e: &&RecordedEvent| matches!(e.what, TracedChange::Switch { to, .. } if to.tid == ask.tid);
+        let is_return = |e: &&RecordedEvent| e.tid == ask.tid && matches!(e.what, TracedChange::SysExit { .. });
         points.returned = own().filter(|e| e.at >= ask.due).find(is_return).map(|e| e.at);
-        let Some(waking) = own().find(|e| e.at >= ask.due && e.what == (What::Waking { tid: ask.tid })) else {
+        let Some(waking) = own().find(|e| e.at >= ask.due && e.what == (TracedChange::Waking { tid: ask.tid })) else {
             points.switched = own().filter(|e| e.at >= ask.due).find(is_ours).map(|e| e.at);
             return points;
         };
@@ -48,23 +48,25 @@ impl Points {
         let switch = own().filter(|e| e.at >= woken).find(is_ours);
         points.switched = switch.map(|e| e.at);
         points.priority = switch.and_then(|e| match e.what {
-            What::Switch { to, .. } => Some(to.priority),
+            TracedChange::Switch { to, .. } => Some(to.priority),
             _ => None,
         });
         let known = snapshot.parts.irq_latency + snapshot.parts.handler;
         points.entered = (ask.due + known == woken).then(|| ask.due + snapshot.parts.irq_latency);
-        let is_timer = |what| matches!(what, What::Enter(Context::Timer));
+        let is_timer = |what| matches!(what, TracedChange::Enter(CpuContext::Timer));
         // The interrupt may have been entered before the due time.
         let entry = own()
             .rev()
             .find(|e| is_timer(e.what) && e.at <= woken && Some(e.at) <= points.entered);
         let entry = entry.or_else(|| own().find(|e| is_timer(e.what) && Some(e.at) == points.entered));
         points.interrupted = entry.and_then(|e| Interrupted::find(e.tid, &e.chain, symbols));
-        let exit = own().find(|e| e.at >= woken && e.what == What::Exit(Context::Timer));
+        let exit = own().find(|e| e.at >= woken && e.what == TracedChange::Exit(CpuContext::Timer));
         let entered_last = own().rev().find(|e| e.at <= woken && is_timer(e.what));
         let left_between = entered_last.is_none_or(|entry| {
             let between = own().filter(|e| e.at >= entry.at && e.at <= woken);
-            between.into_iter().any(|e| e.what == What::Exit(Context::Timer))
+            between
+                .into_iter()
+                .any(|e| e.what == TracedChange::Exit(CpuContext::Timer))
         });
         points.left = exit.filter(|_| !left_between).map(|e| e.at);
         points.function_began = open_function(own().filter(|e| e.at <= woken));
@@ -73,10 +75,10 @@ impl Points {
 }
 
 /// When the timer's function began that still runs.
-fn open_function<'e>(events: impl Iterator<Item = &'e Recorded>) -> Option<Nanos> {
+fn open_function<'e>(events: impl Iterator<Item = &'e RecordedEvent>) -> Option<Nanos> {
     events.fold(None, |open, event| match event.what {
-        What::Enter(Context::TimerFunction { .. }) => Some(event.at),
-        What::Exit(Context::TimerFunction { .. }) => None,
+        TracedChange::Enter(CpuContext::TimerFunction { .. }) => Some(event.at),
+        TracedChange::Exit(CpuContext::TimerFunction { .. }) => None,
         _ => open,
     })
 }

@@ -4,20 +4,20 @@ use super::*;
 use crate::breakdown::cause::Mechanism;
 use crate::breakdown::testing::sample;
 use proptest::prelude::*;
-use worstcase_host::trace::parts::Ask;
-use worstcase_host::trace::recorder::Recorded;
-use worstcase_host::trace::{Context, Splitter};
+use worstcase_host::trace::parts::AskedSample;
+use worstcase_host::trace::recorder::RecordedEvent;
+use worstcase_host::trace::{CpuContext, Splitter};
 use worstcase_lab::execution::Symbol;
 
-const PROBE: Thread = Thread {
+const PROBE: TracedThread = TracedThread {
     tid: 7,
     priority: 19,
-    comm: worstcase_host::trace::Name::EMPTY,
+    comm: worstcase_host::trace::ShortName::EMPTY,
 };
 const DUE: u64 = 1_000_000;
-const ENTER: What = What::Enter(Context::Timer);
-const EXIT: What = What::Exit(Context::Timer);
-const WAKING: What = What::Waking { tid: PROBE.tid };
+const ENTER: TracedChange = TracedChange::Enter(CpuContext::Timer);
+const EXIT: TracedChange = TracedChange::Exit(CpuContext::Timer);
+const WAKING: TracedChange = TracedChange::Waking { tid: PROBE.tid };
 
 const FUNCTIONS: [&str; 9] = [
     "timer_trace",
@@ -45,43 +45,43 @@ fn symbols() -> Symbols {
     Symbols::new(FUNCTIONS.iter().map(symbol).collect())
 }
 
-fn thread(tid: u32, comm: &str, priority: i32) -> Thread {
-    Thread {
+fn thread(tid: u32, comm: &str, priority: i32) -> TracedThread {
+    TracedThread {
         tid,
         priority,
         comm: comm.into(),
     }
 }
 
-fn switch(from: Thread, asleep: bool, to: Thread) -> What {
-    What::Switch { from, asleep, to }
+fn switch(from: TracedThread, asleep: bool, to: TracedThread) -> TracedChange {
+    TracedChange::Switch { from, asleep, to }
 }
 
 /// Nanoseconds after the due time, the thread that ran, the event.
-fn snapshot(events: &[(i64, u32, What)], inside: &[&str], latency: u64) -> Snapshot {
+fn snapshot(events: &[(i64, u32, TracedChange)], inside: &[&str], latency: u64) -> EventSnapshot {
     let mut chain = vec![
         -128i64 as u64,
         address("timer_trace"),
         address("asm_sysvec_apic_timer_interrupt"),
     ];
     chain.extend(inside.iter().map(|name| address(name)));
-    let ask = Ask {
+    let ask = AskedSample {
         cpu: 0,
         tid: PROBE.tid,
         due: Nanos(DUE),
         now: Nanos(DUE + latency),
     };
-    let recorded = |(at, tid, what): &(i64, u32, What)| Recorded {
+    let recorded = |(at, tid, what): &(i64, u32, TracedChange)| RecordedEvent {
         at: Nanos(DUE.saturating_add_signed(*at)),
         cpu: 0,
         tid: *tid,
         what: *what,
         chain: if *what == ENTER { chain.clone() } else { Vec::new() },
     };
-    let events: Vec<Recorded> = events.iter().map(recorded).collect();
+    let events: Vec<RecordedEvent> = events.iter().map(recorded).collect();
     let mut splitter = Splitter::new(&[PROBE.tid]);
     events.iter().for_each(|e| splitter.feed(&e.event()));
-    Snapshot {
+    EventSnapshot {
         index: 5,
         ask,
         parts: splitter.split(&ask),
@@ -89,17 +89,17 @@ fn snapshot(events: &[(i64, u32, What)], inside: &[&str], latency: u64) -> Snaps
     }
 }
 
-fn told(snapshot: &Snapshot, preempt: &str) -> Breakdown {
-    let sample = Sample {
+fn explained(snapshot: &EventSnapshot, preempt: &str) -> Breakdown {
+    let sample = ExplainedSample {
         cell: "here.idle.wakeup.s1.c0".into(),
         subject: "here".into(),
         unit: "us".into(),
         index: snapshot.index as u32,
         ..sample(preempt, snapshot.latency().0)
     };
-    let around = Around {
+    let around = HostSurroundings {
         floor: Nanos(3_000),
-        ordinary: Parts {
+        ordinary: LatenessParts {
             irq_latency: Nanos(600),
             handler: Nanos(400),
             scheduling: Nanos(1_500),
@@ -149,19 +149,23 @@ fn a_thread_of_higher_priority() {
         (
             900,
             9,
-            What::Enter(Context::TimerFunction {
+            TracedChange::Enter(CpuContext::TimerFunction {
                 timer: 1,
                 function: address("hrtimer_wakeup"),
             }),
         ),
         (1_000, 9, WAKING),
-        (1_100, 9, What::Exit(Context::TimerFunction { timer: 1, function: 0 })),
+        (
+            1_100,
+            9,
+            TracedChange::Exit(CpuContext::TimerFunction { timer: 1, function: 0 }),
+        ),
         (1_500, 9, EXIT),
         (301_500, 9, switch(load, true, PROBE)),
-        (301_900, 7, What::SysExit { call: 230 }),
+        (301_900, 7, TracedChange::SysExit { call: 230 }),
     ];
     let snapshot = snapshot(&events, &[], 302_000);
-    let breakdown = told(&snapshot, "full");
+    let breakdown = explained(&snapshot, "full");
     assert_eq!(
         spans(&breakdown),
         [
@@ -195,7 +199,7 @@ fn interrupts_off() {
         (82_500, 9, switch(load, false, PROBE)),
     ];
     let inside = ["_raw_spin_unlock_irqrestore", "free_pages_bulk", "__x64_sys_munmap"];
-    let breakdown = told(&snapshot(&events, &inside, 83_000), "full");
+    let breakdown = explained(&snapshot(&events, &inside, 83_000), "full");
     assert_eq!(
         spans(&breakdown)[..2],
         [("interrupts off", 80_000), ("interrupt pending", 600)]
@@ -210,8 +214,8 @@ fn interrupts_off() {
 #[test]
 fn soft_interrupts_and_other_interrupts() {
     let idle = thread(0, "swapper/0", 120);
-    let net = Context::Soft(3);
-    let device = |name: &str| Context::Device {
+    let net = CpuContext::Soft(3);
+    let device = |name: &str| CpuContext::Device {
         irq: 33,
         name: name.into(),
     };
@@ -220,13 +224,13 @@ fn soft_interrupts_and_other_interrupts() {
         (600, 0, ENTER),
         (1_000, 0, WAKING),
         (1_500, 0, EXIT),
-        (1_600, 0, What::Enter(net)),
-        (20_000, 0, What::Enter(device("eth0"))),
-        (25_000, 0, What::Exit(device(""))),
-        (51_600, 0, What::Exit(net)),
+        (1_600, 0, TracedChange::Enter(net)),
+        (20_000, 0, TracedChange::Enter(device("eth0"))),
+        (25_000, 0, TracedChange::Exit(device(""))),
+        (51_600, 0, TracedChange::Exit(net)),
         (53_000, 0, switch(idle, false, PROBE)),
     ];
-    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 53_500), "none");
+    let breakdown = explained(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 53_500), "none");
     assert_eq!(breakdown.time_in("soft interrupt"), Nanos(45_000));
     assert_eq!(breakdown.time_in("other interrupt"), Nanos(5_000));
     assert_eq!(breakdown.time_in("leave idle"), Nanos(100 + 1_400));
@@ -247,7 +251,7 @@ fn a_hypervisor_holds_the_cpu() {
         (401_500, 0, EXIT),
         (402_500, 0, switch(idle, false, PROBE)),
     ];
-    let breakdown = told(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 403_000), "full");
+    let breakdown = explained(&snapshot(&events, &["pv_native_safe_halt", "do_idle"], 403_000), "full");
     assert_eq!(spans(&breakdown)[0], ("unexplained", 400_000));
     assert_eq!(breakdown.cause().mechanism, Mechanism::Unexplained);
     assert!(
@@ -268,37 +272,37 @@ fn a_kernel_that_does_not_preempt() {
         (92_500, 9, switch(load, false, PROBE)),
     ];
     let snapshot = snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000);
-    let breakdown = told(&snapshot, "none");
+    let breakdown = explained(&snapshot, "none");
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);
     assert_eq!(cause.system_call.as_deref(), Some("munmap"));
-    assert_eq!(told(&snapshot, "full").cause().mechanism, Mechanism::PreemptionOff);
+    assert_eq!(explained(&snapshot, "full").cause().mechanism, Mechanism::PreemptionOff);
 }
 
 #[test]
 fn a_recording_that_holds_nothing_explains_nothing() {
-    let breakdown = told(&snapshot(&[], &[], 9_000), "full");
+    let breakdown = explained(&snapshot(&[], &[], 9_000), "full");
     assert_eq!(spans(&breakdown), [("unexplained", 9_000)]);
     assert_eq!(breakdown.cause().sentence, "9.00 of 9.00 us: the trace does not tell.");
 }
 
-fn any_event() -> impl Strategy<Value = (i64, u32, What)> {
+fn any_event() -> impl Strategy<Value = (i64, u32, TracedChange)> {
     let context = prop_oneof![
-        Just(Context::Timer),
-        Just(Context::Soft(3)),
-        Just(Context::Vector("reschedule".into())),
-        Just(Context::TimerFunction { timer: 1, function: 2 }),
+        Just(CpuContext::Timer),
+        Just(CpuContext::Soft(3)),
+        Just(CpuContext::Vector("reschedule".into())),
+        Just(CpuContext::TimerFunction { timer: 1, function: 2 }),
     ];
     let any_thread = || prop_oneof![Just(PROBE), Just(thread(9, "load", 120)), Just(thread(0, "idle", 120))];
     let what = prop_oneof![
-        context.clone().prop_map(What::Enter),
-        context.prop_map(What::Exit),
+        context.clone().prop_map(TracedChange::Enter),
+        context.prop_map(TracedChange::Exit),
         Just(ENTER),
         Just(WAKING),
-        Just(What::SysExit { call: 230 }),
+        Just(TracedChange::SysExit { call: 230 }),
         (any_thread(), any::<bool>(), any_thread()).prop_map(|(from, asleep, to)| switch(from, asleep, to)),
-        (0u64..900).prop_map(|n| What::Nmi { length: Nanos(n) }),
-        (0u64..DUE).prop_map(|n| What::Lost {
+        (0u64..900).prop_map(|n| TracedChange::Nmi { length: Nanos(n) }),
+        (0u64..DUE).prop_map(|n| TracedChange::Lost {
             since: Nanos(n),
             count: 1
         }),
@@ -315,7 +319,7 @@ proptest! {
     ) {
         events.sort_by_key(|(at, ..)| *at);
         let snapshot = snapshot(&events, &["free_pages_bulk"], latency);
-        let breakdown = told(&snapshot, "full");
+        let breakdown = explained(&snapshot, "full");
         prop_assert!(breakdown.spans().iter().all(|s| s.length_ns > Nanos(0)));
     }
 }

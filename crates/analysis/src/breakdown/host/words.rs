@@ -1,15 +1,15 @@
 //! The cause in words, from what a recording tells.
 
-use super::points::Points;
+use super::points::HostMilestones;
 use crate::breakdown::cause::{CauseParts, Mechanism};
-use crate::breakdown::spans::{Kind, Task, in_call};
-use worstcase_host::trace::events::Thread;
+use crate::breakdown::spans::{KernelTask, SpanKind, in_call};
+use worstcase_host::trace::events::TracedThread;
 
 /// Priorities below this are real-time ones (MAX_RT_PRIO).
 const REAL_TIME: i32 = 100;
 
 /// What happened; `threads` tells priorities.
-pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String {
+pub fn words(cause: &CauseParts, points: &HostMilestones, threads: &[TracedThread]) -> String {
     let span = cause.longest;
     let who = match span.task.pid {
         0 => "the idle task".to_string(),
@@ -37,12 +37,12 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
             cause.sample.preempt
         ),
         Mechanism::OtherThread | Mechanism::LockOwner => match &span.what {
-            Kind::OtherThread { task, .. } => format!("{} ran first", with_priority(task, threads)),
+            SpanKind::OtherThread { task, .. } => format!("{} ran first", with_priority(task, threads)),
             _ => format!("{who} ran first"),
         },
         Mechanism::SoftInterrupt => format!("soft interrupts ran first{}", seen(": ")),
         Mechanism::OtherInterrupt | Mechanism::OtherTimer => match &span.what {
-            Kind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
+            SpanKind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
             _ => "another interrupt ran first".to_string(),
         },
         Mechanism::Waits => "the probe was not asleep, but waited for something else".to_string(),
@@ -54,7 +54,7 @@ pub fn words(cause: &CauseParts, points: &Points, threads: &[Thread]) -> String 
 }
 
 /// Nothing of the kernel ran although the timer was due, or events are missing.
-fn unexplained(cause: &CauseParts, points: &Points, who: &str) -> String {
+fn unexplained(cause: &CauseParts, points: &HostMilestones, who: &str) -> String {
     let is_held = points.interrupted.as_ref().is_some_and(|i| !i.is_kernel_work());
     let into = match cause.longest.task.pid {
         0 => "the idle CPU".to_string(),
@@ -68,7 +68,7 @@ fn unexplained(cause: &CauseParts, points: &Points, who: &str) -> String {
     }
 }
 
-fn with_priority(task: &Task, threads: &[Thread]) -> String {
+fn with_priority(task: &KernelTask, threads: &[TracedThread]) -> String {
     let found = threads.iter().find(|t| t.tid == task.pid).map(|t| t.priority);
     match found {
         Some(priority) if priority < 0 => format!("the deadline thread {}", task.named()),

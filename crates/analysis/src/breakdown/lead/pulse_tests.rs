@@ -2,16 +2,16 @@
 
 use super::sender::WAKER;
 use super::*;
-use crate::breakdown::spans::Sample;
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, tell};
+use crate::breakdown::spans::ExplainedSample;
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{LabSurroundings, tell};
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
 
 const HANDLER_THREAD: u32 = 100;
 
 /// The probe sleeps, and so does the thread of a handler.
-fn asleep(m: &mut Machine) {
+fn asleep(m: &mut SyntheticMachine) {
     m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
     m.park(9, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.park(
@@ -22,7 +22,7 @@ fn asleep(m: &mut Machine) {
 }
 
 /// The interrupt, up to where handlers are called.
-fn enter(m: &mut Machine) {
+fn enter(m: &mut SyntheticMachine) {
     m.interrupt("irq_entries_start")
         .work(1)
         .jump("asm_common_interrupt")
@@ -30,7 +30,7 @@ fn enter(m: &mut Machine) {
     m.call("__handle_irq_event_percpu").work(2);
 }
 
-fn wake(m: &mut Machine) {
+fn wake(m: &mut SyntheticMachine) {
     m.call("try_to_wake_up")
         .work(5)
         .call("resched_curr")
@@ -40,13 +40,13 @@ fn wake(m: &mut Machine) {
         .ret();
 }
 
-fn run(m: &mut Machine) {
+fn run(m: &mut SyntheticMachine) {
     m.switch(9, "woken", "").work(2).ret().work(4).sysret().work(3);
 }
 
 /// The titles and lengths of a pulse that is followed by what `answer` makes of it.
-fn told(answer: impl Fn(&mut Machine)) -> Vec<(&'static str, u64)> {
-    let mut m = Machine::in_user(WAKER, "probe");
+fn span_lengths(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
+    let mut m = SyntheticMachine::in_user(WAKER, "probe");
     m.work(30).read_clock();
     let begin = m.count;
     // What sends the pulse is user code.
@@ -71,11 +71,11 @@ fn told(answer: impl Fn(&mut Machine)) -> Vec<(&'static str, u64)> {
     let latency = (sent - begin) + (m.count - at);
     execution.latency = Nanos(latency);
     execution.due = Instructions(m.count - latency);
-    let sample = Sample {
+    let sample = ExplainedSample {
         since: Since::Pulsed,
         ..sample("full", latency)
     };
-    let told = tell(&execution, &symbols, &(), sample, &Around::default())
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default())
         .unwrap()
         .breakdown;
     assert!(told.notes().is_empty(), "{:?}", told.notes());
@@ -91,7 +91,7 @@ fn titles(told: &[(&'static str, u64)]) -> Vec<&'static str> {
 
 #[test]
 fn a_handler_that_wakes_the_probe_is_told_from_edge_to_edge() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         enter(m);
         m.call("parport_irq_handler").work(3);
         wake(m);
@@ -121,7 +121,7 @@ fn a_handler_that_wakes_the_probe_is_told_from_edge_to_edge() {
 
 #[test]
 fn a_handler_in_a_thread_is_told_as_such() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         enter(m);
         wake(m);
         m.ret().work(3).iret().work(2);
@@ -160,7 +160,7 @@ fn a_handler_in_a_thread_is_told_as_such() {
 /// Another device's interrupt is not the pulse's answer, nor is one from another CPU.
 #[test]
 fn only_a_devices_interrupt_answers_a_pulse() {
-    let told = told(|m| {
+    let told = span_lengths(|m| {
         m.interrupt("asm_sysvec_reschedule_ipi").work(8).iret().work(2);
         enter(m);
         m.call("parport_irq_handler").work(3);

@@ -2,13 +2,13 @@
 
 use super::pending;
 use crate::breakdown::classify::is_flag_helper;
-use crate::breakdown::frames::{Interval, Mark, Walk, What, walk};
-use crate::breakdown::lines::Lines;
-use crate::breakdown::others::Others;
-use crate::breakdown::roles::Role;
-use crate::breakdown::shares::{Shares, place};
+use crate::breakdown::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk, walk};
+use crate::breakdown::lines::SourceLines;
+use crate::breakdown::others::OtherCpuFinder;
+use crate::breakdown::roles::FunctionRole;
+use crate::breakdown::shares::{CallChainShares, place};
 use crate::breakdown::sources::Sources;
-use crate::breakdown::spans::{Kind, OtherCpu, Place, Since, Span};
+use crate::breakdown::spans::{CodePlace, OtherCpu, Since, Span, SpanKind};
 use crate::breakdown::stacks::FrameKind;
 use worstcase_contract::window::Block;
 use worstcase_contract::{Instructions, Nanos};
@@ -18,20 +18,25 @@ use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 pub const WAKER: u32 = 1;
 
 /// See the module.
-pub struct Sender<'a> {
+pub struct InterruptSender<'a> {
     /// What is known of it.
     pub other: &'a Elsewhere,
     execution: Execution,
-    walk: Walk,
-    lines: &'a dyn Lines,
+    walk: WindowWalk,
+    lines: &'a dyn SourceLines,
     told: OtherCpu,
     /// Where it read the clock before it woke the probe, or was interrupted by the timer, if that is known.
     begin: Option<u64>,
 }
 
-impl<'a> Sender<'a> {
+impl<'a> InterruptSender<'a> {
     /// If it wakes somebody, as such a sample begins.
-    pub fn of(sources: &Sources<'a>, symbols: &'a Symbols, other: &'a Elsewhere, since: Since) -> Option<Sender<'a>> {
+    pub fn of(
+        sources: &Sources<'a>,
+        symbols: &'a Symbols,
+        other: &'a Elsewhere,
+        since: Since,
+    ) -> Option<InterruptSender<'a>> {
         if matches!(since, Since::Woken | Since::Pulsed) && other.task.0 != WAKER {
             return None;
         }
@@ -41,7 +46,7 @@ impl<'a> Sender<'a> {
         // The thread's system call, its own port access, or a timer's function.
         let (wakes, begin) = match since {
             Since::Woken => (
-                walk.stacks.find(last, Role::TryToWake).is_some(),
+                walk.stacks.find(last, FunctionRole::TryToWake).is_some(),
                 after_clock_read(&execution),
             ),
             Since::Pulsed => (
@@ -49,19 +54,19 @@ impl<'a> Sender<'a> {
                 after_clock_read(&execution),
             ),
             _ => (
-                walk.stacks.find(last, Role::Wake).is_some(),
+                walk.stacks.find(last, FunctionRole::Wake).is_some(),
                 interrupted_at(&walk, other.count.0),
             ),
         };
         if !wakes {
             return None;
         }
-        Some(Sender {
+        Some(InterruptSender {
             other,
             execution,
             walk,
             lines: sources.lines,
-            told: Others::of(sources.execution, symbols, sources.lines).told(other, 0),
+            told: OtherCpuFinder::of(sources.execution, symbols, sources.lines).describe(other, 0),
             begin,
         })
     }
@@ -89,7 +94,7 @@ impl<'a> Sender<'a> {
         let intervals: Vec<_> = self.walk.within(self.begin(), self.other.count.0).collect();
         Span {
             sender: Some(self.told.clone()),
-            ..self.span(Kind::Send, &intervals, length)
+            ..self.span(SpanKind::Send, &intervals, length)
         }
     }
 
@@ -109,7 +114,7 @@ impl<'a> Sender<'a> {
         let pieces = pieces.filter_map(|piece| {
             let (first, last) = (piece.first()?, piece.last()?);
             let kind = match self.kind(first) {
-                Kind::IrqsOff { .. } => self.irqs_off(first.start, last.end, from),
+                SpanKind::IrqsOff { .. } => self.irqs_off(first.start, last.end, from),
                 other => other,
             };
             Some(self.span(kind, piece, time(first.start, last.end)))
@@ -118,38 +123,38 @@ impl<'a> Sender<'a> {
         [pending(unknown)].into_iter().chain(pieces).collect()
     }
 
-    fn kind(&self, i: &Interval) -> Kind {
+    fn kind(&self, i: &StackInterval) -> SpanKind {
         let stacks = &self.walk.stacks;
         match (stacks.find_kind(i.stack, FrameKind::Interrupt), i.irqs) {
-            (Some(frame), _) => Kind::OtherIrq {
+            (Some(frame), _) => SpanKind::OtherIrq {
                 entry: stacks.frame(frame).function.clone(),
             },
-            (None, Some(false)) => Kind::IrqsOff { off: None, on: None },
-            (None, _) => Kind::IrqPending,
+            (None, Some(false)) => SpanKind::IrqsOff { off: None, on: None },
+            (None, _) => SpanKind::IrqPending,
         }
     }
 
     /// Who switched interrupts off and on, times counted from an instruction.
-    fn irqs_off(&self, start: u64, end: u64, from: u64) -> Kind {
-        let place = |mark: &Mark| Place {
+    fn irqs_off(&self, start: u64, end: u64, from: u64) -> SpanKind {
+        let place = |mark: &FrameMark| CodePlace {
             offset_ns: Some((mark.count as i64 - from as i64) << self.execution.shift),
             ..place(&self.walk, mark.stack, is_flag_helper).0
         };
         let before = self.walk.marks_within(0, start + 1).iter().rev();
         let after = self.walk.marks_within(end, self.other.count.0).iter();
-        Kind::IrqsOff {
-            off: before.clone().find(|m| m.what == What::IrqsOff).map(place),
-            on: after.clone().find(|m| m.what == What::IrqsOn).map(place),
+        SpanKind::IrqsOff {
+            off: before.clone().find(|m| m.what == FrameEvent::IrqsOff).map(place),
+            on: after.clone().find(|m| m.what == FrameEvent::IrqsOn).map(place),
         }
     }
 
-    fn span(&self, what: Kind, intervals: &[Interval], length: Nanos) -> Span {
+    fn span(&self, what: SpanKind, intervals: &[StackInterval], length: Nanos) -> Span {
         let sources = Sources {
             execution: &self.execution,
             walk: &self.walk,
             lines: self.lines,
         };
-        let shares = Shares::of(&self.walk, intervals);
+        let shares = CallChainShares::of(&self.walk, intervals);
         let time_of = |n| self.execution.time_of(n);
         let executed = intervals.iter().map(|i| i.end - i.start).sum();
         Span {
@@ -167,7 +172,7 @@ impl<'a> Sender<'a> {
 }
 
 /// The interrupt that the last instruction before `count` is in: its first instruction.
-fn interrupted_at(walk: &Walk, count: u64) -> Option<u64> {
+fn interrupted_at(walk: &WindowWalk, count: u64) -> Option<u64> {
     let last = walk.at(count.checked_sub(1)?)?;
     let frame = walk.stacks.find_kind(last.stack, FrameKind::Interrupt)?;
     let before: Vec<_> = walk.within(0, count).collect();

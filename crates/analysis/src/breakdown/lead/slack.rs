@@ -1,23 +1,23 @@
 //! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, to end several by one interrupt.
 
 use super::{Lead, in_order, pending};
-use crate::breakdown::frames::{Mark, Walk, What};
-use crate::breakdown::roles::Role;
-use crate::breakdown::spans::{Kind, Span};
+use crate::breakdown::frames::{FrameEvent, FrameMark, WindowWalk};
+use crate::breakdown::roles::FunctionRole;
+use crate::breakdown::spans::{Span, SpanKind};
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
 /// The slack of ordinary threads (PR_SET_TIMERSLACK); those of a real-time policy have none.
 pub const SLACK: Nanos = Nanos(50_000);
 
-const ENTRY: What = What::Enter(Role::InterruptEntry);
+const ENTRY: FrameEvent = FrameEvent::Enter(FunctionRole::InterruptEntry);
 
 impl Lead {
     /// Of a sample that begins with the timer of an ordinary thread.
-    pub fn with_slack(walk: &Walk, execution: &Execution) -> Lead {
+    pub fn with_slack(walk: &WindowWalk, execution: &Execution) -> Lead {
         let (due, sample) = (execution.due.0, execution.sample.0);
         let before = |at: u64| execution.latency.saturating_sub(execution.time_of(sample - at));
-        let into_idle = |m: &&Mark| m.what == ENTRY && m.pid == 0;
+        let into_idle = |m: &&FrameMark| m.what == ENTRY && m.pid == 0;
         let idled = walk.marks_within(due, sample).iter().rfind(into_idle);
         let mut entries: Vec<u64> = woken_by(walk, due, sample).collect();
         // While the probe waits for its CPU, that does not idle.
@@ -38,7 +38,7 @@ impl Lead {
         };
         let waited = before(told_from);
         let slack = Span {
-            what: Kind::TimerSlack,
+            what: SpanKind::TimerSlack,
             ..Span::unexplained(Nanos(0), waited.min(SLACK), None)
         };
         let rest = pending(waited - slack.length_ns);
@@ -52,7 +52,7 @@ impl Lead {
 }
 
 /// The entries of the interrupts from which on a timer woke somebody.
-fn woken_by(walk: &Walk, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
+fn woken_by(walk: &WindowWalk, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
     let mut entered = None;
     walk.marks_within(from, to)
         .iter()
@@ -61,7 +61,7 @@ fn woken_by(walk: &Walk, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
                 entered = Some(mark.count);
                 None
             }
-            What::Enter(Role::Wake) => entered.take(),
+            FrameEvent::Enter(FunctionRole::Wake) => entered.take(),
             _ => None,
         })
 }

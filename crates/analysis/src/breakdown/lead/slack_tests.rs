@@ -1,13 +1,13 @@
-use crate::breakdown::spans::{Sample, Since};
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, tell};
+use crate::breakdown::spans::{ExplainedSample, Since};
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{LabSurroundings, tell};
 
 const PROBE: u32 = 9;
 
 /// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
 /// probe has its turn. What is told until then, with lengths.
-fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
-    let mut m = Machine::in_user(20, "load");
+fn span_lengths(interrupts: &[usize]) -> Vec<(String, u64)> {
+    let mut m = SyntheticMachine::in_user(20, "load");
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due();
     let due = m.count;
@@ -21,13 +21,13 @@ fn told(interrupts: &[usize]) -> Vec<(String, u64)> {
     before_its_interrupt(&m)
 }
 
-fn before_its_interrupt(m: &Machine) -> Vec<(String, u64)> {
+fn before_its_interrupt(m: &SyntheticMachine) -> Vec<(String, u64)> {
     let (execution, symbols) = m.execution();
-    let sample = Sample {
+    let sample = ExplainedSample {
         since: Since::DueWithSlack,
         ..sample("full", execution.latency.0)
     };
-    let told = tell(&execution, &symbols, &(), sample, &Around::default()).unwrap();
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
     let spans = told.breakdown.spans().iter();
     let spans = spans.map(|s| (s.what.name().title.to_string(), s.length_ns.0));
     spans
@@ -41,26 +41,29 @@ fn slack(length: u64) -> (String, u64) {
 
 #[test]
 fn the_slack_ends_with_its_own_interrupt_though_others_woke_somebody_before() {
-    assert_eq!(told(&[50_000]), [slack(50_000)]);
-    assert_eq!(told(&[20_000, 50_000]), [slack(50_000)]);
-    assert_eq!(told(&[20_000, 50_000, 70_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[50_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[20_000, 50_000]), [slack(50_000)]);
+    assert_eq!(span_lengths(&[20_000, 50_000, 70_000]), [slack(50_000)]);
 }
 
 #[test]
 fn another_timer_s_interrupt_within_the_slack_ends_it() {
-    assert_eq!(told(&[30_000]), [slack(30_000)]);
-    assert_eq!(told(&[20_000, 30_000]), [slack(30_000)]);
+    assert_eq!(span_lengths(&[30_000]), [slack(30_000)]);
+    assert_eq!(span_lengths(&[20_000, 30_000]), [slack(30_000)]);
 }
 
 #[test]
 fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
-    assert_eq!(told(&[50_400]), [slack(50_000), ("interrupt pending".into(), 400)]);
+    assert_eq!(
+        span_lengths(&[50_400]),
+        [slack(50_000), ("interrupt pending".into(), 400)]
+    );
 }
 
 /// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.
 #[test]
 fn an_idle_cpu_s_slack_ends_with_the_interrupt_at_its_end_and_no_later_one() {
-    let mut m = Machine::in_user(20, "load");
+    let mut m = SyntheticMachine::in_user(20, "load");
     m.park(0, &[("cpu_startup_entry", 50), ("do_idle", 90)]);
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
     m.work(10).due();

@@ -1,13 +1,13 @@
 use super::sender::WAKER;
 use super::*;
-use crate::breakdown::spans::{BreakdownError, Sample};
-use crate::breakdown::testing::{Machine, USER, sample};
-use crate::breakdown::{Around, Explanation, tell};
+use crate::breakdown::spans::{BreakdownError, ExplainedSample};
+use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use crate::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::Elsewhere;
 
 /// A wake-up of the probe by another CPU.
-struct Wake {
+struct RemoteWake {
     since: Since,
     /// From the clock read, or the timer interrupt's entry, to the interrupt that is sent.
     send: u64,
@@ -17,9 +17,9 @@ struct Wake {
     symbols: Symbols,
 }
 
-impl Wake {
-    fn new(since: Since, runs: usize) -> Wake {
-        let mut m = Machine::in_user(WAKER, "probe");
+impl RemoteWake {
+    fn new(since: Since, runs: usize) -> RemoteWake {
+        let mut m = SyntheticMachine::in_user(WAKER, "probe");
         m.work(30);
         let (begin, wakes) = match since {
             Since::Woken => {
@@ -62,7 +62,7 @@ impl Wake {
             steps,
             goes_on: false,
         }];
-        Wake {
+        RemoteWake {
             since,
             send: sent - begin,
             own: m.count - entry,
@@ -72,23 +72,23 @@ impl Wake {
     }
 
     /// The sample took so long in all.
-    fn told(&self, latency: u64) -> Result<Explanation, BreakdownError> {
+    fn explained(&self, latency: u64) -> Result<Explanation, BreakdownError> {
         let end = self.execution.sample.0;
         let execution = Execution {
             latency: Nanos(latency),
             due: Instructions(end - latency),
             ..self.execution.clone()
         };
-        let sample = Sample {
+        let sample = ExplainedSample {
             since: self.since,
             ..sample("full", latency)
         };
-        tell(&execution, &self.symbols, &(), sample, &Around::default())
+        tell(&execution, &self.symbols, &(), sample, &LabSurroundings::default())
     }
 
     /// What is told until this CPU is interrupted, with the length of each span; and the notes.
     fn before(&self, latency: u64) -> (Vec<(String, u64)>, usize) {
-        let told = self.told(latency).unwrap().breakdown;
+        let told = self.explained(latency).unwrap().breakdown;
         let spans = told
             .spans()
             .iter()
@@ -106,11 +106,11 @@ fn spans(of: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 #[test]
 fn a_wake_up_is_what_the_sender_took_the_way_and_what_this_cpu_took() {
-    let wake = Wake::new(Since::Woken, 0);
+    let wake = RemoteWake::new(Since::Woken, 0);
     let parts = spans(&[("send", wake.send), ("interrupt pending", 11)]);
     assert_eq!(wake.before(wake.send + 11 + wake.own), (parts, 0));
     assert_eq!(wake.before(wake.send + wake.own), (spans(&[("send", wake.send)]), 0));
-    let told = wake.told(wake.send + wake.own).unwrap().breakdown;
+    let told = wake.explained(wake.send + wake.own).unwrap().breakdown;
     let rest: Vec<_> = told.spans().iter().skip(1).map(|s| s.what.name().title).collect();
     assert_eq!(
         rest,
@@ -133,7 +133,7 @@ fn a_wake_up_is_what_the_sender_took_the_way_and_what_this_cpu_took() {
 
 #[test]
 fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
-    let wake = Wake::new(Since::Woken, 40);
+    let wake = RemoteWake::new(Since::Woken, 40);
     let told = wake.before(wake.send + 3 + 40 + wake.own);
     let parts = spans(&[("send", wake.send), ("interrupt pending", 3), ("interrupt pending", 40)]);
     assert_eq!(told, (parts, 0));
@@ -144,7 +144,7 @@ fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
 
 #[test]
 fn a_sender_whose_clock_was_ahead_is_noted() {
-    let wake = Wake::new(Since::Woken, 0);
+    let wake = RemoteWake::new(Since::Woken, 0);
     assert_eq!(wake.before(5 + wake.own), (spans(&[("send", 5)]), 1));
     // Interrupted before the sender read its clock, as it seems.
     assert_eq!(wake.before(wake.own - 2).0, spans(&[]));
@@ -152,8 +152,8 @@ fn a_sender_whose_clock_was_ahead_is_noted() {
 
 #[test]
 fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
-    let wake = Wake::new(Since::DueElsewhere, 0);
-    let told = wake.told(13 + wake.send + wake.own).unwrap().breakdown;
+    let wake = RemoteWake::new(Since::DueElsewhere, 0);
+    let told = wake.explained(13 + wake.send + wake.own).unwrap().breakdown;
     let before: Vec<_> = told
         .spans()
         .iter()
@@ -171,7 +171,7 @@ fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
             ("send", wake.send, Some(1))
         ]
     );
-    let Kind::IrqsOff { off: Some(off), .. } = &before[1].what else {
+    let SpanKind::IrqsOff { off: Some(off), .. } = &before[1].what else {
         panic!("{:?}", before[1].what);
     };
     assert_eq!((off.function.as_str(), off.offset_ns), ("locked", Some(2)));
@@ -184,8 +184,8 @@ fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
 
 #[test]
 fn without_an_interrupt_from_another_cpu_there_is_a_note() {
-    let mut wake = Wake::new(Since::Woken, 0);
-    let told = |wake: &Wake| wake.told(wake.own + 5).unwrap().breakdown;
+    let mut wake = RemoteWake::new(Since::Woken, 0);
+    let told = |wake: &RemoteWake| wake.explained(wake.own + 5).unwrap().breakdown;
     wake.execution.elsewhere[0].task.0 = 77;
     assert_eq!(told(&wake).notes().len(), 1);
     wake.execution.elsewhere.clear();

@@ -1,13 +1,13 @@
 //! What happens during a span.
 
-use super::Task;
-use crate::breakdown::lines::Source;
+use super::KernelTask;
+use crate::breakdown::lines::SourceLine;
 use serde::{Deserialize, Serialize};
 use worstcase_contract::Nanos;
 
 /// A place at which something was switched: a function and its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CodePlace {
     /// The function; the first that is not the mechanism's own helper.
     pub function: String,
     /// Who called it.
@@ -16,14 +16,14 @@ pub struct Place {
     pub offset_ns: Option<i64>,
     /// Where in the function, if the source is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceLine>,
 }
 
 /// The probe waits for a lock whose owner may inherit its priority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockWait {
     /// Where it waits; the first function that is not the lock's own.
-    pub at: Place,
+    pub at: CodePlace,
     /// It gave the owner its priority.
     pub inherits: bool,
 }
@@ -32,16 +32,16 @@ pub struct LockWait {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waker {
     /// The thread, or that which its interrupt came into.
-    pub task: Task,
+    pub task: KernelTask,
     /// Where; the first function that does more than to wake.
-    pub at: Place,
+    pub at: CodePlace,
 }
 
 /// Who ran during a span, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct ThreadRun {
     /// The thread.
-    pub task: Task,
+    pub task: KernelTask,
     /// Its part.
     pub length_ns: Nanos,
 }
@@ -49,7 +49,7 @@ pub struct Ran {
 /// What happens during a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SpanKind {
     /// On another CPU: from its clock read, or its timer interrupt, to the interrupt or the pulse that it sends.
     Send,
     /// The timer is due, and may be late by the slack that an ordinary thread's timer has.
@@ -57,13 +57,13 @@ pub enum Kind {
     /// The probe is not asleep on its timer, but waits for something else.
     Waits {
         /// Where.
-        at: Place,
+        at: CodePlace,
         /// For memory that it touched.
         fault: bool,
         /// Who ended that, if it was seen.
         waker: Option<Waker>,
         /// Who ran longest meanwhile.
-        ran: Option<Ran>,
+        ran: Option<ThreadRun>,
     },
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
@@ -76,9 +76,9 @@ pub enum Kind {
     /// Interrupts are off.
     IrqsOff {
         /// Where they were switched off.
-        off: Option<Place>,
+        off: Option<CodePlace>,
         /// Where they were switched on again.
-        on: Option<Place>,
+        on: Option<CodePlace>,
     },
     /// From the timer interrupt's first instruction to its handler.
     IrqEntry,
@@ -104,7 +104,7 @@ pub enum Kind {
     OtherThread {
         /// Which; in JSON `thread`, since every span has a `task`.
         #[serde(rename = "thread")]
-        task: Task,
+        task: KernelTask,
         /// Ours waits for a lock that it holds.
         owns_lock: bool,
         /// Where ours waits for it, if it does.
@@ -117,9 +117,9 @@ pub enum Kind {
     /// Marked for rescheduling, and preemption is off.
     PreemptOff {
         /// The lock that was taken, and by whom, if there was one.
-        lock: Option<Place>,
+        lock: Option<CodePlace>,
         /// Where preemption became possible again.
-        released: Option<Place>,
+        released: Option<CodePlace>,
     },
     /// The CPU leaves its idle loop.
     LeaveIdle,
@@ -147,38 +147,38 @@ pub struct KindName {
     pub is_path: bool,
 }
 
-impl Kind {
+impl SpanKind {
     /// What it is called.
     pub fn name(&self) -> KindName {
         let (title, is_path) = match self {
-            Kind::Send => ("send", true),
-            Kind::TimerSlack => ("timer slack", true),
-            Kind::Waits { .. } => ("the probe waits", false),
-            Kind::IrqPending => ("interrupt pending", true),
-            Kind::DeviceHandler => ("handler", true),
-            Kind::ThreadedHandler => ("threaded handler", true),
-            Kind::WakingIrq => ("waking interrupt", true),
-            Kind::IrqsOff { .. } => ("interrupts off", false),
-            Kind::IrqEntry => ("interrupt entry", true),
-            Kind::IrqHandler => ("timer interrupt", true),
-            Kind::WakeUp => ("wake-up", true),
-            Kind::IrqExit => ("interrupt exit", true),
-            Kind::OtherTimer { .. } => ("other timer", false),
-            Kind::OtherIrq { .. } => ("other interrupt", false),
-            Kind::SoftIrq => ("soft interrupt", false),
-            Kind::OtherThread { owns_lock: true, .. } => ("lock's owner", false),
-            Kind::OtherThread { .. } => ("other thread", false),
-            Kind::RunsOn => ("not woken yet", false),
-            Kind::NoReschedulePoint => ("no reschedule point", false),
-            Kind::PreemptOff { .. } => ("preemption off", false),
-            Kind::LeaveIdle => ("leave idle", true),
-            Kind::Schedule => ("schedule", true),
-            Kind::Switch => ("switch", true),
-            Kind::ReturnToUser => ("return to user", true),
-            Kind::SystemCall => ("system call", true),
-            Kind::CallsCpus => ("calls other CPUs", false),
-            Kind::UserProbe => ("probe's code", true),
-            Kind::Unexplained => ("unexplained", false),
+            SpanKind::Send => ("send", true),
+            SpanKind::TimerSlack => ("timer slack", true),
+            SpanKind::Waits { .. } => ("the probe waits", false),
+            SpanKind::IrqPending => ("interrupt pending", true),
+            SpanKind::DeviceHandler => ("handler", true),
+            SpanKind::ThreadedHandler => ("threaded handler", true),
+            SpanKind::WakingIrq => ("waking interrupt", true),
+            SpanKind::IrqsOff { .. } => ("interrupts off", false),
+            SpanKind::IrqEntry => ("interrupt entry", true),
+            SpanKind::IrqHandler => ("timer interrupt", true),
+            SpanKind::WakeUp => ("wake-up", true),
+            SpanKind::IrqExit => ("interrupt exit", true),
+            SpanKind::OtherTimer { .. } => ("other timer", false),
+            SpanKind::OtherIrq { .. } => ("other interrupt", false),
+            SpanKind::SoftIrq => ("soft interrupt", false),
+            SpanKind::OtherThread { owns_lock: true, .. } => ("lock's owner", false),
+            SpanKind::OtherThread { .. } => ("other thread", false),
+            SpanKind::RunsOn => ("not woken yet", false),
+            SpanKind::NoReschedulePoint => ("no reschedule point", false),
+            SpanKind::PreemptOff { .. } => ("preemption off", false),
+            SpanKind::LeaveIdle => ("leave idle", true),
+            SpanKind::Schedule => ("schedule", true),
+            SpanKind::Switch => ("switch", true),
+            SpanKind::ReturnToUser => ("return to user", true),
+            SpanKind::SystemCall => ("system call", true),
+            SpanKind::CallsCpus => ("calls other CPUs", false),
+            SpanKind::UserProbe => ("probe's code", true),
+            SpanKind::Unexplained => ("unexplained", false),
         };
         KindName { title, is_path }
     }

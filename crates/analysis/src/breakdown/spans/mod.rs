@@ -1,14 +1,14 @@
 //! The breakdown of one sample: consecutive spans, each named, that add up exactly to the latency.
 //!
 //! The type serves both venues. A lab's breakdown is exact to the instruction; a host's is coarser, and what its trace does
-//! not tell is a span [`Kind::Unexplained`].
+//! not tell is a span [`SpanKind::Unexplained`].
 
 mod kind;
 
 use super::cause::Cause;
-use super::lines::Source;
-use super::stacks::Frame;
-pub use kind::{Kind, KindName, LockWait, Place, Ran, Waker};
+use super::lines::SourceLine;
+use super::stacks::StackFrame;
+pub use kind::{CodePlace, KindName, LockWait, SpanKind, ThreadRun, Waker};
 use serde::{Deserialize, Serialize};
 use worstcase_contract::{Instructions, Nanos};
 
@@ -17,14 +17,14 @@ pub const SCHEMA: &str = "worstcase-breakdown/1";
 
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
+pub struct KernelTask {
     /// Its id; 0 is the idle task.
     pub pid: u32,
     /// The kernel's name of it.
     pub comm: String,
 }
 
-impl Task {
+impl KernelTask {
     /// Name and id; what is known of a thread whose name is not.
     pub fn named(&self) -> String {
         match (self.comm.is_empty(), self.pid) {
@@ -50,7 +50,7 @@ pub fn in_call(who: String, system_call: Option<&str>) -> String {
 
 /// A function's part of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct FunctionShare {
     /// The function.
     pub function: String,
     /// Who called it.
@@ -67,7 +67,7 @@ pub struct LineShare {
     /// The function, as the symbols name it.
     pub function: String,
     /// The line.
-    pub source: Source,
+    pub source: SourceLine,
     /// Time in itself alone.
     pub self_ns: Nanos,
 }
@@ -78,15 +78,15 @@ pub struct OtherCpu {
     /// Which CPU.
     pub cpu: u32,
     /// The thread that ran there.
-    pub task: Task,
+    pub task: KernelTask,
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
     /// Its call chain, outermost first; over a range of time, what most of it has in common.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<StackFrame>,
     /// Over a range of time: the innermost function that holds more than half of what is known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Share>,
+    pub most: Option<FunctionShare>,
 }
 
 impl OtherCpu {
@@ -114,7 +114,7 @@ impl OtherCpu {
 pub struct Span {
     /// What happens.
     #[serde(flatten)]
-    pub what: Kind,
+    pub what: SpanKind,
     /// When it begins, from the due time on.
     pub start_ns: Nanos,
     /// How long it takes.
@@ -125,7 +125,7 @@ pub struct Span {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
     /// The thread that ran.
-    pub task: Task,
+    pub task: KernelTask,
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
@@ -136,11 +136,11 @@ pub struct Span {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited_for: Vec<OtherCpu>,
     /// The call chain that most of it has in common, outermost first.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<StackFrame>,
     /// The innermost function that holds more than half of it.
-    pub most: Option<Share>,
+    pub most: Option<FunctionShare>,
     /// The functions that took most of it in themselves.
-    pub functions: Vec<Share>,
+    pub functions: Vec<FunctionShare>,
     /// The lines that took most of it in themselves, if the source is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineShare>,
@@ -150,12 +150,12 @@ impl Span {
     /// Nothing is known of it.
     pub(super) fn unexplained(start_ns: Nanos, length_ns: Nanos, instructions: Option<Instructions>) -> Span {
         Span {
-            what: Kind::Unexplained,
+            what: SpanKind::Unexplained,
             start_ns,
             length_ns,
             instructions,
             cpu: None,
-            task: Task::default(),
+            task: KernelTask::default(),
             system_call: None,
             sender: None,
             waited_for: Vec::new(),
@@ -221,7 +221,7 @@ impl Since {
 
 /// Which sample a breakdown is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct ExplainedSample {
     /// The cell's name.
     pub cell: String,
     /// The subject's name.
@@ -249,7 +249,7 @@ pub struct Sample {
 pub struct Breakdown {
     #[serde(skip_deserializing, default = "schema")]
     schema: &'static str,
-    sample: Sample,
+    sample: ExplainedSample,
     /// What ran when the timer was due.
     at_due: AtDue,
     cause: Cause,
@@ -266,12 +266,12 @@ fn schema() -> &'static str {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtDue {
     /// The thread.
-    pub task: Task,
+    pub task: KernelTask,
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
     /// Its call chain, outermost first.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<StackFrame>,
 }
 
 /// Spans that are no breakdown.
@@ -301,7 +301,7 @@ pub enum BreakdownError {
 impl Breakdown {
     /// A breakdown, if its spans follow each other from the due time on and add up to the latency.
     pub fn new(
-        sample: Sample,
+        sample: ExplainedSample,
         at_due: AtDue,
         cause: Cause,
         spans: Vec<Span>,
@@ -334,7 +334,7 @@ impl Breakdown {
     }
 
     /// Which sample.
-    pub fn sample(&self) -> &Sample {
+    pub fn sample(&self) -> &ExplainedSample {
         &self.sample
     }
 
@@ -373,22 +373,22 @@ mod tests {
     #[test]
     fn a_span_of_every_kind_is_read_back() {
         let text = || "f".to_string();
-        let task = || Task { pid: 7, comm: text() };
+        let task = || KernelTask { pid: 7, comm: text() };
         let kinds = [
-            Kind::IrqsOff { off: None, on: None },
-            Kind::OtherTimer { function: text() },
-            Kind::OtherIrq { entry: text() },
-            Kind::OtherThread {
+            SpanKind::IrqsOff { off: None, on: None },
+            SpanKind::OtherTimer { function: text() },
+            SpanKind::OtherIrq { entry: text() },
+            SpanKind::OtherThread {
                 task: task(),
                 owns_lock: true,
                 wait: None,
             },
-            Kind::NoReschedulePoint,
-            Kind::PreemptOff {
+            SpanKind::NoReschedulePoint,
+            SpanKind::PreemptOff {
                 lock: None,
                 released: None,
             },
-            Kind::Unexplained,
+            SpanKind::Unexplained,
         ];
         for what in kinds {
             let span = Span {

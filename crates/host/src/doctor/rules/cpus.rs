@@ -1,6 +1,6 @@
 //! The measured CPUs themselves: frequency, sleep, siblings, interrupts.
 
-use super::{Change, Finding, Level, Patient, Rule, echo};
+use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo};
 use crate::CpuList;
 use crate::facts::interrupts::affinity_file;
 use crate::facts::power::governor_file;
@@ -37,11 +37,11 @@ fn governor(patient: &Patient) -> Option<Finding> {
     let set = slow
         .iter()
         .flat_map(|(_, cpus)| cpus.iter())
-        .map(|cpu| Change::set(governor_file(cpu), "performance"));
+        .map(|cpu| TemporaryChange::set(governor_file(cpu), "performance"));
     Some(
         Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             format!("the frequency governor is {}", each.join(", ")),
             "A CPU with little to do is slowed down, runs the code of a wake-up slower, and speeds up too late.",
         )
@@ -66,7 +66,11 @@ fn sleep(patient: &Patient) -> Option<Finding> {
             format!("idle CPUs sleep no deeper than {name} ({us} us to wake)"),
         ));
     }
-    let level = if us >= DEEP_US { Level::Harmful } else { Level::Notice };
+    let level = if us >= DEEP_US {
+        FindingLevel::Harmful
+    } else {
+        FindingLevel::Notice
+    };
     Some(
         Finding::new(
             ID,
@@ -77,7 +81,7 @@ fn sleep(patient: &Patient) -> Option<Finding> {
         .remedy(
             "hold /dev/cpu_dma_latency open with 0 in it, or boot with intel_idle.max_cstate=1 processor.max_cstate=1",
         )
-        .changes([Change::NoSleep]),
+        .changes([TemporaryChange::NoSleep]),
     )
 }
 
@@ -114,13 +118,13 @@ fn siblings(patient: &Patient) -> Option<Finding> {
     let finding = match busy.is_empty() {
         true => Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("measured CPUs share their cores with CPUs {partners}"),
             why,
         ),
         false => {
             let what = format!("CPUs {busy}, which share cores with measured CPUs, are busy");
-            Finding::new(ID, Level::Harmful, what, why)
+            Finding::new(ID, FindingLevel::Harmful, what, why)
         }
     };
     let off = format!(
@@ -152,14 +156,14 @@ fn interrupts(patient: &Patient) -> Option<Finding> {
     }
     let what = format!("{here} device interrupts come to measured CPUs");
     let why = "Each stops the thread that runs for the length of its handler and of the softirq behind it.";
-    let finding = Finding::new(ID, Level::Harmful, what, why);
+    let finding = Finding::new(ID, FindingLevel::Harmful, what, why);
     if patient.others.is_empty() {
         let remedy = "measure fewer CPUs (--cpus), so that one is left for interrupts";
         return Some(finding.remedy(remedy));
     }
     let movable = lines.iter().filter(|irq| irq.allowed.as_ref().is_some_and(hits));
-    let changes = movable.map(|irq| Change::set(affinity_file(irq.number), &patient.others));
-    let new_ones = Change::set("proc/irq/default_smp_affinity", patient.others.mask());
+    let changes = movable.map(|irq| TemporaryChange::set(affinity_file(irq.number), &patient.others));
+    let new_ones = TemporaryChange::set("proc/irq/default_smp_affinity", patient.others.mask());
     let others = patient.others.to_string();
     Some(
         finding
@@ -179,7 +183,7 @@ fn irqbalance(patient: &Patient) -> Option<Finding> {
         patient.facts.interrupts.irqbalance,
         |what| {
             let why = "It moves device interrupts about, also to a CPU that is being measured.";
-            Finding::new("irqbalance", Level::Notice, what, why)
+            Finding::new("irqbalance", FindingLevel::Notice, what, why)
                 .remedy("systemctl stop irqbalance, or ban the measured CPUs: IRQBALANCE_BANNED_CPULIST")
         },
     )
@@ -202,7 +206,7 @@ fn busy(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("CPUs {busy} are busy now"),
             "What runs there now is a load that no record names: two runs will not be alike.",
         )

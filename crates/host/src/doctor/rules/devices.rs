@@ -1,6 +1,6 @@
 //! What devices and daemons ask of the CPUs.
 
-use super::{Change, Finding, Level, Patient, Rule, echo};
+use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo};
 use crate::facts::drives::poll_file;
 
 pub(super) const RULES: [Rule; 3] = [dma, polling, daemons];
@@ -20,7 +20,7 @@ fn dma(patient: &Patient) -> Option<Finding> {
         (false, false) => Some(
             Finding::new(
                 ID,
-                Level::Harmful,
+                FindingLevel::Harmful,
                 format!("ATA devices transfer without DMA: {}", pio.join(", ")),
                 "The CPU copies every word itself, in the interrupt's handler: each block is an interrupt of up to \
                  milliseconds, caused by whoever reads, at whatever priority.",
@@ -41,11 +41,13 @@ fn polling(patient: &Patient) -> Option<Finding> {
         .iter()
         .map(|drive| format!("{} every {} ms", drive.name, drive.every_ms))
         .collect();
-    let changes = polled.iter().map(|drive| Change::set(poll_file(&drive.name), 0));
+    let changes = polled
+        .iter()
+        .map(|drive| TemporaryChange::set(poll_file(&drive.name), 0));
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("drives are asked whether a medium was put in: {}", each.join(", ")),
             "A kernel worker sends a command and waits for the drive, whose interrupt follows; an old optical drive may keep \
              its channel busy for long.",
@@ -85,7 +87,7 @@ fn daemons(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("daemons wake often: {}{more}", named.join(", ")),
             "Each wake-up is a switch and two ways through the kernel, on a CPU that may be measured, and what they do then \
              may need the same locks.",

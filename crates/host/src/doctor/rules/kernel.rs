@@ -1,7 +1,7 @@
 //! The kernel: preemption model, HZ, mitigations, isolation.
 
-use super::{Finding, Level, Patient, Rule};
-use worstcase_kernels::preempt::Model;
+use super::{Finding, FindingLevel, Patient, Rule};
+use worstcase_kernels::preempt::PreemptName;
 
 pub(super) const RULES: [Rule; 4] = [preemption, hz, mitigations, isolation];
 
@@ -19,10 +19,10 @@ fn preemption(patient: &Patient) -> Option<Finding> {
     };
     let model = kernel.preemption.model;
     Some(match model {
-        Some(Model::Rt) => Finding::good(ID, "the kernel is fully preemptible (PREEMPT_RT)"),
-        Some(model @ (Model::None | Model::Voluntary)) => Finding::new(
+        Some(PreemptName::Rt) => Finding::good(ID, "the kernel is fully preemptible (PREEMPT_RT)"),
+        Some(model @ (PreemptName::None | PreemptName::Voluntary)) => Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             format!("the preemption model is {model}"),
             "A thread that is woken waits until whatever runs in the kernel returns or gives way: as long as the \
              longest system call of any process, which can be milliseconds.",
@@ -30,7 +30,7 @@ fn preemption(patient: &Patient) -> Option<Finding> {
         .remedy(at_boot),
         Some(model) => Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("the preemption model is {model}, without PREEMPT_RT"),
             "Interrupt handlers, softirqs and code that holds a spinlock still run to their end first.",
         )
@@ -54,7 +54,7 @@ fn hz(patient: &Patient) -> Option<Finding> {
         "Timers of real-time threads do not wait for the tick. Poll and select timeouts in drivers, time slices of \
          ordinary tasks and lazy preemption do: up to {tick_ms:.0} ms each."
     );
-    Some(Finding::new(ID, Level::Notice, what, why).remedy("a kernel with CONFIG_HZ_1000=y"))
+    Some(Finding::new(ID, FindingLevel::Notice, what, why).remedy("a kernel with CONFIG_HZ_1000=y"))
 }
 
 fn mitigations(patient: &Patient) -> Option<Finding> {
@@ -73,7 +73,7 @@ fn mitigations(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("the kernel works around {active} flaws of the processor"),
             "Each way into the kernel and back costs more: a constant part of every latency, not its worst case.",
         )
@@ -99,7 +99,7 @@ fn isolation(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("CPUs {exposed} are not isolated"),
             "Other tasks, kernel threads, RCU callbacks and the tick run there too. On an isolated CPU what is left is \
              little and known.",

@@ -1,6 +1,6 @@
 //! What is below the kernel: clock, hypervisor, and the group that limits us.
 
-use super::{Finding, Level, Patient, Rule};
+use super::{Finding, FindingLevel, Patient, Rule};
 
 pub(super) const RULES: [Rule; 6] = [clock, hypervisor, steal, container, quota, rt_group];
 
@@ -34,7 +34,7 @@ fn clock(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             format!("the clock source is {name}{cost}"),
             "Reading the time goes to a slow device or through the kernel instead of the vDSO. The kernel itself reads it \
              in every timer interrupt, and two readings are in every sample.",
@@ -53,7 +53,7 @@ fn hypervisor(patient: &Patient) -> Option<Finding> {
             let name = guest.name.as_deref().unwrap_or("unknown name");
             Finding::new(
                 ID,
-                Level::Notice,
+                FindingLevel::Notice,
                 format!("this machine is a guest of a hypervisor ({name})"),
                 "Its host may stop a CPU at any moment, for any time, and timer interrupts cost exits: what is measured is \
                  the host too.",
@@ -76,7 +76,11 @@ fn steal(patient: &Patient) -> Option<Finding> {
     if seconds == 0.0 && now == 0.0 {
         return Some(Finding::good(ID, "no steal time seen (some hypervisors never tell)"));
     }
-    let level = if now > 0.0 { Level::Harmful } else { Level::Notice };
+    let level = if now > 0.0 {
+        FindingLevel::Harmful
+    } else {
+        FindingLevel::Notice
+    };
     Some(
         Finding::new(
             ID,
@@ -103,7 +107,7 @@ fn container(patient: &Patient) -> Option<Finding> {
         why += " Root here is not the machine's: the kernel refuses what only that one may do.";
     }
     let what = format!("this is a container{}", engine.unwrap_or_default());
-    Some(Finding::new("container", Level::Notice, what, why).remedy(
+    Some(Finding::new("container", FindingLevel::Notice, what, why).remedy(
         "measure on the machine itself; or start the container with --pid=host, --cap-add SYS_NICE, IPC_LOCK and \
              PERFMON, and --cpuset-cpus (docs/containers.md)",
     ))
@@ -117,7 +121,7 @@ fn quota(patient: &Patient) -> Option<Finding> {
         None => Finding::good(ID, "no control group limits CPU time"),
         Some(cpus) => Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             format!("a control group limits this process to {cpus} CPUs' worth of time"),
             "When it is used up, ordinary threads stop until the next period, 100 ms unless set otherwise: loads and \
              everything that helps measuring, not real-time threads.",
@@ -131,7 +135,7 @@ fn rt_group(patient: &Patient) -> Option<Finding> {
     (patient.facts.cgroup.rt_runtime_us? == 0).then(|| {
         Finding::new(
             "rt-group",
-            Level::Harmful,
+            FindingLevel::Harmful,
             "this control group has no time for real-time tasks",
             "The kernel refuses every real-time policy in it, also to root (CONFIG_RT_GROUP_SCHED).",
         )

@@ -1,6 +1,6 @@
 //! Memory: huge pages, merging, swap.
 
-use super::{Change, Finding, Level, Patient, Rule, echo, should_be_off};
+use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo, should_be_off};
 
 pub(super) const RULES: [Rule; 3] = [huge_pages, merging, swap];
 
@@ -11,13 +11,13 @@ fn huge_pages(patient: &Patient) -> Option<Finding> {
         None => Finding::not_known(ID, "whether huge pages are made behind a program's back"),
         Some("always") => Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             "transparent huge pages are made for every program (always)",
             "A page fault may have to clear 2 MB, or to move other pages away first; khugepaged does the same later, \
              under a lock that the program needs.",
         )
         .remedy(format!("as root: {}", echo("madvise", FILE)))
-        .changes([Change::set(FILE, "madvise")]),
+        .changes([TemporaryChange::set(FILE, "madvise")]),
         Some(mode) => Finding::good(ID, format!("transparent huge pages: {mode}")),
     })
 }
@@ -29,9 +29,9 @@ fn merging(patient: &Patient) -> Option<Finding> {
     is?;
     should_be_off("same-page-merging", "same-page merging (KSM)", is, |what| {
         let why = "Its thread scans memory all the time, and writing to a merged page is a page fault that copies it.";
-        Finding::new("same-page-merging", Level::Harmful, what, why)
+        Finding::new("same-page-merging", FindingLevel::Harmful, what, why)
             .remedy(format!("as root: {}", echo("0", FILE)))
-            .changes([Change::set(FILE, 0)])
+            .changes([TemporaryChange::set(FILE, 0)])
     })
 }
 
@@ -45,7 +45,7 @@ fn swap(patient: &Patient) -> Option<Finding> {
     let remedy = "as root: swapoff -a; in a program: mlockall";
     Some(match (areas.is_empty(), used_mb) {
         (true, _) => Finding::good(ID, "there is no swap"),
-        (_, 0) => Finding::new(ID, Level::Notice, "there is swap, unused", why).remedy(remedy),
-        _ => Finding::new(ID, Level::Harmful, format!("{used_mb} MB are swapped out"), why).remedy(remedy),
+        (_, 0) => Finding::new(ID, FindingLevel::Notice, "there is swap, unused", why).remedy(remedy),
+        _ => Finding::new(ID, FindingLevel::Harmful, format!("{used_mb} MB are swapped out"), why).remedy(remedy),
     })
 }

@@ -9,7 +9,7 @@ mod rights;
 mod scheduling;
 
 use super::Patient;
-use super::finding::{Change, Finding, Level};
+use super::finding::{Finding, FindingLevel, TemporaryChange};
 
 type Rule = fn(&Patient) -> Option<Finding>;
 

@@ -1,6 +1,6 @@
 //! What this user may not do.
 
-use super::{Finding, Level, Patient, Rule};
+use super::{Finding, FindingLevel, Patient, Rule};
 
 pub(super) const RULES: [Rule; 4] = [real_time, real_time_limit, locked_memory, tracing];
 
@@ -14,7 +14,7 @@ fn real_time(patient: &Patient) -> Option<Finding> {
         (Some(true), _) => Finding::good(ID, "this user may run real-time threads"),
         (_, Some(limit @ 1..=INTERRUPTS)) => Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("this user may run real-time threads up to priority {limit} only"),
             "Threads of interrupts have priority 50 where they are threads (PREEMPT_RT, threadirqs): all of them come first.",
         )
@@ -25,7 +25,7 @@ fn real_time(patient: &Patient) -> Option<Finding> {
         ),
         (Some(false), Some(0)) => Finding::new(
             ID,
-            Level::Harmful,
+            FindingLevel::Harmful,
             "this user may not run real-time threads",
             "What can be measured is how ordinary threads share the CPUs: milliseconds under load, on any kernel.",
         )
@@ -39,7 +39,7 @@ fn real_time_limit(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             "real-time-limit",
-            Level::Notice,
+            FindingLevel::Notice,
             format!("a real-time thread of this user may compute for {limit_us} us without sleeping"),
             "Then it gets SIGXCPU, and is killed soon after (RLIMIT_RTTIME).",
         )
@@ -59,7 +59,7 @@ fn locked_memory(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             format!("this user may lock {kb} kB of memory"),
             "A page that is not locked may be gone when it is needed: the page fault is part of the latency then.",
         )
@@ -78,7 +78,7 @@ fn tracing(patient: &Patient) -> Option<Finding> {
     Some(
         Finding::new(
             ID,
-            Level::Notice,
+            FindingLevel::Notice,
             "this user may not see the kernel's tracepoints",
             "How long a wake-up took can be measured, but not split, and causes cannot be told.",
         )

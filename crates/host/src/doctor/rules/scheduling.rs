@@ -1,6 +1,6 @@
 //! The scheduler's settings and what runs beside it.
 
-use super::{Change, Finding, Level, Patient, Rule, echo, should_be_off};
+use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo, should_be_off};
 
 pub(super) const RULES: [Rule; 4] = [throttling, timer_migration, numa_balancing, nmi_watchdog];
 
@@ -24,14 +24,14 @@ fn throttling(patient: &Patient) -> Option<Finding> {
         let what = "ordinary tasks that starve are served before real-time tasks (fair server)";
         let why = "A CPU that real-time tasks keep for themselves is taken from them, 50 ms in each second unless set \
                    otherwise. Threads that sleep between periods are not touched.";
-        return Some(Finding::new(ID, Level::Notice, what, why).remedy(
+        return Some(Finding::new(ID, FindingLevel::Notice, what, why).remedy(
             "leave some time on each CPU; or as root: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
         ));
     }
     let rest_ms = (period - runtime) as f64 / 1000.0;
     let finding = Finding::new(
         ID,
-        Level::Notice,
+        FindingLevel::Notice,
         format!("real-time tasks may run {runtime} of {period} us"),
         format!(
             "Where they want more, all of them stop for {rest_ms:.0} ms. Threads that sleep between periods are not \
@@ -39,7 +39,7 @@ fn throttling(patient: &Patient) -> Option<Finding> {
         ),
     );
     // With nobody else to run, a wild thread on every CPU could only be ended by switching the machine off.
-    let changes = (!patient.others.is_empty()).then(|| Change::set(FILE, -1));
+    let changes = (!patient.others.is_empty()).then(|| TemporaryChange::set(FILE, -1));
     Some(
         finding
             .remedy(format!("as root: {}", echo("-1", FILE)))
@@ -56,9 +56,9 @@ fn timer_migration(patient: &Patient) -> Option<Finding> {
         |what| {
             let why = "A timer that is set on an idle CPU may be armed on another: it fires when that one can take it, and the \
                    wake-up has to cross over.";
-            Finding::new("timer-migration", Level::Notice, what, why)
+            Finding::new("timer-migration", FindingLevel::Notice, what, why)
                 .remedy(format!("as root: {}", echo("0", FILE)))
-                .changes([Change::set(FILE, 0)])
+                .changes([TemporaryChange::set(FILE, 0)])
         },
     )
 }
@@ -71,9 +71,9 @@ fn numa_balancing(patient: &Patient) -> Option<Finding> {
     should_be_off("numa-balancing", "NUMA balancing", is, |what| {
         let why = "Pages are unmapped now and then to see who touches them: each touch is a page fault, also for locked \
                    memory, and may move the page.";
-        Finding::new("numa-balancing", Level::Harmful, what, why)
+        Finding::new("numa-balancing", FindingLevel::Harmful, what, why)
             .remedy(format!("as root: {}", echo("0", FILE)))
-            .changes([Change::set(FILE, 0)])
+            .changes([TemporaryChange::set(FILE, 0)])
     })
 }
 
@@ -86,9 +86,9 @@ fn nmi_watchdog(patient: &Patient) -> Option<Finding> {
         |what| {
             let why = "Every few seconds a non-maskable interrupt takes each CPU for some microseconds; it also holds a \
                    performance counter.";
-            Finding::new("nmi-watchdog", Level::Notice, what, why)
+            Finding::new("nmi-watchdog", FindingLevel::Notice, what, why)
                 .remedy(format!("as root: {}; or boot with nmi_watchdog=0", echo("0", FILE)))
-                .changes([Change::set(FILE, 0)])
+                .changes([TemporaryChange::set(FILE, 0)])
         },
     )
 }

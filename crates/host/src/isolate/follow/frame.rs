@@ -1,30 +1,30 @@
 //! What began on a CPU and has not ended.
 
-use crate::isolate::senders::Sender;
-use crate::isolate::tally::Cause;
-use crate::trace::Name;
-use crate::trace::events::Context;
+use crate::isolate::senders::EntrySender;
+use crate::isolate::tally::EntryCause;
+use crate::trace::ShortName;
+use crate::trace::events::CpuContext;
 use worstcase_contract::Nanos;
 
 /// A function that somebody wanted to run here.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct RequestedFunction {
     pub function: u64,
     /// When it began here; that of work that was switched out, when it came back.
     pub began: Nanos,
-    pub sender: Option<Sender>,
+    pub sender: Option<EntrySender>,
     pub time: Nanos,
 }
 
 /// Something that began and has not ended.
 #[derive(Debug)]
-pub struct Frame {
-    pub context: Place,
-    pub sender: Option<Sender>,
+pub struct UnfinishedFrame {
+    pub context: RunContext,
+    pub sender: Option<EntrySender>,
     pub began: Nanos,
     /// Its time, but for that of its functions.
     pub own: Nanos,
-    pub runs: Vec<Run>,
+    pub runs: Vec<RequestedFunction>,
     /// The last function has not ended.
     pub is_in_run: bool,
     pub opens_entry: bool,
@@ -32,26 +32,26 @@ pub struct Frame {
 
 /// Where it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
-    Context(Context),
+pub enum RunContext {
+    Context(CpuContext),
     /// A function called from the idle loop, without an interrupt.
     BareCall,
-    Thread(Name),
+    Thread(ShortName),
 }
 
 /// What that is to the CPU's program.
-pub fn cause(place: Place, function: u64) -> Cause {
+pub fn cause(place: RunContext, function: u64) -> EntryCause {
     match place {
-        Place::Context(Context::Timer | Context::TimerFunction { .. }) => Cause::Timer { function },
-        Place::Context(Context::Vector(name)) => match name.to_string().as_str() {
-            "reschedule" => Cause::Reschedule,
-            "irq_work" => Cause::IrqWork,
-            text if text.starts_with("call_function") => Cause::Call { function },
-            _ => Cause::Vector(name),
+        RunContext::Context(CpuContext::Timer | CpuContext::TimerFunction { .. }) => EntryCause::Timer { function },
+        RunContext::Context(CpuContext::Vector(name)) => match name.to_string().as_str() {
+            "reschedule" => EntryCause::Reschedule,
+            "irq_work" => EntryCause::IrqWork,
+            text if text.starts_with("call_function") => EntryCause::Call { function },
+            _ => EntryCause::Vector(name),
         },
-        Place::Context(Context::Device { irq, name }) => Cause::Device { irq, name },
-        Place::Context(Context::Soft(vector)) => Cause::Soft { vector, function },
-        Place::BareCall => Cause::Call { function },
-        Place::Thread(name) => Cause::Thread { name, function },
+        RunContext::Context(CpuContext::Device { irq, name }) => EntryCause::Device { irq, name },
+        RunContext::Context(CpuContext::Soft(vector)) => EntryCause::Soft { vector, function },
+        RunContext::BareCall => EntryCause::Call { function },
+        RunContext::Thread(name) => EntryCause::Thread { name, function },
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::isolate::senders::Called;
-use crate::isolate::tally::{Figures, Gap, Row};
+use crate::isolate::senders::QueuedFunction;
+use crate::isolate::tally::{CauseBySender, DurationFigures, EntryGap};
 
 const PROGRAM: u32 = 10;
 const WORKER: u32 = 20;
@@ -8,9 +8,9 @@ const OTHER: u32 = 30;
 
 fn known(tid: u32) -> Known {
     let kind = match tid {
-        0 => Kind::Idle,
-        WORKER => Kind::Kernel,
-        tid => Kind::Program(tid),
+        0 => ThreadKind::Idle,
+        WORKER => ThreadKind::Kernel,
+        tid => ThreadKind::Program(tid),
     };
     Known {
         kind,
@@ -18,33 +18,33 @@ fn known(tid: u32) -> Known {
     }
 }
 
-fn sender(chain: u32) -> Sender {
-    Sender {
+fn sender(chain: u32) -> EntrySender {
+    EntrySender {
         chain,
         thread: "load".into(),
     }
 }
 
-fn switch(tid: u32, name: &str) -> Mark {
-    Mark::Switch(Thread {
+fn switch(tid: u32, name: &str) -> EntryMark {
+    EntryMark::Switch(TracedThread {
         tid,
         priority: 120,
         comm: name.into(),
     })
 }
 
-const CALL: fn() -> Context = || Context::Vector("call_function".into());
-const RESCHEDULE: fn() -> Context = || Context::Vector("reschedule".into());
+const CALL: fn() -> CpuContext = || CpuContext::Vector("call_function".into());
+const RESCHEDULE: fn() -> CpuContext = || CpuContext::Vector("reschedule".into());
 
-fn begin(part: Part, of: u64, function: u64) -> Mark {
-    Mark::Begin { part, of, function }
+fn begin(part: CallbackKind, of: u64, function: u64) -> EntryMark {
+    EntryMark::Begin { part, of, function }
 }
 
-fn end(part: Part, of: u64) -> Mark {
-    Mark::End { part, of }
+fn end(part: CallbackKind, of: u64) -> EntryMark {
+    EntryMark::End { part, of }
 }
 
-fn followed(marks: &[(u64, u32, Mark)], senders: &mut Senders) -> Follow {
+fn followed(marks: &[(u64, u32, EntryMark)], senders: &mut Senders) -> Follow {
     let mut follow = Follow::new(1, Nanos(1_000));
     for (at, tid, mark) in marks {
         follow.feed(Nanos(*at), *tid, *mark, senders, known);
@@ -53,40 +53,40 @@ fn followed(marks: &[(u64, u32, Mark)], senders: &mut Senders) -> Follow {
     follow
 }
 
-type Shown = Vec<(Cause, Option<u32>, u64, u64, u64)>;
+type Shown = Vec<(EntryCause, Option<u32>, u64, u64, u64)>;
 
 fn rows(follow: Follow) -> (Shown, Vec<(Vec<u32>, u64, u64)>) {
     let (rows, gaps) = follow.tally.finish();
-    let row = |row: &Row| {
-        let Figures { count, total, worst } = row.figures;
+    let row = |row: &CauseBySender| {
+        let DurationFigures { count, total, worst } = row.figures;
         (row.cause, row.sender.map(|s| s.chain), count, total.0, worst.0)
     };
-    let gap = |gap: Gap| (gap.rows, gap.figures.count, gap.figures.worst.0);
+    let gap = |gap: EntryGap| (gap.rows, gap.figures.count, gap.figures.worst.0);
     (rows.iter().map(row).collect(), gaps.into_iter().map(gap).collect())
 }
 
 #[test]
 fn an_interrupt_has_the_functions_of_its_timers_and_brings_its_soft_interrupt() {
-    let soft = Context::Soft(9);
+    let soft = CpuContext::Soft(9);
     let follow = followed(
         &[
-            (2_000, PROGRAM, Mark::Enter(Context::Timer)),
-            (2_100, PROGRAM, begin(Part::Timer, 5, 0x70)),
-            (2_400, PROGRAM, end(Part::Timer, 0)),
-            (2_500, PROGRAM, begin(Part::Timer, 6, 0x80)),
-            (2_700, PROGRAM, end(Part::Timer, 0)),
-            (3_000, PROGRAM, Mark::Exit(Context::Timer)),
-            (3_200, PROGRAM, Mark::Enter(soft)),
-            (3_900, PROGRAM, Mark::Exit(soft)),
+            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+            (2_100, PROGRAM, begin(CallbackKind::Timer, 5, 0x70)),
+            (2_400, PROGRAM, end(CallbackKind::Timer, 0)),
+            (2_500, PROGRAM, begin(CallbackKind::Timer, 6, 0x80)),
+            (2_700, PROGRAM, end(CallbackKind::Timer, 0)),
+            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+            (3_200, PROGRAM, EntryMark::Enter(soft)),
+            (3_900, PROGRAM, EntryMark::Exit(soft)),
         ],
         &mut Senders::default(),
     );
     let (rows, gaps) = rows(follow);
     // The interrupt's own time is the first timer's.
     let expected = vec![
-        (Cause::Timer { function: 0x70 }, None, 1, 300 + 500, 800),
-        (Cause::Timer { function: 0x80 }, None, 1, 200, 200),
-        (Cause::Soft { vector: 9, function: 0 }, None, 1, 700, 700),
+        (EntryCause::Timer { function: 0x70 }, None, 1, 300 + 500, 800),
+        (EntryCause::Timer { function: 0x80 }, None, 1, 200, 200),
+        (EntryCause::Soft { vector: 9, function: 0 }, None, 1, 700, 700),
     ];
     assert_eq!(rows, expected);
     assert_eq!(gaps, [(vec![0, 1, 2], 1, 1_900)]);
@@ -96,25 +96,25 @@ fn an_interrupt_has_the_functions_of_its_timers_and_brings_its_soft_interrupt() 
 fn two_interrupts_one_after_the_other_are_two_entries_and_a_nested_one_is_none() {
     let follow = followed(
         &[
-            (2_000, PROGRAM, Mark::Enter(CALL())),
-            (2_500, PROGRAM, Mark::Exit(CALL())),
-            (2_600, PROGRAM, Mark::Enter(Context::Timer)),
-            (2_700, PROGRAM, Mark::Enter(RESCHEDULE())),
-            (2_800, PROGRAM, Mark::Exit(RESCHEDULE())),
-            (3_000, PROGRAM, Mark::Exit(Context::Timer)),
+            (2_000, PROGRAM, EntryMark::Enter(CALL())),
+            (2_500, PROGRAM, EntryMark::Exit(CALL())),
+            (2_600, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+            (2_700, PROGRAM, EntryMark::Enter(RESCHEDULE())),
+            (2_800, PROGRAM, EntryMark::Exit(RESCHEDULE())),
+            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
         ],
         &mut Senders::default(),
     );
     let (rows, gaps) = rows(follow);
-    assert_eq!(rows[1], (Cause::Reschedule, None, 1, 100, 100));
-    assert_eq!(rows[2], (Cause::Timer { function: 0 }, None, 1, 300, 300));
+    assert_eq!(rows[1], (EntryCause::Reschedule, None, 1, 100, 100));
+    assert_eq!(rows[2], (EntryCause::Timer { function: 0 }, None, 1, 300, 300));
     assert_eq!(gaps, [(vec![0], 1, 500), (vec![2, 1], 1, 400)]);
 }
 
 #[test]
 fn calls_and_interrupts_have_the_sender_that_sent_them() {
     let mut senders = Senders::default();
-    let called = |chain| Called {
+    let called = |chain| QueuedFunction {
         function: 0x77,
         sender: sender(chain),
     };
@@ -123,23 +123,23 @@ fn calls_and_interrupts_have_the_sender_that_sent_them() {
     senders.interrupt(1, sender(3));
     let follow = followed(
         &[
-            (2_000, PROGRAM, Mark::Enter(CALL())),
-            (2_100, PROGRAM, begin(Part::Call, 0x500, 0x77)),
-            (2_200, PROGRAM, end(Part::Call, 0x500)),
-            (2_500, PROGRAM, Mark::Exit(CALL())),
-            (50_000, PROGRAM, Mark::Enter(RESCHEDULE())),
-            (50_100, PROGRAM, Mark::Exit(RESCHEDULE())),
+            (2_000, PROGRAM, EntryMark::Enter(CALL())),
+            (2_100, PROGRAM, begin(CallbackKind::Call, 0x500, 0x77)),
+            (2_200, PROGRAM, end(CallbackKind::Call, 0x500)),
+            (2_500, PROGRAM, EntryMark::Exit(CALL())),
+            (50_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
+            (50_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
             // Nobody is known to have sent the second.
-            (90_000, PROGRAM, Mark::Enter(RESCHEDULE())),
-            (90_100, PROGRAM, Mark::Exit(RESCHEDULE())),
+            (90_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
+            (90_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
         ],
         &mut senders,
     );
     let (rows, _) = rows(follow);
     let expected = vec![
-        (Cause::Call { function: 0x77 }, Some(1), 1, 500, 500),
-        (Cause::Reschedule, Some(3), 1, 100, 100),
-        (Cause::Reschedule, None, 1, 100, 100),
+        (EntryCause::Call { function: 0x77 }, Some(1), 1, 500, 500),
+        (EntryCause::Reschedule, Some(3), 1, 100, 100),
+        (EntryCause::Reschedule, None, 1, 100, 100),
     ];
     assert_eq!(rows, expected);
 }
@@ -147,25 +147,25 @@ fn calls_and_interrupts_have_the_sender_that_sent_them() {
 #[test]
 fn a_call_that_was_not_seen_to_begin_is_what_was_queued_last() {
     let mut senders = Senders::default();
-    let called = Called {
+    let called = QueuedFunction {
         function: 0x88,
         sender: sender(4),
     };
     senders.call(1, 0x600, called);
-    let single = Context::Vector("call_function_single".into());
+    let single = CpuContext::Vector("call_function_single".into());
     let marks = [
-        (2_000, PROGRAM, Mark::Enter(single)),
-        (2_500, PROGRAM, Mark::Exit(single)),
+        (2_000, PROGRAM, EntryMark::Enter(single)),
+        (2_500, PROGRAM, EntryMark::Exit(single)),
     ];
     let (rows, _) = rows(followed(&marks, &mut senders));
-    assert_eq!(rows, [(Cause::Call { function: 0x88 }, Some(4), 1, 500, 500)]);
+    assert_eq!(rows, [(EntryCause::Call { function: 0x88 }, Some(4), 1, 500, 500)]);
 }
 
 #[test]
 fn what_a_cpu_calls_itself_did_not_enter_it() {
     let marks = [
-        (2_000, PROGRAM, begin(Part::Call, 0, 0x77)),
-        (2_500, PROGRAM, end(Part::Call, 0)),
+        (2_000, PROGRAM, begin(CallbackKind::Call, 0, 0x77)),
+        (2_500, PROGRAM, end(CallbackKind::Call, 0)),
     ];
     let (rows, gaps) = rows(followed(&marks, &mut Senders::default()));
     assert!(rows.is_empty() && gaps.is_empty());
@@ -176,23 +176,23 @@ fn a_worker_has_its_work_with_who_queued_it_even_where_it_sleeps_in_between() {
     let mut senders = Senders::default();
     senders.wake(WORKER, sender(1));
     senders.work(0x900, sender(2));
-    let name: Name = "kworker".into();
+    let name: ShortName = "kworker".into();
     let follow = followed(
         &[
-            (2_000, PROGRAM, Mark::Enter(RESCHEDULE())),
-            (2_100, PROGRAM, Mark::Exit(RESCHEDULE())),
+            (2_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
+            (2_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
             (2_300, PROGRAM, switch(WORKER, "kworker/1:2")),
-            (2_400, WORKER, begin(Part::Work, 0x900, 0x99)),
+            (2_400, WORKER, begin(CallbackKind::Work, 0x900, 0x99)),
             (2_900, WORKER, switch(PROGRAM, "mine")),
             (5_000, PROGRAM, switch(WORKER, "kworker/1:2")),
-            (5_200, WORKER, end(Part::Work, 0)),
+            (5_200, WORKER, end(CallbackKind::Work, 0)),
             (5_300, WORKER, switch(PROGRAM, "mine")),
         ],
         &mut senders,
     );
     let (rows, gaps) = rows(follow);
-    let work = Cause::Thread { name, function: 0x99 };
-    assert_eq!(rows[0], (Cause::Reschedule, None, 1, 100, 100));
+    let work = EntryCause::Thread { name, function: 0x99 };
+    assert_eq!(rows[0], (EntryCause::Reschedule, None, 1, 100, 100));
     assert_eq!(rows[1], (work, Some(2), 2, 600 + 300, 600));
     assert_eq!(gaps.len(), 2, "the reschedule brought the worker: {gaps:?}");
     assert!(gaps.contains(&(vec![0, 1], 1, 900)));
@@ -203,10 +203,10 @@ fn programs_take_turns_and_their_faults_are_told_apart() {
     let follow = followed(
         &[
             (500, PROGRAM, switch(PROGRAM, "mine")),
-            (2_000, PROGRAM, Mark::PageFault),
+            (2_000, PROGRAM, EntryMark::PageFault),
             (3_000, PROGRAM, switch(OTHER, "theirs")),
-            (4_500, OTHER, Mark::PageFault),
-            (4_600, OTHER, Mark::PageFault),
+            (4_500, OTHER, EntryMark::PageFault),
+            (4_600, OTHER, EntryMark::PageFault),
             (5_000, OTHER, switch(0, "swapper/1")),
             (9_000, 0, switch(PROGRAM, "mine")),
         ],
@@ -224,8 +224,8 @@ fn programs_take_turns_and_their_faults_are_told_apart() {
 #[test]
 fn what_began_before_is_not_counted() {
     let marks = [
-        (500, PROGRAM, Mark::Enter(Context::Timer)),
-        (1_500, PROGRAM, Mark::Exit(Context::Timer)),
+        (500, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+        (1_500, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
     ];
     let (rows, gaps) = rows(followed(&marks, &mut Senders::default()));
     assert!(rows.is_empty() && gaps.is_empty());
@@ -233,23 +233,23 @@ fn what_began_before_is_not_counted() {
 
 #[test]
 fn work_counts_by_its_own_begin_and_what_is_not_over_by_its_time_so_far() {
-    let name: Name = "kworker".into();
+    let name: ShortName = "kworker".into();
     let follow = followed(
         &[
             (500, PROGRAM, switch(WORKER, "kworker/1:2")),
-            (700, WORKER, begin(Part::Work, 1, 0x77)),
-            (1_500, WORKER, end(Part::Work, 0)),
-            (1_600, WORKER, begin(Part::Work, 2, 0x88)),
-            (1_900, WORKER, end(Part::Work, 0)),
+            (700, WORKER, begin(CallbackKind::Work, 1, 0x77)),
+            (1_500, WORKER, end(CallbackKind::Work, 0)),
+            (1_600, WORKER, begin(CallbackKind::Work, 2, 0x88)),
+            (1_900, WORKER, end(CallbackKind::Work, 0)),
             (2_000, WORKER, switch(PROGRAM, "mine")),
             (999_000, PROGRAM, switch(WORKER, "kworker/1:2")),
-            (999_100, WORKER, begin(Part::Work, 3, 0x99)),
-            (999_600, WORKER, end(Part::Work, 0)),
+            (999_100, WORKER, begin(CallbackKind::Work, 3, 0x99)),
+            (999_600, WORKER, end(CallbackKind::Work, 0)),
         ],
         &mut Senders::default(),
     );
     let (rows, gaps) = rows(follow);
-    let work = |function| Cause::Thread { name, function };
+    let work = |function| EntryCause::Thread { name, function };
     assert_eq!(
         rows,
         [(work(0x88), None, 1, 300, 300), (work(0x99), None, 1, 1_000, 1_000)]
@@ -259,24 +259,24 @@ fn work_counts_by_its_own_begin_and_what_is_not_over_by_its_time_so_far() {
 
 #[test]
 fn a_loss_is_told_and_nothing_is_made_up_across_it() {
-    let lost = |since: u64, count| Mark::Lost {
+    let lost = |since: u64, count| EntryMark::Lost {
         since: Nanos(since),
         count,
     };
     let follow = followed(
         &[
             (1_100, 0, lost(0, 0)),
-            (2_000, PROGRAM, Mark::Enter(Context::Timer)),
+            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
             (9_000, 0, lost(2_000, 7)),
-            (9_100, PROGRAM, Mark::Exit(Context::Timer)),
-            (9_500, PROGRAM, Mark::Enter(Context::Timer)),
-            (9_700, PROGRAM, Mark::Exit(Context::Timer)),
+            (9_100, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+            (9_500, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+            (9_700, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
         ],
         &mut Senders::default(),
     );
     assert_eq!(follow.lost, 7);
     let (rows, gaps) = rows(follow);
-    assert_eq!(rows, [(Cause::Timer { function: 0 }, None, 1, 200, 200)]);
+    assert_eq!(rows, [(EntryCause::Timer { function: 0 }, None, 1, 200, 200)]);
     assert_eq!(gaps.len(), 1);
 }
 
@@ -284,22 +284,22 @@ fn a_loss_is_told_and_nothing_is_made_up_across_it() {
 fn non_maskable_interrupts_are_not_the_time_of_what_they_interrupt() {
     let follow = followed(
         &[
-            (2_000, PROGRAM, Mark::Enter(Context::Timer)),
-            (2_800, PROGRAM, Mark::Nmi { length: Nanos(300) }),
-            (3_000, PROGRAM, Mark::Exit(Context::Timer)),
-            (9_000, PROGRAM, Mark::Nmi { length: Nanos(500) }),
+            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+            (2_800, PROGRAM, EntryMark::Nmi { length: Nanos(300) }),
+            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+            (9_000, PROGRAM, EntryMark::Nmi { length: Nanos(500) }),
         ],
         &mut Senders::default(),
     );
     let (rows, gaps) = rows(follow);
-    assert_eq!(rows[0], (Cause::Nmi, None, 2, 800, 500));
-    assert_eq!(rows[1], (Cause::Timer { function: 0 }, None, 1, 700, 700));
+    assert_eq!(rows[0], (EntryCause::Nmi, None, 2, 800, 500));
+    assert_eq!(rows[1], (EntryCause::Timer { function: 0 }, None, 1, 700, 700));
     assert_eq!(gaps, [(vec![0], 1, 500), (vec![1, 0], 1, 1_000)]);
 }
 
 #[test]
 fn the_tick_is_told_with_what_needs_it() {
-    let tick = |stops, needed_by| Mark::Tick { stops, needed_by };
+    let tick = |stops, needed_by| EntryMark::Tick { stops, needed_by };
     let marks = [
         (500, PROGRAM, tick(false, 4)),
         (2_000, PROGRAM, tick(false, 4)),

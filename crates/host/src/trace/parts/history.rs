@@ -1,6 +1,6 @@
 //! What is remembered of CPUs and threads.
 
-use crate::trace::events::{Context, Event, What};
+use crate::trace::events::{CpuContext, CpuEvent, TracedChange};
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
 
@@ -28,7 +28,7 @@ pub enum Turn {
 
 /// When and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct HistoryStep {
     pub at: Nanos,
     pub cpu: u32,
     pub turn: Turn,
@@ -37,14 +37,14 @@ pub struct Step {
 /// A thread's last steps, in order of time.
 #[derive(Debug, Default)]
 pub struct ThreadHistory {
-    steps: VecDeque<Step>,
+    steps: VecDeque<HistoryStep>,
     /// Older ones were dropped.
     has_forgotten: bool,
 }
 
 impl ThreadHistory {
     /// Steps of one CPU come in order; those of another are put where they belong.
-    pub fn insert(&mut self, step: Step) {
+    pub fn insert(&mut self, step: HistoryStep) {
         let later = self.steps.iter().rev().take_while(|other| other.at > step.at).count();
         self.steps.insert(self.steps.len() - later, step);
         if self.steps.len() > KEPT {
@@ -55,10 +55,10 @@ impl ThreadHistory {
 
     /// The steps until `now`, from the last one before `due` that says whether the thread ran; `None` if one of them may
     /// have been forgotten.
-    pub fn until(&self, now: Nanos, due: Nanos) -> Option<impl Iterator<Item = &Step> + Clone> {
+    pub fn until(&self, now: Nanos, due: Nanos) -> Option<impl Iterator<Item = &HistoryStep> + Clone> {
         let at_due = self.steps.partition_point(|step| step.at < due);
         let end = self.steps.partition_point(|step| step.at <= now).max(at_due);
-        let tells = |step: &Step| !matches!(step.turn, Turn::Woken { .. });
+        let tells = |step: &HistoryStep| !matches!(step.turn, Turn::Woken { .. });
         let first = self.steps.range(..at_due).rposition(tells);
         if first.is_none() && self.has_forgotten {
             return None;
@@ -69,7 +69,7 @@ impl ThreadHistory {
 
 /// A timer interrupt.
 #[derive(Clone, Copy, Debug)]
-struct Timer {
+struct TimerInterrupt {
     entered: Nanos,
     /// Still runs if there is none.
     left: Option<Nanos>,
@@ -78,7 +78,7 @@ struct Timer {
 /// A CPU's last timer interrupts, and where its events are missing.
 #[derive(Debug, Default)]
 pub struct CpuHistory {
-    timers: VecDeque<Timer>,
+    timers: VecDeque<TimerInterrupt>,
     losses: VecDeque<(Nanos, Nanos)>,
     /// Timer interrupts entered before this are not all known.
     known_from: Option<Nanos>,
@@ -88,11 +88,11 @@ pub struct CpuHistory {
 
 impl CpuHistory {
     /// Takes the CPU's next event.
-    pub fn feed(&mut self, event: &Event<'_>) {
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
         self.known_from.get_or_insert(event.at);
         match event.what {
-            What::Enter(Context::Timer) => {
-                self.timers.push_back(Timer {
+            TracedChange::Enter(CpuContext::Timer) => {
+                self.timers.push_back(TimerInterrupt {
                     entered: event.at,
                     left: None,
                 });
@@ -101,12 +101,12 @@ impl CpuHistory {
                     self.known_from = self.timers.front().map(|timer| timer.entered);
                 }
             }
-            What::Exit(Context::Timer) => {
+            TracedChange::Exit(CpuContext::Timer) => {
                 if let Some(timer) = self.timers.back_mut() {
                     timer.left.get_or_insert(event.at);
                 }
             }
-            What::Lost { since, .. } => {
+            TracedChange::Lost { since, .. } => {
                 self.losses.push_back((since, event.at));
                 if self.losses.len() > KEPT_LOSSES {
                     let oldest = self.losses.pop_front();
@@ -145,7 +145,7 @@ impl CpuHistory {
         let next = self.timers.partition_point(|timer| timer.entered < due);
         let first = self.timers.get(next).map(|timer| timer.entered);
         let first = first.filter(|entered| *entered <= woken);
-        let runs = |timer: &Timer| timer.left.is_none_or(|left| left >= due);
+        let runs = |timer: &TimerInterrupt| timer.left.is_none_or(|left| left >= due);
         let ran = next.checked_sub(1).and_then(|i| self.timers.get(i)).is_some_and(runs);
         first.or(ran.then_some(due))
     }

@@ -11,15 +11,15 @@ mod history;
 #[cfg(test)]
 mod tests;
 
-use super::events::{Event, What};
-use history::{CpuHistory, Step, ThreadHistory, Turn};
+use super::events::{CpuEvent, TracedChange};
+use history::{CpuHistory, HistoryStep, ThreadHistory, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
 /// Which sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct AskedSample {
     /// Where it was taken.
     pub cpu: u32,
     /// The thread that took it.
@@ -32,7 +32,7 @@ pub struct Ask {
 
 /// Where a sample's lateness went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parts {
+pub struct LatenessParts {
     /// From the due time until the timer interrupt was entered.
     pub irq_latency: Nanos,
     /// From there until the thread's wake-up was issued.
@@ -45,12 +45,12 @@ pub struct Parts {
     pub unexplained: Nanos,
 }
 
-impl Parts {
+impl LatenessParts {
     /// Nothing is known.
-    pub fn unexplained(latency: Nanos) -> Parts {
-        Parts {
+    pub fn unexplained(latency: Nanos) -> LatenessParts {
+        LatenessParts {
             unexplained: latency,
-            ..Parts::default()
+            ..LatenessParts::default()
         }
     }
 
@@ -77,12 +77,12 @@ impl Splitter {
     }
 
     /// Takes the next event. Each CPU's come in order of time, CPUs in any order.
-    pub fn feed(&mut self, event: &Event<'_>) {
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.feed(event);
         let mut tell = |tid: u32, turn| {
             if let Some(thread) = self.threads.get_mut(&tid) {
-                thread.insert(Step {
+                thread.insert(HistoryStep {
                     at: event.at,
                     cpu: event.cpu,
                     turn,
@@ -90,13 +90,13 @@ impl Splitter {
             }
         };
         match event.what {
-            What::Waking { tid } => tell(
+            TracedChange::Waking { tid } => tell(
                 tid,
                 Turn::Woken {
                     in_timer: cpu.in_timer(),
                 },
             ),
-            What::Switch { from, asleep, to } => {
+            TracedChange::Switch { from, asleep, to } => {
                 tell(from.tid, Turn::Out { asleep });
                 tell(to.tid, Turn::In);
             }
@@ -105,15 +105,16 @@ impl Splitter {
     }
 
     /// The parts of a sample.
-    pub fn split(&self, ask: &Ask) -> Parts {
+    pub fn split(&self, ask: &AskedSample) -> LatenessParts {
         let latency = ask.now.saturating_sub(ask.due);
-        self.explained(ask).unwrap_or_else(|| Parts::unexplained(latency))
+        self.explained(ask)
+            .unwrap_or_else(|| LatenessParts::unexplained(latency))
     }
 
     /// `None` if events are missing, contradict each other or the sample.
-    fn explained(&self, ask: &Ask) -> Option<Parts> {
+    fn explained(&self, ask: &AskedSample) -> Option<LatenessParts> {
         if ask.now <= ask.due {
-            return Some(Parts::default());
+            return Some(LatenessParts::default());
         }
         let steps = self.threads.get(&ask.tid)?.until(ask.now, ask.due)?;
         let since = steps.clone().next().map_or(ask.due, |step| step.at.min(ask.due));
@@ -122,13 +123,13 @@ impl Splitter {
                 return None;
             }
         }
-        let mut walk = Walk {
+        let mut walk = PartsWalk {
             ask,
             cpus: &self.cpus,
-            state: State::Unknown,
+            state: ThreadState::Unknown,
             at: ask.due,
             was_woken: false,
-            parts: Parts::default(),
+            parts: LatenessParts::default(),
         };
         for step in steps {
             match step.at < ask.due {
@@ -142,61 +143,63 @@ impl Splitter {
 
 /// What the thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     Unknown,
     Asleep,
     Awake,
     Running,
 }
 
-impl State {
-    fn after(self, turn: Turn) -> State {
+impl ThreadState {
+    fn after(self, turn: Turn) -> ThreadState {
         match turn {
-            Turn::Woken { .. } if self == State::Asleep => State::Awake,
+            Turn::Woken { .. } if self == ThreadState::Asleep => ThreadState::Awake,
             Turn::Woken { .. } => self,
-            Turn::In => State::Running,
-            Turn::Out { asleep: true } => State::Asleep,
-            Turn::Out { asleep: false } => State::Awake,
+            Turn::In => ThreadState::Running,
+            Turn::Out { asleep: true } => ThreadState::Asleep,
+            Turn::Out { asleep: false } => ThreadState::Awake,
         }
     }
 }
 
 /// From the due time to the sample, step by step: each hands the time since the last to a part.
-struct Walk<'a> {
-    ask: &'a Ask,
+struct PartsWalk<'a> {
+    ask: &'a AskedSample,
     cpus: &'a HashMap<u32, CpuHistory>,
-    state: State,
+    state: ThreadState,
     at: Nanos,
     was_woken: bool,
-    parts: Parts,
+    parts: LatenessParts,
 }
 
-impl Walk<'_> {
-    fn step(&mut self, step: &Step) -> Option<()> {
+impl PartsWalk<'_> {
+    fn step(&mut self, step: &HistoryStep) -> Option<()> {
         let past = step.at - self.at;
         match (self.state, step.turn) {
-            (State::Asleep | State::Unknown, Turn::Woken { in_timer }) if !self.was_woken => {
+            (ThreadState::Asleep | ThreadState::Unknown, Turn::Woken { in_timer }) if !self.was_woken => {
                 self.woken(step, in_timer);
-                self.state = State::Awake;
+                self.state = ThreadState::Awake;
                 self.at = step.at;
                 return Some(());
             }
             // It was about to sleep, or somebody wakes it once more.
-            (State::Running | State::Awake | State::Unknown, Turn::Woken { .. }) => {
+            (ThreadState::Running | ThreadState::Awake | ThreadState::Unknown, Turn::Woken { .. }) => {
                 self.was_woken = true;
                 return Some(());
             }
-            (State::Asleep, Turn::Woken { .. }) | (State::Awake, Turn::In) => {
+            (ThreadState::Asleep, Turn::Woken { .. }) | (ThreadState::Awake, Turn::In) => {
                 self.parts.scheduling = self.parts.scheduling + past;
             }
             // Nobody is seen to wake it: on a CPU that is not traced.
-            (State::Asleep | State::Unknown, Turn::In) => {
+            (ThreadState::Asleep | ThreadState::Unknown, Turn::In) => {
                 self.parts.unexplained = self.parts.unexplained + past;
             }
-            (State::Running | State::Unknown, Turn::Out { .. }) => {
+            (ThreadState::Running | ThreadState::Unknown, Turn::Out { .. }) => {
                 self.parts.return_to_user = self.parts.return_to_user + past;
             }
-            (State::Running, Turn::In) | (State::Asleep | State::Awake, Turn::Out { .. }) => return None,
+            (ThreadState::Running, Turn::In) | (ThreadState::Asleep | ThreadState::Awake, Turn::Out { .. }) => {
+                return None;
+            }
         }
         self.state = self.state.after(step.turn);
         self.at = step.at;
@@ -204,7 +207,7 @@ impl Walk<'_> {
     }
 
     /// The time it slept beyond the due time, split where the timer interrupt was entered.
-    fn woken(&mut self, step: &Step, in_timer: Option<Nanos>) {
+    fn woken(&mut self, step: &HistoryStep, in_timer: Option<Nanos>) {
         self.was_woken = true;
         let entered = self
             .cpus
@@ -220,8 +223,8 @@ impl Walk<'_> {
     }
 
     /// The thread read the clock, so it ran.
-    fn end(mut self) -> Option<Parts> {
-        if self.state != State::Running {
+    fn end(mut self) -> Option<LatenessParts> {
+        if self.state != ThreadState::Running {
             return None;
         }
         self.parts.return_to_user = self.parts.return_to_user + (self.ask.now - self.at);

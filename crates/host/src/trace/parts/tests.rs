@@ -1,11 +1,11 @@
 use super::*;
-use crate::trace::events::{Context, Thread};
+use crate::trace::events::{CpuContext, TracedThread};
 use proptest::prelude::*;
 
 const PROBE: u32 = 7;
 
-fn event(cpu: u32, at: u64, what: What) -> Event<'static> {
-    Event {
+fn event(cpu: u32, at: u64, what: TracedChange) -> CpuEvent<'static> {
+    CpuEvent {
         at: Nanos(at),
         cpu,
         tid: 0,
@@ -14,43 +14,43 @@ fn event(cpu: u32, at: u64, what: What) -> Event<'static> {
     }
 }
 
-fn thread(tid: u32) -> Thread {
-    Thread {
+fn thread(tid: u32) -> TracedThread {
+    TracedThread {
         tid,
-        ..Thread::default()
+        ..TracedThread::default()
     }
 }
 
-fn switch(from: u32, asleep: bool, to: u32) -> What {
-    What::Switch {
+fn switch(from: u32, asleep: bool, to: u32) -> TracedChange {
+    TracedChange::Switch {
         from: thread(from),
         asleep,
         to: thread(to),
     }
 }
 
-const ENTER: What = What::Enter(Context::Timer);
-const EXIT: What = What::Exit(Context::Timer);
-const WAKING: What = What::Waking { tid: PROBE };
+const ENTER: TracedChange = TracedChange::Enter(CpuContext::Timer);
+const EXIT: TracedChange = TracedChange::Exit(CpuContext::Timer);
+const WAKING: TracedChange = TracedChange::Waking { tid: PROBE };
 
 /// Cpu, instant and event; a sample on CPU 0 that was due at 1000 and taken at 1100.
-fn parts(events: &[(u32, u64, What)]) -> [u64; 5] {
+fn parts(events: &[(u32, u64, TracedChange)]) -> [u64; 5] {
     parts_of(events, 1_000, 1_100)
 }
 
-fn parts_of(events: &[(u32, u64, What)], due: u64, now: u64) -> [u64; 5] {
+fn parts_of(events: &[(u32, u64, TracedChange)], due: u64, now: u64) -> [u64; 5] {
     let mut splitter = Splitter::new(&[PROBE]);
     for (cpu, at, what) in events {
         splitter.feed(&event(*cpu, *at, *what));
     }
-    let parts = splitter.split(&Ask {
+    let parts = splitter.split(&AskedSample {
         cpu: 0,
         tid: PROBE,
         due: Nanos(due),
         now: Nanos(now),
     });
     assert_eq!(parts.sum(), Nanos(now.saturating_sub(due)));
-    let Parts {
+    let LatenessParts {
         irq_latency,
         handler,
         scheduling,
@@ -60,20 +60,20 @@ fn parts_of(events: &[(u32, u64, What)], due: u64, now: u64) -> [u64; 5] {
     [irq_latency, handler, scheduling, return_to_user, unexplained].map(|n| n.0)
 }
 
-const SLEEPS: (u32, u64, What) = (
+const SLEEPS: (u32, u64, TracedChange) = (
     0,
     500,
-    What::Switch {
-        from: Thread {
+    TracedChange::Switch {
+        from: TracedThread {
             tid: PROBE,
             priority: 0,
-            comm: crate::trace::events::Name::EMPTY,
+            comm: crate::trace::events::ShortName::EMPTY,
         },
         asleep: true,
-        to: Thread {
+        to: TracedThread {
             tid: 0,
             priority: 0,
-            comm: crate::trace::events::Name::EMPTY,
+            comm: crate::trace::events::ShortName::EMPTY,
         },
     },
 );
@@ -164,7 +164,7 @@ fn a_wake_up_before_the_due_time() {
 
 #[test]
 fn what_is_missing_is_not_guessed() {
-    let lost = |since, at| What::Lost {
+    let lost = |since, at| TracedChange::Lost {
         since: Nanos(since),
         count: if at > 0 { 1 } else { 0 },
     };
@@ -206,16 +206,16 @@ fn what_was_forgotten_is_unexplained() {
     assert_eq!(parts_of(&events, last + 1_000, last + 1_100), [10, 20, 30, 40, 0]);
 }
 
-fn any_event() -> impl Strategy<Value = (u32, u64, What)> {
+fn any_event() -> impl Strategy<Value = (u32, u64, TracedChange)> {
     let what = prop_oneof![
         3 => Just(ENTER),
         3 => Just(EXIT),
         3 => Just(WAKING),
-        2 => Just(What::Waking { tid: 9 }),
+        2 => Just(TracedChange::Waking { tid: 9 }),
         3 => Just(switch(0, false, PROBE)),
         2 => Just(switch(PROBE, true, 0)),
         1 => Just(switch(PROBE, false, 9)),
-        1 => (0u64..2_000).prop_map(|since| What::Lost { since: Nanos(since), count: 1 }),
+        1 => (0u64..2_000).prop_map(|since| TracedChange::Lost { since: Nanos(since), count: 1 }),
     ];
     (0u32..3, 0u64..2_000, what)
 }
@@ -241,7 +241,7 @@ proptest! {
         samples in prop::collection::vec((0u64..50, 1u64..50, 1u64..50, 1u64..50, 0u32..2), 1..50),
         lost in prop::option::of((0usize..50, 0usize..5)),
     ) {
-        let mut by_cpu: [Vec<(u32, u64, What)>; 2] = [vec![(0, 1, EXIT)], vec![(1, 1, EXIT)]];
+        let mut by_cpu: [Vec<(u32, u64, TracedChange)>; 2] = [vec![(0, 1, EXIT)], vec![(1, 1, EXIT)]];
         let mut losses = Vec::new();
         for (n, (irq, handler, scheduling, _, timer_cpu)) in samples.iter().enumerate() {
             let due = (n as u64 + 1) * 1_000;
@@ -262,7 +262,7 @@ proptest! {
                 }
                 if let Some(at_loss) = losses.iter().position(|(of, _)| *of == cpu) {
                     let (_, since) = losses.remove(at_loss);
-                    own.push((cpu, at, What::Lost { since, count: 1 }));
+                    own.push((cpu, at, TracedChange::Lost { since, count: 1 }));
                 }
                 own.push((cpu, at, what));
             }

@@ -14,7 +14,7 @@ const SAMPLE: sys::perf_event_sample_format = sys::PERF_SAMPLE_IDENTIFIER
 
 /// What is counted.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum CounterSource {
     /// A tracepoint, by its number.
     Tracepoint(u64),
     /// A function of the kernel where it begins (a kprobe), with its first two arguments.
@@ -37,9 +37,9 @@ const ARGUMENTS: u64 = match cfg!(target_arch = "x86_64") {
 
 /// What, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'s> {
+pub struct CounterRequest<'s> {
     /// What is counted.
-    pub source: &'s Source,
+    pub source: &'s CounterSource,
     /// The CPU.
     pub cpu: u32,
     /// With the kernel's call chain.
@@ -54,7 +54,7 @@ pub struct Counter(OwnedFd);
 
 impl Counter {
     /// Makes it, disabled, for all threads of the CPU.
-    pub fn open(request: Request<'_>) -> io::Result<Counter> {
+    pub fn open(request: CounterRequest<'_>) -> io::Result<Counter> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,
             clockid: libc::CLOCK_MONOTONIC,
@@ -62,8 +62,8 @@ impl Counter {
             ..sys::perf_event_attr::default()
         };
         match request.source {
-            Source::Tracepoint(number) => (attr.type_, attr.config) = (sys::PERF_TYPE_TRACEPOINT, *number),
-            Source::Function { kind, name } => {
+            CounterSource::Tracepoint(number) => (attr.type_, attr.config) = (sys::PERF_TYPE_TRACEPOINT, *number),
+            CounterSource::Function { kind, name } => {
                 attr.type_ = *kind;
                 attr.__bindgen_anon_3.kprobe_func = name.as_ptr() as u64;
                 attr.sample_type |= u64::from(sys::PERF_SAMPLE_REGS_INTR);

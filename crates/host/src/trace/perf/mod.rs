@@ -3,5 +3,5 @@
 mod counter;
 mod ring;
 
-pub use counter::{Counter, Request, Source};
-pub use ring::{Record, Ring, fuzz_records};
+pub use counter::{Counter, CounterRequest, CounterSource};
+pub use ring::{Ring, RingRecord, fuzz_records};

@@ -14,7 +14,7 @@ const ROOM_WITH_CHAIN: u64 = 4096;
 
 /// What the ring holds.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Record<'r> {
+pub enum RingRecord<'r> {
     /// A counter's.
     Sample {
         /// The counter's number.
@@ -123,7 +123,7 @@ impl Ring {
 
     /// Hands over what the ring holds, oldest first, and frees it; says whether the ring was so full that records may
     /// have been lost of which no `Lost` tells yet.
-    pub fn drain(&mut self, mut each: impl FnMut(Record<'_>)) -> bool {
+    pub fn drain(&mut self, mut each: impl FnMut(RingRecord<'_>)) -> bool {
         let head = std::mem::offset_of!(sys::perf_event_mmap_page, data_head);
         let tail = std::mem::offset_of!(sys::perf_event_mmap_page, data_tail);
         // Only this process writes the tail.
@@ -189,13 +189,13 @@ impl Drop for Ring {
 const HEADER: usize = 8;
 
 /// A record's body; its order is that of perf_event_open(2) for the sample types of [`super::counter`].
-fn parse(kind: u32, body: &[u64]) -> Option<Record<'_>> {
+fn parse(kind: u32, body: &[u64]) -> Option<RingRecord<'_>> {
     match kind {
         sys::PERF_RECORD_SAMPLE => {
             let [id, ids, time, _cpu, rest @ ..] = body else {
                 return None;
             };
-            Some(Record::Sample {
+            Some(RingRecord::Sample {
                 id: *id,
                 at: Nanos(*time),
                 tid: (*ids >> 32) as u32,
@@ -207,7 +207,7 @@ fn parse(kind: u32, body: &[u64]) -> Option<Record<'_>> {
             let [_id, count, _ids, time, ..] = body else {
                 return None;
             };
-            Some(Record::Lost {
+            Some(RingRecord::Lost {
                 at: Nanos(*time),
                 count: *count,
             })
@@ -221,7 +221,7 @@ pub fn fuzz_records(words: &[u64]) {
     let Some((kind, body)) = words.split_first() else {
         return;
     };
-    if let Some(Record::Sample { mut rest, .. }) = parse(*kind as u32, body) {
+    if let Some(RingRecord::Sample { mut rest, .. }) = parse(*kind as u32, body) {
         for _ in 0..2 {
             std::hint::black_box((rest.record(), rest.arguments()));
             std::hint::black_box(rest.take_chain());
@@ -246,7 +246,7 @@ mod tests {
             5 | 0x0403_0201 << 32,
             0x05,
         ];
-        let Some(Record::Sample { id, at, tid, mut rest }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
+        let Some(RingRecord::Sample { id, at, tid, mut rest }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
             panic!("no sample");
         };
         assert_eq!((id, at, tid), (7, Nanos(1_000), 42));
@@ -258,7 +258,7 @@ mod tests {
     fn arguments_stand_behind_the_record() {
         // 12 bytes of record in two words, the ABI, the second argument (SI), the first (DI).
         let words = [7, 0, 0, 0, 12, 0, 2, 20, 10];
-        let Some(Record::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
+        let Some(RingRecord::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
             panic!("no sample");
         };
         let expected = if cfg!(target_arch = "x86_64") {
@@ -267,7 +267,7 @@ mod tests {
             [20, 10]
         };
         assert_eq!(rest.arguments(), Some(expected));
-        let Some(Record::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words[..8]) else {
+        let Some(RingRecord::Sample { rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words[..8]) else {
             panic!("no sample");
         };
         assert_eq!(rest.arguments(), None);
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn damaged_samples_are_cut_not_read_beyond() {
         let words = [7, 0, 0, 0, 99];
-        let Some(Record::Sample { mut rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
+        let Some(RingRecord::Sample { mut rest, .. }) = parse(sys::PERF_RECORD_SAMPLE, &words) else {
             panic!("no sample");
         };
         assert_eq!(rest.record(), [0, 0, 0, 0]);
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_loss_has_its_time_in_the_trailer() {
         let words = [7, 12, 0, 1_000, 3, 7];
-        let lost = Record::Lost {
+        let lost = RingRecord::Lost {
             at: Nanos(1_000),
             count: 12,
         };

@@ -3,17 +3,17 @@
 use super::{Due, machine, sample, switched};
 use crate::breakdown::{json, perfetto, terminal};
 use crate::terminal::Style;
-use worstcase_analysis::breakdown::lines::{Inlined, Lines, Source};
-use worstcase_analysis::breakdown::spans::Place;
-use worstcase_analysis::breakdown::testing::Machine;
-use worstcase_analysis::breakdown::{Around, Explanation, tell};
+use worstcase_analysis::breakdown::lines::{Inlined, SourceLine, SourceLines};
+use worstcase_analysis::breakdown::spans::CodePlace;
+use worstcase_analysis::breakdown::testing::SyntheticMachine;
+use worstcase_analysis::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_lab::execution::Symbols;
 
 /// So many bytes of a function are a line; what follows the fourth byte of `zap` comes from a header.
 struct Bytes(Symbols, u64);
 
-impl Lines for Bytes {
-    fn source(&self, address: u64) -> Option<Source> {
+impl SourceLines for Bytes {
+    fn source(&self, address: u64) -> Option<SourceLine> {
         let symbol = self.0.lookup(address)?;
         let offset = address - symbol.address;
         let inlined = Inlined {
@@ -21,7 +21,7 @@ impl Lines for Bytes {
             file: "include/list.h".into(),
             line: 9,
         };
-        Some(Source {
+        Some(SourceLine {
             file: format!("{}.c", symbol.name),
             line: (offset / self.1) as u32 + 1,
             inlined: Some(inlined)
@@ -32,17 +32,17 @@ impl Lines for Bytes {
     }
 }
 
-fn told(m: &Machine, bytes: u64) -> (Explanation, Bytes) {
+fn explained(m: &SyntheticMachine, bytes: u64) -> (Explanation, Bytes) {
     let (execution, symbols) = m.execution();
     let sample = sample(&execution, "none");
     let lines = Bytes(symbols.clone(), bytes);
-    let explanation = tell(&execution, &symbols, &lines, sample, &Around::default()).unwrap();
+    let explanation = tell(&execution, &symbols, &lines, sample, &LabSurroundings::default()).unwrap();
     (explanation, lines)
 }
 
 #[test]
 fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
-    let (explanation, _) = told(&machine(Due::InKernel, 4_000, false), 1_000);
+    let (explanation, _) = explained(&machine(Due::InKernel, 4_000, false), 1_000);
     insta::assert_snapshot!(terminal::breakdown(&explanation.breakdown, Style::PLAIN), @r"
     6.1.none.shm.wakeup.s1, sample 5: 4.07 us late
     times are virtual us at 1000 MIPS
@@ -84,10 +84,10 @@ fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
 
 #[test]
 fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
-    let (explanation, lines) = told(&machine(Due::InLock, 300, false), 1);
+    let (explanation, lines) = explained(&machine(Due::InLock, 300, false), 1);
     let (off, on) = switched(&explanation.breakdown);
     // Two bytes before the call that takes the lock; it, 45 more and it.
-    let line = |place: &Place| place.source.as_ref().unwrap().to_string();
+    let line = |place: &CodePlace| place.source.as_ref().unwrap().to_string();
     assert_eq!(
         (line(off), line(on)),
         ("free_pages.c:3".into(), "free_pages.c:53".into())
@@ -110,7 +110,7 @@ fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
 
 #[test]
 fn a_frame_that_a_return_reveals_was_left_before_it() {
-    let (explanation, lines) = told(&machine(Due::InKernel, 20, false), 1);
+    let (explanation, lines) = explained(&machine(Due::InKernel, 20, false), 1);
     let slices = [("entry_SYSCALL_64", "do_nanosleep"), ("do_nanosleep", "__schedule")];
     for ((caller, called), line) in slices.into_iter().zip([64, 32]) {
         let slices = slices_of(&explanation, &lines, called);
@@ -120,7 +120,7 @@ fn a_frame_that_a_return_reveals_was_left_before_it() {
 }
 
 /// What a trace shows of a function, in the order of time.
-fn slices_of(explanation: &Explanation, lines: &dyn Lines, function: &str) -> Vec<serde_json::Value> {
+fn slices_of(explanation: &Explanation, lines: &dyn SourceLines, function: &str) -> Vec<serde_json::Value> {
     let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(explanation, lines)).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     events.iter().filter(|e| e["name"] == function).cloned().collect()

@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, Font};
 use super::frame::{COLUMN, EDGE, GAP, LINE, MORE, title};
 use super::theme::{Marker, Theme};
-use crate::picture::{Bars, BarsPanel, Scale};
+use crate::picture::{BarScale, Bars, BarsPanel};
 
 /// Least height of a row.
 const ROW: f64 = 20.0;
@@ -138,7 +138,7 @@ fn room(font: &Font, panel: &BarsPanel, scale: usize) -> f64 {
 }
 
 /// `throughput (MB/s), more is better`, in as many lines as it takes.
-fn heading(font: &Font, scale: &Scale, width: f64) -> Vec<String> {
+fn heading(font: &Font, scale: &BarScale, width: f64) -> Vec<String> {
     let unit = match scale.unit.is_empty() {
         true => scale.label.clone(),
         false => format!("{} ({})", scale.label, scale.unit),

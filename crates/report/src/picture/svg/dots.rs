@@ -1,7 +1,7 @@
 //! Draws samples over time.
 
 use super::canvas::Canvas;
-use super::frame::{Area, Caption, Measured, picture};
+use super::frame::{Caption, CriterionAxis, PanelArea, picture};
 use super::theme::{Marker, Theme};
 use crate::picture::{Dots, DotsPanel};
 use worstcase_base::format::grouped;
@@ -17,7 +17,7 @@ pub fn draw(theme: Theme, dots: &Dots) -> String {
     picture(
         theme,
         &dots.head,
-        Measured::Y,
+        CriterionAxis::Y,
         height,
         &captions,
         Vec::new(),
@@ -49,7 +49,7 @@ fn caption(panel: &DotsPanel) -> Caption {
     }
 }
 
-fn panel(canvas: &mut Canvas, area: &Area<'_>, panel: &DotsPanel) {
+fn panel(canvas: &mut Canvas, area: &PanelArea<'_>, panel: &DotsPanel) {
     let colour = canvas.theme.colour(panel.of.style);
     for [from, to] in &panel.missed_at {
         let ((from, _), (to, _)) = (area.at(*from, 0.0), area.at(*to, 0.0));

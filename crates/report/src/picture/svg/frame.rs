@@ -1,10 +1,10 @@
 //! What surrounds the data: panels with frames, ticks, titles and names of the axes, and the legend.
 
 use super::canvas::{Anchor, Canvas, Font, TEXT, TITLE};
-use super::legend::{Entry, Legend};
+use super::legend::{Legend, LegendEntry};
 use super::theme::Theme;
 use super::ticks::{Tick, ticks};
-use crate::picture::{Axis, Head};
+use crate::picture::{PictureAxis, PictureHead};
 
 /// Room at all sides.
 pub const EDGE: f64 = 8.0;
@@ -24,12 +24,12 @@ pub struct Caption {
     /// Numbers to the right, left out if they do not fit.
     pub note: String,
     /// Its own legend, if there is none for all.
-    pub legend: Vec<Entry>,
+    pub legend: Vec<LegendEntry>,
 }
 
 /// A panel's place.
 #[derive(Clone, Copy, Debug)]
-pub struct Area<'a> {
+pub struct PanelArea<'a> {
     /// Left edge.
     pub left: f64,
     /// Upper edge.
@@ -39,10 +39,10 @@ pub struct Area<'a> {
     /// Its height.
     pub height: f64,
     /// Its axes.
-    pub head: &'a Head,
+    pub head: &'a PictureHead,
 }
 
-impl Area<'_> {
+impl PanelArea<'_> {
     /// Where a point is drawn.
     pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
         (
@@ -59,7 +59,7 @@ impl Area<'_> {
 
 /// Which axis the criterion is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
+pub enum CriterionAxis {
     /// Values go to the right.
     X,
     /// Values go up.
@@ -69,12 +69,12 @@ pub enum Measured {
 /// Draws frame and legend, and the data by `draw`, which is given the panel's number and place.
 pub fn picture(
     theme: Theme,
-    head: &Head,
-    measured: Measured,
+    head: &PictureHead,
+    measured: CriterionAxis,
     panel_height: f64,
     captions: &[Caption],
-    legend: Vec<Entry>,
-    mut draw: impl FnMut(&mut Canvas, usize, &Area<'_>),
+    legend: Vec<LegendEntry>,
+    mut draw: impl FnMut(&mut Canvas, usize, &PanelArea<'_>),
 ) -> String {
     let mut canvas = Canvas::new(theme);
     let columns = match captions.len() {
@@ -91,7 +91,7 @@ pub fn picture(
     let right = 14.0;
     let panel_width = (width - left - right - GAP * (columns - 1) as f64) / columns as f64;
     let x_ticks = ticks(&head.x, (panel_width / 52.0) as usize);
-    let names = Names::new(&font, &head.x, &x_ticks, panel_width);
+    let names = AxisNames::new(&font, &head.x, &x_ticks, panel_width);
     let top = y;
     let last_row = (captions.len().max(1) - 1) / columns;
     for row in 0..=last_row {
@@ -106,7 +106,7 @@ pub fn picture(
         let header = LINE + own.iter().map(Legend::height).fold(0.0, f64::max);
         let mut ends_here = false;
         for ((column, i), own) in in_row().zip(&own) {
-            let area = Area {
+            let area = PanelArea {
                 left: left + column as f64 * (panel_width + GAP),
                 top: y + header,
                 width: panel_width,
@@ -147,12 +147,12 @@ pub fn picture(
     y += LINE + 4.0;
     let mut entries = legend;
     if let Some(limit) = head.limit {
-        let unit = if measured == Measured::X {
+        let unit = if measured == CriterionAxis::X {
             &head.x.unit
         } else {
             &head.y.unit
         };
-        entries.push(Entry::limit(format!("criterion: {limit} {unit}")));
+        entries.push(LegendEntry::limit(format!("criterion: {limit} {unit}")));
     }
     let legend = Legend::new(&canvas, entries, width - 2.0 * EDGE);
     legend.draw(&mut canvas, EDGE, y);
@@ -161,7 +161,7 @@ pub fn picture(
 }
 
 /// The title of the picture; returns where it ends.
-pub fn title(canvas: &mut Canvas, head: &Head, width: f64) -> f64 {
+pub fn title(canvas: &mut Canvas, head: &PictureHead, width: f64) -> f64 {
     let font = Font {
         size: TITLE,
         bold: true,
@@ -176,14 +176,14 @@ pub fn title(canvas: &mut Canvas, head: &Head, width: f64) -> f64 {
 }
 
 /// `latency (us)`.
-pub fn axis_name(axis: &Axis) -> String {
+pub fn axis_name(axis: &PictureAxis) -> String {
     match axis.unit.is_empty() {
         true => axis.label.clone(),
         false => format!("{} ({})", axis.label, axis.unit),
     }
 }
 
-fn caption(canvas: &mut Canvas, area: &Area<'_>, top: f64, caption: &Caption) {
+fn caption(canvas: &mut Canvas, area: &PanelArea<'_>, top: f64, caption: &Caption) {
     let bold = Font {
         bold: true,
         ..canvas.font()
@@ -204,7 +204,7 @@ fn caption(canvas: &mut Canvas, area: &Area<'_>, top: f64, caption: &Caption) {
     }
 }
 
-fn grid(canvas: &mut Canvas, area: &Area<'_>, x_ticks: &[Tick], y_ticks: &[Tick]) {
+fn grid(canvas: &mut Canvas, area: &PanelArea<'_>, x_ticks: &[Tick], y_ticks: &[Tick]) {
     let colour = canvas.theme.grid();
     for tick in x_ticks {
         let (x, _) = area.at(tick.at, area.head.y.from);
@@ -216,14 +216,14 @@ fn grid(canvas: &mut Canvas, area: &Area<'_>, x_ticks: &[Tick], y_ticks: &[Tick]
     }
 }
 
-fn limit(canvas: &mut Canvas, area: &Area<'_>, measured: Measured) {
+fn limit(canvas: &mut Canvas, area: &PanelArea<'_>, measured: CriterionAxis) {
     let Some(limit) = area.head.limit else { return };
     let (from, to) = match measured {
-        Measured::X => {
+        CriterionAxis::X => {
             let (x, _) = area.at(limit, area.head.y.from);
             ((x, area.top), (x, area.bottom()))
         }
-        Measured::Y => {
+        CriterionAxis::Y => {
             let (_, y) = area.at(area.head.x.from, limit);
             ((area.left, y), (area.left + area.width, y))
         }
@@ -231,14 +231,14 @@ fn limit(canvas: &mut Canvas, area: &Area<'_>, measured: Measured) {
     canvas.line(from, to, canvas.theme.limit(), 1.2, "5 3");
 }
 
-fn frame(canvas: &mut Canvas, area: &Area<'_>) {
+fn frame(canvas: &mut Canvas, area: &PanelArea<'_>) {
     let (l, t, r, b) = (area.left, area.top, area.left + area.width, area.bottom());
     let colour = canvas.theme.ink();
     canvas.line((l, t), (l, b), colour, 0.8, "");
     canvas.line((l, b), (r, b), colour, 0.8, "");
 }
 
-fn numbers_of_y(canvas: &mut Canvas, area: &Area<'_>, ticks: &[Tick]) {
+fn numbers_of_y(canvas: &mut Canvas, area: &PanelArea<'_>, ticks: &[Tick]) {
     let font = canvas.font();
     let mut free = f64::INFINITY;
     for tick in ticks {
@@ -251,24 +251,24 @@ fn numbers_of_y(canvas: &mut Canvas, area: &Area<'_>, ticks: &[Tick]) {
 }
 
 /// The numbers or names below an axis.
-struct Names {
+struct AxisNames {
     height: f64,
     slanted: bool,
     longest: f64,
 }
 
-impl Names {
-    fn new(font: &Font, axis: &Axis, ticks: &[Tick], width: f64) -> Names {
+impl AxisNames {
+    fn new(font: &Font, axis: &PictureAxis, ticks: &[Tick], width: f64) -> AxisNames {
         let longest = ticks.iter().map(|t| font.width(&t.text)).fold(0.0, f64::max).min(110.0);
         let slanted = !axis.names.is_empty() && longest + 6.0 > width / axis.names.len() as f64;
-        Names {
+        AxisNames {
             height: if slanted { longest * 0.71 + TEXT } else { LINE },
             slanted,
             longest,
         }
     }
 
-    fn draw(&self, canvas: &mut Canvas, area: &Area<'_>, ticks: &[Tick]) {
+    fn draw(&self, canvas: &mut Canvas, area: &PanelArea<'_>, ticks: &[Tick]) {
         let font = canvas.font();
         let mut free = f64::NEG_INFINITY;
         for tick in ticks {

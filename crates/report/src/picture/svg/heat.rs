@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, Font, TEXT};
 use super::frame::title;
 use super::theme::Theme;
-use crate::picture::{Axis, Heat, HeatCell};
+use crate::picture::{Heat, HeatCell, PictureAxis};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_results::verdict::Outcome;
@@ -112,11 +112,11 @@ fn field(canvas: &mut Canvas, heat: &Heat, cell: Option<&HeatCell>, (x, y): (f64
         };
         return canvas.text(middle.0, middle.1, Anchor::Middle, faint, "\u{2013}");
     };
-    let scale = Axis {
+    let scale = PictureAxis {
         log: true,
         from: heat.from.max(1e-3),
         to: heat.to.max(heat.from.max(1e-3) * 1.000_001),
-        ..Axis::default()
+        ..PictureAxis::default()
     };
     let (fill, ink) = match cell.value {
         Some(value) => canvas.theme.heat(scale.place(value)),

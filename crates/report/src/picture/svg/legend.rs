@@ -11,7 +11,7 @@ const GAP: f64 = 12.0;
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LegendEntry {
     text: String,
     sign: Sign,
 }
@@ -26,45 +26,45 @@ enum Sign {
     Shaded,
 }
 
-impl Entry {
+impl LegendEntry {
     /// A line, with markers or without.
-    pub fn series(label: &str, style: usize, marked: bool) -> Entry {
-        Entry {
+    pub fn series(label: &str, style: usize, marked: bool) -> LegendEntry {
+        LegendEntry {
             text: label.to_string(),
             sign: Sign::Series { style, marked },
         }
     }
 
     /// A request of a disk.
-    pub fn request(label: &str, style: usize) -> Entry {
-        Entry::of(label, Sign::Request { style })
+    pub fn request(label: &str, style: usize) -> LegendEntry {
+        LegendEntry::of(label, Sign::Request { style })
     }
 
     /// A request that waits.
-    pub fn waiting(label: &str, style: usize) -> Entry {
-        Entry::of(label, Sign::Waiting { style })
+    pub fn waiting(label: &str, style: usize) -> LegendEntry {
+        LegendEntry::of(label, Sign::Waiting { style })
     }
 
     /// Its arm.
-    pub fn moving(label: &str) -> Entry {
-        Entry::of(label, Sign::Moving)
+    pub fn moving(label: &str) -> LegendEntry {
+        LegendEntry::of(label, Sign::Moving)
     }
 
     /// A stretch of time.
-    pub fn shaded(label: &str) -> Entry {
-        Entry::of(label, Sign::Shaded)
+    pub fn shaded(label: &str) -> LegendEntry {
+        LegendEntry::of(label, Sign::Shaded)
     }
 
-    fn of(label: &str, sign: Sign) -> Entry {
-        Entry {
+    fn of(label: &str, sign: Sign) -> LegendEntry {
+        LegendEntry {
             text: label.to_string(),
             sign,
         }
     }
 
     /// The criterion.
-    pub fn limit(text: String) -> Entry {
-        Entry {
+    pub fn limit(text: String) -> LegendEntry {
+        LegendEntry {
             text,
             sign: Sign::Limit,
         }
@@ -73,14 +73,14 @@ impl Entry {
 
 /// Entries in rows that fit a width.
 pub struct Legend {
-    rows: Vec<Vec<(f64, Entry)>>,
+    rows: Vec<Vec<(f64, LegendEntry)>>,
 }
 
 impl Legend {
     /// Of these.
-    pub fn new(canvas: &Canvas, entries: Vec<Entry>, width: f64) -> Legend {
+    pub fn new(canvas: &Canvas, entries: Vec<LegendEntry>, width: f64) -> Legend {
         let font = canvas.font();
-        let mut rows: Vec<Vec<(f64, Entry)>> = Vec::new();
+        let mut rows: Vec<Vec<(f64, LegendEntry)>> = Vec::new();
         let mut x = f64::INFINITY;
         for mut entry in entries {
             entry.text = font.fit(&entry.text, width - SAMPLE);

@@ -3,18 +3,18 @@
 use super::canvas::{Anchor, Canvas, Font};
 use super::theme::{Marker, Theme, dash};
 use super::ticks::ticks;
-use crate::picture::Axis;
+use crate::picture::PictureAxis;
 
 /// The picture.
 #[derive(Clone, Debug)]
 pub struct OverTime {
     /// Below each other.
-    pub rows: Vec<Row>,
+    pub rows: Vec<HistoryRow>,
 }
 
 /// A line of the history.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct HistoryRow {
     /// Its name.
     pub title: String,
     /// Side by side.
@@ -22,14 +22,14 @@ pub struct Row {
     /// Kernels with their numbers.
     pub kernels: Vec<String>,
     /// Where the kernel became another.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<KernelMark>,
     /// What stands below the first and the last point.
     pub ends: [String; 2],
 }
 
 /// Another kernel.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct KernelMark {
     /// From 0 to 1.
     pub x: f64,
     /// Its number.
@@ -42,9 +42,9 @@ pub struct Panel {
     /// What it is.
     pub title: String,
     /// Its values.
-    pub y: Axis,
+    pub y: PictureAxis,
     /// Points, joined where there is no gap.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<JoinedPoints>,
     /// Medians: from, to, value.
     pub levels: Vec<(f64, f64, f64)>,
     /// Where it changed.
@@ -53,7 +53,7 @@ pub struct Panel {
 
 /// Points that are joined.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct JoinedPoints {
     /// The first series or the second.
     pub style: usize,
     /// Place from 0 to 1, and value.
@@ -87,7 +87,7 @@ pub fn draw(theme: Theme, picture: &OverTime) -> String {
 }
 
 /// Draws it, and says where the next begins.
-fn draw_row(canvas: &mut Canvas, row: &Row, top: f64) -> f64 {
+fn draw_row(canvas: &mut Canvas, row: &HistoryRow, top: f64) -> f64 {
     let faint = Font {
         colour: canvas.theme.faint(),
         ..canvas.font()
@@ -107,7 +107,7 @@ fn draw_row(canvas: &mut Canvas, row: &Row, top: f64) -> f64 {
     let (from, to) = (top + TITLE, top + TITLE + HEIGHT);
     for (nth, panel) in row.panels.iter().enumerate() {
         let left = MARGIN + width * nth as f64 + LEFT;
-        let area = Area {
+        let area = HistoryArea {
             left,
             right: MARGIN + width * (nth + 1) as f64 - ROOM,
             top: from,
@@ -138,25 +138,25 @@ fn draw_row(canvas: &mut Canvas, row: &Row, top: f64) -> f64 {
 }
 
 /// Where a panel's values are.
-struct Area {
+struct HistoryArea {
     left: f64,
     right: f64,
     top: f64,
     bottom: f64,
 }
 
-impl Area {
+impl HistoryArea {
     /// A little room on both sides, so that the first and the last point are seen.
     fn x(&self, share: f64) -> f64 {
         self.left + 5.0 + (self.right - self.left - 10.0) * share
     }
 
-    fn y(&self, axis: &Axis, value: f64) -> f64 {
+    fn y(&self, axis: &PictureAxis, value: f64) -> f64 {
         self.bottom - (self.bottom - self.top) * axis.place(value)
     }
 }
 
-fn draw_panel(canvas: &mut Canvas, panel: &Panel, row: &Row, area: &Area) {
+fn draw_panel(canvas: &mut Canvas, panel: &Panel, row: &HistoryRow, area: &HistoryArea) {
     let theme = canvas.theme;
     let faint = Font {
         colour: theme.faint(),

@@ -1,8 +1,8 @@
 //! Draws where on a disk requests were, over time.
 
 use super::canvas::{Canvas, units};
-use super::frame::{Area, Caption, Measured, picture};
-use super::legend::Entry;
+use super::frame::{Caption, CriterionAxis, PanelArea, picture};
+use super::legend::LegendEntry;
 use super::theme::Theme;
 use crate::picture::{Requests, RequestsPanel};
 use std::fmt::Write;
@@ -33,7 +33,7 @@ pub fn draw(theme: Theme, requests: &Requests) -> String {
     picture(
         theme,
         &requests.head,
-        Measured::Y,
+        CriterionAxis::Y,
         height,
         &captions,
         legend(requests),
@@ -43,23 +43,23 @@ pub fn draw(theme: Theme, requests: &Requests) -> String {
     )
 }
 
-fn legend(requests: &Requests) -> Vec<Entry> {
+fn legend(requests: &Requests) -> Vec<LegendEntry> {
     let mut series: Vec<_> = requests.panels.iter().flat_map(|p| &p.series).map(|s| &s.of).collect();
     series.sort_by_key(|of| of.style);
     series.dedup_by_key(|of| of.style);
     let first = series.first().map_or(0, |of| of.style);
-    let mut entries: Vec<Entry> = series
+    let mut entries: Vec<LegendEntry> = series
         .into_iter()
-        .map(|of| Entry::request(&of.label, of.style))
+        .map(|of| LegendEntry::request(&of.label, of.style))
         .collect();
     if requests.panels.iter().any(waits) {
-        entries.push(Entry::waiting("it waits", first));
+        entries.push(LegendEntry::waiting("it waits", first));
     }
     if requests.panels.iter().any(|p| !p.moves.is_empty()) {
-        entries.push(Entry::moving("the arm moves"));
+        entries.push(LegendEntry::moving("the arm moves"));
     }
     if requests.panels.iter().any(|p| p.longest.is_some()) {
-        entries.push(Entry::shaded("longest operation"));
+        entries.push(LegendEntry::shaded("longest operation"));
     }
     entries
 }
@@ -69,7 +69,7 @@ fn waits(panel: &RequestsPanel) -> bool {
     panel.series.iter().map(|s| s.requests.len()).sum::<usize>() <= MOST_WAITS
 }
 
-fn panel(canvas: &mut Canvas, area: &Area<'_>, panel: &RequestsPanel) {
+fn panel(canvas: &mut Canvas, area: &PanelArea<'_>, panel: &RequestsPanel) {
     if let Some([from, to]) = panel.longest {
         let ((from, _), (to, _)) = (area.at(from, 0.0), area.at(to, 0.0));
         let fill = canvas.theme.shade();

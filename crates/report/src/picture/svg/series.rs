@@ -1,16 +1,19 @@
 //! Draws what has several series in a panel: histograms, percentile curves, lines with intervals.
 
 use super::canvas::{Canvas, units};
-use super::frame::{Area, Caption, Measured, picture};
-use super::legend::Entry;
+use super::frame::{Caption, CriterionAxis, PanelArea, picture};
+use super::legend::LegendEntry;
 use super::theme::{Theme, dash, marker};
-use crate::picture::{Histogram, HistogramSeries, Line, LinePoint, Lines, MOST_SERIES, Of, Percentiles};
+use crate::picture::{
+    HistogramPicture, HistogramSeries, LinePoint, LinesPicture, MOST_SERIES, Percentiles, PictureLine, SeriesLabel,
+};
 use worstcase_base::format::grouped;
 
 /// A histogram's picture.
-pub fn histogram(theme: Theme, histogram: &Histogram) -> String {
+pub fn histogram(theme: Theme, histogram: &HistogramPicture) -> String {
     let of = |series: &[HistogramSeries]| series.iter().map(|s| s.of.clone()).collect();
-    let panels: Vec<(Of, Vec<Of>)> = histogram.panels.iter().map(|p| (p.of.clone(), of(&p.series))).collect();
+    let panels: Vec<(SeriesLabel, Vec<SeriesLabel>)> =
+        histogram.panels.iter().map(|p| (p.of.clone(), of(&p.series))).collect();
     let (mut captions, legend) = captions(&panels, true);
     for (caption, panel) in captions.iter_mut().zip(&histogram.panels) {
         let samples: u64 = panel.series.iter().map(|s| s.samples).sum();
@@ -24,7 +27,7 @@ pub fn histogram(theme: Theme, histogram: &Histogram) -> String {
     picture(
         theme,
         &histogram.head,
-        Measured::X,
+        CriterionAxis::X,
         height,
         &captions,
         legend,
@@ -42,7 +45,7 @@ pub fn histogram(theme: Theme, histogram: &Histogram) -> String {
 }
 
 /// The outline of a histogram; nothing where it has no samples.
-fn steps(canvas: &mut Canvas, area: &Area<'_>, edges: &[f64], series: &HistogramSeries) {
+fn steps(canvas: &mut Canvas, area: &PanelArea<'_>, edges: &[f64], series: &HistogramSeries) {
     let mut path = String::new();
     let mut open = false;
     for (bin, count) in series.counts.iter().enumerate() {
@@ -68,7 +71,7 @@ fn steps(canvas: &mut Canvas, area: &Area<'_>, edges: &[f64], series: &Histogram
 /// A picture of percentile curves.
 pub fn percentiles(theme: Theme, percentiles: &Percentiles) -> String {
     let panels = percentiles.panels.iter();
-    let panels: Vec<(Of, Vec<Of>)> = panels
+    let panels: Vec<(SeriesLabel, Vec<SeriesLabel>)> = panels
         .map(|p| (p.of.clone(), p.series.iter().map(|s| s.of.clone()).collect()))
         .collect();
     let (captions, legend) = captions(&panels, true);
@@ -76,7 +79,7 @@ pub fn percentiles(theme: Theme, percentiles: &Percentiles) -> String {
     picture(
         theme,
         &percentiles.head,
-        Measured::Y,
+        CriterionAxis::Y,
         height,
         &captions,
         legend,
@@ -93,9 +96,9 @@ pub fn percentiles(theme: Theme, percentiles: &Percentiles) -> String {
 }
 
 /// A picture of lines.
-pub fn lines(theme: Theme, lines: &Lines) -> String {
+pub fn lines(theme: Theme, lines: &LinesPicture) -> String {
     let panels = lines.panels.iter();
-    let panels: Vec<(Of, Vec<Of>)> = panels
+    let panels: Vec<(SeriesLabel, Vec<SeriesLabel>)> = panels
         .map(|p| (p.of.clone(), p.series.iter().map(|s| s.of.clone()).collect()))
         .collect();
     let (captions, legend) = captions(&panels, true);
@@ -109,7 +112,7 @@ pub fn lines(theme: Theme, lines: &Lines) -> String {
     picture(
         theme,
         &lines.head,
-        Measured::Y,
+        CriterionAxis::Y,
         height,
         &captions,
         legend,
@@ -121,7 +124,7 @@ pub fn lines(theme: Theme, lines: &Lines) -> String {
     )
 }
 
-fn draw_line(canvas: &mut Canvas, area: &Area<'_>, line: &Line, middle: f64) {
+fn draw_line(canvas: &mut Canvas, area: &PanelArea<'_>, line: &PictureLine, middle: f64) {
     let style = line.of.style;
     let colour = canvas.theme.colour(style);
     // Intervals of several lines at one named place would lie over each other; a number's place is not moved.
@@ -174,9 +177,9 @@ fn height(panels: usize) -> f64 {
 }
 
 /// Captions of the panels, and one legend for all if a style means the same everywhere.
-fn captions(panels: &[(Of, Vec<Of>)], marked: bool) -> (Vec<Caption>, Vec<Entry>) {
-    let entry = |of: &Of| Entry::series(&of.label, of.style, marked);
-    let mut all: Vec<&Of> = Vec::new();
+fn captions(panels: &[(SeriesLabel, Vec<SeriesLabel>)], marked: bool) -> (Vec<Caption>, Vec<LegendEntry>) {
+    let entry = |of: &SeriesLabel| LegendEntry::series(&of.label, of.style, marked);
+    let mut all: Vec<&SeriesLabel> = Vec::new();
     for of in panels.iter().flat_map(|(_, series)| series) {
         if all.iter().all(|known| known.label != of.label) {
             all.push(of);
@@ -184,7 +187,7 @@ fn captions(panels: &[(Of, Vec<Of>)], marked: bool) -> (Vec<Caption>, Vec<Entry>
     }
     all.sort_by_key(|of| of.style);
     let common = all.len() <= MOST_SERIES && all.windows(2).all(|w| w[0].style != w[1].style);
-    let caption = |(of, series): &(Of, Vec<Of>)| Caption {
+    let caption = |(of, series): &(SeriesLabel, Vec<SeriesLabel>)| Caption {
         title: of.label.clone(),
         note: String::new(),
         legend: if common {

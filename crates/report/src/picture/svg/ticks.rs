@@ -1,6 +1,6 @@
 //! Where an axis has ticks, and what is written there.
 
-use crate::picture::Axis;
+use crate::picture::PictureAxis;
 use worstcase_base::format::grouped;
 
 /// A tick; without text if there is no room for it.
@@ -13,7 +13,7 @@ pub struct Tick {
 }
 
 /// Ticks of an axis that has room for about so many numbers.
-pub fn ticks(axis: &Axis, room: usize) -> Vec<Tick> {
+pub fn ticks(axis: &PictureAxis, room: usize) -> Vec<Tick> {
     if !axis.names.is_empty() {
         let named = axis.names.iter().enumerate();
         return named.map(|(i, name)| tick(i as f64, name.clone())).collect();
@@ -29,7 +29,7 @@ fn tick(at: f64, text: String) -> Tick {
 }
 
 /// Steps of 1, 2 or 5 times a power of ten.
-fn linear(axis: &Axis, room: usize) -> Vec<Tick> {
+fn linear(axis: &PictureAxis, room: usize) -> Vec<Tick> {
     let rough = (axis.to - axis.from) / room as f64;
     let power = 10_f64.powi(rough.log10().floor() as i32);
     let step = [1.0, 2.0, 5.0, 10.0]
@@ -45,7 +45,7 @@ fn linear(axis: &Axis, room: usize) -> Vec<Tick> {
 }
 
 /// Powers of ten, with 2 and 5 between them where they have room; of many powers some.
-fn logarithmic(axis: &Axis, room: usize) -> Vec<Tick> {
+fn logarithmic(axis: &PictureAxis, room: usize) -> Vec<Tick> {
     let decades = (axis.to / axis.from).log10();
     let (low, high) = (axis.from.log10().floor() as i32, axis.to.log10().ceil() as i32);
     let factors: &[f64] = match decades * 3.0 <= room as f64 {
@@ -78,16 +78,16 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn texts(axis: &Axis, room: usize) -> Vec<String> {
+    fn texts(axis: &PictureAxis, room: usize) -> Vec<String> {
         ticks(axis, room).into_iter().map(|t| t.text).collect()
     }
 
-    fn axis(log: bool, from: f64, to: f64) -> Axis {
-        Axis {
+    fn axis(log: bool, from: f64, to: f64) -> PictureAxis {
+        PictureAxis {
             log,
             from,
             to,
-            ..Axis::default()
+            ..PictureAxis::default()
         }
     }
 

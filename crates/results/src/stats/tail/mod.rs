@@ -57,7 +57,7 @@ pub struct Sure<T> {
 
 /// A latency and how often it is exceeded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Level {
+pub struct ExceedanceLevel {
     /// `hour`, `day` or `year`.
     pub once_a: &'static str,
     /// That long.
@@ -77,7 +77,7 @@ pub struct Exceeded {
 
 /// The tail of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tail {
+pub struct LatencyTail {
     /// Samples above this are the tail.
     pub threshold_ns: Nanos,
     /// Samples above it.
@@ -105,7 +105,7 @@ pub struct Tail {
     /// Largest latency of the fit; no number where there is none.
     pub end_ns: Sure<Option<Nanos>>,
     /// Levels, for times in which there is more than one event and that are not too long for the observation time.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ExceedanceLevel>,
     /// Times (`hour`, `day`, `year`) of which the level is withheld: its interval spans more than a factor of ten.
     pub withheld: Vec<&'static str>,
     /// The limit, if one was given and it is above the threshold.
@@ -166,7 +166,7 @@ pub enum Refusal {
 }
 
 /// The tail of samples that were taken over a time; how often `limit` is exceeded, if there is one.
-pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) -> Result<Tail, Refusal> {
+pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) -> Result<LatencyTail, Refusal> {
     if observation_time.0 == 0 {
         return Err(Refusal::NoTime);
     }
@@ -184,10 +184,10 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
             f64::INFINITY
         }
     };
-    let (levels, vague): (Vec<Level>, Vec<Level>) = levels(&fitted, &region, observation_time)
+    let (levels, vague): (Vec<ExceedanceLevel>, Vec<ExceedanceLevel>) = levels(&fitted, &region, observation_time)
         .into_iter()
         .partition(|level| is_narrow(&level.latency_ns));
-    Ok(Tail {
+    Ok(LatencyTail {
         threshold_ns: Nanos(fitted.threshold),
         above: fitted.events.above as u64,
         events: fitted.events.peaks.len() as u64,
@@ -213,11 +213,11 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
     })
 }
 
-fn levels(fitted: &Fitted, region: &Region, observation_time: Nanos) -> Vec<Level> {
+fn levels(fitted: &Fitted, region: &Region, observation_time: Nanos) -> Vec<ExceedanceLevel> {
     let events = fitted.events.peaks.len() as f64;
     let level = |(once_a, every): (&'static str, Nanos)| {
         let times = every.0 as f64 / observation_time.0 as f64;
-        (events * times > 1.0 && times <= TIMES_LOOKED).then(|| Level {
+        (events * times > 1.0 && times <= TIMES_LOOKED).then(|| ExceedanceLevel {
             once_a,
             every_ns: every,
             latency_ns: latency(fitted, region, |gpd| gpd.one_in(events * times)),

@@ -22,7 +22,7 @@ fn samples(shape: f64, n: usize, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-fn tail(samples: Vec<u64>, observation_time: Nanos) -> Result<Tail, Refusal> {
+fn tail(samples: Vec<u64>, observation_time: Nanos) -> Result<LatencyTail, Refusal> {
     estimate(&peaks(samples), observation_time, None)
 }
 
@@ -270,7 +270,8 @@ fn a_lone_largest_sample_is_never_ignored() {
     let before = tail(all.clone(), HOUR).unwrap();
     all[12_345] = 900_000;
     // Or the tail is so heavy that it bears it.
-    let ignored = |after: &Tail| after.threshold_ns <= before.threshold_ns || after.shape.best < before.shape.high;
+    let ignored =
+        |after: &LatencyTail| after.threshold_ns <= before.threshold_ns || after.shape.best < before.shape.high;
     let after = tail(all, HOUR);
     assert!(!after.as_ref().is_ok_and(ignored), "{after:?}");
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::candidates::{of_folder, of_series, series_of};
-use worstcase_bisect::git::{Commit, Tree};
-use worstcase_bisect::search::{List, Order};
-use worstcase_kernels::build::options::Options;
+use worstcase_bisect::git::{Commit, GitTree};
+use worstcase_bisect::search::{CandidateOrder, List};
+use worstcase_kernels::build::options::BuildOptions;
 use worstcase_kernels::build::{self, Builder};
 use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 
@@ -17,7 +17,7 @@ use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 const DIGITS: usize = 12;
 
 /// The candidates.
-pub struct Kernels {
+pub struct CandidateArgs {
     good: String,
     bad: String,
     from: From,
@@ -26,28 +26,28 @@ pub struct Kernels {
 enum From {
     Series(String, Flavour),
     Folder(std::path::PathBuf),
-    Tree(Box<(Tree, Builder)>),
+    Tree(Box<(GitTree, Builder)>),
 }
 
-impl Kernels {
+impl CandidateArgs {
     /// Of what the user names.
     pub fn of(
         args: &BisectArgs,
         output: &Path,
         options: &ResolveOptions<'_>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Kernels, Error> {
+    ) -> Result<CandidateArgs, Error> {
         let [good, bad] = [&args.good, &args.bad].map(|end| end.clone().unwrap_or_default());
         let from = match (&args.tree, &args.kernels) {
             (Some(source), _) => {
-                let tree = Tree::open(source, output.join("tree"))?;
+                let tree = GitTree::open(source, output.join("tree"))?;
                 build::check_machine(output).map_err(BisectError::from)?;
                 let builder = Builder {
                     source: output.join("tree"),
                     build: output.join("build"),
                     kept: output.join("kernels"),
                     config: config(args.config.as_deref().unwrap_or_default(), options)?,
-                    options: Options::default(),
+                    options: BuildOptions::default(),
                     jobs: args.jobs.count(),
                     stop: stop.clone(),
                 };
@@ -64,7 +64,7 @@ impl Kernels {
                 }
             },
         };
-        Ok(Kernels { good, bad, from })
+        Ok(CandidateArgs { good, bad, from })
     }
 
     /// In words.
@@ -106,7 +106,7 @@ impl Kernels {
     }
 
     /// What is searched.
-    pub fn order(&self, list: &[String]) -> Box<dyn Order> {
+    pub fn order(&self, list: &[String]) -> Box<dyn CandidateOrder> {
         match &self.from {
             From::Tree(tree) => Box::new(tree.0.clone()),
             _ => Box::new(List(list.to_vec())),

@@ -1,12 +1,12 @@
 //! One kernel, answered with the exit code that `git bisect run` takes.
 
-use super::{Bench, BisectArgs};
+use super::{BisectArgs, KernelBench};
 use crate::cli::Error;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use std::process::ExitCode;
 use worstcase_bisect::BisectError;
-use worstcase_bisect::bisection::Outcome;
+use worstcase_bisect::bisection::CandidateOutcome;
 use worstcase_bisect::figures;
 use worstcase_kernels::{KernelError, ResolveOptions};
 use worstcase_lab::LabError;
@@ -28,7 +28,7 @@ pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Resul
 fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<u8, Error> {
     let options = ResolveOptions::from_cache(terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = Bench {
+    let bench = KernelBench {
         args,
         criterion: args.criterion(),
         qemu: &qemu,
@@ -38,11 +38,11 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
     // Each step is another kernel by the same name: its run is of no use to the next.
     let folder = tempfile::tempdir().map_err(BisectError::io(std::env::temp_dir()))?;
     match bench.measure(kernel, &folder.path().join("run"))? {
-        Outcome::Cannot(why) => {
+        CandidateOutcome::Cannot(why) => {
             eprintln!("worstcase: skipped, {why}");
             Ok(SKIP)
         }
-        Outcome::Measured(cells) => {
+        CandidateOutcome::Measured(cells) => {
             let bad = bench.criterion.bad(&cells, &[]);
             let measure = bench.criterion.measure();
             match bad.is_empty() {

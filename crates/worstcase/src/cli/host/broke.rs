@@ -11,7 +11,7 @@ use worstcase_base::format::micros_exact;
 use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
-use worstcase_host::run::Watch;
+use worstcase_host::run::MeasurementObserver;
 use worstcase_report::breakdown::terminal;
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{CellId, ENDED_EARLY, Run};
@@ -30,17 +30,22 @@ pub struct Late {
 
 /// Whether there was one; and the command that runs because of it.
 #[derive(Clone, Default)]
-pub struct Broke(Arc<Mutex<Held>>);
+pub struct Broke(Arc<Mutex<HeldBreak>>);
 
 #[derive(Default)]
-struct Held {
+struct HeldBreak {
     late: Option<Late>,
     command: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Broke {
     /// Looks on beside `inner`.
-    pub fn watch(&self, inner: Box<dyn Watch + Send>, on_break: Option<Vec<String>>, folder: &Path) -> Watching {
+    pub fn watch(
+        &self,
+        inner: Box<dyn MeasurementObserver + Send>,
+        on_break: Option<Vec<String>>,
+        folder: &Path,
+    ) -> Watching {
         Watching {
             inner,
             on_break,
@@ -65,13 +70,13 @@ impl Broke {
 
 /// Hands everything on, and takes note of the sample.
 pub struct Watching {
-    inner: Box<dyn Watch + Send>,
+    inner: Box<dyn MeasurementObserver + Send>,
     on_break: Option<Vec<String>>,
     folder: std::path::PathBuf,
     broke: Broke,
 }
 
-impl Watch for Watching {
+impl MeasurementObserver for Watching {
     fn note(&mut self, note: &str) {
         self.inner.note(note);
     }

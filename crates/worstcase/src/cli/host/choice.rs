@@ -1,6 +1,6 @@
 //! Which parameters of a host each command takes.
 
-use crate::cli::parameters::Choice;
+use crate::cli::parameters::ParameterChoice;
 use worstcase_plan::Venue;
 use worstcase_plan::parameters::OF_STUDY_RUN;
 
@@ -8,7 +8,7 @@ use worstcase_plan::parameters::OF_STUDY_RUN;
 #[derive(Debug)]
 pub struct EveryHost;
 
-impl Choice for EveryHost {
+impl ParameterChoice for EveryHost {
     const VENUE: Venue = Venue::Host;
 
     fn takes(_: &str) -> bool {
@@ -20,7 +20,7 @@ impl Choice for EveryHost {
 #[derive(Debug)]
 pub struct OfWatch;
 
-impl Choice for OfWatch {
+impl ParameterChoice for OfWatch {
     const VENUE: Venue = Venue::Host;
 
     fn takes(key: &str) -> bool {
@@ -32,7 +32,7 @@ impl Choice for OfWatch {
 #[derive(Debug)]
 pub struct OfStudy;
 
-impl Choice for OfStudy {
+impl ParameterChoice for OfStudy {
     const VENUE: Venue = Venue::Host;
     const NEEDS: Option<&'static str> = Some("host");
 

@@ -5,10 +5,10 @@ use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
-use worstcase_host::doctor::{Finding, Level, apply, examine, settable};
-use worstcase_host::facts::Tree;
+use worstcase_host::doctor::{Finding, FindingLevel, apply, examine, settable};
+use worstcase_host::facts::FileTree;
 use worstcase_host::journal::{UndoResult, failures};
-use worstcase_host::{CpuList, Facts, HostError, Journal, StateFolder, command};
+use worstcase_host::{CpuList, HostError, Journal, MachineFacts, StateFolder, command};
 use worstcase_report::breakdown::terminal::wrapped;
 use worstcase_report::terminal::Style;
 
@@ -39,7 +39,7 @@ pub struct DoctorArgs {
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
-    let facts = Facts::of(&args.machine.root);
+    let facts = MachineFacts::of(&args.machine.root);
     let online = facts.cpu.online.clone().unwrap_or_default();
     let cpus = args.cpus.as_ref().unwrap_or(&online);
     let missing = cpus.without(&online);
@@ -61,7 +61,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
 fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostError> {
     let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host doctor --apply")?;
     journal.start_guard()?;
-    let applied = apply(settable(findings), &Tree::at(&args.machine.root), &mut journal);
+    let applied = apply(settable(findings), &FileTree::at(&args.machine.root), &mut journal);
     for outcome in &applied.outcomes {
         eprintln!("worstcase: {}", outcome.line());
     }
@@ -106,11 +106,11 @@ fn is_short(finding: &Finding) -> bool {
     finding.why.is_empty()
 }
 
-fn word(level: Level) -> &'static str {
+fn word(level: FindingLevel) -> &'static str {
     match level {
-        Level::Harmful => "harmful",
-        Level::Notice => "notice",
-        Level::NotKnown => "not known",
-        Level::Good => "good",
+        FindingLevel::Harmful => "harmful",
+        FindingLevel::Notice => "notice",
+        FindingLevel::NotKnown => "not known",
+        FindingLevel::Good => "good",
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use worstcase_base::format::is_file_name;
 use worstcase_base::utc::Utc;
-use worstcase_host::facts::Tree;
+use worstcase_host::facts::FileTree;
 use worstcase_host::facts::identity::host_name;
 
 /// Longest part of a host's name in a folder's.
@@ -11,7 +11,7 @@ const NAME: usize = 64;
 
 /// Where a run is kept.
 #[derive(Debug)]
-pub struct Place {
+pub struct RunPlace {
     /// Its folder.
     pub dir: PathBuf,
     /// It was begun there, and goes on.
@@ -30,11 +30,11 @@ pub fn new(kept: &str) -> PathBuf {
 
 /// A title that tells this measurement from that of another machine, or another day.
 pub fn titled(title: &str) -> String {
-    format!("{title}: {}, {}", host(), Utc::now().told())
+    format!("{title}: {}, {}", host(), Utc::now().readable())
 }
 
 fn host() -> String {
-    host_name(&Tree::at(Path::new("/")))
+    host_name(&FileTree::at(Path::new("/")))
 }
 
 fn named(kept: &str, host: &str, now: Utc) -> String {

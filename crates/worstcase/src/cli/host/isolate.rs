@@ -8,13 +8,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::host::running_kernel;
-use worstcase_analysis::isolate::{Answer, KINDS, Machine, answer};
+use worstcase_analysis::isolate::{IsolatedMachine, IsolationAnswer, KINDS, answer};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::output::OutputFolder;
 use worstcase_contract::Nanos;
-use worstcase_host::isolate::{Asked, Observed, Occupy, observe};
-use worstcase_host::{CpuList, Facts, HostError};
+use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe};
+use worstcase_host::{CpuList, HostError, MachineFacts};
 use worstcase_report::isolate::{json, terminal};
 use worstcase_report::terminal::Style;
 
@@ -42,7 +42,7 @@ pub struct IsolateArgs {
     time: Nanos,
     /// Keep CPUs busy with a thread that never calls the kernel
     #[arg(long, value_name = "WHICH", value_enum, default_value = "idle")]
-    occupy: Which,
+    occupy: OccupiedCpus,
     /// At most so many entries into each CPU: PASS, FAIL or INCONCLUSIVE, as exit code too
     #[arg(long, value_name = "N")]
     criterion: Option<u64>,
@@ -59,7 +59,7 @@ pub struct IsolateArgs {
 
 /// Which CPUs are kept busy.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Which {
+enum OccupiedCpus {
     /// Those on which no program runs
     Idle,
     /// All of them
@@ -79,7 +79,7 @@ fn exclude_help() -> String {
 
 /// Runs the command.
 pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
-    let facts = Facts::of(Path::new("/"));
+    let facts = MachineFacts::of(Path::new("/"));
     let asked = asked(args, &facts)?;
     let output = args.output.as_deref().map(new_folder).transpose()?;
     let stop = stop::on_signals()?;
@@ -104,7 +104,7 @@ pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
         .map_or(ExitCode::SUCCESS, |j| ExitCode::from(j.outcome.exit_code())))
 }
 
-fn asked(args: &IsolateArgs, facts: &Facts) -> Result<Asked, HostError> {
+fn asked(args: &IsolateArgs, facts: &MachineFacts) -> Result<IsolationRequest, HostError> {
     let cpus = args.cpus.clone().unwrap_or_else(|| facts.isolation.cpus());
     if cpus.is_empty() {
         let none = "no CPU of this machine is isolated: name those that you keep for a program, e.g. --cpus 2-3";
@@ -115,13 +115,13 @@ fn asked(args: &IsolateArgs, facts: &Facts) -> Result<Asked, HostError> {
             "--time 0s observes nothing: name a time, e.g. --time 10s".into(),
         ));
     }
-    Ok(Asked {
+    Ok(IsolationRequest {
         cpus,
         time: args.time,
         occupy: match args.occupy {
-            Which::Idle => Occupy::Idle,
-            Which::All => Occupy::All,
-            Which::None => Occupy::None,
+            OccupiedCpus::Idle => Occupy::Idle,
+            OccupiedCpus::All => Occupy::All,
+            OccupiedCpus::None => Occupy::None,
         },
     })
 }
@@ -143,9 +143,9 @@ fn new_folder(folder: &Path) -> Result<OutputFolder, HostError> {
     }
 }
 
-fn named(args: &IsolateArgs, facts: &Facts, observed: Observed) -> Answer {
+fn named(args: &IsolateArgs, facts: &MachineFacts, observed: ObservedEntries) -> IsolationAnswer {
     let names = running_kernel();
-    let machine = Machine {
+    let machine = IsolatedMachine {
         tickless: facts.isolation.tickless.clone(),
         isolated: facts.isolation.cpus(),
         release: facts.kernel.release.clone().unwrap_or_default(),

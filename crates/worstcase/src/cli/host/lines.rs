@@ -6,7 +6,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::run::Watch;
+use worstcase_host::run::MeasurementObserver;
 
 /// Between two lines of one measurement.
 const EVERY: Nanos = Nanos(10_000_000_000);
@@ -14,7 +14,7 @@ const EVERY: Nanos = Nanos(10_000_000_000);
 /// Nothing but what has to be known.
 pub struct Quiet;
 
-impl Watch for Quiet {
+impl MeasurementObserver for Quiet {
     fn note(&mut self, note: &str) {
         eprintln!("worstcase: {note}");
     }
@@ -28,13 +28,13 @@ impl Watch for Quiet {
 
 /// A line when a measurement begins, one every ten seconds, one at its end.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct ProgressLines {
     /// When the next line is due.
     next: Nanos,
     latest: Option<String>,
 }
 
-impl Lines {
+impl ProgressLines {
     /// The line that a message is worth now.
     fn line(&mut self, spec: &HostSpec, message: &Message) -> Option<String> {
         let Message::Tick { elapsed, cpus, .. } = message else {
@@ -50,7 +50,7 @@ impl Lines {
     }
 }
 
-impl Watch for Lines {
+impl MeasurementObserver for ProgressLines {
     fn note(&mut self, note: &str) {
         Quiet.note(note);
     }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_line_every_ten_seconds() {
         let spec = examples::spec(Probe::Wakeup, 1);
-        let mut lines = Lines {
+        let mut lines = ProgressLines {
             next: EVERY,
             latest: None,
         };

@@ -17,7 +17,7 @@ mod try_settings;
 mod watch;
 
 pub use choice::OfStudy;
-pub use folder::{Place, usual as usual_folder};
+pub use folder::{RunPlace, usual as usual_folder};
 
 use crate::cli::Error;
 use clap::{Args, Subcommand};
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
 use worstcase_host::{CpuList, HostError, StateFolder, guard};
-use worstcase_plan::Plan;
+use worstcase_plan::ExperimentPlan;
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -47,11 +47,11 @@ const TITLE: &str = "how late this machine is";
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
     /// Measure this machine
-    Run(Box<run::RunArgs>),
+    Run(Box<run::HostRunArgs>),
     /// Measure this machine without an end, in periods that are kept; with metrics for Prometheus
     Watch(Box<watch::WatchArgs>),
     /// Show what this machine is, as far as it matters for latency
-    Show(show::ShowArgs),
+    Show(show::HostShowArgs),
     /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
     Doctor(doctor::DoctorArgs),
     /// Try each setting that the doctor can make, and all together: what helps?
@@ -103,13 +103,13 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
 }
 
 /// Measures this machine as a study asks.
-pub fn measure(plan: Plan, place: &Place) -> Result<ExitCode, Error> {
+pub fn measure(plan: ExperimentPlan, place: &RunPlace) -> Result<ExitCode, Error> {
     settle();
     run::measure(
         plan,
         place,
         &StateFolder::open()?,
-        &run::View::default(),
+        &run::ViewArgs::default(),
         hooks::Hooks::default(),
     )
 }

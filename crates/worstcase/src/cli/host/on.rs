@@ -10,10 +10,10 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::OutputFolder;
-use worstcase_plan::Plan;
-use worstcase_remote::ssh::{Board, measure_on};
+use worstcase_plan::ExperimentPlan;
+use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
-use worstcase_report::machines::{Measured, table};
+use worstcase_report::machines::{MachineRecords, table};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Run, parallel};
 
@@ -33,7 +33,7 @@ pub struct OnArgs {
 }
 
 /// Measures on each machine, and shows a table of all.
-pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode, Error> {
+pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Result<ExitCode, Error> {
     if let Some(wrong) = args.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
         let what = "is no host; write --on HOST,HOST".to_string();
         return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
@@ -54,7 +54,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
     let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
     let measured = parallel(all, &args.boards, |name| {
         let into = folder.join(folder_of(name));
-        let board = Board {
+        let board = RemoteBoard {
             name,
             executable: &executable,
             arguments: &arguments,
@@ -72,7 +72,7 @@ pub fn run(args: &OnArgs, plan: &Plan, output: Option<&Path>) -> Result<ExitCode
         match ended {
             Ok(broke) => {
                 code = code.max(broke as u8);
-                machines.push(Measured {
+                machines.push(MachineRecords {
                     machine: name,
                     records: Run::open(&into)?.records()?,
                 });

@@ -3,13 +3,13 @@
 use super::TITLE;
 use super::broke::Broke;
 use super::choice::EveryHost;
-use super::folder::{self, Place};
+use super::folder::{self, RunPlace};
 use super::hooks::{self, HookArgs, Hooks};
-use super::lines::{Lines, Quiet};
-use super::live::{self, Live};
+use super::lines::{ProgressLines, Quiet};
+use super::live::{self, LiveScreen};
 use super::on::{self, OnArgs};
 use crate::cli::Error;
-use crate::cli::kept::{Kept, judged};
+use crate::cli::kept::{KeptArgs, judged};
 use crate::cli::parameters::ParameterArgs;
 use crate::cli::progress::is_quiet;
 use crate::cli::{show, stop};
@@ -18,13 +18,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use worstcase_base::Exit;
+use worstcase_base::ExitKind;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::run::{HostExecutor, Watch};
+use worstcase_host::run::{HostExecutor, MeasurementObserver};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Plan, Venue};
+use worstcase_plan::{Experiment, ExperimentPlan, Venue};
 use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\
@@ -50,34 +50,34 @@ Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub struct RunArgs {
+pub struct HostRunArgs {
     #[command(flatten)]
     parameters: ParameterArgs<EveryHost>,
     #[command(flatten)]
     hooks: HookArgs,
     #[command(flatten)]
-    kept: Kept,
+    kept: KeptArgs,
     /// Go on with the run in the folder of --output: measure what it lacks
     #[arg(long, requires = "output")]
     resume: bool,
     #[command(flatten)]
-    view: View,
+    view: ViewArgs,
     #[command(flatten)]
     on: OnArgs,
 }
 
 /// What is shown meanwhile; changes nothing of the result.
 #[derive(Debug, Default, Args)]
-pub struct View {
+pub struct ViewArgs {
     /// Plain lines while it measures, also on a terminal
     #[arg(long)]
     plain: bool,
 }
 
-impl RunArgs {
+impl HostRunArgs {
     /// What is measured, and the run's folder.
-    pub fn plan(&self) -> Result<(Plan, PathBuf), Error> {
-        let plan = Plan::new(TITLE, self.experiment()?);
+    pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
+        let plan = ExperimentPlan::new(TITLE, self.experiment()?);
         let output = self.kept.output.clone();
         Ok((plan, output.unwrap_or_else(folder::usual)))
     }
@@ -89,7 +89,7 @@ impl RunArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+pub fn run(args: &HostRunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let (plan, dir) = args.plan()?;
     if !args.on.boards.is_empty() {
         return on::run(&args.on, &plan, args.kept.output.as_deref());
@@ -99,15 +99,15 @@ pub fn run(args: &RunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     if hooks.on_break.is_some() && args.parameters.given.values("break").is_none() {
         return Err(HostError::Argument("--on-break needs --break, e.g. --break 100us".into()).into());
     }
-    measure(plan, &Place { dir, resume }, state, &args.view, hooks)
+    measure(plan, &RunPlace { dir, resume }, state, &args.view, hooks)
 }
 
 /// Measures into the run folder and shows what came out.
 pub fn measure(
-    mut plan: Plan,
-    place: &Place,
+    mut plan: ExperimentPlan,
+    place: &RunPlace,
     state: &StateFolder,
-    view: &View,
+    view: &ViewArgs,
     hooks: Hooks,
 ) -> Result<ExitCode, Error> {
     let output = &place.dir;
@@ -151,7 +151,7 @@ pub fn measure(
         hooks::tell(&said);
     }
     Ok(match ended {
-        Some(_) => ExitCode::from(Exit::Fail as u8),
+        Some(_) => ExitCode::from(ExitKind::Fail as u8),
         None => shown,
     })
 }
@@ -170,10 +170,10 @@ fn tell_short(run: &Run) -> Result<(), Error> {
 }
 
 /// What is shown meanwhile.
-fn watch(view: &View, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn Watch + Send> {
+fn watch(view: &ViewArgs, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn MeasurementObserver + Send> {
     match () {
         () if is_quiet() => Box::new(Quiet),
-        () if !view.plain && live::is_usable() => Box::new(Live::new(criterion, stop.clone())),
-        () => Box::new(Lines::default()),
+        () if !view.plain && live::is_usable() => Box::new(LiveScreen::new(criterion, stop.clone())),
+        () => Box::new(ProgressLines::default()),
     }
 }

@@ -5,7 +5,7 @@ use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use lines::groups;
-use worstcase_host::Facts;
+use worstcase_host::MachineFacts;
 use worstcase_report::terminal::Style;
 
 mod lines;
@@ -16,7 +16,7 @@ mod lines;
 Examples:
   worstcase host show
   worstcase host show --json")]
-pub struct ShowArgs {
+pub struct HostShowArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -27,15 +27,15 @@ pub struct ShowArgs {
 const KEY_WIDTH: usize = 22;
 
 /// Runs the command.
-pub fn run(args: &ShowArgs) -> Result<(), Error> {
-    let facts = Facts::of(&args.machine.root);
+pub fn run(args: &HostShowArgs) -> Result<(), Error> {
+    let facts = MachineFacts::of(&args.machine.root);
     if args.json {
         return Ok(print_json(&facts)?);
     }
     Ok(print(&describe(&facts, Style::of_stdout()))?)
 }
 
-fn describe(facts: &Facts, style: Style) -> String {
+fn describe(facts: &MachineFacts, style: Style) -> String {
     let mut text = String::new();
     for (heading, lines) in groups(facts) {
         text.push_str(&format!("{}\n", style.bold(heading)));
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_tells_nothing_is_not_known() {
-        let text = describe(&Facts::default(), Style::PLAIN);
+        let text = describe(&MachineFacts::default(), Style::PLAIN);
         assert!(text.contains("  governor              not known here\n"), "{text}");
     }
 }

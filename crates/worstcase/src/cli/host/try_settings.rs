@@ -13,17 +13,17 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::trial::{Trial, judge};
 use worstcase_base::duration;
-use worstcase_base::progress::{Progress, Silent, Work};
+use worstcase_base::progress::{CountedWork, Progress, Silent};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{examine, settable};
 use worstcase_host::message::Message;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::run::trial::{Variant, orders, variants};
-use worstcase_host::run::{HostExecutor, Watch};
-use worstcase_host::{CpuList, Facts, HostError, HostSpec, StateFolder};
-use worstcase_plan::{Experiment, Length, Plan, Seeds, Subjects, Venue};
+use worstcase_host::run::trial::{TrialVariant, orders, variants};
+use worstcase_host::run::{HostExecutor, MeasurementObserver};
+use worstcase_host::{CpuList, HostError, HostSpec, MachineFacts, StateFolder};
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Seeds, Subjects, Venue};
 use worstcase_report::terminal::Style;
 use worstcase_report::trial::terminal;
 use worstcase_results::record::{Executor, Quantity, Run, RunPlan};
@@ -110,7 +110,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
 
 /// The names of what is to be tried.
 fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
-    let facts = Facts::of(Path::new("/"));
+    let facts = MachineFacts::of(Path::new("/"));
     let online = facts.cpu.online.clone().unwrap_or_default();
     let cpus = args.cpus.as_ref().unwrap_or(&online);
     let findings = examine(&facts, cpus);
@@ -141,13 +141,13 @@ struct Trying<'a> {
 }
 
 /// Variants, each with the highest latency of every round that was over.
-type Measured = Vec<(Variant, Vec<Nanos>)>;
+type VariantLatencies = Vec<(TrialVariant, Vec<Nanos>)>;
 
 impl Trying<'_> {
     /// All variants, and then fewer settings than all as long as that may suffice; none if no round was over.
     fn all(&self, settings: &[&str]) -> Result<Option<Trial>, Error> {
         let mut measured = self.rounds(variants(settings))?;
-        let has_round = |measured: &Measured| measured.iter().all(|(_, maxima)| !maxima.is_empty());
+        let has_round = |measured: &VariantLatencies| measured.iter().all(|(_, maxima)| !maxima.is_empty());
         if !has_round(&measured) {
             return Ok(None);
         }
@@ -157,7 +157,7 @@ impl Trying<'_> {
                 return Ok(Some(trial));
             };
             let next: Vec<&str> = next.iter().map(String::as_str).collect();
-            let further = self.rounds(vec![Variant::of(&next)])?;
+            let further = self.rounds(vec![TrialVariant::of(&next)])?;
             if !has_round(&further) {
                 return Ok(Some(trial));
             }
@@ -170,17 +170,17 @@ impl Trying<'_> {
     }
 
     /// Every variant once a round, in the order of that round. What an early end left of a round does not count.
-    fn rounds(&self, variants: Vec<Variant>) -> Result<Measured, Error> {
+    fn rounds(&self, variants: Vec<TrialVariant>) -> Result<VariantLatencies, Error> {
         let mut ready = variants
             .iter()
             .map(|v| self.ready(v))
             .collect::<Result<Vec<_>, Error>>()?;
         let rounds = self.args.rounds as usize;
-        self.bar.begin(&Work {
+        self.bar.begin(&CountedWork {
             units: "measurements",
-            ..Work::cells(rounds * ready.len())
+            ..CountedWork::cells(rounds * ready.len())
         });
-        let mut measured: Measured = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
+        let mut measured: VariantLatencies = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
         for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
             .into_iter()
             .enumerate()
@@ -215,19 +215,19 @@ impl Trying<'_> {
     }
 
     /// A variant's run, and who measures it: one measurement for each round.
-    fn ready(&self, variant: &Variant) -> Result<(Run, HostExecutor<'_>), Error> {
+    fn ready(&self, variant: &TrialVariant) -> Result<(Run, HostExecutor<'_>), Error> {
         let args = self.args;
         let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(args.cpus.clone()));
         for part in &mut experiment.parts {
             part.loads = vec![args.load.clone()];
             part.probes = vec![args.probe.clone()];
             part.seeds = Seeds::to(args.rounds);
-            part.timing.length = Some(Length::Time(args.time));
+            part.timing.length = Some(CellLength::Time(args.time));
         }
         experiment.setup.apply = variant.apply();
         experiment.criterion = args.criterion;
         experiment.check()?;
-        let plan = Plan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
+        let plan = ExperimentPlan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
         let dir = self.folder.join(&variant.name);
@@ -248,7 +248,7 @@ fn highest(run: &Run, round: usize) -> Result<Nanos, Error> {
 /// A measurement of many says nothing of its own.
 struct Unwatched;
 
-impl Watch for Unwatched {
+impl MeasurementObserver for Unwatched {
     fn note(&mut self, _note: &str) {}
 
     fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}

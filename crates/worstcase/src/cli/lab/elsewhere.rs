@@ -10,18 +10,18 @@ use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::format::plain;
 use worstcase_kernels::ResolveOptions;
-use worstcase_lab::executor::{How, LabExecutor};
-use worstcase_lab::matrix::Matrix;
+use worstcase_lab::executor::{LabExecutor, LabRunOptions};
+use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
-use worstcase_remote::Choice;
-use worstcase_remote::slurm::{self, Interrupt, OnStop, Options, Slurm, SlurmExecutor};
+use worstcase_remote::ExecutorChoice;
+use worstcase_remote::slurm::{self, InterruptChoice, OnStop, Slurm, SlurmExecutor, SlurmOptions};
 use worstcase_remote::ssh::{self, SshExecutor};
-use worstcase_results::record::{Completed, Run, execute};
+use worstcase_results::record::{CompletedCells, Run, execute};
 
 /// What measures a matrix.
-pub struct Means<'a> {
+pub struct MatrixMeans<'a> {
     /// Which machines.
-    pub executor: &'a Choice,
+    pub executor: &'a ExecutorChoice,
     /// How many at once on this machine.
     pub jobs: NonZeroUsize,
     /// The QEMU of this machine.
@@ -36,32 +36,32 @@ pub struct Means<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Means<'_> {
+impl MatrixMeans<'_> {
     /// Measures what the run lacks.
-    pub fn execute(&self, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
+    pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<CompletedCells, Error> {
         match self.executor {
-            Choice::Local => {
-                let how = How {
+            ExecutorChoice::Local => {
+                let how = LabRunOptions {
                     cache: &self.options.cache,
                     jobs: self.jobs,
                     limit: self.limit,
                 };
                 Ok(execute(&mut LabExecutor::new(matrix, how), run, bar, self.stop)?)
             }
-            Choice::Slurm(options) => self.by_slurm(options, matrix, run, bar),
-            Choice::Ssh(hosts) => self.by_ssh(hosts, matrix, run, bar),
+            ExecutorChoice::Slurm(options) => self.by_slurm(options, matrix, run, bar),
+            ExecutorChoice::Ssh(hosts) => self.by_ssh(hosts, matrix, run, bar),
         }
     }
 
     fn by_slurm(
         &self,
-        options: &Options,
-        matrix: Matrix,
+        options: &SlurmOptions,
+        matrix: LabMatrix,
         run: &Run,
         bar: &ProgressDisplay,
-    ) -> Result<Completed, Error> {
+    ) -> Result<CompletedCells, Error> {
         with_slurm(options, &self.options.cache, bar, |how| {
-            let means = slurm::Means {
+            let means = slurm::SlurmRunOptions {
                 how,
                 jobs: self.jobs,
                 limit: self.limit,
@@ -72,8 +72,14 @@ impl Means<'_> {
         })
     }
 
-    fn by_ssh(&self, hosts: &Path, matrix: Matrix, run: &Run, bar: &ProgressDisplay) -> Result<Completed, Error> {
-        let how = ssh::How {
+    fn by_ssh(
+        &self,
+        hosts: &Path,
+        matrix: LabMatrix,
+        run: &Run,
+        bar: &ProgressDisplay,
+    ) -> Result<CompletedCells, Error> {
+        let how = ssh::SshRunOptions {
             cache: &self.options.cache,
             limit: self.limit,
             hosts: ssh::read_hosts(hosts)?,
@@ -85,8 +91,13 @@ impl Means<'_> {
 }
 
 /// Does something with Slurm that asks and tells beside the bar.
-pub fn with_slurm<T>(options: &Options, cache: &Cache, bar: &ProgressDisplay, act: impl FnOnce(slurm::How) -> T) -> T {
-    act(slurm::How {
+pub fn with_slurm<T>(
+    options: &SlurmOptions,
+    cache: &Cache,
+    bar: &ProgressDisplay,
+    act: impl FnOnce(slurm::SlurmUse) -> T,
+) -> T {
+    act(slurm::SlurmUse {
         cache,
         options: options.clone(),
         on_stop: &|jobs| bar.suspended(|| on_stop(options.interrupt, jobs)),
@@ -95,12 +106,12 @@ pub fn with_slurm<T>(options: &Options, cache: &Cache, bar: &ProgressDisplay, ac
 }
 
 /// What becomes of the job when its controller is asked to end.
-fn on_stop(interrupt: Interrupt, jobs: &str) -> OnStop {
+fn on_stop(interrupt: InterruptChoice, jobs: &str) -> OnStop {
     let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let answer = match interrupt {
-        Interrupt::Leave => OnStop::Leave,
-        Interrupt::Ask if asks => ask(jobs),
-        Interrupt::Ask | Interrupt::Cancel => OnStop::Cancel,
+        InterruptChoice::Leave => OnStop::Leave,
+        InterruptChoice::Ask if asks => ask(jobs),
+        InterruptChoice::Ask | InterruptChoice::Cancel => OnStop::Cancel,
     };
     match answer {
         OnStop::Leave => eprintln!("worstcase: Slurm's job {jobs} goes on; the same command takes in what it measures"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::qemu::Qemu;
-use worstcase_remote::Choice;
+use worstcase_remote::ExecutorChoice;
 
 /// Which QEMU, and how long it may take.
 #[derive(Debug, Args)]
@@ -34,12 +34,12 @@ pub struct Jobs {
 pub struct ExecutorArgs {
     /// Which machines measure: local, slurm[:NAME=VALUE,...] or ssh:HOSTS-FILE (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local")]
-    pub executor: Choice,
+    pub executor: ExecutorChoice,
 }
 
 /// How to run a matrix; changes nothing of the result.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct MatrixRunArgs {
     /// How many at once.
     #[command(flatten)]
     pub jobs: Jobs,

@@ -2,15 +2,15 @@
 
 use crate::cli::Error;
 use crate::cli::kept::judged;
-use crate::cli::parameters::{Choice, ParameterArgs};
+use crate::cli::parameters::{ParameterArgs, ParameterChoice};
 use clap::Args;
 use worstcase_contract::Nanos;
 use worstcase_plan::parameters::KernelChoice;
-use worstcase_plan::{Experiment, Model, Preempt, Venue};
+use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue};
 
 /// Which kernels.
 #[derive(Debug, Args)]
-pub struct Kernels {
+pub struct KernelArgs {
     /// A kernel (see `worstcase kernels show --help`); may be given again
     #[arg(long = "kernel", value_name = "NAME", required = true)]
     pub kernels: Vec<String>,
@@ -18,11 +18,11 @@ pub struct Kernels {
 
 /// Which cells of each kernel.
 #[derive(Debug, Args)]
-pub struct Selection {
+pub struct CellSelection {
     /// Preemption models, separated by commas; of several kernels each boots those that it has [default: all that each
     /// kernel can boot]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
-    preempt: Vec<Model>,
+    preempt: Vec<PreemptName>,
     #[command(flatten)]
     parameters: ParameterArgs<EveryLab>,
 }
@@ -31,7 +31,7 @@ pub struct Selection {
 #[derive(Debug)]
 struct EveryLab;
 
-impl Choice for EveryLab {
+impl ParameterChoice for EveryLab {
     const VENUE: Venue = Venue::Lab;
 
     fn takes(_: &str) -> bool {
@@ -39,12 +39,12 @@ impl Choice for EveryLab {
     }
 }
 
-impl Selection {
+impl CellSelection {
     /// What it asks for of these kernels.
     pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
-        let models: Vec<Preempt> = match &self.preempt[..] {
-            [] => vec![Preempt::All],
-            models => models.iter().copied().map(Preempt::One).collect(),
+        let models: Vec<PreemptChoice> = match &self.preempt[..] {
+            [] => vec![PreemptChoice::All],
+            models => models.iter().copied().map(PreemptChoice::One).collect(),
         };
         let choice = |kernel: &String| KernelChoice {
             kernel: kernel.clone(),

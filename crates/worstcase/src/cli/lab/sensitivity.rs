@@ -13,8 +13,8 @@ use worstcase_analysis::explain::{has_latency, worst_cell};
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::executor::{How, LabExecutor};
-use worstcase_lab::matrix::{self, Matrix};
+use worstcase_lab::executor::{LabExecutor, LabRunOptions};
+use worstcase_lab::matrix::{self, LabMatrix};
 use worstcase_plan::PlannedCell;
 use worstcase_plan::sensitivity::variations;
 use worstcase_report::sensitivity::Sensitivity;
@@ -74,8 +74,8 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
     let additions = args.added.named()?.or_of(&run.plan().experiment)?;
-    let matrix = Matrix::prepare(&cells, &additions, &qemu, &options)?;
-    let how = How {
+    let matrix = LabMatrix::prepare(&cells, &additions, &qemu, &options)?;
+    let how = LabRunOptions {
         cache: &options.cache,
         jobs: args.jobs.count(),
         limit: args.qemu.limit(),

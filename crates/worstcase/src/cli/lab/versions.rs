@@ -3,7 +3,7 @@
 use crate::cli::Error;
 use crate::cli::kernels::series;
 use worstcase_base::distinct;
-use worstcase_kernels::catalog::{Entry, short_name};
+use worstcase_kernels::catalog::{CatalogEntry, short_name};
 use worstcase_kernels::version::rebuilt_for;
 use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 
@@ -21,8 +21,8 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
             let hint = "worstcase kernels list shows what there is".into();
             return Err(KernelError::Unknown { name: short, hint }.into());
         };
-        let is_alike = |entry: &&Entry| are_built_alike(&entry.version, &newest.version);
-        let kept: Vec<String> = found.iter().filter(is_alike).map(Entry::version_name).collect();
+        let is_alike = |entry: &&CatalogEntry| are_built_alike(&entry.version, &newest.version);
+        let kept: Vec<String> = found.iter().filter(is_alike).map(CatalogEntry::version_name).collect();
         let left_out = found.len() - kept.len();
         if left_out > 0 {
             options.progress.note(&format!(

@@ -4,7 +4,7 @@ use super::{ShowArgs, ShowError};
 use crate::cli::output::{OutputError, print};
 use std::io::{self, BufWriter, Write};
 use worstcase_base::format::grouped;
-use worstcase_report::plain_histogram::{Column, text};
+use worstcase_report::plain_histogram::{HistogramColumn, text};
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 const HEADER: &str = "id,index,due_ns,latency_ns,irq_latency_ns,after_irq_ns,jitter_ns";
@@ -24,7 +24,7 @@ pub fn run(run: &Run, args: &ShowArgs) -> Result<(), ShowError> {
 fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     let mut columns = Vec::new();
     for record in records.iter().filter(|r| r.summary(Quantity::Latency).is_some()) {
-        let mut column = Column::new(record);
+        let mut column = HistogramColumn::new(record);
         if record.has_samples() {
             run.for_each_sample(record, |row| column.add(row.latency))?;
         }

@@ -1,6 +1,6 @@
 //! A watch that is killed.
 
-use super::{Watch, end, family, kill};
+use super::{TestWatch, end, family, kill};
 use crate::run::{processes_below, until};
 use rustix::process::Signal;
 use std::collections::hash_map::RandomState;
@@ -16,7 +16,7 @@ fn kills() -> u64 {
 
 #[test]
 fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     for nth in 0..kills() {
         let mut child = watch.start(&["--resume", "--load", "fork"]);
         // At any instant: while it starts, measures, writes, goes to the next segment.
@@ -53,7 +53,7 @@ fn what_was_written_is_kept_after_kill_9_at_any_instant_and_nothing_is_left() {
 
 #[test]
 fn a_killed_controller_leaves_no_process() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let mut child = watch.start(&["--load", "fork"]);
     until("a segment is begun", || !watch.segments().is_empty());
     kill(child.id(), Signal::KILL);

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-struct Watch(TempDir);
+struct TestWatch(TempDir);
 
-impl Watch {
-    fn new() -> Watch {
-        Watch(tempfile::tempdir().unwrap())
+impl TestWatch {
+    fn new() -> TestWatch {
+        TestWatch(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -166,7 +166,7 @@ fn start_of(segment: &Path) -> u64 {
 
 #[test]
 fn segments_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let child = watch.start(&[]);
     until("three segments are begun", || watch.records().len() >= 3);
     let output = end(child);
@@ -209,7 +209,7 @@ fn segments_follow_each_other_without_a_hole_and_sigterm_keeps_the_last() {
 
 #[test]
 fn only_so_many_segments_are_kept() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let mut child = watch.start(&["--keep", "2"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let names: Vec<String> = (0..4)
@@ -223,7 +223,7 @@ fn only_so_many_segments_are_kept() {
 #[test]
 fn what_led_to_the_latest_is_kept_with_each_segment_and_explained() {
     worstcase_skips::needs_root!();
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let child = watch.start(&["--captures", "2"]);
     until("three segments are begun", || watch.records().len() >= 3);
     end(child);
@@ -250,7 +250,7 @@ fn what_led_to_the_latest_is_kept_with_each_segment_and_explained() {
 
 #[test]
 fn its_time_includes_what_was_before() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let output = watch.command(&["--time", "2s"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let before = watch.records();

@@ -1,6 +1,6 @@
 //! What is asked of a watch: metrics, and what is refused.
 
-use super::{Watch, end};
+use super::{TestWatch, end};
 use crate::run::until;
 use assert_cmd::cargo::cargo_bin;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 #[test]
 fn metrics_are_served_and_written() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let file = watch.path("x.prom");
     let mut child = watch.start(&["--metrics", "127.0.0.1:0", "--textfile", file.to_str().unwrap()]);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -45,7 +45,7 @@ fn metrics_are_served_and_written() {
     let native = scrape("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited");
     assert!(native.contains("encoding=delimited"), "{native}");
 
-    Watch::new().refused(&["--metrics", &address], 2, "choose another port");
+    TestWatch::new().refused(&["--metrics", &address], 2, "choose another port");
     end(child);
     let text = fs::read_to_string(&file).unwrap();
     assert!(count(&text) > 0 && !text.contains("# EOF"), "{text}");
@@ -64,7 +64,7 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
         (&["--metrics", "192.0.2.1:9750"], "cannot listen on"),
     ];
     for (arguments, word) in fresh {
-        let watch = Watch::new();
+        let watch = TestWatch::new();
         let arguments: Vec<&str> = arguments.to_vec();
         let output =
             match arguments.contains(&"--rotate") || arguments.contains(&"--checkpoint") || arguments.contains(&"4000")
@@ -86,7 +86,7 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
         assert!(!watch.path("watch").exists(), "{arguments:?}");
     }
 
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let child = watch.start(&[]);
     until("it is begun", || watch.path("watch/watch.json").exists());
     watch.refused(&["--resume"], 5, "another worstcase is watching");

@@ -1,6 +1,6 @@
 //! Metrics asked for by somebody who means harm: the watch goes on, and what it measured is kept whole.
 
-use super::{Watch, end, number};
+use super::{TestWatch, end, number};
 use crate::run::until;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::fs;
@@ -20,7 +20,7 @@ fn metrics_of(child: &mut Child) -> SocketAddr {
 }
 
 /// What is answered to this, or nothing.
-fn told(at: SocketAddr, request: &[u8]) -> std::io::Result<String> {
+fn exchange(at: SocketAddr, request: &[u8]) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&at, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.write_all(request)?;
@@ -32,7 +32,8 @@ fn told(at: SocketAddr, request: &[u8]) -> std::io::Result<String> {
 const SCRAPE: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
 fn is_answered(at: SocketAddr) -> bool {
-    told(at, SCRAPE).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200 ") && answer.contains("worstcase_build_info"))
+    exchange(at, SCRAPE)
+        .is_ok_and(|answer| answer.starts_with("HTTP/1.1 200 ") && answer.contains("worstcase_build_info"))
 }
 
 fn descriptors(child: &Child) -> usize {
@@ -44,7 +45,7 @@ fn threads(child: &Child) -> usize {
 }
 
 /// The watch goes on for a segment and more; then it ends as it should, and every record of it is whole.
-fn assert_goes_on(watch: &Watch, child: Child) {
+fn assert_goes_on(watch: &TestWatch, child: Child) {
     let before = watch.segments().len();
     until("another two segments", || watch.segments().len() >= before + 2);
     end(child);
@@ -59,7 +60,7 @@ fn assert_goes_on(watch: &Watch, child: Child) {
 
 #[test]
 fn a_body_of_100_gb_does_not_end_it() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let mut child = watch.start(&["--metrics", "127.0.0.1:0"]);
     let at = metrics_of(&mut child);
     until("a segment is begun", || !watch.records().is_empty());
@@ -69,7 +70,7 @@ fn a_body_of_100_gb_does_not_end_it() {
         "Content-Length: 1",
     ];
     for body in bodies {
-        let answer = told(at, format!("GET /metrics HTTP/1.1\r\n{body}\r\n\r\n").as_bytes()).unwrap();
+        let answer = exchange(at, format!("GET /metrics HTTP/1.1\r\n{body}\r\n\r\n").as_bytes()).unwrap();
         assert!(answer.starts_with("HTTP/1.1 413 "), "{body}: {answer}");
     }
     assert!(is_answered(at));
@@ -78,7 +79,7 @@ fn a_body_of_100_gb_does_not_end_it() {
 }
 
 /// The watch, which may have so many files open.
-fn limited(watch: &Watch, files: u32) -> Command {
+fn limited(watch: &TestWatch, files: u32) -> Command {
     let command = watch.command(&["--metrics", "127.0.0.1:0"]);
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")]);
@@ -91,7 +92,7 @@ fn limited(watch: &Watch, files: u32) -> Command {
 
 #[test]
 fn what_has_too_few_descriptors_for_all_connections_does_not_begin() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let output = limited(&watch, 24).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -115,7 +116,7 @@ fn a_thousand_idle_connections_take_no_descriptor_from_the_record() {
     )
     .unwrap();
 
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     let mut limited = limited(&watch, 64);
     let mut child = limited.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let at = metrics_of(&mut child);
@@ -142,7 +143,7 @@ fn a_thousand_idle_connections_take_no_descriptor_from_the_record() {
 
 #[test]
 fn no_descriptor_for_a_connection_is_a_connection_that_waits() {
-    let watch = Watch::new();
+    let watch = TestWatch::new();
     // No file is written meanwhile.
     let mut command = watch.command(&["--metrics", "127.0.0.1:0"]);
     command.args(["--time", "1h"]);
@@ -155,7 +156,7 @@ fn no_descriptor_for_a_connection_is_a_connection_that_waits() {
     let mut child = slow.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let at = metrics_of(&mut child);
     until("it is measuring", || {
-        told(at, SCRAPE).is_ok_and(|answer| answer.contains("worstcase_samples_taken_total{"))
+        exchange(at, SCRAPE).is_ok_and(|answer| answer.contains("worstcase_samples_taken_total{"))
     });
     let pid = Pid::from_raw(child.id() as i32).unwrap();
     let few = Rlimit {

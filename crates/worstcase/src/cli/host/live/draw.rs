@@ -1,6 +1,6 @@
 //! From the model to the screen: a pure function.
 
-use super::model::{Model, Phase};
+use super::model::{LiveModel, Phase};
 use super::{histogram, table, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -20,20 +20,20 @@ const ROOMY: u16 = 20;
 
 /// What the terminal can show. Colours are two that everybody can tell apart, and never say anything alone.
 #[derive(Clone, Copy, Debug)]
-pub struct Looks {
+pub struct TerminalLooks {
     /// Colours are wanted.
     pub colour: bool,
     /// More than ASCII.
     pub unicode: bool,
 }
 
-impl Looks {
+impl TerminalLooks {
     /// As the environment says: `NO_COLOR` (no-color.org), and the locale.
-    pub fn of_environment() -> Looks {
+    pub fn of_environment() -> TerminalLooks {
         let set = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         let is_utf8 = |l: String| ["utf-8", "utf8"].iter().any(|name| l.to_lowercase().ends_with(name));
-        Looks {
+        TerminalLooks {
             colour: set("NO_COLOR").is_none(),
             unicode: locale.is_some_and(is_utf8),
         }
@@ -41,15 +41,15 @@ impl Looks {
 
     /// What was measured.
     pub fn bar(self) -> Style {
-        self.of(Color::Cyan)
+        self.style(Color::Cyan)
     }
 
     /// What is above the criterion.
     pub fn above(self) -> Style {
-        self.of(Color::Yellow)
+        self.style(Color::Yellow)
     }
 
-    fn of(self, colour: Color) -> Style {
+    fn style(self, colour: Color) -> Style {
         match self.colour {
             true => Style::new().fg(colour),
             false => Style::new(),
@@ -61,7 +61,7 @@ impl Looks {
 pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// Draws it; `ending`: the user wants an end.
-pub fn draw(model: &Model, ending: bool, looks: Looks, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &LiveModel, ending: bool, looks: TerminalLooks, area: Rect, buffer: &mut Buffer) {
     let mut lines = vec![heading(model), bar(model, looks, area.width)];
     lines.extend(model.criterion.map(|limit| criterion(model, limit, looks)));
     let load = load(model);
@@ -112,12 +112,12 @@ fn take_last(rest: &mut Rect) -> Rect {
     }
 }
 
-fn heading(model: &Model) -> Line<'static> {
+fn heading(model: &LiveModel) -> Line<'static> {
     let (nth, of) = (model.nth, model.of);
     Line::styled(format!("{nth}/{of} {}", words::title(&model.spec)), BOLD)
 }
 
-fn bar(model: &Model, looks: Looks, width: u16) -> Line<'static> {
+fn bar(model: &LiveModel, looks: TerminalLooks, width: u16) -> Line<'static> {
     let length = model.spec.length();
     let elapsed = Nanos(model.elapsed.0.min(length.0));
     let left = words::clock(length.saturating_sub(elapsed));
@@ -141,7 +141,7 @@ fn bar(model: &Model, looks: Looks, width: u16) -> Line<'static> {
     ])
 }
 
-fn criterion(model: &Model, limit: Nanos, looks: Looks) -> Line<'static> {
+fn criterion(model: &LiveModel, limit: Nanos, looks: TerminalLooks) -> Line<'static> {
     let max = Nanos(model.all().max_ns);
     let of = format!("criterion {}", duration::show(limit));
     match max.0.checked_sub(limit.0) {
@@ -153,7 +153,7 @@ fn criterion(model: &Model, limit: Nanos, looks: Looks) -> Line<'static> {
     }
 }
 
-fn load(model: &Model) -> Line<'static> {
+fn load(model: &LiveModel) -> Line<'static> {
     let rates: Vec<String> = model
         .rates()
         .into_iter()
@@ -166,7 +166,7 @@ fn load(model: &Model) -> Line<'static> {
     .into()
 }
 
-fn keys(model: &Model, ending: bool) -> Line<'static> {
+fn keys(model: &LiveModel, ending: bool) -> Line<'static> {
     match (ending, model.phase) {
         (true, _) => Line::styled("ending; what was taken is kept", BOLD),
         (false, Phase::Keeping) => Line::default(),

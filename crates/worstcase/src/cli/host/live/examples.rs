@@ -6,15 +6,15 @@ use worstcase_contract::Probe;
 use worstcase_contract::record::Work;
 use worstcase_host::HostSpec;
 use worstcase_host::message::{CpuStats, Message};
-use worstcase_host::spec::{Scheduling, Waker};
-use worstcase_plan::{Policy, Timer};
+use worstcase_host::spec::{ThreadScheduling, WakeSource};
+use worstcase_plan::{SchedulingPolicy, TimerKind};
 
 /// A minute under `fork`.
 pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
     HostSpec {
         probe,
-        waker: Waker::Timer(Timer::Nanosleep),
-        scheduling: Scheduling::new(Policy::Fifo, 90),
+        waker: WakeSource::Timer(TimerKind::Nanosleep),
+        scheduling: ThreadScheduling::new(SchedulingPolicy::Fifo, 90),
         cpus: (0..cpus).collect(),
         interval: Nanos::from_millis(1),
         distance: Nanos(0),

@@ -1,7 +1,7 @@
 //! How many samples were how late: latency to the right, number upwards, both axes logarithmic.
 
-use super::draw::{BOLD, Looks};
-use super::model::Model;
+use super::draw::{BOLD, TerminalLooks};
+use super::model::LiveModel;
 use super::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -23,7 +23,7 @@ const EIGHTHS: usize = 8;
 const BLOCKS: [&str; EIGHTHS] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// Draws it.
-pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &LiveModel, looks: TerminalLooks, area: Rect, buffer: &mut Buffer) {
     let all = model.all();
     let limit = model.criterion.map(|limit| bucket(limit.0));
     Line::styled(title(model, looks), BOLD).render(Rect { height: 1, ..area }, buffer);
@@ -39,9 +39,9 @@ pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
     if plot.width < 8 || plot.height == 0 {
         return;
     }
-    let axis = Axis::new(buckets, usize::from(plot.width));
+    let axis = LatencyAxis::new(buckets, usize::from(plot.width));
     let rows = usize::from(plot.height);
-    let scale = Counts::new(all.histogram.iter().copied().max().unwrap_or(0), rows);
+    let scale = HistogramCounts::new(all.histogram.iter().copied().max().unwrap_or(0), rows);
     for (row, text) in scale.labels() {
         let at = (area.x, plot.y + (rows - 1 - row) as u16);
         buffer.set_stringn(at.0, at.1, format!("{text:>5}"), usize::from(GUTTER), Style::new());
@@ -90,7 +90,7 @@ pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
     );
 }
 
-fn title(model: &Model, looks: Looks) -> String {
+fn title(model: &LiveModel, looks: TerminalLooks) -> String {
     let what = if model.is_noise() {
         "gaps by length"
     } else {
@@ -114,7 +114,7 @@ fn shown(histogram: &[u64], limit: Option<usize>) -> Option<Range<usize>> {
 }
 
 /// Latency to the right.
-struct Axis {
+struct LatencyAxis {
     shown: Range<usize>,
     /// Columns of a bucket; 0: several buckets in a column.
     columns: usize,
@@ -122,9 +122,9 @@ struct Axis {
     together: usize,
 }
 
-impl Axis {
-    fn new(shown: Range<usize>, width: usize) -> Axis {
-        Axis {
+impl LatencyAxis {
+    fn new(shown: Range<usize>, width: usize) -> LatencyAxis {
+        LatencyAxis {
             columns: width / shown.len(),
             together: shown.len().div_ceil(width),
             shown,
@@ -169,15 +169,15 @@ impl Axis {
 }
 
 /// Numbers upwards: one sample is a decade above the ground.
-struct Counts {
+struct HistogramCounts {
     decades: u32,
     rows: usize,
 }
 
-impl Counts {
-    fn new(max: u64, rows: usize) -> Counts {
+impl HistogramCounts {
+    fn new(max: u64, rows: usize) -> HistogramCounts {
         let decades = max.saturating_sub(1).checked_ilog10().map_or(1, |d| d + 1);
-        Counts { decades, rows }
+        HistogramCounts { decades, rows }
     }
 
     /// In parts of a row.
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn numbers_grow_by_decades() {
-        let counts = Counts::new(1_000, 4);
+        let counts = HistogramCounts::new(1_000, 4);
         assert_eq!([0, 1, 10, 100, 1_000].map(|n| counts.height(n)), [0, 8, 16, 24, 32]);
         let labels: Vec<String> = counts.labels().into_iter().map(|(_, text)| text).collect();
         assert_eq!(labels, ["1k", "100", "10", "1"]);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn every_bucket_has_its_column() {
         for (buckets, width) in [(24, 80), (24, 24), (60, 34), (252, 8)] {
-            let axis = Axis::new(8..8 + buckets, width);
+            let axis = LatencyAxis::new(8..8 + buckets, width);
             for bucket in 8..8 + buckets {
                 let column = axis.column(bucket);
                 assert!(

@@ -20,87 +20,87 @@ pub(super) mod words;
 
 pub use terminal::is_usable;
 
-use super::lines::Lines;
-use model::Model;
+use super::lines::ProgressLines;
+use model::LiveModel;
 use screen::Screen;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
-use worstcase_host::run::Watch;
+use worstcase_host::run::MeasurementObserver;
 
 /// The whole screen; lines where there is none to be had.
-pub struct Live {
+pub struct LiveScreen {
     criterion: Option<Nanos>,
     stop: Arc<AtomicBool>,
-    view: View,
+    view: LiveView,
     /// What was to be said while nobody could have read it.
     notes: Vec<String>,
 }
 
-enum View {
+enum LiveView {
     Closed,
     Screen(Screen),
-    Lines(Lines),
+    Lines(ProgressLines),
 }
 
-impl Live {
+impl LiveScreen {
     /// Opens with the first measurement. `stop` is set when the user wants an end.
-    pub fn new(criterion: Option<Nanos>, stop: Arc<AtomicBool>) -> Live {
-        Live {
+    pub fn new(criterion: Option<Nanos>, stop: Arc<AtomicBool>) -> LiveScreen {
+        LiveScreen {
             criterion,
             stop,
-            view: View::Closed,
+            view: LiveView::Closed,
             notes: Vec::new(),
         }
     }
 }
 
-impl Watch for Live {
+impl MeasurementObserver for LiveScreen {
     fn note(&mut self, note: &str) {
         let line = format!("worstcase: {note}");
         match self.view {
-            View::Screen(_) => self.notes.push(line),
+            LiveView::Screen(_) => self.notes.push(line),
             _ => eprintln!("{line}"),
         }
     }
 
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec) {
-        if matches!(self.view, View::Closed) {
+        if matches!(self.view, LiveView::Closed) {
             self.view = match Screen::open(self.stop.clone()) {
-                Ok(screen) => View::Screen(screen),
+                Ok(screen) => LiveView::Screen(screen),
                 Err(e) => {
                     eprintln!("worstcase: no live view on this terminal ({e})");
-                    View::Lines(Lines::default())
+                    LiveView::Lines(ProgressLines::default())
                 }
             };
         }
         match &mut self.view {
-            View::Screen(screen) => screen.show(Model::new(nth, of, spec.clone(), self.criterion)),
-            View::Lines(lines) => lines.begin(nth, of, spec),
-            View::Closed => {}
+            LiveView::Screen(screen) => screen.show(LiveModel::new(nth, of, spec.clone(), self.criterion)),
+            LiveView::Lines(lines) => lines.begin(nth, of, spec),
+            LiveView::Closed => {}
         }
     }
 
     fn message(&mut self, spec: &HostSpec, message: &Message) {
         match &mut self.view {
-            View::Screen(screen) => screen.change(|model| model.message(message)),
-            View::Lines(lines) => lines.message(spec, message),
-            View::Closed => {}
+            LiveView::Screen(screen) => screen.change(|model| model.message(message)),
+            LiveView::Lines(lines) => lines.message(spec, message),
+            LiveView::Closed => {}
         }
     }
 
     fn end(&mut self) {
-        if let View::Lines(lines) = &mut self.view {
+        if let LiveView::Lines(lines) = &mut self.view {
             lines.end();
         }
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveScreen {
     fn drop(&mut self) {
-        self.view = View::Closed;
+        self.view = LiveView::Closed;
         for note in &self.notes {
             eprintln!("{note}");
         }

@@ -25,7 +25,7 @@ pub enum Phase {
 
 /// One measurement.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct LiveModel {
     /// Which measurement, from 1.
     pub nth: usize,
     /// Of how many.
@@ -44,14 +44,14 @@ pub struct Model {
     recent: VecDeque<(Nanos, Vec<Work>)>,
 }
 
-impl Model {
+impl LiveModel {
     /// Nothing is known yet.
-    pub fn new(nth: usize, of: usize, spec: HostSpec, criterion: Option<Nanos>) -> Model {
+    pub fn new(nth: usize, of: usize, spec: HostSpec, criterion: Option<Nanos>) -> LiveModel {
         let cpus = spec.cpus.iter().map(|cpu| CpuStats {
             cpu: *cpu,
             ..CpuStats::default()
         });
-        Model {
+        LiveModel {
             nth,
             of,
             criterion,

@@ -1,7 +1,7 @@
 //! The thread that draws and reads keys.
 
-use super::draw::{self, Looks};
-use super::model::Model;
+use super::draw::{self, TerminalLooks};
+use super::model::LiveModel;
 use super::terminal::{Frames, RawTerminal};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Rect};
@@ -16,19 +16,19 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// The open view.
 pub struct Screen {
-    shared: Arc<Shared>,
+    shared: Arc<SharedModel>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    model: Mutex<Option<Model>>,
+struct SharedModel {
+    model: Mutex<Option<LiveModel>>,
     changed: AtomicBool,
     close: AtomicBool,
 }
 
-impl Shared {
-    fn with<T>(&self, act: impl FnOnce(&mut Option<Model>) -> T) -> T {
+impl SharedModel {
+    fn with<T>(&self, act: impl FnOnce(&mut Option<LiveModel>) -> T) -> T {
         act(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -37,8 +37,8 @@ impl Screen {
     /// Takes the terminal over.
     pub fn open(stop: Arc<AtomicBool>) -> io::Result<Screen> {
         let (taken, frames) = RawTerminal::take()?;
-        let shared = Arc::new(Shared::default());
-        let looks = Looks::of_environment();
+        let shared = Arc::new(SharedModel::default());
+        let looks = TerminalLooks::of_environment();
         let seen = shared.clone();
         let body = move || {
             let ended = live(&taken, frames, looks, &seen, &stop);
@@ -59,13 +59,13 @@ impl Screen {
     }
 
     /// Another measurement.
-    pub fn show(&self, model: Model) {
+    pub fn show(&self, model: LiveModel) {
         self.shared.with(|m| *m = Some(model));
         self.shared.changed.store(true, Ordering::Release);
     }
 
     /// News of the one that is shown.
-    pub fn change(&self, act: impl FnOnce(&mut Model)) {
+    pub fn change(&self, act: impl FnOnce(&mut LiveModel)) {
         self.shared.with(|m| m.as_mut().map(act));
         self.shared.changed.store(true, Ordering::Release);
     }
@@ -79,7 +79,13 @@ impl Drop for Screen {
     }
 }
 
-fn live(taken: &RawTerminal, mut frames: Frames, looks: Looks, shared: &Shared, stop: &AtomicBool) -> io::Result<()> {
+fn live(
+    taken: &RawTerminal,
+    mut frames: Frames,
+    looks: TerminalLooks,
+    shared: &SharedModel,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     let mut ending = false;
     while !shared.close.load(Ordering::Acquire) && !taken.is_lost() {
         let ends_now = stop.load(Ordering::Relaxed) && !ending;

@@ -1,7 +1,7 @@
 //! The CPUs: a row each, the worst where there is no room for all, and one of all together.
 
-use super::draw::{BOLD, Looks};
-use super::model::Model;
+use super::draw::{BOLD, TerminalLooks};
+use super::model::LiveModel;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -15,7 +15,7 @@ use worstcase_host::message::CpuStats;
 const WIDTH: usize = 8;
 
 /// Draws it. What all CPUs come to is at the bottom, and shown even where there is no room for anything else.
-pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &LiveModel, looks: TerminalLooks, area: Rect, buffer: &mut Buffer) {
     let all = model.all();
     let (cpus, hidden) = chosen(model, usize::from(area.height.saturating_sub(3)));
     let mut rows = vec![(columns(model), Style::new())];
@@ -40,7 +40,7 @@ pub fn draw(model: &Model, looks: Looks, area: Rect, buffer: &mut Buffer) {
 }
 
 /// The CPUs that have room, the worst where that is not all, and how many a row says are not shown.
-fn chosen(model: &Model, room: usize) -> (Vec<&CpuStats>, usize) {
+fn chosen(model: &LiveModel, room: usize) -> (Vec<&CpuStats>, usize) {
     let mut cpus: Vec<&CpuStats> = model.cpus.iter().collect();
     if cpus.len() <= room.max(1) {
         return (cpus, 0);
@@ -51,14 +51,14 @@ fn chosen(model: &Model, room: usize) -> (Vec<&CpuStats>, usize) {
     (cpus, if room < 2 { 0 } else { model.cpus.len() - shown })
 }
 
-fn title(model: &Model) -> &'static str {
+fn title(model: &LiveModel) -> &'static str {
     match model.is_noise() {
         true => "gaps (us)",
         false => "latency (us)",
     }
 }
 
-fn columns(model: &Model) -> Vec<String> {
+fn columns(model: &LiveModel) -> Vec<String> {
     let names: [&str; 8] = match model.is_noise() {
         true => ["", "min", "avg", "max", "gaps", "noise", "worst no.", "lost"],
         false => ["", "min", "avg", "max", "missed", "worst no.", "samples", "lost"],
@@ -66,18 +66,18 @@ fn columns(model: &Model) -> Vec<String> {
     names.map(String::from).into()
 }
 
-fn mark(model: &Model, looks: Looks, cpu: &CpuStats) -> Style {
+fn mark(model: &LiveModel, looks: TerminalLooks, cpu: &CpuStats) -> Style {
     match is_above(model, cpu) {
         true => looks.above(),
         false => Style::new(),
     }
 }
 
-fn is_above(model: &Model, cpu: &CpuStats) -> bool {
+fn is_above(model: &LiveModel, cpu: &CpuStats) -> bool {
     model.criterion.is_some_and(|limit| cpu.max_ns > limit.0)
 }
 
-fn row(model: &Model, name: &str, cpu: &CpuStats) -> Vec<String> {
+fn row(model: &LiveModel, name: &str, cpu: &CpuStats) -> Vec<String> {
     if cpu.taken == 0 {
         let mut row = vec!["-".to_string(); columns(model).len()];
         row[0] = name.to_string();

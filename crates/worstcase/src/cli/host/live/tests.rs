@@ -1,8 +1,8 @@
 //! Screens as one sees them.
 
-use super::draw::{Looks, draw};
+use super::draw::{TerminalLooks, draw};
 use super::examples::{spec, tick};
-use super::model::Model;
+use super::model::LiveModel;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -11,14 +11,14 @@ use ratatui::style::Color;
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_contract::record::Work;
-use worstcase_host::message::{CpuStats, Done, Message};
+use worstcase_host::message::{CpuStats, MeasurementEnd, Message};
 
-const PLAIN: Looks = Looks {
+const PLAIN: TerminalLooks = TerminalLooks {
     colour: false,
     unicode: true,
 };
 
-fn screen(model: &Model, looks: Looks, width: u16, height: u16) -> Terminal<TestBackend> {
+fn screen(model: &LiveModel, looks: TerminalLooks, width: u16, height: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(model, false, looks, frame.area(), frame.buffer_mut()))
@@ -26,13 +26,13 @@ fn screen(model: &Model, looks: Looks, width: u16, height: u16) -> Terminal<Test
     terminal
 }
 
-fn text(model: &Model, looks: Looks, width: u16, height: u16) -> String {
+fn text(model: &LiveModel, looks: TerminalLooks, width: u16, height: u16) -> String {
     screen(model, looks, width, height).backend().to_string()
 }
 
-fn after(probe: Probe, cpus: u32, seconds: u64, criterion: Option<u64>) -> Model {
+fn after(probe: Probe, cpus: u32, seconds: u64, criterion: Option<u64>) -> LiveModel {
     let spec = spec(probe, cpus);
-    let mut model = Model::new(2, 4, spec.clone(), criterion.map(Nanos));
+    let mut model = LiveModel::new(2, 4, spec.clone(), criterion.map(Nanos));
     model.message(&Message::WarmUp { length: spec.warmup });
     for second in [0, seconds.saturating_sub(3), seconds.saturating_sub(1), seconds] {
         model.message(&tick(&spec, Nanos(second * 1_000_000_000)));
@@ -60,7 +60,7 @@ fn small() {
 
 #[test]
 fn noise_in_ascii() {
-    let looks = Looks {
+    let looks = TerminalLooks {
         colour: false,
         unicode: false,
     };
@@ -71,7 +71,7 @@ fn noise_in_ascii() {
 
 #[test]
 fn before_the_first_sample() {
-    let mut model = Model::new(1, 1, spec(Probe::Wakeup, 2), Some(Nanos(100_000)));
+    let mut model = LiveModel::new(1, 1, spec(Probe::Wakeup, 2), Some(Nanos(100_000)));
     assert!(text(&model, PLAIN, 80, 24).contains("the load starts"));
     model.message(&Message::WarmUp {
         length: Nanos::from_millis(1_000),
@@ -91,7 +91,7 @@ fn above_the_criterion_is_said_without_colour() {
 #[test]
 fn colours_only_where_they_are_wanted() {
     let colours = |colour| {
-        let looks = Looks { colour, unicode: true };
+        let looks = TerminalLooks { colour, unicode: true };
         let terminal = screen(&after(Probe::Wakeup, 2, 20, Some(20_000)), looks, 80, 24);
         let cells = terminal.backend().buffer().content().iter();
         cells.filter(|cell| cell.fg != Color::Reset).count()
@@ -103,7 +103,7 @@ fn colours_only_where_they_are_wanted() {
 #[test]
 fn rates_are_those_of_the_last_seconds() {
     let spec = spec(Probe::Wakeup, 1);
-    let mut model = Model::new(1, 1, spec, None);
+    let mut model = LiveModel::new(1, 1, spec, None);
     for (second, count) in [(1, 1_000), (2, 2_000), (3, 2_000), (4, 2_000)] {
         let work = vec![Work {
             unit: "forks".into(),
@@ -147,7 +147,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             cpus,
             work
         }),
-        Just(Message::Done(Box::<Done>::default())),
+        Just(Message::Done(Box::<MeasurementEnd>::default())),
         Just(Message::Failed {
             reason: String::new(),
             missing: false,
@@ -167,7 +167,7 @@ proptest! {
         criterion: Option<u64>,
     ) {
         let spec = spec(if noise { Probe::Noise } else { Probe::Wakeup }, cpus);
-        let mut model = Model::new(1, 1, spec, criterion.map(Nanos));
+        let mut model = LiveModel::new(1, 1, spec, criterion.map(Nanos));
         for message in std::iter::once(None).chain(messages.iter().map(Some)) {
             if let Some(message) = message {
                 model.message(message);

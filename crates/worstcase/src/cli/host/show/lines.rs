@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use worstcase_host::CpuList;
 use worstcase_host::facts::cgroup::Version;
 use worstcase_host::facts::container::Container;
-use worstcase_host::facts::disks::Disk;
-use worstcase_host::facts::identity::Identity;
+use worstcase_host::facts::disks::DiskFacts;
+use worstcase_host::facts::identity::MachineIdentity;
 use worstcase_host::facts::interrupts::Interrupts;
 use worstcase_host::facts::isolation::Isolation;
 use worstcase_host::facts::power::Power;
 use worstcase_host::facts::rights::Rights;
-use worstcase_host::facts::scheduling::{Scheduling, Watchdogs};
+use worstcase_host::facts::scheduling::{SchedulerFacts, Watchdogs};
 use worstcase_host::facts::virtualization::Virtualization;
-use worstcase_host::facts::{Facts, cgroup, clock, cpu, kernel, memory};
+use worstcase_host::facts::{MachineFacts, cgroup, clock, cpu, kernel, memory};
 
-type Line = (String, Option<String>);
+type TitledLine = (String, Option<String>);
 
-pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
+pub(super) fn groups(facts: &MachineFacts) -> Vec<(&'static str, Vec<TitledLine>)> {
     vec![
         ("Machine", identity(&facts.identity)),
         ("Processor", cpu(&facts.cpu, &facts.busy_percent)),
@@ -36,7 +36,7 @@ pub(super) fn groups(facts: &Facts) -> Vec<(&'static str, Vec<Line>)> {
     ]
 }
 
-fn identity(identity: &Identity) -> Vec<Line> {
+fn identity(identity: &MachineIdentity) -> Vec<TitledLine> {
     vec![
         line("host name", identity.host.as_ref()),
         line("system", identity.system.as_ref()),
@@ -45,7 +45,7 @@ fn identity(identity: &Identity) -> Vec<Line> {
     ]
 }
 
-fn line(key: &str, value: Option<impl ToString>) -> Line {
+fn line(key: &str, value: Option<impl ToString>) -> TitledLine {
     (key.to_string(), value.map(|v| v.to_string()))
 }
 
@@ -65,7 +65,7 @@ fn joined(items: impl IntoIterator<Item = String>) -> String {
     items.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn cpu(cpu: &cpu::Cpu, busy: &BTreeMap<u32, f64>) -> Vec<Line> {
+fn cpu(cpu: &cpu::CpuFacts, busy: &BTreeMap<u32, f64>) -> Vec<TitledLine> {
     let counted = |count: Option<usize>, what: &str| match count? {
         1 => Some(format!("1 {what}")),
         n => Some(format!("{n} {what}s")),
@@ -107,7 +107,7 @@ fn cpu(cpu: &cpu::Cpu, busy: &BTreeMap<u32, f64>) -> Vec<Line> {
     lines
 }
 
-fn clock(clock: &clock::ClockSource) -> Vec<Line> {
+fn clock(clock: &clock::ClockSource) -> Vec<TitledLine> {
     vec![
         line("source", clock.current.as_ref()),
         line(
@@ -118,7 +118,7 @@ fn clock(clock: &clock::ClockSource) -> Vec<Line> {
     ]
 }
 
-fn kernel(kernel: &kernel::Kernel) -> Vec<Line> {
+fn kernel(kernel: &kernel::RunningKernel) -> Vec<TitledLine> {
     let preemption = &kernel.preemption;
     let model = match preemption.model {
         Some(model) => format!("{model} ({})", preemption.how),
@@ -134,7 +134,7 @@ fn kernel(kernel: &kernel::Kernel) -> Vec<Line> {
     ]
 }
 
-fn isolation(isolation: &Isolation) -> Vec<Line> {
+fn isolation(isolation: &Isolation) -> Vec<TitledLine> {
     let asked: Vec<String> = [
         ("isolcpus", &isolation.isolcpus),
         ("nohz_full", &isolation.nohz_full),
@@ -156,7 +156,7 @@ fn isolation(isolation: &Isolation) -> Vec<Line> {
     ]
 }
 
-fn power(power: &Power) -> Vec<Line> {
+fn power(power: &Power) -> Vec<TitledLine> {
     let governors = power
         .governors
         .iter()
@@ -184,7 +184,7 @@ fn power(power: &Power) -> Vec<Line> {
     ]
 }
 
-fn scheduling(scheduling: &Scheduling, watchdogs: &Watchdogs) -> Vec<Line> {
+fn scheduling(scheduling: &SchedulerFacts, watchdogs: &Watchdogs) -> Vec<TitledLine> {
     let real_time = scheduling.rt_runtime_us.zip(scheduling.rt_period_us);
     let real_time = real_time.map(|(runtime, period)| match runtime {
         ..0 => "without limit".into(),
@@ -207,7 +207,7 @@ fn scheduling(scheduling: &Scheduling, watchdogs: &Watchdogs) -> Vec<Line> {
     ]
 }
 
-fn interrupts(interrupts: &Interrupts) -> Vec<Line> {
+fn interrupts(interrupts: &Interrupts) -> Vec<TitledLine> {
     let running = interrupts
         .irqbalance
         .map(|runs| if runs { "runs" } else { "does not run" });
@@ -227,7 +227,7 @@ fn interrupts(interrupts: &Interrupts) -> Vec<Line> {
     lines
 }
 
-fn memory(memory: &memory::Memory) -> Vec<Line> {
+fn memory(memory: &memory::MemoryFacts) -> Vec<TitledLine> {
     let mb = |kb: Option<u64>| kb.map(|kb| format!("{} MB", kb / 1024));
     let area = |area: &memory::Swap| {
         format!(
@@ -259,7 +259,7 @@ fn memory(memory: &memory::Memory) -> Vec<Line> {
     ]
 }
 
-fn virtualization(guest: &Virtualization) -> Vec<Line> {
+fn virtualization(guest: &Virtualization) -> Vec<TitledLine> {
     let below = guest.hypervisor.map(|below| match (below, &guest.name) {
         (false, _) => "none".to_string(),
         (true, Some(name)) => name.clone(),
@@ -279,9 +279,9 @@ fn virtualization(guest: &Virtualization) -> Vec<Line> {
     ]
 }
 
-fn vulnerabilities(all: &BTreeMap<String, String>) -> Vec<Line> {
+fn vulnerabilities(all: &BTreeMap<String, String>) -> Vec<TitledLine> {
     let affected = all.iter().filter(|(_, state)| *state != "Not affected");
-    let lines: Vec<Line> = affected
+    let lines: Vec<TitledLine> = affected
         .map(|(name, state)| (name.replace('_', " "), Some(state.clone())))
         .collect();
     match (all.is_empty(), lines.is_empty()) {
@@ -291,7 +291,7 @@ fn vulnerabilities(all: &BTreeMap<String, String>) -> Vec<Line> {
     }
 }
 
-fn rights(rights: &Rights) -> Vec<Line> {
+fn rights(rights: &Rights) -> Vec<TitledLine> {
     let capabilities = rights.capabilities.as_ref().map(|all| match all.is_empty() {
         true => "none of those that matter here".into(),
         false => all.join(" "),
@@ -313,7 +313,7 @@ fn rights(rights: &Rights) -> Vec<Line> {
     ]
 }
 
-fn cgroup(cgroup: &cgroup::Cgroup) -> Vec<Line> {
+fn cgroup(cgroup: &cgroup::Cgroup) -> Vec<TitledLine> {
     let version = cgroup.version.map(|version| match version {
         Version::V1 => "1",
         Version::V2 => "2",
@@ -334,7 +334,7 @@ fn cgroup(cgroup: &cgroup::Cgroup) -> Vec<Line> {
     lines
 }
 
-fn container(container: &Container) -> Vec<Line> {
+fn container(container: &Container) -> Vec<TitledLine> {
     let own = |is_own: bool| Some(if is_own { "its own" } else { "the machine's" });
     let engine = match (&container.engine, container.is_one()) {
         (Some(engine), _) => Some(engine.clone()),
@@ -348,7 +348,7 @@ fn container(container: &Container) -> Vec<Line> {
     ]
 }
 
-fn disk(disk: &Disk) -> Line {
+fn disk(disk: &DiskFacts) -> TitledLine {
     let parts = [
         Some(format!("{:.1} GB", disk.size_bytes as f64 / 1e9)),
         disk.scheduler.as_ref().map(|name| format!("scheduler {name}")),

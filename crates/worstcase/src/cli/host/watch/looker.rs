@@ -12,12 +12,12 @@ use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros_exact, plain};
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
-use worstcase_host::watch::{Event, Kept, Look, Order};
-use worstcase_report::metrics::Watched;
+use worstcase_host::watch::{KeptSegment, Look, WatchEvent, WatchOrder};
+use worstcase_report::metrics::WatchMetrics;
 
 /// Looks on.
 pub struct Looker {
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<WatchMetrics>>,
     bar: ProgressBar,
     quiet: bool,
     folder: String,
@@ -26,14 +26,14 @@ pub struct Looker {
 
 impl Looker {
     /// Nothing was seen yet.
-    pub fn new(order: &Order, quiet: bool) -> Looker {
+    pub fn new(order: &WatchOrder, quiet: bool) -> Looker {
         let spec = order.matrix.specs.first();
-        let watched = Watched {
+        let watched = WatchMetrics {
             version: env!("WORSTCASE_VERSION").to_string(),
             probe: spec.map_or(String::new(), |spec| spec.probe.to_string()),
             load: spec.map_or(String::new(), |spec| spec.load.to_string()),
             criterion: order.plan.experiment.criterion,
-            ..Watched::default()
+            ..WatchMetrics::default()
         };
         let bar = match quiet || !std::io::stderr().is_terminal() {
             true => ProgressBar::hidden(),
@@ -50,7 +50,7 @@ impl Looker {
     }
 
     /// What metrics are made of.
-    pub fn watched(&self) -> Arc<Mutex<Watched>> {
+    pub fn watched(&self) -> Arc<Mutex<WatchMetrics>> {
         self.watched.clone()
     }
 
@@ -73,7 +73,7 @@ impl Looker {
         }
     }
 
-    fn with(&self, change: impl FnOnce(&mut Watched)) {
+    fn with(&self, change: impl FnOnce(&mut WatchMetrics)) {
         change(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -83,10 +83,10 @@ impl Looker {
 }
 
 impl Look for Looker {
-    fn see(&self, event: Event<'_>) {
+    fn see(&self, event: WatchEvent<'_>) {
         match event {
-            Event::Note(note) => self.say(note),
-            Event::Begin(spec) => {
+            WatchEvent::Note(note) => self.say(note),
+            WatchEvent::Begin(spec) => {
                 if !self.quiet {
                     let (title, method) = (words::title(spec), words::method(spec));
                     let (rotate, folder) = (&self.rotate, &self.folder);
@@ -96,18 +96,18 @@ impl Look for Looker {
                 }
                 self.bar.enable_steady_tick(Duration::from_secs(1));
             }
-            Event::Pulse(pulses) => {
+            WatchEvent::Pulse(pulses) => {
                 self.bar.set_message(going(pulses));
                 self.with(|watched| watched.cpus = pulses.to_vec());
             }
-            Event::Kept(kept) => {
+            WatchEvent::Kept(kept) => {
                 self.with(|watched| watched.kept(kept));
                 if !self.quiet {
                     // A reader that went away does not end a watch.
                     self.bar.suspend(|| drop(print(&line(kept))));
                 }
             }
-            Event::Gap(gap) => {
+            WatchEvent::Gap(gap) => {
                 self.with(|watched| watched.gap(gap));
                 self.say(&gap.to_string());
             }
@@ -127,7 +127,7 @@ fn going(pulses: &[Pulse]) -> String {
 }
 
 /// A segment, when it is over.
-fn line(kept: &Kept) -> String {
+fn line(kept: &KeptSegment) -> String {
     let name = kept.folder.file_name().unwrap_or_default().to_string_lossy();
     let max = match kept.max {
         Some((max, cpu)) => format!("max {} us on CPU {cpu}", micros_exact(max)),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_a_line() {
-        let mut kept = Kept {
+        let mut kept = KeptSegment {
             folder: "a/20261123-050000".into(),
             began: Utc::at(0),
             ended: Utc::at(60),

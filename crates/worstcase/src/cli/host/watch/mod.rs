@@ -20,10 +20,10 @@ use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::watch::{Order, run as watch};
+use worstcase_host::watch::{WatchOrder, run as watch};
 use worstcase_host::{HostError, StateFolder};
-use worstcase_plan::{Experiment, Length, Plan, Venue};
-use worstcase_results::record::Selection;
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Venue};
+use worstcase_results::record::SampleSelection;
 
 const HELP: &str = "\
 Examples:
@@ -42,7 +42,7 @@ Exit code: 0 it was ended, or its time is over; 2 wrong arguments, or something 
 4 the measurement failed; 5 the folder cannot be written, or another process watches into it.";
 
 /// The samples that are kept of each segment.
-const SELECTION: Selection = Selection {
+const SELECTION: SampleSelection = SampleSelection {
     largest: 100,
     around: 5,
 };
@@ -131,9 +131,9 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         }
     }
     let experiment = args.experiment()?;
-    let order = Order {
+    let order = WatchOrder {
         matrix: matrix(&experiment)?,
-        plan: Plan::new(TITLE, experiment),
+        plan: ExperimentPlan::new(TITLE, experiment),
         folder: args.output.clone().unwrap_or_else(|| folder::new("watch")),
         resume: args.resume,
         keep: args.keep.segments(args.rotate),
@@ -167,7 +167,7 @@ impl WatchArgs {
     fn experiment(&self) -> Result<Experiment, Error> {
         let mut experiment = self.parameters.given.experiment(Venue::Host, &[])?;
         for part in &mut experiment.parts {
-            part.timing.length = Some(Length::Time(self.rotate));
+            part.timing.length = Some(CellLength::Time(self.rotate));
             part.method.captures = (self.captures > 0).then_some(self.captures);
         }
         Ok(judged(experiment, self.criterion)?)

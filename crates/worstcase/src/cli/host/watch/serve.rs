@@ -11,45 +11,45 @@ use std::time::{Duration, Instant};
 use worstcase_base::output;
 use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
-use worstcase_host::http::message::{Answer, Request};
-use worstcase_host::http::{LIMITS, Server};
-use worstcase_report::metrics::{Form, Watched};
+use worstcase_host::http::message::{HttpAnswer, HttpRequest};
+use worstcase_host::http::{HttpServer, LIMITS};
+use worstcase_report::metrics::{MetricsForm, WatchMetrics};
 
 /// Between two writings of the file.
 const EVERY: Duration = Duration::from_secs(15);
 /// How often one looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-type Shared = Arc<Mutex<Watched>>;
+type SharedWatched = Arc<Mutex<WatchMetrics>>;
 
-fn told(watched: &Shared, form: Form) -> Vec<u8> {
+fn encoded_metrics(watched: &SharedWatched, form: MetricsForm) -> Vec<u8> {
     // Not while it is locked: who measures must not wait for a scrape.
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    form.of(&watched)
+    form.encode(&watched)
 }
 
 /// A thread that ends when this is dropped.
-struct Worker {
+struct ServingThread {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Worker {
-    fn start(cpus: &[u32], work: impl FnOnce(&AtomicBool) + Send + 'static) -> Worker {
+impl ServingThread {
+    fn start(cpus: &[u32], work: impl FnOnce(&AtomicBool) + Send + 'static) -> ServingThread {
         let over = Arc::new(AtomicBool::new(false));
         let (cpus, seen) = (cpus.to_vec(), over.clone());
         let thread = std::thread::spawn(move || {
             stay_off(&cpus);
             work(&seen);
         });
-        Worker {
+        ServingThread {
             over,
             thread: Some(thread),
         }
     }
 }
 
-impl Drop for Worker {
+impl Drop for ServingThread {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         // A panic of that thread has been told.
@@ -60,12 +60,12 @@ impl Drop for Worker {
 /// Metrics over HTTP.
 pub struct Served {
     address: SocketAddr,
-    _worker: Worker,
+    _worker: ServingThread,
 }
 
 impl Served {
     /// Listens at this address alone.
-    pub fn open(at: SocketAddr, cpus: &[u32], watched: Shared) -> Result<Served, HostError> {
+    pub fn open(at: SocketAddr, cpus: &[u32], watched: SharedWatched) -> Result<Served, HostError> {
         let refused = |e: std::io::Error| {
             let remedy = match e.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::MFILE | Errno::NFILE) => "allow it more open files (ulimit -n, LimitNOFILE)",
@@ -73,9 +73,9 @@ impl Served {
             };
             HostError::Argument(format!("--metrics: cannot listen on {at}: {e}; {remedy}"))
         };
-        let mut server = Server::open(at, LIMITS).map_err(refused)?;
+        let mut server = HttpServer::open(at, LIMITS).map_err(refused)?;
         let address = server.address().map_err(refused)?;
-        let worker = Worker::start(cpus, move |over| {
+        let worker = ServingThread::start(cpus, move |over| {
             server.serve(over, |request| answer(request, &watched))
         });
         Ok(Served {
@@ -90,35 +90,35 @@ impl Served {
     }
 }
 
-fn answer(request: &Request<'_>, watched: &Shared) -> Answer {
+fn answer(request: &HttpRequest<'_>, watched: &SharedWatched) -> HttpAnswer {
     match (request.method, request.path) {
         ("GET" | "HEAD", "/metrics") => {
-            let form = Form::wanted(request.accept);
-            Answer::found(form.content_type(), told(watched, form))
+            let form = MetricsForm::wanted(request.accept);
+            HttpAnswer::found(form.content_type(), encoded_metrics(watched, form))
         }
-        ("GET" | "HEAD", _) => Answer::text("404 Not Found", "metrics are at /metrics\n"),
-        _ => Answer::text("405 Method Not Allowed", "ask with GET\n"),
+        ("GET" | "HEAD", _) => HttpAnswer::text("404 Not Found", "metrics are at /metrics\n"),
+        _ => HttpAnswer::text("405 Method Not Allowed", "ask with GET\n"),
     }
 }
 
 /// Metrics in a file.
 pub struct Textfile {
-    _worker: Worker,
+    _worker: ServingThread,
 }
 
 impl Textfile {
     /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
-    pub fn open(path: &Path, cpus: &[u32], watched: Shared) -> Result<Textfile, HostError> {
+    pub fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
-        output::write(&path, &told(&watched, Form::Plain)).map_err(refused)?;
-        let worker = Worker::start(cpus, move |over| {
+        output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)).map_err(refused)?;
+        let worker = ServingThread::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
             loop {
                 let is_over = over.load(Ordering::Relaxed);
                 if is_over || Instant::now() >= next {
                     next = Instant::now() + EVERY;
-                    if let Err(e) = output::write(&path, &told(&watched, Form::Plain)) {
+                    if let Err(e) = output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)) {
                         eprintln!("worstcase: cannot write {}: {e}", path.display());
                     }
                 }
