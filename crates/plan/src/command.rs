@@ -132,7 +132,7 @@ mod tests {
         let words = command(&host(), None, "r".as_ref());
         assert_eq!(
             words.join(" "),
-            "worstcase host run --cpus 0-1 --load fork+procread --probe jitter --interval 2ms --time 10s --seed 3 \
+            "worstcase host run --cpus 0-1 --load fork+procread --probe jitter --seed 3 --interval 2ms --time 10s \
              --policy rr --timer timerfd --work-dir /var/tmp --criterion 100us --output r"
         );
     }
