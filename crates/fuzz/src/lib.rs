@@ -163,10 +163,12 @@ fn samples(bytes: &[u8]) {
 /// Words of the command line and of study files, one a line.
 fn words(bytes: &[u8]) {
     use worstcase_contract::Venue;
-    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, DiskSpec, IoSchedulers, grammar};
+    use worstcase_plan::{BootParameters, CpuList, CpuScheduler, DiskSpec, IoSchedulers, grammar, parameters};
     for word in text(bytes).lines() {
         let _ = black_box(word.parse::<CellSpec>());
-        let _ = black_box(grammar::loads(word));
+        for venue in [Venue::Lab, Venue::Host] {
+            parameters::all(venue).for_each(|parameter| drop(black_box(parameter.check(venue, word))));
+        }
         let _ = black_box(grammar::probes(Venue::Lab, word));
         let _ = black_box(word.parse::<CpuList>());
         let _ = black_box(word.parse::<DiskSpec>());

@@ -1,7 +1,7 @@
 //! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
 use crate::CellLength;
-use worstcase_contract::loads::{LOADS, LoadSpec, Takes};
+use worstcase_contract::loads::{LOADS, Takes};
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{Nanos, Probe, Venue};
 
@@ -79,11 +79,6 @@ pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option
 }
 
 /// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.
-pub fn loads(text: &str) -> Result<Vec<LoadSpec>, SpecError> {
-    split(text).iter().map(|load| load.parse()).collect()
-}
-
-/// The words of [`loads`].
 pub(crate) fn split(text: &str) -> Vec<String> {
     let open_names = LOADS
         .iter()

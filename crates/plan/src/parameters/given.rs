@@ -54,9 +54,10 @@ impl GivenValues {
                 return Err(Problem::new(other, what));
             }
             if let ParameterOwner::Part(field) = &parameter.owner {
-                let set = |values: &[String]| (field.set)(&mut part.clone(), values);
-                which_is_wrong(parameter, values, set)?;
-                (field.set)(&mut part, values).map_err(|e| Problem::new(parameter.key, e.0))?;
+                (field.set)(&mut part, values).map_err(|why| {
+                    let set = |one: &[String]| (field.set)(&mut part.clone(), one);
+                    which_is_wrong(parameter, values, why, set)
+                })?;
             }
         }
         Ok(part)
@@ -66,9 +67,10 @@ impl GivenValues {
     pub fn set_up(&self, experiment: &mut Experiment) -> Result<(), Problem> {
         for (parameter, values) in self.of_venue(experiment.venue) {
             if let ParameterOwner::Experiment(field) = &parameter.owner {
-                let set = |values: &[String]| (field.set)(&mut experiment.clone(), values);
-                which_is_wrong(parameter, values, set)?;
-                (field.set)(experiment, values).map_err(|e| Problem::new(parameter.key, e.0))?;
+                (field.set)(experiment, values).map_err(|why| {
+                    let set = |one: &[String]| (field.set)(&mut experiment.clone(), one);
+                    which_is_wrong(parameter, values, why, set)
+                })?;
             }
         }
         Ok(())
@@ -152,18 +154,19 @@ pub(crate) fn count_cells(models: u64, mut factors: impl Iterator<Item = u64>) -
     factors.try_fold(models.max(1), u64::checked_mul)
 }
 
-/// Of several values the first that is wrong by itself.
+/// The problem of values that were refused: of several it names the first that is wrong by itself.
 fn which_is_wrong(
     parameter: &Parameter,
     values: &[String],
+    why: InvalidValue,
     set: impl Fn(&[String]) -> Result<(), InvalidValue>,
-) -> Result<(), Problem> {
-    if !matches!(parameter.values, ValueCount::Several(_)) {
-        return Ok(());
+) -> Problem {
+    let several = matches!(parameter.values, ValueCount::Several(_));
+    let mut each = values.iter().enumerate().filter(|_| several);
+    match each.find_map(|(nth, value)| Some((nth, set(std::slice::from_ref(value)).err()?))) {
+        Some((nth, why)) => Problem::new(parameter.key, why.0).at(nth),
+        None => Problem::new(parameter.key, why.0),
     }
-    let mut each = values.iter().enumerate();
-    let wrong = each.find_map(|(nth, value)| Some((nth, set(std::slice::from_ref(value)).err()?)));
-    wrong.map_or(Ok(()), |(nth, why)| Err(Problem::new(parameter.key, why.0).at(nth)))
 }
 
 /// Says of a key that a venue does not have where it belongs.

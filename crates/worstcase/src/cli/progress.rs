@@ -30,7 +30,6 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// Progress on standard error.
 pub struct ProgressDisplay {
     target: ProgressTarget,
-    /// Frozen while a line is made of it.
     counted: Mutex<ProgressCount>,
 }
 
@@ -63,7 +62,9 @@ impl ProgressDisplay {
     pub fn new() -> ProgressDisplay {
         let target = match (is_quiet(), std::io::stderr().is_terminal()) {
             (true, _) => ProgressTarget::Nothing,
-            (false, true) => ProgressTarget::Terminal(hidden(ProgressDrawTarget::stderr())),
+            (false, true) => {
+                ProgressTarget::Terminal(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()))
+            }
             (false, false) => ProgressTarget::Pipe,
         };
         ProgressDisplay::on(target)
@@ -213,11 +214,6 @@ impl Progress for ProgressDisplay {
     }
 }
 
-/// A bar that is not drawn before something begins.
-fn hidden(target: ProgressDrawTarget) -> ProgressBar {
-    ProgressBar::with_draw_target(None, target)
-}
-
 /// Nothing can be said before something is done.
 fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.pos() > 0 {
@@ -235,7 +231,7 @@ mod tests {
     fn no_time_is_left_before_something_is_done() {
         let terminal = InMemoryTerm::new(5, 80);
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let shown = ProgressDisplay::on(ProgressTarget::Terminal(hidden(target)));
+        let shown = ProgressDisplay::on(ProgressTarget::Terminal(ProgressBar::with_draw_target(None, target)));
         let contents = || {
             if let ProgressTarget::Terminal(bar) = &shown.target {
                 bar.force_draw();
