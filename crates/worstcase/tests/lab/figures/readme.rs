@@ -1,22 +1,11 @@
-//! The README's table, breakdown and picture are of this version. `scripts/figures` writes them anew.
-//!
-//! The lab is exact, so they can be compared to the byte, as long as the archive has the kernels that they are of, and QEMU is
-//! the same.
+//! The README's table, breakdown and picture.
 
+use super::{is_written, root};
 use crate::controller::{folder, shared};
 use std::fs;
-use std::path::{Path, PathBuf};
-use worstcase_results::record::{Run, SubjectMachine};
+use std::path::Path;
 
-/// Set by `scripts/figures`: what differs is written.
-const WRITE: &str = "WORSTCASE_WRITE_FIGURES";
 const BEGIN: &str = "wakeup, latency: ";
-/// As the README says.
-const QEMU: &str = "version 7.2.";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// The demo's cells of `wakeup`.
 fn measured(run: &Path) {
@@ -104,23 +93,14 @@ fn the_readme_is_of_this_version() {
     let text = fs::read_to_string(&readme).unwrap();
     let (there, explained) = (table(&text), block(&text, "adds lines of source code:"));
     let breakdown = shortened(&command_output("explain", &run));
-    if std::env::var_os(WRITE).is_some() {
+    if is_written() {
         let text = text.replace(&there, &now).replace(explained, &breakdown);
         fs::write(&readme, text).unwrap();
         fs::write(&picture, drawn).unwrap();
         worstcase_skips::skip!("what differs is written, not compared");
     }
-    for record in Run::open(&run).unwrap().records().unwrap() {
-        let release = &record.subject.kernel.release;
-        let SubjectMachine::Lab(machine) = &record.subject.machine else {
-            panic!("{release} was measured on a host");
-        };
-        if !there.contains(release) || !machine.qemu.contains(QEMU) {
-            worstcase_skips::skip!(format!(
-                "the README's figures are of another kernel than {release}, or not of {}",
-                machine.qemu
-            ));
-        }
+    if let Some(why) = super::of_another_machine(&run) {
+        worstcase_skips::skip!(why);
     }
     assert_eq!(there, now, "scripts/figures writes the README's table anew");
     assert_eq!(explained, breakdown, "and its breakdown");
