@@ -25,54 +25,56 @@ use rustix::fs::syncfs;
 use crate::format::plain;
 use crate::lock::FileLock;
 use crate::trust::{self, OtherWriters};
-use crate::{ExitKind, machine, sealed};
+use crate::{machine, sealed};
 
-/// Why the cache cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CacheError {
-    /// Neither WORSTCASE_CACHE nor XDG_CACHE_HOME nor HOME says where the cache is.
-    #[error("no cache directory: HOME is not set; set WORSTCASE_CACHE to a directory you can write to")]
-    NoPlace,
-    /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
-    #[error(
-        "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
-         or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
-        path.display()
-    )]
-    NotOurs {
-        /// The cache.
-        path: PathBuf,
-        /// Who, and where.
-        others: OtherWriters,
-    },
-    /// The directory refuses to be written.
-    #[error(
-        "cannot write to the cache, {}: {source}; make it writable or set WORSTCASE_CACHE to another directory",
-        path.display()
-    )]
-    Unwritable {
-        /// Where writing failed.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The disk or the user's quota is full.
-    #[error("the disk is full, {}; free some space or set WORSTCASE_CACHE to a directory on another disk", path.display())]
-    Full {
-        /// What could not be written.
-        path: PathBuf,
-    },
-    /// Two machines made one entry, and not the same.
-    #[error(transparent)]
-    Differs(Box<CacheDifference>),
-    /// Any other failure below the cache directory.
-    #[error("the cache failed, {}: {source}; check the disk", path.display())]
-    Io {
-        /// Where it failed.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+crate::errors! {
+    /// Why the cache cannot be used.
+    #[derive(Debug, thiserror::Error)]
+    pub enum CacheError {
+        /// Neither WORSTCASE_CACHE nor XDG_CACHE_HOME nor HOME says where the cache is.
+        #[error("no cache directory: HOME is not set; set WORSTCASE_CACHE to a directory you can write to")]
+        NoPlace => Missing,
+        /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
+        #[error(
+            "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
+             or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
+            path.display()
+        )]
+        NotOurs {
+            /// The cache.
+            path: PathBuf,
+            /// Who, and where.
+            others: OtherWriters,
+        } => Usage,
+        /// The directory refuses to be written.
+        #[error(
+            "cannot write to the cache, {}: {source}; make it writable or set WORSTCASE_CACHE to another directory",
+            path.display()
+        )]
+        Unwritable {
+            /// Where writing failed.
+            path: PathBuf,
+            /// The system's answer.
+            source: io::Error,
+        } => Storage,
+        /// The disk or the user's quota is full.
+        #[error("the disk is full, {}; free some space or set WORSTCASE_CACHE to a directory on another disk", path.display())]
+        Full {
+            /// What could not be written.
+            path: PathBuf,
+        } => Storage,
+        /// Two machines made one entry, and not the same.
+        #[error(transparent)]
+        Differs(Box<CacheDifference>) => Measured,
+        /// Any other failure below the cache directory.
+        #[error("the cache failed, {}: {source}; check the disk", path.display())]
+        Io {
+            /// Where it failed.
+            path: PathBuf,
+            /// The system's answer.
+            source: io::Error,
+        } => Storage,
+    }
 }
 
 /// Two machines that do not agree.
@@ -104,16 +106,6 @@ impl CacheError {
                 CacheError::Unwritable { path, source }
             }
             _ => CacheError::Io { path, source },
-        }
-    }
-
-    /// Every failure of the cache is one of storage, except not knowing where it is, and machines that do not agree.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            CacheError::NoPlace => ExitKind::Missing,
-            CacheError::NotOurs { .. } => ExitKind::Usage,
-            CacheError::Differs(_) => ExitKind::Measured,
-            _ => ExitKind::Storage,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod defect;
 pub mod digest;
 mod distinct;
 pub mod duration;
+mod errors;
 mod exit;
 pub mod files;
 pub mod format;

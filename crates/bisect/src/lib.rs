@@ -20,103 +20,104 @@ pub mod git;
 pub mod search;
 
 use std::path::PathBuf;
-use worstcase_base::ExitKind;
 use worstcase_kernels::KernelError;
 use worstcase_kernels::build::KernelBuildError;
 use worstcase_results::record::RunError;
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum BisectError {
-    /// A request that makes no sense.
-    #[error("{0}")]
-    Request(String),
-    /// The good end is not.
-    #[error(
-        "the good end is bad: {name} has {figures}, and {criterion} is bad; take an earlier one, or another criterion"
-    )]
-    GoodIsBad {
-        /// The good end.
-        name: String,
-        /// What was measured of it.
-        figures: String,
-        /// The criterion.
-        criterion: String,
-    },
-    /// The bad end is not.
-    #[error(
-        "the bad end is good: {name} has {figures}, after {before}, and {criterion} is bad; take a later one, or another criterion"
-    )]
-    BadIsGood {
-        /// The bad end.
-        name: String,
-        /// What was measured of it.
-        figures: String,
-        /// What was measured of the good end.
-        before: String,
-        /// The criterion.
-        criterion: String,
-    },
-    /// An end that cannot be measured.
-    #[error("{name}, which is an end, cannot be measured: {why}")]
-    End {
-        /// The end.
-        name: String,
-        /// Why not.
-        why: String,
-    },
-    /// Another question is asked in the folder.
-    #[error("{} holds another bisection, which differs in its {what}; choose another folder", folder.display())]
-    AnotherBisection {
-        /// The folder.
-        folder: PathBuf,
-        /// What is not the same.
-        what: &'static str,
-    },
-    /// The state is not what was written.
-    #[error(
-        "{} is damaged: {what}; put {} aside and give the command again: what was measured is in the cache",
-        path.display(), folder.display()
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The bisection's folder.
-        folder: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-    /// Another process is at work.
-    #[error("another worstcase is bisecting in {}; wait for it, or choose another folder", .0.display())]
-    Busy(PathBuf),
-    /// Ctrl-C.
-    #[error("ended early; the same command goes on")]
-    Stopped,
-    /// git failed.
-    #[error("git failed in {}: {why}", tree.display())]
-    Git {
-        /// The tree.
-        tree: PathBuf,
-        /// Its own words.
-        why: String,
-    },
-    /// No image of a commit.
-    #[error(transparent)]
-    Build(KernelBuildError),
-    /// Files of ours.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A kernel.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    /// A run.
-    #[error(transparent)]
-    Run(#[from] RunError),
+worstcase_base::errors! {
+    /// Why there is no answer.
+    #[derive(Debug, thiserror::Error)]
+    pub enum BisectError {
+        /// A request that makes no sense.
+        #[error("{0}")]
+        Request(String) => Usage,
+        /// The good end is not.
+        #[error(
+            "the good end is bad: {name} has {figures}, and {criterion} is bad; take an earlier one, or another criterion"
+        )]
+        GoodIsBad {
+            /// The good end.
+            name: String,
+            /// What was measured of it.
+            figures: String,
+            /// The criterion.
+            criterion: String,
+        } => Usage,
+        /// The bad end is not.
+        #[error(
+            "the bad end is good: {name} has {figures}, after {before}, and {criterion} is bad; take a later one, or another criterion"
+        )]
+        BadIsGood {
+            /// The bad end.
+            name: String,
+            /// What was measured of it.
+            figures: String,
+            /// What was measured of the good end.
+            before: String,
+            /// The criterion.
+            criterion: String,
+        } => Usage,
+        /// An end that cannot be measured.
+        #[error("{name}, which is an end, cannot be measured: {why}")]
+        End {
+            /// The end.
+            name: String,
+            /// Why not.
+            why: String,
+        } => Measured,
+        /// Another question is asked in the folder.
+        #[error("{} holds another bisection, which differs in its {what}; choose another folder", folder.display())]
+        AnotherBisection {
+            /// The folder.
+            folder: PathBuf,
+            /// What is not the same.
+            what: &'static str,
+        } => Usage,
+        /// The state is not what was written.
+        #[error(
+            "{} is damaged: {what}; put {} aside and give the command again: what was measured is in the cache",
+            path.display(), folder.display()
+        )]
+        Damaged {
+            /// The file.
+            path: PathBuf,
+            /// The bisection's folder.
+            folder: PathBuf,
+            /// What is wrong.
+            what: String,
+        } => Usage,
+        /// Another process is at work.
+        #[error("another worstcase is bisecting in {}; wait for it, or choose another folder", .0.display())]
+        Busy(PathBuf) => Storage,
+        /// Ctrl-C.
+        #[error("ended early; the same command goes on")]
+        Stopped => Measured,
+        /// git failed.
+        #[error("git failed in {}: {why}", tree.display())]
+        Git {
+            /// The tree.
+            tree: PathBuf,
+            /// Its own words.
+            why: String,
+        } => Missing,
+        /// No image of a commit.
+        #[error(transparent)]
+        Build(KernelBuildError) => within,
+        /// Files of ours.
+        #[error("{}: {source}", path.display())]
+        Io {
+            /// Which file.
+            path: PathBuf,
+            /// Why.
+            source: std::io::Error,
+        } => Storage,
+        /// A kernel.
+        #[error(transparent)]
+        Kernel(#[from] KernelError) => within,
+        /// A run.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+    }
 }
 
 impl From<KernelBuildError> for BisectError {
@@ -129,22 +130,6 @@ impl From<KernelBuildError> for BisectError {
 }
 
 impl BisectError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        use BisectError::*;
-        match self {
-            Request(_) | Damaged { .. } | GoodIsBad { .. } | BadIsGood { .. } | AnotherBisection { .. } => {
-                ExitKind::Usage
-            }
-            End { .. } | Stopped => ExitKind::Measured,
-            Git { .. } => ExitKind::Missing,
-            Busy(_) | Io { .. } => ExitKind::Storage,
-            Build(e) => e.exit(),
-            Kernel(e) => e.exit(),
-            Run(e) => e.exit(),
-        }
-    }
-
     /// Names the file that a system error speaks of.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> BisectError {
         let path = path.into();

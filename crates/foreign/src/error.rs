@@ -2,45 +2,36 @@
 
 use super::ForeignFormat;
 use std::path::PathBuf;
-use worstcase_base::ExitKind;
 use worstcase_results::record::RecordBuildError;
 
-/// Why nothing can be imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}; name a file that another tool wrote", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// It is not what it should be.
-    #[error("cannot import {}: {source}", path.display())]
-    Format {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong.
-        source: FormatError,
-    },
-    /// Its numbers cannot be kept.
-    #[error("cannot import {file}: {source}")]
-    Build {
-        /// Which.
-        file: String,
-        /// Why.
-        source: RecordBuildError,
-    },
-}
-
-impl ImportError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ImportError::Read { .. } => ExitKind::Missing,
-            ImportError::Format { .. } | ImportError::Build { .. } => ExitKind::Usage,
-        }
+worstcase_base::errors! {
+    /// Why nothing can be imported.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ImportError {
+        /// The file cannot be read.
+        #[error("cannot read {}: {source}; name a file that another tool wrote", path.display())]
+        Read {
+            /// Which.
+            path: PathBuf,
+            /// The system's words.
+            source: std::io::Error,
+        } => Missing,
+        /// It is not what it should be.
+        #[error("cannot import {}: {source}", path.display())]
+        Format {
+            /// Which.
+            path: PathBuf,
+            /// What is wrong.
+            source: FormatError,
+        } => Usage,
+        /// Its numbers cannot be kept.
+        #[error("cannot import {file}: {source}")]
+        Build {
+            /// Which.
+            file: String,
+            /// Why.
+            source: RecordBuildError,
+        } => Usage,
     }
 }
 

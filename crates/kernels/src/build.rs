@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-use worstcase_base::ExitKind;
 use worstcase_base::child::ends_with_us;
 
 use crate::config::KernelConfig;
@@ -51,80 +50,69 @@ CONFIG_DEBUG_INFO_NONE=y
 # CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT is not set
 ";
 
-/// Why there is no image.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelBuildError {
-    /// Tools that are not installed.
-    #[error(
-        "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc, libelf-dev and git"
-    )]
-    NoTools(String),
-    /// Not enough space.
-    #[error("{}: {free} MB are free, and building takes about {needed} MB; make room, or choose a folder with more", folder.display())]
-    NoSpace {
-        /// Where.
-        folder: PathBuf,
-        /// What there is.
-        free: u64,
-        /// What it takes.
-        needed: u64,
-    },
-    /// It would not boot in the lab.
-    #[error("the configuration lacks what the lab needs: {0}; set these to y")]
-    Lacks(String),
-    /// An option that has another value after all.
-    #[error("{tree}: {what}; see make menuconfig, which tells what an option needs (/)", tree = tree.display())]
-    NotTaken {
-        /// The tree.
-        tree: PathBuf,
-        /// Which, and why.
-        what: String,
-    },
-    /// Not a tree that can be built.
-    #[error("cannot build {}: {why}", tree.display())]
-    NoTree {
-        /// What was named.
-        tree: PathBuf,
-        /// What is wrong, and what to do.
-        why: String,
-    },
-    /// The compiler's first error, or git's.
-    #[error("{}: {why}; all that make said is in {}", tree.display(), log.display())]
-    Fails {
-        /// The tree.
-        tree: PathBuf,
-        /// The first error.
-        why: String,
-        /// The whole log.
-        log: PathBuf,
-    },
-    /// The user wants an end.
-    #[error("ended while a kernel was built; the same command goes on")]
-    Stopped,
-    /// Files of ours.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+worstcase_base::errors! {
+    /// Why there is no image.
+    #[derive(Debug, thiserror::Error)]
+    pub enum KernelBuildError {
+        /// Tools that are not installed.
+        #[error(
+            "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc, libelf-dev and git"
+        )]
+        NoTools(String) => Missing,
+        /// Not enough space.
+        #[error("{}: {free} MB are free, and building takes about {needed} MB; make room, or choose a folder with more", folder.display())]
+        NoSpace {
+            /// Where.
+            folder: PathBuf,
+            /// What there is.
+            free: u64,
+            /// What it takes.
+            needed: u64,
+        } => Storage,
+        /// It would not boot in the lab.
+        #[error("the configuration lacks what the lab needs: {0}; set these to y")]
+        Lacks(String) => Usage,
+        /// An option that has another value after all.
+        #[error("{tree}: {what}; see make menuconfig, which tells what an option needs (/)", tree = tree.display())]
+        NotTaken {
+            /// The tree.
+            tree: PathBuf,
+            /// Which, and why.
+            what: String,
+        } => Usage,
+        /// Not a tree that can be built.
+        #[error("cannot build {}: {why}", tree.display())]
+        NoTree {
+            /// What was named.
+            tree: PathBuf,
+            /// What is wrong, and what to do.
+            why: String,
+        } => Usage,
+        /// The compiler's first error, or git's.
+        #[error("{}: {why}; all that make said is in {}", tree.display(), log.display())]
+        Fails {
+            /// The tree.
+            tree: PathBuf,
+            /// The first error.
+            why: String,
+            /// The whole log.
+            log: PathBuf,
+        } => Usage,
+        /// The user wants an end.
+        #[error("ended while a kernel was built; the same command goes on")]
+        Stopped => Measured,
+        /// Files of ours.
+        #[error("{}: {source}", path.display())]
+        Io {
+            /// Which file.
+            path: PathBuf,
+            /// Why.
+            source: std::io::Error,
+        } => Storage,
+    }
 }
 
 impl KernelBuildError {
-    /// Which exit code this is.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            KernelBuildError::Lacks(_)
-            | KernelBuildError::NotTaken { .. }
-            | KernelBuildError::NoTree { .. }
-            | KernelBuildError::Fails { .. } => ExitKind::Usage,
-            KernelBuildError::NoTools(_) => ExitKind::Missing,
-            KernelBuildError::Stopped => ExitKind::Measured,
-            KernelBuildError::NoSpace { .. } | KernelBuildError::Io { .. } => ExitKind::Storage,
-        }
-    }
-
     /// Names the file that a system error speaks of.
     fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> KernelBuildError {
         let path = path.as_ref().to_path_buf();

@@ -71,215 +71,186 @@ mod watchdog;
 pub mod witness;
 
 use std::path::PathBuf;
-use worstcase_base::ExitKind;
 use worstcase_contract::Instructions;
 
-/// What can go wrong in the lab. Every message says what happened and what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    /// No QEMU on this machine.
-    #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
-    NoQemu(String),
-    /// A QEMU that the plugin cannot work with.
-    #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 10 (Debian 13) or 11", program = .program.display())]
-    QemuVersion {
-        /// The program that was asked.
-        program: PathBuf,
-        /// What it said of itself.
-        version: String,
-    },
-    /// A QEMU whose files cannot be found out.
-    #[error("cannot tell what {} is made of: {reason}; name QEMU itself with --qemu", program.display())]
-    QemuFiles {
-        /// The program that was asked.
-        program: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// QEMU refused something or broke.
-    #[error("QEMU failed: {0}")]
-    Qemu(String),
-    /// QEMU closed its protocol session.
-    #[error("QEMU ended unexpectedly{0}")]
-    QemuEnded(String),
-    /// QEMU is there and cannot be started.
-    #[error("cannot start {}: {source}; does this user have a limit that is too low (ulimit -a)?", program.display())]
-    QemuStart {
-        /// The program.
-        program: PathBuf,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// The wall-clock limit for one machine is over.
-    #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
-    TimeLimit(std::time::Duration),
-    /// Nothing goes on in the machine.
-    #[error("the machine was stopped: it stood still for {} s after {} instructions, although QEMU could run", .0.as_secs(), .1.0)]
-    StandsStill(std::time::Duration, Instructions),
-    /// The machine goes on, but does not come to its end.
-    #[error("the machine was stopped after {} instructions, many times what it should need: it runs in circles", .0.0)]
-    Endless(Instructions),
-    /// The guest reported an error.
-    #[error("{what}: {message}")]
-    Guest {
-        /// Subject or cell.
-        what: String,
-        /// The guest's own words.
-        message: String,
-    },
-    /// The guest gave nothing that can be used.
-    #[error("{what}: {reason}; last console lines:\n{console}")]
-    NoResult {
-        /// Subject or cell.
-        what: String,
-        /// Why there is no result.
-        reason: String,
-        /// The end of the console.
-        console: String,
-    },
-    /// The kernel runs another preemption model than it was asked for.
-    #[error(
-        "{kernel} was booted with preempt={asked} but runs '{in_force}'; see 'worstcase kernels show {kernel}' for the models it can boot"
-    )]
-    OtherPreempt {
-        /// The kernel's name.
-        kernel: String,
-        /// What was asked for.
-        asked: String,
-        /// What the kernel says.
-        in_force: String,
-    },
-    /// A result or a snapshot in the cache that cannot be read.
-    #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
-    Damaged {
-        /// The entry's folder.
-        folder: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-        /// What happens once it is removed.
-        again: &'static str,
-    },
-    /// A snapshot with a clock that jumped, again and again.
-    #[error(
-        "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
-    )]
-    ClockJump(String, worstcase_contract::Nanos),
-    /// A second boot that came to something else than the first.
-    #[error(
-        "{what}: this boot is not the same machine as the first: {difference}; results from both cannot be compared. \
-         To begin anew, remove {}, and measure again", folder.display()
-    )]
-    OtherBoot {
-        /// The subject.
-        what: String,
-        /// What is not the same.
-        difference: String,
-        /// Where the first boot's state is kept.
-        folder: PathBuf,
-    },
-    /// A request that makes no sense.
-    #[error("{0}")]
-    Request(String),
-    /// The plugin's log does not fit the record.
-    #[error("{0}: the plugin's log does not fit the samples: {1}")]
-    Stamps(String, String),
-    /// The record is not what the plugin saw measured.
-    #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
-    Contradicted(String, #[source] witness::RecordContradiction),
-    /// A recorded cell cannot be made again from what is here.
-    #[error("{cell} cannot be replayed: {what}; measure it again first")]
-    OtherInputs {
-        /// The cell.
-        cell: String,
-        /// What is not as it was.
-        what: String,
-    },
-    /// Two runs of one cell differ.
-    #[error("{cell}: run {run} gave {found} instead of {expected}: the cell is not reproducible here")]
-    NotReproducible {
-        /// The cell.
-        cell: String,
-        /// Number of the run, from 1.
-        run: usize,
-        /// Its digest.
-        found: String,
-        /// The first run's digest.
-        expected: String,
-    },
-    /// A replay that went another way than the cell.
-    #[error(
-        "{0}: the replay is not the execution that was measured ({1} differ), so nothing can be told of it; \
-         was it measured by another QEMU or worstcase?"
-    )]
-    OtherExecution(String, &'static str),
-    /// A kernel that does not show what a replay has to know of it.
-    #[error("{kernel}: {reason}")]
-    Unreadable {
-        /// Which kernel.
-        kernel: String,
-        /// What is missing, and what would help.
-        reason: String,
-    },
-    /// A machine on which a subject would be another.
-    #[error("{what}: {machine} would measure another machine: {reason}")]
-    OtherMachine {
-        /// The subject.
-        what: String,
-        /// The machine's name.
-        machine: String,
-        /// What is not the same there, and the remedy.
-        reason: String,
-    },
-    /// Files of ours.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The kernel.
-    #[error(transparent)]
-    Kernel(#[from] worstcase_kernels::KernelError),
-    /// The run folder.
-    #[error(transparent)]
-    Run(#[from] worstcase_results::record::RunError),
-    /// The cache.
-    #[error(transparent)]
-    Cache(#[from] worstcase_base::cache::CacheError),
+worstcase_base::errors! {
+    /// What can go wrong in the lab. Every message says what happened and what to do.
+    #[derive(Debug, thiserror::Error)]
+    pub enum LabError {
+        /// No QEMU on this machine.
+        #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
+        NoQemu(String) => Missing,
+        /// A QEMU that the plugin cannot work with.
+        #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 10 (Debian 13) or 11", program = .program.display())]
+        QemuVersion {
+            /// The program that was asked.
+            program: PathBuf,
+            /// What it said of itself.
+            version: String,
+        } => Missing,
+        /// A QEMU whose files cannot be found out.
+        #[error("cannot tell what {} is made of: {reason}; name QEMU itself with --qemu", program.display())]
+        QemuFiles {
+            /// The program that was asked.
+            program: PathBuf,
+            /// Why.
+            reason: String,
+        } => Missing,
+        /// QEMU refused something or broke.
+        #[error("QEMU failed: {0}")]
+        Qemu(String) => Measured,
+        /// QEMU closed its protocol session.
+        #[error("QEMU ended unexpectedly{0}")]
+        QemuEnded(String) => Measured,
+        /// QEMU is there and cannot be started.
+        #[error("cannot start {}: {source}; does this user have a limit that is too low (ulimit -a)?", program.display())]
+        QemuStart {
+            /// The program.
+            program: PathBuf,
+            /// The system's words.
+            source: std::io::Error,
+        } => Missing,
+        /// The wall-clock limit for one machine is over.
+        #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
+        TimeLimit(std::time::Duration) => Measured,
+        /// Nothing goes on in the machine.
+        #[error("the machine was stopped: it stood still for {} s after {} instructions, although QEMU could run", .0.as_secs(), .1.0)]
+        StandsStill(std::time::Duration, Instructions) => Measured,
+        /// The machine goes on, but does not come to its end.
+        #[error("the machine was stopped after {} instructions, many times what it should need: it runs in circles", .0.0)]
+        Endless(Instructions) => Measured,
+        /// The guest reported an error.
+        #[error("{what}: {message}")]
+        Guest {
+            /// Subject or cell.
+            what: String,
+            /// The guest's own words.
+            message: String,
+        } => Measured,
+        /// The guest gave nothing that can be used.
+        #[error("{what}: {reason}; last console lines:\n{console}")]
+        NoResult {
+            /// Subject or cell.
+            what: String,
+            /// Why there is no result.
+            reason: String,
+            /// The end of the console.
+            console: String,
+        } => Measured,
+        /// The kernel runs another preemption model than it was asked for.
+        #[error(
+            "{kernel} was booted with preempt={asked} but runs '{in_force}'; see 'worstcase kernels show {kernel}' for the models it can boot"
+        )]
+        OtherPreempt {
+            /// The kernel's name.
+            kernel: String,
+            /// What was asked for.
+            asked: String,
+            /// What the kernel says.
+            in_force: String,
+        } => Usage,
+        /// A result or a snapshot in the cache that cannot be read.
+        #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
+        Damaged {
+            /// The entry's folder.
+            folder: PathBuf,
+            /// What is wrong with it.
+            reason: String,
+            /// What happens once it is removed.
+            again: &'static str,
+        } => Storage,
+        /// A snapshot with a clock that jumped, again and again.
+        #[error(
+            "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
+        )]
+        ClockJump(String, worstcase_contract::Nanos) => Measured,
+        /// A second boot that came to something else than the first.
+        #[error(
+            "{what}: this boot is not the same machine as the first: {difference}; results from both cannot be compared. \
+             To begin anew, remove {}, and measure again", folder.display()
+        )]
+        OtherBoot {
+            /// The subject.
+            what: String,
+            /// What is not the same.
+            difference: String,
+            /// Where the first boot's state is kept.
+            folder: PathBuf,
+        } => Measured,
+        /// A request that makes no sense.
+        #[error("{0}")]
+        Request(String) => Usage,
+        /// The plugin's log does not fit the record.
+        #[error("{0}: the plugin's log does not fit the samples: {1}")]
+        Stamps(String, String) => Measured,
+        /// The record is not what the plugin saw measured.
+        #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
+        Contradicted(String, #[source] witness::RecordContradiction) => Measured,
+        /// A recorded cell cannot be made again from what is here.
+        #[error("{cell} cannot be replayed: {what}; measure it again first")]
+        OtherInputs {
+            /// The cell.
+            cell: String,
+            /// What is not as it was.
+            what: String,
+        } => Usage,
+        /// Two runs of one cell differ.
+        #[error("{cell}: run {run} gave {found} instead of {expected}: the cell is not reproducible here")]
+        NotReproducible {
+            /// The cell.
+            cell: String,
+            /// Number of the run, from 1.
+            run: usize,
+            /// Its digest.
+            found: String,
+            /// The first run's digest.
+            expected: String,
+        } => Measured,
+        /// A replay that went another way than the cell.
+        #[error(
+            "{0}: the replay is not the execution that was measured ({1} differ), so nothing can be told of it; \
+             was it measured by another QEMU or worstcase?"
+        )]
+        OtherExecution(String, &'static str) => Measured,
+        /// A kernel that does not show what a replay has to know of it.
+        #[error("{kernel}: {reason}")]
+        Unreadable {
+            /// Which kernel.
+            kernel: String,
+            /// What is missing, and what would help.
+            reason: String,
+        } => Measured,
+        /// A machine on which a subject would be another.
+        #[error("{what}: {machine} would measure another machine: {reason}")]
+        OtherMachine {
+            /// The subject.
+            what: String,
+            /// The machine's name.
+            machine: String,
+            /// What is not the same there, and the remedy.
+            reason: String,
+        } => Missing,
+        /// Files of ours.
+        #[error("{}: {source}", path.display())]
+        Io {
+            /// Which file.
+            path: PathBuf,
+            /// Why.
+            source: std::io::Error,
+        } => Storage,
+        /// The kernel.
+        #[error(transparent)]
+        Kernel(#[from] worstcase_kernels::KernelError) => within,
+        /// The run folder.
+        #[error(transparent)]
+        Run(#[from] worstcase_results::record::RunError) => within,
+        /// The cache.
+        #[error(transparent)]
+        Cache(#[from] worstcase_base::cache::CacheError) => within,
+    }
 }
 
 impl LabError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            LabError::OtherInputs { .. } | LabError::Request(_) | LabError::OtherPreempt { .. } => ExitKind::Usage,
-            LabError::NoQemu(_)
-            | LabError::OtherMachine { .. }
-            | LabError::QemuStart { .. }
-            | LabError::QemuVersion { .. }
-            | LabError::QemuFiles { .. } => ExitKind::Missing,
-            LabError::Io { .. } | LabError::Damaged { .. } => ExitKind::Storage,
-            LabError::Kernel(e) => e.exit(),
-            LabError::Run(e) => e.exit(),
-            LabError::Cache(e) => e.exit(),
-            LabError::Qemu(_)
-            | LabError::QemuEnded(_)
-            | LabError::TimeLimit(_)
-            | LabError::StandsStill(..)
-            | LabError::Endless(_)
-            | LabError::Guest { .. }
-            | LabError::NoResult { .. }
-            | LabError::ClockJump(..)
-            | LabError::OtherBoot { .. }
-            | LabError::Stamps(..)
-            | LabError::Contradicted(..)
-            | LabError::OtherExecution(..)
-            | LabError::Unreadable { .. }
-            | LabError::NotReproducible { .. } => ExitKind::Measured,
-        }
-    }
-
     /// Names the file that a system error speaks of.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> LabError {
         let path = path.into();

@@ -2,119 +2,101 @@
 
 use super::choice::{SampleChoice, TypedPercentage};
 use crate::breakdown::spans::BreakdownError;
-use worstcase_base::ExitKind;
 use worstcase_base::cache::CacheError;
 use worstcase_kernels::debuginfo::DebugInfoError;
 use worstcase_lab::LabError;
 use worstcase_results::record::{CellId, RunError};
 
-/// Why nothing can be told.
-#[derive(Debug, thiserror::Error)]
-pub enum ExplainError {
-    /// No sample.
-    #[error("{cell} has no sample {asked}")]
-    NoSample {
-        /// The cell.
-        cell: CellId,
-        /// What was asked for.
-        asked: SampleChoice,
-    },
-    /// A percentile of too few samples.
-    #[error(
-        "{cell} has {samples} samples, of which none is later than p{share}: that is the latest one, --sample worst"
-    )]
-    TooFew {
-        /// The cell.
-        cell: CellId,
-        /// What was asked for.
-        share: TypedPercentage,
-        /// Its samples.
-        samples: usize,
-    },
-    /// This machine's, without recordings.
-    #[error("{cell} has no recordings to explain: measure with --probe response, or with --captures 10")]
-    NoRecordings {
-        /// The cell.
-        cell: CellId,
-    },
-    /// Another tool's.
-    #[error(
-        "{cell} was measured by {tool}, which keeps no trace of its samples; measure with worstcase host run --captures 10"
-    )]
-    Foreign {
-        /// The cell.
-        cell: CellId,
-        /// The tool.
-        tool: String,
-    },
-    /// This machine's, and another sample.
-    #[error("{cell}: sample {index} was not recorded; the latest are, with these numbers: {recorded}")]
-    NotRecorded {
-        /// The cell.
-        cell: CellId,
-        /// The sample.
-        index: u64,
-        /// Those that are.
-        recorded: String,
-    },
-    /// Two cells that have nothing in common.
-    #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
-    Incomparable {
-        /// The one cell.
-        left: CellId,
-        /// The other.
-        right: CellId,
-    },
-    /// Nobody was late.
-    #[error(
-        "{cell}: what a switch, message passing or a process costs is no latency with a worst sample to explain; remote, shootdown and irq are explained in the lab only: explain cells of other probes"
-    )]
-    NoLatency {
-        /// The cell.
-        cell: CellId,
-    },
-    /// The window does not fit.
-    #[error("{cell}, sample {index}: {source}")]
-    Breakdown {
-        /// The cell.
-        cell: CellId,
-        /// The sample.
-        index: u32,
-        /// Why.
-        source: BreakdownError,
-    },
-    /// Replaying failed.
-    #[error(transparent)]
-    Lab(#[from] LabError),
-    /// No lines of source code.
-    #[error(transparent)]
-    DebugInfo(#[from] DebugInfoError),
-    /// The run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
+worstcase_base::errors! {
+    /// Why nothing can be told.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ExplainError {
+        /// No sample.
+        #[error("{cell} has no sample {asked}")]
+        NoSample {
+            /// The cell.
+            cell: CellId,
+            /// What was asked for.
+            asked: SampleChoice,
+        } => Usage,
+        /// A percentile of too few samples.
+        #[error(
+            "{cell} has {samples} samples, of which none is later than p{share}: that is the latest one, --sample worst"
+        )]
+        TooFew {
+            /// The cell.
+            cell: CellId,
+            /// What was asked for.
+            share: TypedPercentage,
+            /// Its samples.
+            samples: usize,
+        } => Usage,
+        /// This machine's, without recordings.
+        #[error("{cell} has no recordings to explain: measure with --probe response, or with --captures 10")]
+        NoRecordings {
+            /// The cell.
+            cell: CellId,
+        } => Usage,
+        /// Another tool's.
+        #[error(
+            "{cell} was measured by {tool}, which keeps no trace of its samples; measure with worstcase host run --captures 10"
+        )]
+        Foreign {
+            /// The cell.
+            cell: CellId,
+            /// The tool.
+            tool: String,
+        } => Usage,
+        /// This machine's, and another sample.
+        #[error("{cell}: sample {index} was not recorded; the latest are, with these numbers: {recorded}")]
+        NotRecorded {
+            /// The cell.
+            cell: CellId,
+            /// The sample.
+            index: u64,
+            /// Those that are.
+            recorded: String,
+        } => Usage,
+        /// Two cells that have nothing in common.
+        #[error("--compare lays cells of one load and one probe side by side: {left} and {right} differ in that")]
+        Incomparable {
+            /// The one cell.
+            left: CellId,
+            /// The other.
+            right: CellId,
+        } => Usage,
+        /// Nobody was late.
+        #[error(
+            "{cell}: what a switch, message passing or a process costs is no latency with a worst sample to explain; remote, shootdown and irq are explained in the lab only: explain cells of other probes"
+        )]
+        NoLatency {
+            /// The cell.
+            cell: CellId,
+        } => Usage,
+        /// The window does not fit.
+        #[error("{cell}, sample {index}: {source}")]
+        Breakdown {
+            /// The cell.
+            cell: CellId,
+            /// The sample.
+            index: u32,
+            /// Why.
+            source: BreakdownError,
+        } => Measured,
+        /// Replaying failed.
+        #[error(transparent)]
+        Lab(#[from] LabError) => within,
+        /// No lines of source code.
+        #[error(transparent)]
+        DebugInfo(#[from] DebugInfoError) => within,
+        /// The run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+    }
 }
 
 impl From<CacheError> for ExplainError {
     fn from(error: CacheError) -> ExplainError {
         LabError::from(error).into()
-    }
-}
-
-impl ExplainError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ExplainError::NoSample { .. }
-            | ExplainError::TooFew { .. }
-            | ExplainError::Incomparable { .. }
-            | ExplainError::NoLatency { .. }
-            | ExplainError::NoRecordings { .. }
-            | ExplainError::Foreign { .. }
-            | ExplainError::NotRecorded { .. } => ExitKind::Usage,
-            ExplainError::Breakdown { .. } => ExitKind::Measured,
-            ExplainError::Lab(e) => e.exit(),
-            ExplainError::DebugInfo(e) => e.exit(),
-            ExplainError::Run(e) => e.exit(),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! One CPU's marks in order of time -> entries.
+//! One CPU's events in order of time -> entries.
 //!
 //! The CPU belongs to a program, or idles. An entry begins with an interrupt, a soft interrupt or a thread of the kernel, and ends
 //! where the program goes on. What runs innermost has the time.
@@ -7,10 +7,9 @@ mod frame;
 
 use super::senders::{EntrySender, Senders};
 use super::tally::{EntryCause, EntryTally, ProgramRun};
-use super::threads::{Known, ThreadKind};
+use super::threads::{Known, ThreadKind, kind_of};
 use crate::trace::ShortName;
-use crate::trace::events::{CpuContext, TracedThread};
-use crate::trace::marks::{CallbackKind, EntryMark, kind_of};
+use crate::trace::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
 use frame::{RequestedFunction, RunContext, UnfinishedFrame, cause};
 use std::collections::{BTreeMap, HashMap};
 use worstcase_contract::Nanos;
@@ -78,17 +77,17 @@ impl Follow {
         self.cpu
     }
 
-    /// Takes the next mark of this CPU, made while thread `tid` ran.
+    /// Takes the next event of this CPU, which happened while thread `tid` ran.
     pub fn feed(
         &mut self,
         at: Nanos,
         tid: u32,
-        mark: EntryMark,
+        what: TracedChange,
         senders: &mut Senders,
         mut known: impl FnMut(u32) -> Known,
     ) {
         self.advance(at);
-        if let EntryMark::Lost { since, count } = mark {
+        if let TracedChange::Lost { since, count } = what {
             return self.lose(since, count);
         }
         if self.tid != Some(tid) {
@@ -97,29 +96,33 @@ impl Follow {
             let Known { kind, name } = known(tid);
             self.switch(tid, kind, name, None);
         }
-        match mark {
-            EntryMark::Enter(context) => self.enter(context, senders),
-            EntryMark::Exit(context) => self.exit(RunContext::Context(context), senders),
-            EntryMark::Begin {
+        match what {
+            TracedChange::Enter(CpuContext::TimerFunction { function, .. }) => {
+                self.run(function, None);
+            }
+            TracedChange::Exit(CpuContext::TimerFunction { .. }) => self.end_run(senders),
+            TracedChange::Enter(context) => self.enter(context, senders),
+            TracedChange::Exit(context) => self.exit(RunContext::Context(context), senders),
+            TracedChange::Begin {
                 part: CallbackKind::Call,
                 of: 0,
                 ..
             }
-            | EntryMark::End {
+            | TracedChange::End {
                 part: CallbackKind::Call,
                 of: 0,
             } => {}
-            EntryMark::Begin { part, of, function } => self.begin(part, of, function, senders),
-            EntryMark::End { part, .. } => self.end(part, senders),
-            EntryMark::Switch(thread) => self.switch_to(thread, senders, known(thread.tid).kind),
-            EntryMark::PageFault => {
+            TracedChange::Begin { part, of, function } => self.begin(part, of, function, senders),
+            TracedChange::End { part, .. } => self.end(part, senders),
+            TracedChange::Switch { to, .. } => self.switch_to(to, senders, known(to.tid).kind),
+            TracedChange::PageFault => {
                 if let (true, ThreadKind::Program(process), true) = (self.stack.is_empty(), self.kind, at >= self.from)
                 {
                     self.programs.entry(process).or_default().faults += 1;
                 }
             }
-            EntryMark::Nmi { length } => self.nmi(length),
-            EntryMark::Tick { stops, needed_by } if at >= self.from => {
+            TracedChange::Nmi { length } => self.nmi(length),
+            TracedChange::Tick { stops, needed_by } if at >= self.from => {
                 *self.ticks.entry(if stops { 0 } else { needed_by }).or_default() += 1;
             }
             _ => {}
@@ -256,27 +259,37 @@ impl Follow {
         let sender = match part {
             CallbackKind::Call => senders.of_call(self.cpu, of),
             CallbackKind::Work => senders.of_work(of),
-            CallbackKind::Timer | CallbackKind::RcuCallback => None,
+            CallbackKind::RcuCallback => None,
         };
+        let run = self.run(function, sender);
+        if let (CallbackKind::Work, Some(tid)) = (part, self.tid) {
+            self.works.insert(tid, run);
+        }
+    }
+
+    /// A function begins within what runs.
+    fn run(&mut self, function: u64, sender: Option<EntrySender>) -> RequestedFunction {
         let run = RequestedFunction {
             function,
             began: self.at,
             sender,
             time: Nanos(0),
         };
-        if let (CallbackKind::Work, Some(tid)) = (part, self.tid) {
-            self.works.insert(tid, run);
-        }
         if let Some(top) = self.stack.last_mut() {
             top.runs.push(run);
             top.is_in_run = true;
         }
+        run
     }
 
     fn end(&mut self, part: CallbackKind, senders: &mut Senders) {
         if let (CallbackKind::Work, Some(tid)) = (part, self.tid) {
             self.works.remove(&tid);
         }
+        self.end_run(senders);
+    }
+
+    fn end_run(&mut self, senders: &mut Senders) {
         if let Some(top) = self.stack.last_mut() {
             top.is_in_run = false;
             if top.context == RunContext::BareCall {

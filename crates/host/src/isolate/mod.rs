@@ -3,7 +3,7 @@
 //! ```text
 //! observe   the whole: opens the trace, follows it for a while, ends
 //! occupant  a process whose threads keep CPUs busy          threads  whose a thread is, by its id
-//! senders   what was sent and has not arrived yet            follow   one CPU's marks -> entries
+//! senders   what was sent and has not arrived yet            follow   one CPU's events -> entries
 //! tally     entries, by cause and sender                     counters what the machine itself counts: SMIs, stolen time
 //! ```
 //!

@@ -5,10 +5,10 @@ use super::follow::Follow;
 use super::occupant::Occupant;
 use super::senders::{EntrySender, QueuedFunction, Senders};
 use super::tally::{CauseBySender, DurationFigures, EntryCause, EntryGap, EntryTally, ProgramRun};
-use super::threads::KnownThreads;
+use super::threads::{KnownThreads, kind_of};
 use crate::cpus::Cpus;
-use crate::trace::TracingError;
-use crate::trace::marks::{EntryMark, EntryTrace, kind_of};
+use crate::trace::entered::EntryTrace;
+use crate::trace::{TracedChange, TracingError};
 use crate::{CpuList, HostError, MachineFacts};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -118,7 +118,7 @@ pub fn observe(
     }
     let occupied = occupied(asked);
     let occupant = (!occupied.is_empty()).then(|| Occupant::start(&occupied)).transpose()?;
-    let mut marks = EntryTrace::open(&asked.cpus, &all).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
+    let mut trace = EntryTrace::open(&asked.cpus, &all).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
     std::thread::sleep(SETTLE);
     let before: Vec<InterruptionCounters> = asked.cpus.iter().map(InterruptionCounters::read).collect();
     std::thread::sleep(LOOK);
@@ -128,7 +128,7 @@ pub fn observe(
     loop {
         let now = clock::monotonic();
         let is_last = now >= end || stop.load(Ordering::Relaxed);
-        following.take(&mut marks, now.min(end));
+        following.take(&mut trace, now.min(end));
         each(now.min(end) - begin, following.entries());
         if is_last {
             break;
@@ -137,8 +137,8 @@ pub fn observe(
     }
     let until = clock::monotonic().min(end);
     // Ends the trace before anything else is sent to the CPUs.
-    let (tells_callers, tells_senders, uses_probes) = (marks.tells_callers, marks.tells_senders, marks.uses_probes);
-    drop(marks);
+    let (tells_callers, tells_senders, uses_probes) = (trace.tells_callers, trace.tells_senders, trace.uses_probes);
+    drop(trace);
     let counted: Vec<_> = asked
         .cpus
         .iter()
@@ -175,13 +175,13 @@ fn occupied(asked: &IsolationRequest) -> CpuList {
     }
 }
 
-/// A mark that waits for its turn.
+/// An event that waits for its turn: those of all CPUs are taken in order of time.
 #[derive(Clone, Copy, Debug)]
-struct WaitingMark {
+struct WaitingEvent {
     at: Nanos,
     cpu: u32,
     tid: u32,
-    mark: EntryMark,
+    what: TracedChange,
     chain: u32,
 }
 
@@ -212,7 +212,7 @@ struct Following {
     senders: Senders,
     threads: KnownThreads,
     chains: Chains,
-    waiting: Vec<WaitingMark>,
+    waiting: Vec<WaitingEvent>,
     /// What was before is not counted.
     from: Nanos,
     /// Events that other CPUs lost: what they sent is not known.
@@ -237,14 +237,14 @@ impl Following {
     }
 
     /// Takes what happened until `now`, of all CPUs in order of time.
-    fn take(&mut self, marks: &mut EntryTrace, now: Nanos) {
+    fn take(&mut self, trace: &mut EntryTrace, now: Nanos) {
         let (waiting, chains) = (&mut self.waiting, &mut self.chains);
-        marks.drain(|event| {
-            waiting.push(WaitingMark {
+        trace.drain(|event| {
+            waiting.push(WaitingEvent {
                 at: event.at,
                 cpu: event.cpu,
                 tid: event.tid,
-                mark: event.what,
+                what: event.what,
                 chain: match event.chain.is_empty() {
                     true => u32::MAX,
                     false => chains.number(event.chain),
@@ -253,49 +253,49 @@ impl Following {
         });
         self.waiting.sort_by_key(|w| w.at);
         let due = self.waiting.partition_point(|w| w.at <= now);
-        let due: Vec<WaitingMark> = self.waiting.drain(..due).collect();
+        let due: Vec<WaitingEvent> = self.waiting.drain(..due).collect();
         for waiting in due {
             self.feed(&waiting);
         }
         self.threads.forget_names();
     }
 
-    fn feed(&mut self, waiting: &WaitingMark) {
-        let WaitingMark {
+    fn feed(&mut self, waiting: &WaitingEvent) {
+        let WaitingEvent {
             at,
             cpu,
             tid,
-            mark,
+            what,
             chain,
         } = *waiting;
         let sender = |threads: &mut KnownThreads| EntrySender {
             chain,
             thread: kind_of(threads.get(tid).name),
         };
-        match mark {
-            EntryMark::Calls { cpu, call, function } => {
+        match what {
+            TracedChange::Calls { cpu, call, function } => {
                 let sender = sender(&mut self.threads);
                 self.senders.call(cpu, call, QueuedFunction { function, sender });
             }
-            EntryMark::CallsMany { function } => {
+            TracedChange::CallsMany { function } => {
                 let sender = sender(&mut self.threads);
                 self.senders.call_many(cpu, QueuedFunction { function, sender });
             }
-            EntryMark::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
-            EntryMark::Wakes { tid } => self.senders.wake(tid, sender(&mut self.threads)),
-            EntryMark::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
-            EntryMark::Named {
+            TracedChange::Sends { cpu } => self.senders.interrupt(cpu, sender(&mut self.threads)),
+            TracedChange::Waking { tid } => self.senders.wake(tid, sender(&mut self.threads)),
+            TracedChange::Queues { work } => self.senders.work(work, sender(&mut self.threads)),
+            TracedChange::Named {
                 tid: named,
                 name,
                 is_new,
             } => self.threads.learn(named, name, is_new.map(|same| same.then_some(tid))),
-            mark => match self.cpus.iter_mut().find(|follow| follow.cpu() == cpu) {
+            what => match self.cpus.iter_mut().find(|follow| follow.cpu() == cpu) {
                 Some(follow) => {
                     let threads = &mut self.threads;
-                    follow.feed(at, tid, mark, &mut self.senders, |tid| threads.get(tid));
+                    follow.feed(at, tid, what, &mut self.senders, |tid| threads.get(tid));
                 }
                 None => {
-                    if let EntryMark::Lost { since, count } = mark
+                    if let TracedChange::Lost { since, count } = what
                         && since > Nanos(0)
                         && at >= self.from
                     {

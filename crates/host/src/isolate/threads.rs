@@ -117,6 +117,16 @@ fn process(status: &str) -> Option<u32> {
     line.trim().parse().ok()
 }
 
+/// A thread's name as one of its kind: workers have numbers.
+pub fn kind_of(comm: ShortName) -> ShortName {
+    let text = comm.to_string();
+    match text.split_once('/') {
+        Some(("kworker", rest)) if rest.starts_with('u') => "kworker, unbound".into(),
+        Some(("kworker", _)) => "kworker".into(),
+        _ => comm,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +163,13 @@ mod tests {
         // The number is given again.
         threads.learn(GONE + 1, "other".into(), Some(None));
         assert_eq!(threads.get(GONE + 1), known(ThreadKind::Program(GONE + 1), "other"));
+    }
+
+    #[test]
+    fn workers_are_of_one_kind() {
+        let kind = |name: &str| kind_of(name.into()).to_string();
+        assert_eq!(kind("kworker/1:2-events"), "kworker");
+        assert_eq!(kind("kworker/u8:0"), "kworker, unbound");
+        assert_eq!(kind("migration/1"), "migration/1");
     }
 }

@@ -1,7 +1,7 @@
 //! One measurement of a probe that does not measure CPU by CPU: the probe does it, this looks on and tells the controller.
 
 use super::MeasureError;
-use super::run::pause;
+use super::pace::{LEAD, warm_up};
 use crate::loads::RunningHostLoad;
 use crate::machine;
 use crate::message::{BenchDone, CpuStats, MeasurementEnd, Message};
@@ -14,8 +14,6 @@ use worstcase_contract::record::{Sample, SelfCost, Work};
 use worstcase_instruments::probes::environment;
 use worstcase_instruments::sys::{affinity, clock, usage};
 
-/// The first sample begins this long after everything is ready.
-const LEAD: Nanos = Nanos::from_millis(20);
 /// Between two messages.
 const TICK: Nanos = Nanos::from_millis(200);
 
@@ -42,9 +40,7 @@ pub(super) fn measure(
             .map_err(|e| MeasureError::Thread(format!("cannot run on CPUs {:?}: {e}", spec.cpus)))?;
     }
     bench.check_machine(&request)?;
-    load.wait_for_work()?;
-    say(&Message::WarmUp { length: spec.warmup })?;
-    pause(spec.warmup, stop);
+    warm_up(spec, load, stop, say)?;
     let environment = environment::read();
     let start = spec.start(clock::monotonic() + LEAD, 0);
     let before = Before::now(spec, load);

@@ -13,14 +13,17 @@
 //! report    what a thread says of its segment
 //! captures  what led to the latest samples of a segment
 //! bench     probes that do not measure CPU by CPU         room     whether the disk has room to keep the samples
+//! pace      when it begins, how often one looks           error    why it gave nothing
 //! ```
 
 mod bench;
 mod books;
 mod captures;
 mod collect;
+mod error;
 mod gather;
 mod observe;
+mod pace;
 mod report;
 mod rights;
 mod ring;
@@ -36,4 +39,5 @@ mod timerlat;
 mod watch;
 mod worst;
 
-pub use run::{MeasureError, run};
+pub use error::MeasureError;
+pub use run::run;

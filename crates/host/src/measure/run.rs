@@ -1,81 +1,30 @@
 //! One measurement: the load, the threads, the collecting, the end.
 
+use super::MeasureError;
 use super::bench;
 use super::collect::{Collected, Collector};
 use super::observe::{ThreadObservations, TraceObserver, WatchedThread};
+use super::pace::{COLLECT, LEAD, warm_up};
 use super::rights::HeldRights;
 use super::ring::ring;
 use super::room::Room;
-use super::thread::{Outlet, ThreadResult, noise_rest};
-use super::threads::MeasuringThreads;
+use super::thread::{Outlet, ThreadResult, noise_rest, ring_words};
+use super::threads::{MeasuringThreads, warn_of_early};
 use super::timerlat::RunningTracer;
 use super::watch;
 use crate::loads::{LoadPlace, RunningHostLoad};
 use crate::machine;
 use crate::message::{CpuDone, CpuStats, MeasurementEnd, Message};
 use crate::spec::HostSpec;
-use crate::trace::TracingError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-use worstcase_contract::bench::BenchError;
 use worstcase_contract::record::Work;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_instruments::loads::LoadError;
 use worstcase_instruments::probes::environment;
 use worstcase_instruments::sys::{clock, signal};
 
-/// How often samples are collected.
-pub(super) const COLLECT: Duration = Duration::from_millis(50);
 /// Every so many collections there is a message.
 const COLLECTIONS_A_TICK: u32 = 4;
-/// How long the collector may be kept from running before samples are lost.
-const RING_SECONDS: u64 = 8;
-/// Room for gaps, three words each.
-const GAP_WORDS: usize = 1 << 18;
-/// The first due time is this long after all threads are ready.
-pub(super) const LEAD: Nanos = Nanos::from_millis(20);
-
-/// Why a measurement gave nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    /// The load.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A measuring thread.
-    #[error("{0}")]
-    Thread(String),
-    /// The kernel's trace.
-    #[error("{0}")]
-    Trace(#[source] TracingError),
-    /// A probe of [`worstcase_contract::bench`].
-    #[error(transparent)]
-    Bench(#[from] BenchError),
-    /// A file of samples, or the way to the controller.
-    #[error("cannot write samples or messages: {0}; is the disk full?")]
-    Write(#[from] io::Error),
-}
-
-impl MeasureError {
-    /// Whether a right, a program or something of the kernel is missing, which other circumstances may have.
-    pub fn is_missing(&self) -> bool {
-        matches!(
-            self,
-            MeasureError::Trace(_)
-                | MeasureError::Load(LoadError::NotAvailable { .. })
-                | MeasureError::Bench(BenchError::Missing(_))
-        )
-    }
-
-    /// Whether a file could not be written because of where it is.
-    pub fn is_storage(&self) -> bool {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-        matches!(self, MeasureError::Write(e)
-            if matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
-                || e.raw_os_error() == Some(libc::EIO))
-    }
-}
-
 /// Measures. The process must have one thread until here: the load is forked from it. `stop` ends it early, with what was taken
 /// until then; `after_load` is called when the load was forked and threads may be made.
 pub fn run(
@@ -111,9 +60,7 @@ fn measure(
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
 ) -> Result<MeasurementEnd, MeasureError> {
-    load.wait_for_work()?;
-    say(&Message::WarmUp { length: spec.warmup })?;
-    pause(spec.warmup, stop);
+    warm_up(spec, load, stop, say)?;
     let mut warnings = Vec::new();
     let environment = environment::read();
     let held = HeldRights::acquire(&mut warnings);
@@ -188,7 +135,7 @@ fn measure(
         .into_iter()
         .map(Collector::finish)
         .collect::<io::Result<_>>()?;
-    add_warnings(&mut warnings, &measured);
+    warn_of_early(&mut warnings, measured.iter().map(|m| m.early).sum());
     keep_captures(spec, &observed)?;
     Ok(MeasurementEnd {
         bench: None,
@@ -212,15 +159,6 @@ fn measure(
     })
 }
 
-/// Room between a thread and its collector.
-pub(super) fn ring_words(spec: &HostSpec) -> usize {
-    match spec.probe {
-        // Gaps come when they like: so many a second that nothing else would run.
-        Probe::Noise => GAP_WORDS,
-        _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
-    }
-}
-
 /// The largest sample, if it is above the limit that ends the measurement.
 fn above(spec: &HostSpec, collectors: &[Collector]) -> Option<Message> {
     let limit = spec.break_at?;
@@ -238,29 +176,6 @@ fn tick(sampling: &Sampling, collectors: &[Collector], work: Vec<Work>) -> Messa
         cpus: collectors.iter().map(|c| c.stats().clone()).collect(),
         work,
     }
-}
-
-/// Sleeps for `length`, or until `stop`.
-pub(super) fn pause(length: Nanos, stop: &AtomicBool) {
-    let end = clock::monotonic() + length;
-    while clock::monotonic() < end && !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(COLLECT.min(Duration::from_nanos(end.saturating_sub(clock::monotonic()).0)));
-    }
-}
-
-fn add_warnings(warnings: &mut Vec<String>, measured: &[ThreadResult]) {
-    warn_of_early(warnings, measured.iter().map(|m| m.early).sum());
-}
-
-/// Adds what samples before their due time say; each warning is there once, in order.
-pub(super) fn warn_of_early(warnings: &mut Vec<String>, early: u64) {
-    if early > 0 {
-        warnings.push(format!(
-            "{early} samples came before they were due and count as 0: the clock or the timer is not sound"
-        ));
-    }
-    warnings.sort();
-    warnings.dedup();
 }
 
 fn keep_captures(spec: &HostSpec, observed: &ThreadObservations) -> io::Result<()> {
@@ -285,19 +200,11 @@ impl Sampling {
         threads: &MeasuringThreads<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<Sampling, MeasureError> {
-        let watch = |start: Nanos| -> Vec<WatchedThread> {
-            let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
-                cpu: *cpu,
-                tid: *tid as u32,
-                start: spec.start(start, place),
-            };
-            spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
-        };
-        let observer = TraceObserver::open(spec, &watch(Nanos(0)), warnings)?;
+        let observer = TraceObserver::open(spec, &threads.watched(spec, Nanos(0)), warnings)?;
         let earliest = clock::monotonic() + LEAD;
         Ok(Sampling {
             start: spec.start(earliest, 0),
-            watched: watch(earliest),
+            watched: threads.watched(spec, earliest),
             observer,
             collected: spec.cpus.iter().map(|_| Vec::new()).collect(),
         })

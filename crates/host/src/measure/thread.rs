@@ -18,6 +18,20 @@ use worstcase_instruments::sys::usage::{self, Usage};
 use worstcase_instruments::sys::{clock, memory};
 use worstcase_plan::{SchedulingPolicy, TimerKind};
 
+/// How long the collector may be kept from running before samples are lost.
+const RING_SECONDS: u64 = 8;
+/// Room for gaps, three words each.
+const GAP_WORDS: usize = 1 << 18;
+
+/// Room between a thread and its collector.
+pub(super) fn ring_words(spec: &HostSpec) -> usize {
+    match spec.probe {
+        // Gaps come when they like: so many a second that nothing else would run.
+        Probe::Noise => GAP_WORDS,
+        _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
+    }
+}
+
 /// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
 const TRIALS: usize = 200;
 

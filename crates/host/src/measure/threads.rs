@@ -68,6 +68,16 @@ impl<'scope> MeasuringThreads<'scope> {
         Ok(threads)
     }
 
+    /// Which threads there are, and when each begins if none does before `earliest`.
+    pub fn watched(&self, spec: &HostSpec, earliest: Nanos) -> Vec<WatchedThread> {
+        let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
+            cpu: *cpu,
+            tid: *tid as u32,
+            start: spec.start(earliest, place),
+        };
+        spec.cpus.iter().zip(&self.tids).enumerate().map(one).collect()
+    }
+
     /// Tells every thread when its period 0 is due.
     pub fn go(&self, watched: &[WatchedThread]) {
         for (sender, thread) in self.starts.iter().zip(watched) {
@@ -95,4 +105,15 @@ impl<'scope> MeasuringThreads<'scope> {
         };
         self.handles.into_iter().map(one).collect()
     }
+}
+
+/// Adds what samples before their due time say; each warning is there once, in order.
+pub(super) fn warn_of_early(warnings: &mut Vec<String>, early: u64) {
+    if early > 0 {
+        warnings.push(format!(
+            "{early} samples came before they were due and count as 0: the clock or the timer is not sound"
+        ));
+    }
+    warnings.sort();
+    warnings.dedup();
 }

@@ -3,13 +3,12 @@
 use super::MeasureError;
 use super::captures::Captures;
 use super::gather::{Gatherer, SegmentPart};
-use super::observe::WatchedThread;
+use super::pace::{COLLECT, LEAD, warm_up};
 use super::report::reports;
 use super::rights::HeldRights;
 use super::ring::ring;
-use super::run::{COLLECT, LEAD, pause, ring_words, warn_of_early};
-use super::thread::Outlet;
-use super::threads::MeasuringThreads;
+use super::thread::{Outlet, ring_words};
+use super::threads::{MeasuringThreads, warn_of_early};
 use crate::loads::RunningHostLoad;
 use crate::machine;
 use crate::message::{CpuDone, MeasurementEnd, Message, Taken, ThreadCounts, WatchSegment};
@@ -33,9 +32,7 @@ pub(super) fn measure(
     stop: &AtomicBool,
     say: &mut impl FnMut(&Message) -> io::Result<()>,
 ) -> Result<MeasurementEnd, MeasureError> {
-    load.wait_for_work()?;
-    say(&Message::WarmUp { length: spec.warmup })?;
-    pause(spec.warmup, stop);
+    warm_up(spec, load, stop, say)?;
     let mut warnings = Vec::new();
     let environment = environment::read();
     let _held = HeldRights::acquire(&mut warnings);
@@ -52,7 +49,7 @@ pub(super) fn measure(
     let done = std::thread::scope(|scope| {
         let threads = MeasuringThreads::start(scope, spec, outlets, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
-            let watched = starts(spec, &threads);
+            let watched = threads.watched(spec, clock::monotonic() + LEAD);
             let mut joiner = Joiner {
                 spec,
                 threads: &threads,
@@ -98,17 +95,6 @@ pub(super) fn measure(
         result
     })?;
     Ok(MeasurementEnd { stopped: true, ..done })
-}
-
-/// All threads are ready: when each begins.
-fn starts(spec: &HostSpec, threads: &MeasuringThreads<'_>) -> Vec<WatchedThread> {
-    let earliest = clock::monotonic() + LEAD;
-    let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
-        cpu: *cpu,
-        tid: *tid as u32,
-        start: spec.start(earliest, place),
-    };
-    spec.cpus.iter().zip(&threads.tids).enumerate().map(one).collect()
 }
 
 /// Puts the CPUs' parts of a segment together.

@@ -83,7 +83,7 @@ pub enum CpuContext {
     },
     /// A soft interrupt.
     Soft(u8),
-    /// A high-resolution timer's function.
+    /// A timer's function.
     TimerFunction {
         /// The timer's address.
         timer: u64,
@@ -129,6 +129,17 @@ impl fmt::Display for CpuContext {
             CpuContext::TimerFunction { function, .. } => write!(f, "hrtimer {function:#x}"),
         }
     }
+}
+
+/// What runs within an interrupt, a soft interrupt or a thread on somebody's behalf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CallbackKind {
+    /// A function that another CPU has called here.
+    Call,
+    /// A work item.
+    Work,
+    /// A callback of RCU.
+    RcuCallback,
 }
 
 /// What happened.
@@ -181,11 +192,69 @@ pub enum TracedChange {
         /// How many; 0 if the ring was full and the kernel has not said so yet.
         count: u64,
     },
+    /// A function begins within what runs.
+    Begin {
+        /// What for.
+        part: CallbackKind,
+        /// The address of the call or work: what its sender queued. That of a call is 0 where a CPU calls the function itself.
+        of: u64,
+        /// The function's address.
+        function: u64,
+    },
+    /// A function ends.
+    End {
+        /// What it was for.
+        part: CallbackKind,
+        /// The address of the call or work.
+        of: u64,
+    },
+    /// A fault of user code.
+    PageFault,
+    /// The kernel looked whether the tick can stop.
+    Tick {
+        /// It stops.
+        stops: bool,
+        /// What needs it: bits of the kernel's TICK_DEP_MASK.
+        needed_by: u32,
+    },
+    /// A function is queued for a CPU.
+    Calls {
+        /// That CPU.
+        cpu: u32,
+        /// The address of the call.
+        call: u64,
+        /// The function's address.
+        function: u64,
+    },
+    /// A function is queued for several CPUs; the kernel does not say which.
+    CallsMany {
+        /// The function's address.
+        function: u64,
+    },
+    /// An interrupt without a function is sent to a CPU.
+    Sends {
+        /// That CPU.
+        cpu: u32,
+    },
+    /// A work item is queued.
+    Queues {
+        /// Its address.
+        work: u64,
+    },
+    /// A thread is new, or has another name.
+    Named {
+        /// The thread.
+        tid: u32,
+        /// Its name from now on.
+        name: ShortName,
+        /// If it is new: whether a thread of the same process made it.
+        is_new: Option<bool>,
+    },
 }
 
 /// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
 #[derive(Clone, Copy, Debug)]
-pub struct CpuEvent<'c, W = TracedChange> {
+pub struct CpuEvent<'c> {
     /// When, on CLOCK_MONOTONIC.
     pub at: Nanos,
     /// Where.
@@ -193,7 +262,7 @@ pub struct CpuEvent<'c, W = TracedChange> {
     /// The thread that ran.
     pub tid: u32,
     /// What.
-    pub what: W,
+    pub what: TracedChange,
     /// The kernel's call chain, innermost first, if it was asked for.
     pub chain: &'c [u64],
 }

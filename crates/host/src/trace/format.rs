@@ -1,6 +1,7 @@
 //! A tracepoint's format file: its id, and where its fields lie in a record.
 
 use super::TracingError;
+use super::events::ShortName;
 
 /// Where a field lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,25 @@ impl FieldPlace {
         };
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
         Some(&bytes[..end])
+    }
+}
+
+/// Some fields of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordFields<'r> {
+    pub places: &'r [FieldPlace],
+    pub record: &'r [u8],
+}
+
+impl RecordFields<'_> {
+    /// The value of the nth; `None` if the record is too short.
+    pub fn number(&self, nth: usize) -> Option<i64> {
+        self.places.get(nth)?.number(self.record)
+    }
+
+    /// The text of the nth.
+    pub fn name(&self, nth: usize) -> Option<ShortName> {
+        Some(ShortName::new(self.places.get(nth)?.text(self.record)?))
     }
 }
 

@@ -2,34 +2,34 @@
 //!
 //! ```text
 //! tracefs   a private, detached mount of it: ids and formats          format    one format file -> offsets
-//! perf/     one counter a tracepoint and CPU, one ring a CPU          points    what is traced for what purpose
+//! table     the tracepoints: fields, what they tell, who asks         points    those of a purpose, in this kernel
+//! probes    functions, on kernels whose tracepoints do not tell all   perf/     one counter a tracepoint and CPU, one ring a CPU
 //! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
-//! timeline  events -> what a CPU ran                                 timerlat  the lines of the kernel's own tracer
-//! recorder  the events around the latest samples, kept                marks     what enters a CPU, and who sent it
-//! probes    who sent it, on kernels whose tracepoints do not tell
+//! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
+//! recorder  the events around the latest samples, kept                entered   what enters a CPU, and who sent it
 //! ```
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
 
+pub(crate) mod entered;
 mod error;
 pub mod events;
 mod format;
-mod mark_points;
-pub mod marks;
 pub mod noise;
 pub mod parts;
 mod perf;
 mod points;
 mod probes;
 pub mod recorder;
+mod table;
 pub mod timeline;
 pub mod timerlat;
 mod tracefs;
 mod tracer;
 
 pub use error::TracingError;
-pub use events::{CpuContext, CpuEvent, ShortName, TracedChange};
+pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use format::fuzz_format;
 pub use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};

@@ -1,380 +1,201 @@
-//! Which tracepoints a purpose needs, with which filter, and how their records become events.
+//! The tracepoints that a purpose needs in this kernel, with their filters, and how their records become events.
 
 use super::TracingError;
-use super::events::{CpuContext, ShortName, TracedChange, TracedThread};
-use super::format::{EventFormat, FieldPlace};
+use super::events::{CpuContext, TracedChange};
+use super::format::{EventFormat, FieldPlace, RecordFields};
 use super::perf::CounterSource;
+use super::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
 use super::tracefs::Tracefs;
 use super::tracer::Purpose;
-use worstcase_contract::Nanos;
-
-/// From a record to what it tells.
-pub trait Decoder: Copy {
-    /// What records tell.
-    type Output;
-
-    /// What a record tells; `None` if it is too short.
-    fn decode(&self, record: &[u8]) -> Option<Self::Output>;
-
-    /// What a function's beginning with these arguments tells.
-    fn decode_function(&self, _arguments: [u64; 2]) -> Option<Self::Output> {
-        None
-    }
-
-    /// Records are missing since then; 0 of them if the ring was full and the kernel has not said so yet.
-    fn lost(since: Nanos, count: u64) -> Self::Output;
-}
 
 /// A tracepoint or function that is to be opened.
 #[derive(Clone, Debug)]
-pub struct TracePoint<D = Decode> {
+pub struct TracePoint {
     /// `system/name`, or the function.
     pub name: String,
-    /// As perf knows it.
     pub source: CounterSource,
     /// What may pass; everything if empty.
     pub filter: String,
     /// With the kernel's call chain.
     pub chain: bool,
-    /// From record to event.
-    pub decode: D,
+    pub decode: Decode,
 }
 
-/// Where the fields are that an event is made from.
-#[derive(Clone, Copy, Debug)]
+/// From a record to what happened.
+#[derive(Clone, Debug)]
 pub enum Decode {
+    /// Whatever is in it.
     Fixed(TracedChange),
-    Device {
-        irq: FieldPlace,
-        name: Option<FieldPlace>,
+    Fields {
+        places: Vec<FieldPlace>,
+        make: MakeChange,
     },
-    Soft {
-        vector: FieldPlace,
-        enters: bool,
-    },
-    TimerFunction {
-        timer: FieldPlace,
-        function: Option<FieldPlace>,
-    },
-    Waking {
-        tid: FieldPlace,
-    },
-    Switch(SwitchFields),
-    Migrate {
-        tid: FieldPlace,
-        to: FieldPlace,
-    },
-    System {
-        call: FieldPlace,
-        enters: bool,
-    },
-    Nmi {
-        length: FieldPlace,
-    },
+    /// A function's beginning, by its first two arguments.
+    Function(fn([u64; 2]) -> TracedChange),
 }
 
-/// Fields of `sched_switch`.
-#[derive(Clone, Copy, Debug)]
-pub struct SwitchFields {
-    from: ThreadFields,
-    state: FieldPlace,
-    to: ThreadFields,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ThreadFields {
-    tid: FieldPlace,
-    priority: FieldPlace,
-    comm: FieldPlace,
-}
-
-impl ThreadFields {
-    fn read(&self, record: &[u8]) -> Option<TracedThread> {
-        Some(TracedThread {
-            tid: self.tid.number(record)? as u32,
-            priority: self.priority.number(record)? as i32,
-            comm: ShortName::new(self.comm.text(record)?),
-        })
+impl Decode {
+    /// `None` if the record is too short, or is that of a function.
+    pub fn decode(&self, record: &[u8]) -> Option<TracedChange> {
+        match self {
+            Decode::Fixed(change) => Some(*change),
+            Decode::Fields { places, make } => make(RecordFields { places, record }),
+            Decode::Function(_) => None,
+        }
     }
 }
 
-/// The states in which a thread waits: all bits below TASK_REPORT_MAX; a preempted one has that bit or none.
-const WAITS: i64 = 0xff;
-
-impl Decoder for Decode {
-    type Output = TracedChange;
-
-    fn lost(since: Nanos, count: u64) -> TracedChange {
-        TracedChange::Lost { since, count }
-    }
-
-    fn decode(&self, record: &[u8]) -> Option<TracedChange> {
-        let enter_or_exit = |enters: bool, context| {
-            if enters {
-                TracedChange::Enter(context)
-            } else {
-                TracedChange::Exit(context)
-            }
-        };
-        Some(match self {
-            Decode::Fixed(what) => *what,
-            Decode::Device { irq, name } => {
-                let text = name.map(|f| f.text(record).unwrap_or_default()).unwrap_or_default();
-                let irq = irq.number(record)? as u32;
-                let context = CpuContext::Device {
-                    irq,
-                    name: ShortName::new(text),
-                };
-                enter_or_exit(name.is_some(), context)
-            }
-            Decode::Soft { vector, enters } => enter_or_exit(*enters, CpuContext::Soft(vector.number(record)? as u8)),
-            Decode::TimerFunction { timer, function } => {
-                let context = CpuContext::TimerFunction {
-                    timer: timer.number(record)? as u64,
-                    function: function.map_or(Some(0), |f| f.number(record))? as u64,
-                };
-                enter_or_exit(function.is_some(), context)
-            }
-            Decode::Waking { tid } => TracedChange::Waking {
-                tid: tid.number(record)? as u32,
-            },
-            Decode::Switch(fields) => TracedChange::Switch {
-                from: fields.from.read(record)?,
-                asleep: fields.state.number(record)? & WAITS != 0,
-                to: fields.to.read(record)?,
-            },
-            Decode::Migrate { tid, to } => TracedChange::Migrate {
-                tid: tid.number(record)? as u32,
-                to: to.number(record)? as u32,
-            },
-            Decode::System { call, enters } => {
-                let call = call.number(record)? as u32;
-                if *enters {
-                    TracedChange::SysEnter { call }
-                } else {
-                    TracedChange::SysExit { call }
-                }
-            }
-            Decode::Nmi { length } => TracedChange::Nmi {
-                length: Nanos(length.number(record)? as u64),
-            },
-        })
-    }
-}
-
-/// The tracepoints for a purpose. Those of the scheduler and the timer interrupt must exist, others may be missing.
+/// The tracepoints for a purpose. Those that the table calls needed must exist, others may be missing.
 pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
-    let of = PointFinder { tracefs };
-    let mut points = of.timer(matches!(purpose, Purpose::Recorder { .. }))?;
-    match purpose {
-        Purpose::Response { tids } => {
-            points.push(of.waking(tids)?);
-            points.push(of.switch(&any(&["prev_pid", "next_pid"], tids))?);
+    let mut points = Vec::new();
+    for row in TABLE {
+        if let Some(used) = row.uses.iter().find(|used| (used.of)(purpose)) {
+            points.extend(point(tracefs, row, used, purpose)?);
         }
-        Purpose::Noise => {
-            points.extend(of.interrupts()?);
-            points.push(of.switch("")?);
-        }
-        Purpose::Recorder { tids } => {
-            points.extend(of.interrupts()?);
-            points.push(of.switch("")?);
-            points.push(of.waking(tids)?);
-            points.extend(of.timer_functions()?);
-            points.extend(of.system_calls(tids)?);
-        }
+    }
+    if table::interrupts(purpose) {
+        points.extend(vectors(tracefs, purpose)?);
     }
     Ok(points)
 }
 
-/// More threads than this are filtered by range: others within it pass, and nobody minds.
+fn point(
+    tracefs: &Tracefs,
+    row: &TracePointRow,
+    used: &TracePointUse,
+    purpose: &Purpose,
+) -> Result<Option<TracePoint>, TracingError> {
+    let (system, own) = row.name.split_once('/').unwrap_or((row.name, ""));
+    if !tracefs.names(system).iter().any(|name| name == own) {
+        return match row.needed {
+            true => Err(TracingError::NoTracepoint(row.name)),
+            false => Ok(None),
+        };
+    }
+    let format = format(tracefs, row.name)?;
+    let places: Result<_, _> = row.fields.iter().map(|field| format.field(field)).collect();
+    Ok(Some(TracePoint {
+        name: row.name.to_string(),
+        source: CounterSource::Tracepoint(format.id),
+        filter: filter(used.passes, purpose),
+        chain: used.chain,
+        decode: Decode::Fields {
+            places: places?,
+            make: row.make,
+        },
+    }))
+}
+
+fn format(tracefs: &Tracefs, name: &str) -> Result<EventFormat, TracingError> {
+    EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)
+}
+
+/// The interrupts of the architecture, as far as this kernel tells of them; the timer's has a row in the table.
+fn vectors(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
+    let mut points = Vec::new();
+    for own in tracefs.names("irq_vectors") {
+        let context = |stem: &str| CpuContext::Vector(stem.into());
+        let change = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
+            (Some("local_timer"), _) | (_, Some("local_timer")) => continue,
+            // The kernel does not let perf sample it: perf itself uses that interrupt. So only who needs no end takes the entry.
+            (_, Some("irq_work")) => continue,
+            (Some("irq_work"), _) if *purpose != Purpose::Entries => continue,
+            (Some(stem), _) => TracedChange::Enter(context(stem)),
+            (_, Some(stem)) => TracedChange::Exit(context(stem)),
+            _ => continue,
+        };
+        let name = format!("irq_vectors/{own}");
+        points.push(TracePoint {
+            source: CounterSource::Tracepoint(format(tracefs, &name)?.id),
+            name,
+            filter: String::new(),
+            chain: false,
+            decode: Decode::Fixed(change),
+        });
+    }
+    Ok(points)
+}
+
+/// More than so many threads or CPUs are filtered by range: others within it pass, and nobody minds.
 const LISTED: usize = 8;
 
+fn filter(passes: RecordFilter, purpose: &Purpose) -> String {
+    let ids = match purpose {
+        Purpose::Response { tids } | Purpose::Recorder { tids } => tids.clone(),
+        Purpose::Sends { watched } => watched.iter().collect(),
+        Purpose::Noise | Purpose::Entries => Vec::new(),
+    };
+    match passes {
+        RecordFilter::All => String::new(),
+        RecordFilter::Threads(fields) => any(fields, &ids),
+        RecordFilter::Cpus(field) => any(&[field], &ids),
+        RecordFilter::CpusIf(field, condition) => format!("({}) && {condition}", any(&[field], &ids)),
+    }
+}
+
 /// `a == 1 || b == 1 || ...`
-fn any(fields: &[&str], tids: &[u32]) -> String {
-    let (Some(least), Some(most)) = (tids.iter().min(), tids.iter().max()) else {
+fn any(fields: &[&str], ids: &[u32]) -> String {
+    let (Some(least), Some(most)) = (ids.iter().min(), ids.iter().max()) else {
         return String::new();
     };
-    let each = fields.iter().flat_map(|field| match tids.len() > LISTED {
+    let each = fields.iter().flat_map(|field| match ids.len() > LISTED {
         true => vec![format!("({field} >= {least} && {field} <= {most})")],
-        false => tids.iter().map(|tid| format!("{field} == {tid}")).collect(),
+        false => ids.iter().map(|id| format!("{field} == {id}")).collect(),
     });
     each.collect::<Vec<_>>().join(" || ")
 }
 
-/// The timer's has its own place; the kernel does not let perf sample the end of irq_work, which perf itself uses.
-const LEFT_OUT: [&str; 2] = ["local_timer", "irq_work"];
-
-struct PointFinder<'t> {
-    tracefs: &'t Tracefs,
-}
-
-impl PointFinder<'_> {
-    fn format(&self, name: &str) -> Result<EventFormat, TracingError> {
-        EventFormat::parse(name, &self.tracefs.text(&format!("events/{name}/format"))?)
-    }
-
-    fn needed(&self, name: &'static str) -> Result<EventFormat, TracingError> {
-        let (system, own) = name.split_once('/').unwrap_or((name, ""));
-        match self.tracefs.names(system).iter().any(|n| n == own) {
-            true => self.format(name),
-            false => Err(TracingError::NoTracepoint(name)),
-        }
-    }
-
-    fn point(format: &EventFormat, name: &str, decode: Decode) -> TracePoint {
-        TracePoint {
-            name: name.to_string(),
-            source: CounterSource::Tracepoint(format.id),
-            filter: String::new(),
-            chain: false,
-            decode,
-        }
-    }
-
-    /// A tracepoint that may be missing.
-    fn optional(
-        &self,
-        name: &'static str,
-        decode: impl Fn(&EventFormat) -> Result<Decode, TracingError>,
-    ) -> Result<Option<TracePoint>, TracingError> {
-        let format = match self.needed(name) {
-            Err(TracingError::NoTracepoint(_)) => return Ok(None),
-            other => other?,
-        };
-        Ok(Some(Self::point(&format, name, decode(&format)?)))
-    }
-
-    fn timer(&self, chain: bool) -> Result<Vec<TracePoint>, TracingError> {
-        let point = |name: &'static str, what| Ok(Self::point(&self.needed(name)?, name, Decode::Fixed(what)));
-        let mut entry: TracePoint = point("irq_vectors/local_timer_entry", TracedChange::Enter(CpuContext::Timer))?;
-        entry.chain = chain;
-        Ok(vec![
-            entry,
-            point("irq_vectors/local_timer_exit", TracedChange::Exit(CpuContext::Timer))?,
-        ])
-    }
-
-    fn waking(&self, tids: &[u32]) -> Result<TracePoint, TracingError> {
-        let name = "sched/sched_waking";
-        let format = self.needed(name)?;
-        let tid = format.field("pid")?;
-        Ok(TracePoint {
-            filter: any(&["pid"], tids),
-            ..Self::point(&format, name, Decode::Waking { tid })
-        })
-    }
-
-    fn switch(&self, filter: &str) -> Result<TracePoint, TracingError> {
-        let name = "sched/sched_switch";
-        let format = self.needed(name)?;
-        let thread = |tid, priority, comm| {
-            Ok::<_, TracingError>(ThreadFields {
-                tid: format.field(tid)?,
-                priority: format.field(priority)?,
-                comm: format.field(comm)?,
-            })
-        };
-        let decode = Decode::Switch(SwitchFields {
-            from: thread("prev_pid", "prev_prio", "prev_comm")?,
-            state: format.field("prev_state")?,
-            to: thread("next_pid", "next_prio", "next_comm")?,
-        });
-        Ok(TracePoint {
-            filter: filter.to_string(),
-            ..Self::point(&format, name, decode)
-        })
-    }
-
-    /// All that can take the CPU from a thread, but for the timer interrupt.
-    fn interrupts(&self) -> Result<Vec<TracePoint>, TracingError> {
-        let mut points = Vec::new();
-        for own in self.tracefs.names("irq_vectors") {
-            let context = |stem: &str| CpuContext::Vector(stem.into());
-            let what = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
-                (Some(stem), _) | (_, Some(stem)) if LEFT_OUT.contains(&stem) => continue,
-                (Some(stem), _) => TracedChange::Enter(context(stem)),
-                (_, Some(stem)) => TracedChange::Exit(context(stem)),
-                _ => continue,
-            };
-            let name = format!("irq_vectors/{own}");
-            points.push(Self::point(&self.format(&name)?, &name, Decode::Fixed(what)));
-        }
-        let soft = |enters| {
-            move |format: &EventFormat| {
-                let vector = format.field("vec")?;
-                Ok(Decode::Soft { vector, enters })
-            }
-        };
-        let optional = [
-            self.optional("irq/irq_handler_entry", |format| {
-                let (irq, name) = (format.field("irq")?, Some(format.field("name")?));
-                Ok(Decode::Device { irq, name })
-            })?,
-            self.optional("irq/irq_handler_exit", |format| {
-                let irq = format.field("irq")?;
-                Ok(Decode::Device { irq, name: None })
-            })?,
-            self.optional("irq/softirq_entry", soft(true))?,
-            self.optional("irq/softirq_exit", soft(false))?,
-            self.optional("nmi/nmi_handler", |format| {
-                let length = format.field("delta_ns")?;
-                Ok(Decode::Nmi { length })
-            })?,
-        ];
-        points.extend(optional.into_iter().flatten());
-        Ok(points)
-    }
-
-    fn timer_functions(&self) -> Result<impl Iterator<Item = TracePoint>, TracingError> {
-        let optional = [
-            self.optional("timer/hrtimer_expire_entry", |format| {
-                let (timer, function) = (format.field("hrtimer")?, Some(format.field("function")?));
-                Ok(Decode::TimerFunction { timer, function })
-            })?,
-            self.optional("timer/hrtimer_expire_exit", |format| {
-                let timer = format.field("hrtimer")?;
-                Ok(Decode::TimerFunction { timer, function: None })
-            })?,
-            self.optional("sched/sched_migrate_task", |format| {
-                let (tid, to) = (format.field("pid")?, format.field("dest_cpu")?);
-                Ok(Decode::Migrate { tid, to })
-            })?,
-        ];
-        Ok(optional.into_iter().flatten())
-    }
-
-    /// The system calls of these threads alone.
-    fn system_calls(&self, tids: &[u32]) -> Result<Vec<TracePoint>, TracingError> {
-        if tids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let decode = |enters| {
-            move |format: &EventFormat| {
-                let call = format.field("id")?;
-                Ok(Decode::System { call, enters })
-            }
-        };
-        let optional = [
-            self.optional("raw_syscalls/sys_enter", decode(true))?,
-            self.optional("raw_syscalls/sys_exit", decode(false))?,
-        ];
-        let filtered = optional.into_iter().flatten().map(|point| TracePoint {
-            filter: any(&["common_pid"], tids),
-            ..point
-        });
-        Ok(filtered.collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::any;
+    use super::*;
 
     #[test]
-    fn filters_name_threads_or_their_range() {
+    fn filters_name_threads_or_cpus_or_their_range() {
         assert_eq!(any(&["pid"], &[]), "");
         assert_eq!(any(&["prev_pid", "next_pid"], &[7]), "prev_pid == 7 || next_pid == 7");
         let many: Vec<u32> = (100..120).collect();
         assert_eq!(any(&["pid"], &many), "(pid >= 100 && pid <= 119)");
+        let sends = |watched: &str| Purpose::Sends {
+            watched: watched.parse().unwrap(),
+        };
+        assert_eq!(filter(RecordFilter::Cpus("cpu"), &sends("2-3")), "cpu == 2 || cpu == 3");
+        assert_eq!(
+            filter(RecordFilter::CpusIf("cpu", "callback == 0"), &sends("1-9")),
+            "((cpu >= 1 && cpu <= 9)) && callback == 0"
+        );
+    }
+
+    #[test]
+    fn a_row_is_used_in_one_way_for_a_purpose_and_names_threads_or_cpus_where_there_are_some() {
+        let tids = vec![7];
+        let purposes = [
+            Purpose::Response { tids: tids.clone() },
+            Purpose::Noise,
+            Purpose::Recorder { tids },
+            Purpose::Entries,
+            Purpose::Sends {
+                watched: "1".parse().unwrap(),
+            },
+        ];
+        for purpose in &purposes {
+            let mut names = Vec::new();
+            for row in TABLE {
+                let uses: Vec<_> = row.uses.iter().filter(|used| (used.of)(purpose)).collect();
+                assert!(uses.len() <= 1, "{} for {purpose:?}", row.name);
+                let Some(used) = uses.first() else { continue };
+                names.push(row.name);
+                let filter = filter(used.passes, purpose);
+                assert_eq!(
+                    matches!(used.passes, RecordFilter::All),
+                    filter.is_empty(),
+                    "{}",
+                    row.name
+                );
+            }
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count, "{purpose:?}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! A trace of some CPUs for one purpose.
 
 use super::TracingError;
-use super::events::CpuEvent;
-use super::perf::{Counter, CounterRequest, CounterSource, Ring, RingRecord};
-use super::points::{Decode, Decoder, TracePoint, points};
+use super::events::{CpuEvent, TracedChange};
+use super::perf::{Counter, CounterRequest, Ring, RingRecord};
+use super::points::{Decode, TracePoint, points};
 use super::tracefs::Tracefs;
+use crate::CpuList;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,29 +27,37 @@ pub enum Purpose {
         /// The threads that measure.
         tids: Vec<u32>,
     },
+    /// What enters a CPU: interrupts, soft interrupts, threads, and the functions that they run.
+    Entries,
+    /// What a CPU does that makes something enter others.
+    Sends {
+        /// Those others.
+        watched: CpuList,
+    },
 }
 
 /// Bytes of a ring: at 10 kHz a response takes 4 MB/s of a CPU's.
 const RING: usize = 1 << 20;
 /// Bytes of a ring that everything on a CPU is written to.
 const BIG_RING: usize = 4 << 20;
+/// Bytes of a ring that takes thousands of call chains, of 4 kB at most.
+pub(super) const CHAINS_RING: usize = 8 << 20;
 
 /// An open trace. It runs until it is dropped.
 #[derive(Debug)]
-pub struct Tracer<D = Decode> {
+pub struct Tracer {
     /// What is before is incomplete.
     began: Nanos,
     cpus: Vec<CpuTracer>,
-    decode: HashMap<u64, Reading<D>>,
+    decode: HashMap<u64, Reading>,
     lost: u64,
 }
 
 /// How the records of a counter are read.
 #[derive(Debug)]
-struct Reading<D> {
-    decode: D,
+struct Reading {
+    decode: Decode,
     has_chain: bool,
-    is_function: bool,
 }
 
 #[derive(Debug)]
@@ -68,15 +77,14 @@ impl Tracer {
         let bytes = match purpose {
             Purpose::Response { .. } => RING,
             Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
+            Purpose::Entries | Purpose::Sends { .. } => CHAINS_RING,
         };
         let plan: Vec<_> = cpus.iter().map(|cpu| (*cpu, &points[..])).collect();
         Tracer::of_points(&plan, bytes)
     }
-}
 
-impl<D: Decoder> Tracer<D> {
     /// Begins a trace of each CPU's own tracepoints.
-    pub(super) fn of_points(plan: &[(u32, &[TracePoint<D>])], bytes: usize) -> Result<Tracer<D>, TracingError> {
+    pub(super) fn of_points(plan: &[(u32, &[TracePoint])], bytes: usize) -> Result<Tracer, TracingError> {
         let mut decode = HashMap::new();
         let mut traced = Vec::with_capacity(plan.len());
         for (cpu, points) in plan {
@@ -101,7 +109,7 @@ impl<D: Decoder> Tracer<D> {
 
     /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
     /// was taken before the call has all its events in it or in calls before.
-    pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_, D::Output>)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> u64 {
         let mut count = 0;
         for cpu in &mut self.cpus {
             let (number, decode) = (cpu.cpu, &self.decode);
@@ -110,7 +118,7 @@ impl<D: Decoder> Tracer<D> {
                 at,
                 cpu: number,
                 tid: 0,
-                what: D::lost(since, count),
+                what: TracedChange::Lost { since, count },
                 chain: &[],
             };
             if last == Nanos(0) {
@@ -124,9 +132,9 @@ impl<D: Decoder> Tracer<D> {
                         return;
                     };
                     let chain = if reading.has_chain { rest.take_chain() } else { &[] };
-                    let what = match reading.is_function {
-                        true => rest.arguments().and_then(|both| reading.decode.decode_function(both)),
-                        false => reading.decode.decode(rest.record()),
+                    let what = match &reading.decode {
+                        Decode::Function(tells) => rest.arguments().map(tells),
+                        decode => decode.decode(rest.record()),
                     };
                     let Some(what) = what else {
                         return;
@@ -168,11 +176,11 @@ impl<D: Decoder> Tracer<D> {
 }
 
 impl CpuTracer {
-    fn open<D: Decoder>(
+    fn open(
         cpu: u32,
-        points: &[TracePoint<D>],
+        points: &[TracePoint],
         bytes: usize,
-        decode: &mut HashMap<u64, Reading<D>>,
+        decode: &mut HashMap<u64, Reading>,
     ) -> Result<CpuTracer, TracingError> {
         let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
         let mut ring = None;
@@ -201,9 +209,8 @@ impl CpuTracer {
             }
             let id = counter.id().map_err(failed("PERF_EVENT_IOC_ID", point, cpu))?;
             let reading = Reading {
-                decode: point.decode,
+                decode: point.decode.clone(),
                 has_chain: point.chain,
-                is_function: matches!(point.source, CounterSource::Function { .. }),
             };
             decode.insert(id, reading);
             counters.push(counter);
@@ -217,7 +224,7 @@ impl CpuTracer {
     }
 }
 
-fn failed<D>(what: &'static str, point: &TracePoint<D>, cpu: u32) -> impl FnOnce(io::Error) -> TracingError {
+fn failed(what: &'static str, point: &TracePoint, cpu: u32) -> impl FnOnce(io::Error) -> TracingError {
     let name = point.name.clone();
     move |source| match source.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) if what == "perf_event_open" => TracingError::NotPermitted {

@@ -4,7 +4,6 @@ use super::file::{SCHEMA, WATCH_FILE, WatchFile};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_base::ExitKind;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, OutputFolder};
 use worstcase_base::trust::OtherWriters;
@@ -16,58 +15,50 @@ use worstcase_results::record::{Run, RunError, RunPlan, folder};
 /// A segment that is being removed.
 const REMOVING: &str = ".removing-";
 
-/// Why a watch folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// A watch is there, and nobody asked to go on with it.
-    #[error("{} holds a watch already; choose another folder, or add --resume to go on with it", .0.display())]
-    Begun(PathBuf),
-    /// Something else is there.
-    #[error("{} holds something else than a watch; choose another folder", .0.display())]
-    NotEmpty(PathBuf),
-    /// Another process writes it.
-    #[error("another worstcase is watching into {}; end it first, or choose another folder", .0.display())]
-    Busy(PathBuf),
-    /// Root would write through what somebody else put there.
-    #[error(
-        "root does not watch into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
-    )]
-    NotOurs(OtherWriters),
-    /// It watches something else.
-    #[error("{} watches something else, which differs in its {difference}; choose another folder", dir.display())]
-    Another {
-        /// The folder.
-        dir: PathBuf,
-        /// The field that differs, and its values there and here.
-        difference: String,
-    },
-    /// Written by another version.
-    #[error("{} was written by another version of worstcase ({what}; this one reads '{SCHEMA}'); go on with that one, or watch into another folder", file.display())]
-    Form {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        what: String,
-    },
-    /// The system refused.
-    #[error("cannot {action} {}: {cause}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's words.
-        cause: io::Error,
-    },
-}
-
-impl WatchError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            WatchError::Busy(_) | WatchError::Io { .. } => ExitKind::Storage,
-            _ => ExitKind::Usage,
-        }
+worstcase_base::errors! {
+    /// Why a watch folder cannot be used.
+    #[derive(Debug, thiserror::Error)]
+    pub enum WatchError {
+        /// A watch is there, and nobody asked to go on with it.
+        #[error("{} holds a watch already; choose another folder, or add --resume to go on with it", .0.display())]
+        Begun(PathBuf) => Usage,
+        /// Something else is there.
+        #[error("{} holds something else than a watch; choose another folder", .0.display())]
+        NotEmpty(PathBuf) => Usage,
+        /// Another process writes it.
+        #[error("another worstcase is watching into {}; end it first, or choose another folder", .0.display())]
+        Busy(PathBuf) => Storage,
+        /// Root would write through what somebody else put there.
+        #[error(
+            "root does not watch into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
+        )]
+        NotOurs(OtherWriters) => Usage,
+        /// It watches something else.
+        #[error("{} watches something else, which differs in its {difference}; choose another folder", dir.display())]
+        Another {
+            /// The folder.
+            dir: PathBuf,
+            /// The field that differs, and its values there and here.
+            difference: String,
+        } => Usage,
+        /// Written by another version.
+        #[error("{} was written by another version of worstcase ({what}; this one reads '{SCHEMA}'); go on with that one, or watch into another folder", file.display())]
+        Form {
+            /// The file.
+            file: PathBuf,
+            /// Why not.
+            what: String,
+        } => Usage,
+        /// The system refused.
+        #[error("cannot {action} {}: {cause}", path.display())]
+        Io {
+            /// What was tried.
+            action: &'static str,
+            /// On what.
+            path: PathBuf,
+            /// The system's words.
+            cause: io::Error,
+        } => Storage,
     }
 }
 

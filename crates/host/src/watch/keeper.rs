@@ -2,7 +2,7 @@
 
 use super::file::{WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::run::{Look, WatchEvent};
+use super::run::{WatchEvent, WatchObserver};
 use super::segment::{self, KeptCell};
 use crate::message::{ThreadCounts, WatchSegment};
 use crate::run::HostMatrix;
@@ -55,7 +55,7 @@ pub struct Keeper<'a> {
     /// What `--apply` did.
     pub applied: Option<Vec<WasSet>>,
     pub plan: &'a ExperimentPlan,
-    pub look: &'a dyn Look,
+    pub look: &'a dyn WatchObserver,
     /// The running segment.
     pub running: Option<RunningSegment>,
 }

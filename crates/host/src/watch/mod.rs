@@ -16,4 +16,4 @@ mod suspend;
 pub use file::{GapReason, WATCH_FILE, WatchFile, WatchGap};
 pub use folder::WatchError;
 pub use keeper::KeptSegment;
-pub use run::{Look, WatchEvent, WatchOrder, run};
+pub use run::{WatchEvent, WatchObserver, WatchOrder, run};

@@ -62,13 +62,18 @@ pub enum WatchEvent<'a> {
 }
 
 /// Who looks on; from several threads.
-pub trait Look: Sync {
+pub trait WatchObserver: Sync {
     /// Something happens.
     fn see(&self, event: WatchEvent<'_>);
 }
 
 /// Watches until `stop`.
-pub fn run(order: &WatchOrder, state: &StateFolder, stop: &AtomicBool, look: &dyn Look) -> Result<(), HostError> {
+pub fn run(
+    order: &WatchOrder,
+    state: &StateFolder,
+    stop: &AtomicBool,
+    look: &dyn WatchObserver,
+) -> Result<(), HostError> {
     let spec = spec(order)?;
     let (folder, there) = WatchFolder::open(&order.folder, order.resume)?;
     let (file, gap) = begun(order, &folder, there, &spec)?;
@@ -198,7 +203,7 @@ fn begun(
 /// Hands on what the measuring process says.
 struct Relay<'a> {
     sender: SyncSender<keeper::KeepOrder>,
-    look: &'a dyn Look,
+    look: &'a dyn WatchObserver,
     sleeps: Sleeps,
     end: Option<Utc>,
     stop: &'a AtomicBool,

@@ -24,83 +24,73 @@ pub use words::{SideComparison, compare};
 
 use crate::record::{CellId, RunError, SubjectId};
 use std::path::PathBuf;
-use worstcase_base::ExitKind;
 
-/// Why two sides cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum CompareError {
-    /// A run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// A file cannot be read.
-    #[error("cannot read {}: {cause}; name a run's folder, or a file that `worstcase gate --write-baseline` wrote", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// The system's words.
-        cause: std::io::Error,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}: {cause}", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// The system's words.
-        cause: std::io::Error,
-    },
-    /// Something else than a baseline.
-    #[error("{} is not a baseline: {what}; `worstcase gate RUN --write-baseline FILE` writes one", path.display())]
-    NotABaseline {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-    /// A baseline of half a run.
-    #[error(
-        "a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}"
-    )]
-    Unfinished {
-        /// How many.
-        missing: usize,
-        /// The first of them.
-        first: CellId,
-        /// The run's command.
-        command: String,
-    },
-    /// A run that a gate could not compare with.
-    #[error("this run makes no baseline: {0}; take files or cells of one length each")]
-    NoBaseline(String),
-    /// A subject that is not there.
-    #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
-    UnknownSubject {
-        /// What was typed.
-        text: String,
-        /// Whether several would fit.
-        many: bool,
-        /// Those that there are.
-        known: Vec<String>,
-    },
-    /// Only the lab is exact.
-    #[error(
-        "--exact is for runs of the lab, and {0} was measured on a real machine; leave it out: then a test over the seeds decides"
-    )]
-    NotExact(SubjectId),
-    /// No cell of one is in the other.
-    #[error("no cell of the one side compares with one of the other{}; see `worstcase compare --help`", why.as_ref().map_or(String::new(), |w| format!(": {w}")))]
-    NothingInCommon {
-        /// Of the first cell.
-        why: Option<String>,
-    },
-}
-
-impl CompareError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            CompareError::Run(e) => e.exit(),
-            CompareError::Write { .. } => ExitKind::Storage,
-            _ => ExitKind::Usage,
-        }
+worstcase_base::errors! {
+    /// Why two sides cannot be compared.
+    #[derive(Debug, thiserror::Error)]
+    pub enum CompareError {
+        /// A run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// A file cannot be read.
+        #[error("cannot read {}: {cause}; name a run's folder, or a file that `worstcase gate --write-baseline` wrote", path.display())]
+        Read {
+            /// Which.
+            path: PathBuf,
+            /// The system's words.
+            cause: std::io::Error,
+        } => Usage,
+        /// A file cannot be written.
+        #[error("cannot write {}: {cause}", path.display())]
+        Write {
+            /// Which.
+            path: PathBuf,
+            /// The system's words.
+            cause: std::io::Error,
+        } => Storage,
+        /// Something else than a baseline.
+        #[error("{} is not a baseline: {what}; `worstcase gate RUN --write-baseline FILE` writes one", path.display())]
+        NotABaseline {
+            /// The file.
+            path: PathBuf,
+            /// What is wrong.
+            what: String,
+        } => Usage,
+        /// A baseline of half a run.
+        #[error(
+            "a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}"
+        )]
+        Unfinished {
+            /// How many.
+            missing: usize,
+            /// The first of them.
+            first: CellId,
+            /// The run's command.
+            command: String,
+        } => Usage,
+        /// A run that a gate could not compare with.
+        #[error("this run makes no baseline: {0}; take files or cells of one length each")]
+        NoBaseline(String) => Usage,
+        /// A subject that is not there.
+        #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
+        UnknownSubject {
+            /// What was typed.
+            text: String,
+            /// Whether several would fit.
+            many: bool,
+            /// Those that there are.
+            known: Vec<String>,
+        } => Usage,
+        /// Only the lab is exact.
+        #[error(
+            "--exact is for runs of the lab, and {0} was measured on a real machine; leave it out: then a test over the seeds decides"
+        )]
+        NotExact(SubjectId) => Usage,
+        /// No cell of one is in the other.
+        #[error("no cell of the one side compares with one of the other{}; see `worstcase compare --help`", why.as_ref().map_or(String::new(), |w| format!(": {w}")))]
+        NothingInCommon {
+            /// Of the first cell.
+            why: Option<String>,
+        } => Usage,
     }
 }

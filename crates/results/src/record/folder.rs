@@ -16,9 +16,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use worstcase_base::digest::{hex, sha256_hex};
+use worstcase_base::files;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::OutputFolder;
-use worstcase_base::{ExitKind, files};
 
 /// Name of a cell's record.
 pub const RECORD_FILE: &str = "record.json";
@@ -27,47 +27,49 @@ pub const SUMS_FILE: &str = "SHA256SUMS";
 /// Temporary folders begin with it; nothing reads them.
 pub const WRITING: &str = ".writing-";
 
-/// Why a folder cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// The system refused.
-    #[error("cannot {action} {}: {cause}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's words.
-        cause: io::Error,
-    },
-    /// Written by another version.
-    #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); read it with that one, or measure again into another folder", file.display(), found.escape_debug())]
-    OtherSchema {
-        /// The file.
-        file: PathBuf,
-        /// Its schema.
-        found: String,
-        /// Ours.
-        reads: &'static str,
-    },
-    /// It is as it was written, and not as this version writes it.
-    #[error("{} was written by another version of worstcase: it is whole, and this one cannot read it ({what}); read it with that one, or measure again into another folder", file.display())]
-    OtherVersion {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        what: String,
-    },
-    /// The contents are not what was written.
-    #[error("{} is damaged: {what}; put {} aside and give the command that made it again, which then measures only what is missing", file.display(), aside.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// In which way.
-        what: String,
-        /// What to put aside.
-        aside: PathBuf,
-    },
+worstcase_base::errors! {
+    /// Why a folder cannot be written or read.
+    #[derive(Debug, thiserror::Error)]
+    pub enum FolderError {
+        /// The system refused.
+        #[error("cannot {action} {}: {cause}", path.display())]
+        Io {
+            /// What was tried.
+            action: &'static str,
+            /// On what.
+            path: PathBuf,
+            /// The system's words.
+            cause: io::Error,
+        } => Storage,
+        /// Written by another version.
+        #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); read it with that one, or measure again into another folder", file.display(), found.escape_debug())]
+        OtherSchema {
+            /// The file.
+            file: PathBuf,
+            /// Its schema.
+            found: String,
+            /// Ours.
+            reads: &'static str,
+        } => Usage,
+        /// It is as it was written, and not as this version writes it.
+        #[error("{} was written by another version of worstcase: it is whole, and this one cannot read it ({what}); read it with that one, or measure again into another folder", file.display())]
+        OtherVersion {
+            /// The file.
+            file: PathBuf,
+            /// Why not.
+            what: String,
+        } => Usage,
+        /// The contents are not what was written.
+        #[error("{} is damaged: {what}; put {} aside and give the command that made it again, which then measures only what is missing", file.display(), aside.display())]
+        Damaged {
+            /// The file.
+            file: PathBuf,
+            /// In which way.
+            what: String,
+            /// What to put aside.
+            aside: PathBuf,
+        } => Usage,
+    }
 }
 
 impl FolderError {
@@ -84,16 +86,6 @@ impl FolderError {
             FolderError::Damaged { file, aside, .. } => [file, aside].into_iter().for_each(rename),
         }
         self
-    }
-
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            FolderError::Io { .. } => ExitKind::Storage,
-            FolderError::Damaged { .. } | FolderError::OtherSchema { .. } | FolderError::OtherVersion { .. } => {
-                ExitKind::Usage
-            }
-        }
     }
 }
 

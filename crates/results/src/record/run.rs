@@ -14,7 +14,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use worstcase_base::ExitKind;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
 use worstcase_base::trust::OtherWriters;
@@ -45,89 +44,80 @@ struct Writing {
     _lock: FileLock,
 }
 
-/// Why a run folder cannot be made, read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A folder of it cannot be written, or is damaged.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// No run there.
-    #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
-    NotARun(PathBuf),
-    /// A folder of runs.
-    #[error("{} is not a run, but holds some, the last is {}; name one of them, or all with `worstcase history`",
-        .0.display().to_string().escape_debug(), .1.display().to_string().escape_debug())]
-    Runs(PathBuf, PathBuf),
-    /// Root would write through what somebody else put there.
-    #[error(
-        "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
-    )]
-    NotOurs(OtherWriters),
-    /// Something else is there.
-    #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
-    NotEmpty(PathBuf),
-    /// Another run is there.
-    #[error("{} holds another run, which differs in its {difference}; choose another folder", dir.display())]
-    AnotherRun {
-        /// The folder.
-        dir: PathBuf,
-        /// The field that differs, and its values there and here.
-        difference: String,
-    },
-    /// Another subject by the same name has been measured there.
-    #[error("{} was begun with another subject: {what}; choose another folder", dir.display())]
-    AnotherSubject {
-        /// The folder.
-        dir: PathBuf,
-        /// What is not as it was.
-        what: String,
-    },
-    /// A run is there, and nobody asked to go on with it.
-    #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
-    Begun(PathBuf),
-    /// No run is there to go on with.
-    #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]
-    NotBegun(PathBuf),
-    /// Another process writes it.
-    #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
-    Busy(PathBuf),
-    /// A plan that cannot be run.
-    #[error("the run cannot be planned: {0}")]
-    Plan(String),
-    /// A cell that the plan does not have.
-    #[error("{} has no cell '{id}'; its cells begin with: {}", dir.display(), known.join(", "))]
-    UnknownCell {
-        /// The folder.
-        dir: PathBuf,
-        /// The cell that was asked for.
-        id: String,
-        /// The first cells that it has.
-        known: Vec<String>,
-    },
-    /// A cell that is planned but not there.
-    #[error("the cell '{id}' was not measured yet; give the run's command again: {command}")]
-    NotMeasured {
-        /// The cell.
-        id: CellId,
-        /// The command of the run.
-        command: String,
-    },
-    /// A cell is written a second time.
-    #[error("the cell '{0}' was already measured")]
-    CellExists(CellId),
-    /// Opened for reading.
-    #[error("{} was opened for reading", .0.display())]
-    ReadOnly(PathBuf),
-}
-
-impl RunError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            RunError::Folder(e) => e.exit(),
-            RunError::Busy(_) | RunError::CellExists(_) | RunError::ReadOnly(_) => ExitKind::Storage,
-            _ => ExitKind::Usage,
-        }
+worstcase_base::errors! {
+    /// Why a run folder cannot be made, read or written.
+    #[derive(Debug, thiserror::Error)]
+    pub enum RunError {
+        /// A folder of it cannot be written, or is damaged.
+        #[error(transparent)]
+        Folder(#[from] FolderError) => within,
+        /// No run there.
+        #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
+        NotARun(PathBuf) => Usage,
+        /// A folder of runs.
+        #[error("{} is not a run, but holds some, the last is {}; name one of them, or all with `worstcase history`",
+            .0.display().to_string().escape_debug(), .1.display().to_string().escape_debug())]
+        Runs(PathBuf, PathBuf) => Usage,
+        /// Root would write through what somebody else put there.
+        #[error(
+            "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
+        )]
+        NotOurs(OtherWriters) => Usage,
+        /// Something else is there.
+        #[error("{} holds something else than a run; choose another folder for the run", .0.display())]
+        NotEmpty(PathBuf) => Usage,
+        /// Another run is there.
+        #[error("{} holds another run, which differs in its {difference}; choose another folder", dir.display())]
+        AnotherRun {
+            /// The folder.
+            dir: PathBuf,
+            /// The field that differs, and its values there and here.
+            difference: String,
+        } => Usage,
+        /// Another subject by the same name has been measured there.
+        #[error("{} was begun with another subject: {what}; choose another folder", dir.display())]
+        AnotherSubject {
+            /// The folder.
+            dir: PathBuf,
+            /// What is not as it was.
+            what: String,
+        } => Usage,
+        /// A run is there, and nobody asked to go on with it.
+        #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
+        Begun(PathBuf) => Usage,
+        /// No run is there to go on with.
+        #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]
+        NotBegun(PathBuf) => Usage,
+        /// Another process writes it.
+        #[error("another worstcase is writing {}; wait for it, or choose another folder", .0.display())]
+        Busy(PathBuf) => Storage,
+        /// A plan that cannot be run.
+        #[error("the run cannot be planned: {0}")]
+        Plan(String) => Usage,
+        /// A cell that the plan does not have.
+        #[error("{} has no cell '{id}'; its cells begin with: {}", dir.display(), known.join(", "))]
+        UnknownCell {
+            /// The folder.
+            dir: PathBuf,
+            /// The cell that was asked for.
+            id: String,
+            /// The first cells that it has.
+            known: Vec<String>,
+        } => Usage,
+        /// A cell that is planned but not there.
+        #[error("the cell '{id}' was not measured yet; give the run's command again: {command}")]
+        NotMeasured {
+            /// The cell.
+            id: CellId,
+            /// The command of the run.
+            command: String,
+        } => Usage,
+        /// A cell is written a second time.
+        #[error("the cell '{0}' was already measured")]
+        CellExists(CellId) => Storage,
+        /// Opened for reading.
+        #[error("{} was opened for reading", .0.display())]
+        ReadOnly(PathBuf) => Storage,
     }
 }
 

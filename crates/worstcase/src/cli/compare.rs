@@ -8,7 +8,6 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{self, ReplayMeans, SampleChoice};
-use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -65,26 +64,18 @@ pub struct CompareArgs {
     replay: ReplayArgs,
 }
 
-/// Why there is no breakdown.
-#[derive(Debug, thiserror::Error)]
-pub enum CompareCliError {
-    /// Comparing failed.
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-    /// Nothing got worse, or not in the lab.
-    #[error(
-        "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
-    )]
-    NothingWorse,
-}
-
-impl CompareCliError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            CompareCliError::Compare(e) => e.exit(),
-            CompareCliError::NothingWorse => ExitKind::Usage,
-        }
+worstcase_base::errors! {
+    /// Why there is no breakdown.
+    #[derive(Debug, thiserror::Error)]
+    pub enum CompareCliError {
+        /// Comparing failed.
+        #[error(transparent)]
+        Compare(#[from] CompareError) => within,
+        /// Nothing got worse, or not in the lab.
+        #[error(
+            "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
+        )]
+        NothingWorse => Usage,
     }
 }
 

@@ -16,8 +16,8 @@ use worstcase_analysis::explain::{
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
+use worstcase_base::output;
 use worstcase_base::progress::{CountedWork, Progress};
-use worstcase_base::{ExitKind, output};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
@@ -82,41 +82,31 @@ pub struct ExplainArgs {
     replay: ReplayArgs,
 }
 
-/// Why nothing is shown of an explanation.
-#[derive(Debug, thiserror::Error)]
-pub enum ShowBreakdownError {
-    /// What needs every instruction.
-    #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
-    OnlyInTheLab,
-    /// What asks for one sample.
-    #[error(
-        "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
-    )]
-    AllGaps(CellId),
-    /// What is told of its longest operation alone.
-    #[error(
-        "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
-    )]
-    LongestOnly(CellId),
-    /// A file cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
-impl ShowBreakdownError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ShowBreakdownError::OnlyInTheLab | ShowBreakdownError::AllGaps(_) | ShowBreakdownError::LongestOnly(_) => {
-                ExitKind::Usage
-            }
-            ShowBreakdownError::Write { .. } => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why nothing is shown of an explanation.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ShowBreakdownError {
+        /// What needs every instruction.
+        #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
+        OnlyInTheLab => Usage,
+        /// What asks for one sample.
+        #[error(
+            "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
+        )]
+        AllGaps(CellId) => Usage,
+        /// What is told of its longest operation alone.
+        #[error(
+            "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
+        )]
+        LongestOnly(CellId) => Usage,
+        /// A file cannot be written.
+        #[error("cannot write {}: {source}", path.display())]
+        Write {
+            /// Which.
+            path: PathBuf,
+            /// Why.
+            source: std::io::Error,
+        } => Storage,
     }
 }
 

@@ -5,7 +5,6 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::{duration, output};
 use worstcase_contract::Nanos;
@@ -95,39 +94,30 @@ impl std::fmt::Display for TypedShare {
     }
 }
 
-/// Why a run cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum GateError {
-    /// The run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Comparing failed.
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-    /// No XML.
-    #[error("cannot write JUnit XML: {0}")]
-    Junit(#[from] quick_junit::SerializeError),
-    /// A file cannot be written.
-    #[error("cannot write {}: {cause}", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// The system's words.
-        cause: io::Error,
-    },
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl GateError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            GateError::Run(e) => e.exit(),
-            GateError::Compare(e) => e.exit(),
-            GateError::Junit(_) | GateError::Write { .. } | GateError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why a run cannot be judged.
+    #[derive(Debug, thiserror::Error)]
+    pub enum GateError {
+        /// The run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// Comparing failed.
+        #[error(transparent)]
+        Compare(#[from] CompareError) => within,
+        /// No XML.
+        #[error("cannot write JUnit XML: {0}")]
+        Junit(#[from] quick_junit::SerializeError) => Storage,
+        /// A file cannot be written.
+        #[error("cannot write {}: {cause}", path.display())]
+        Write {
+            /// Which.
+            path: PathBuf,
+            /// The system's words.
+            cause: io::Error,
+        } => Storage,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

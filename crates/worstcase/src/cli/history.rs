@@ -60,44 +60,35 @@ fn drawn(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Why there is no history.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryCliError {
-    /// Nothing could be read.
-    #[error(transparent)]
-    History(#[from] HistoryError),
-    /// What is damaged may be the newest run: there is no answer.
-    #[error("--fail-on-change has no answer, {count} of the runs cannot be read: {why}")]
-    Damaged {
-        /// How many.
-        count: usize,
-        /// What is wrong with the first.
-        why: String,
-    },
-    /// No CSV.
-    #[error("cannot write CSV: {0}")]
-    Csv(String),
-    /// The picture cannot be written.
-    #[error("cannot write {}: {cause}; choose another file with -o", path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// The system's words.
-        cause: io::Error,
-    },
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl HistoryCliError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            HistoryCliError::History(e) => e.exit(),
-            HistoryCliError::Damaged { .. } => ExitKind::Usage,
-            HistoryCliError::Csv(_) | HistoryCliError::Write { .. } | HistoryCliError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why there is no history.
+    #[derive(Debug, thiserror::Error)]
+    pub enum HistoryCliError {
+        /// Nothing could be read.
+        #[error(transparent)]
+        History(#[from] HistoryError) => within,
+        /// What is damaged may be the newest run: there is no answer.
+        #[error("--fail-on-change has no answer, {count} of the runs cannot be read: {why}")]
+        Damaged {
+            /// How many.
+            count: usize,
+            /// What is wrong with the first.
+            why: String,
+        } => Usage,
+        /// No CSV.
+        #[error("cannot write CSV: {0}")]
+        Csv(String) => Storage,
+        /// The picture cannot be written.
+        #[error("cannot write {}: {cause}; choose another file with -o", path.display())]
+        Write {
+            /// Which.
+            path: PathBuf,
+            /// The system's words.
+            cause: io::Error,
+        } => Storage,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

@@ -5,7 +5,6 @@ use super::show::{self, ShowError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_base::ExitKind;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{is_file_name, plain, readable};
@@ -51,44 +50,33 @@ pub struct ImportArgs {
     nanoseconds: bool,
 }
 
-/// Why nothing is imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportCliError {
-    /// A file.
-    #[error(transparent)]
-    Import(#[from] worstcase_foreign::ImportError),
-    /// The run's folder.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Something is in the folder.
-    #[error("{} is there already; choose another folder with --output", .0.display())]
-    Taken(PathBuf),
-    /// A path cannot be made absolute.
-    #[error("{}: {source}", path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// What was imported cannot be shown.
-    #[error(transparent)]
-    Show(#[from] ShowError),
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl ImportCliError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ImportCliError::Import(e) => e.exit(),
-            ImportCliError::Run(e) => e.exit(),
-            ImportCliError::Taken(_) | ImportCliError::Path { .. } => ExitKind::Usage,
-            ImportCliError::Show(e) => e.exit(),
-            ImportCliError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why nothing is imported.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ImportCliError {
+        /// A file.
+        #[error(transparent)]
+        Import(#[from] worstcase_foreign::ImportError) => within,
+        /// The run's folder.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// Something is in the folder.
+        #[error("{} is there already; choose another folder with --output", .0.display())]
+        Taken(PathBuf) => Usage,
+        /// A path cannot be made absolute.
+        #[error("{}: {source}", path.display())]
+        Path {
+            /// The path.
+            path: PathBuf,
+            /// Why.
+            source: std::io::Error,
+        } => Usage,
+        /// What was imported cannot be shown.
+        #[error(transparent)]
+        Show(#[from] ShowError) => within,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

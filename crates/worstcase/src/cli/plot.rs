@@ -4,7 +4,6 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
-use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::output::OutputFolder;
@@ -44,44 +43,35 @@ pub struct PlotArgs {
     criterion: Option<Nanos>,
 }
 
-/// Why nothing can be drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum PlotError {
-    /// The run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// No cell is there.
-    #[error("{}: no cell was measured yet, so there is nothing to draw; give the run's command again: {command}", dir.display())]
-    Nothing {
-        /// The run's folder.
-        dir: PathBuf,
-        /// The command of the run.
-        command: String,
-    },
-    /// No picture of that name.
-    #[error("this run has no picture '{0}'; see worstcase plot RUN --list")]
-    Unknown(String),
-    /// A file cannot be written.
-    #[error("cannot write {}: {source}; choose another folder with -o", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl PlotError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            PlotError::Run(e) => e.exit(),
-            PlotError::Nothing { .. } | PlotError::Unknown(_) => ExitKind::Usage,
-            PlotError::Write { .. } | PlotError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why nothing can be drawn.
+    #[derive(Debug, thiserror::Error)]
+    pub enum PlotError {
+        /// The run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// No cell is there.
+        #[error("{}: no cell was measured yet, so there is nothing to draw; give the run's command again: {command}", dir.display())]
+        Nothing {
+            /// The run's folder.
+            dir: PathBuf,
+            /// The command of the run.
+            command: String,
+        } => Usage,
+        /// No picture of that name.
+        #[error("this run has no picture '{0}'; see worstcase plot RUN --list")]
+        Unknown(String) => Usage,
+        /// A file cannot be written.
+        #[error("cannot write {}: {source}; choose another folder with -o", path.display())]
+        Write {
+            /// The file or folder.
+            path: PathBuf,
+            /// The system's answer.
+            source: io::Error,
+        } => Storage,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

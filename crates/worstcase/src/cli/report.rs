@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
-use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
@@ -53,40 +52,30 @@ pub struct ReportArgs {
     replay: ReplayArgs,
 }
 
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    /// A run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The cache cannot be used.
-    #[error(transparent)]
-    Lab(#[from] LabError),
-    /// A breakdown cannot be made.
-    #[error(transparent)]
-    Breakdown(#[from] ExplainError),
-    /// The page cannot be written.
-    #[error("cannot write {}: {source}; choose another file with -o", path.display())]
-    Write {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Standard output.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl ReportError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ReportError::Run(e) => e.exit(),
-            ReportError::Lab(e) => e.exit(),
-            ReportError::Breakdown(e) => e.exit(),
-            ReportError::Write { .. } | ReportError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why there is no page.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ReportError {
+        /// A run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// The cache cannot be used.
+        #[error(transparent)]
+        Lab(#[from] LabError) => within,
+        /// A breakdown cannot be made.
+        #[error(transparent)]
+        Breakdown(#[from] ExplainError) => within,
+        /// The page cannot be written.
+        #[error("cannot write {}: {source}; choose another file with -o", path.display())]
+        Write {
+            /// Where.
+            path: PathBuf,
+            /// Why.
+            source: io::Error,
+        } => Storage,
+        /// Standard output.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

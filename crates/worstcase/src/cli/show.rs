@@ -7,7 +7,6 @@ use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
@@ -77,31 +76,22 @@ impl From<QuantityArg> for Quantity {
     }
 }
 
-/// Why nothing can be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum ShowError {
-    /// The run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The run does not hold it.
-    #[error("the run holds {0} to print; see what it holds with worstcase show RUN")]
-    NothingToPrint(&'static str),
-    /// CSV failed.
-    #[error("cannot write CSV: {0}")]
-    Csv(#[from] ::csv::Error),
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl ShowError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            ShowError::Run(e) => e.exit(),
-            ShowError::NothingToPrint(_) => ExitKind::Usage,
-            ShowError::Csv(_) | ShowError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why nothing can be shown.
+    #[derive(Debug, thiserror::Error)]
+    pub enum ShowError {
+        /// The run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// The run does not hold it.
+        #[error("the run holds {0} to print; see what it holds with worstcase show RUN")]
+        NothingToPrint(&'static str) => Usage,
+        /// CSV failed.
+        #[error("cannot write CSV: {0}")]
+        Csv(#[from] ::csv::Error) => Storage,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

@@ -4,7 +4,6 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::ExitKind;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
@@ -48,28 +47,19 @@ pub struct VerdictArgs {
     json: bool,
 }
 
-/// Why a run cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum VerdictError {
-    /// The run cannot be read.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// No limit was given.
-    #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
-    NoCriterion,
-    /// The output failed.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl VerdictError {
-    /// What a script needs to know of it.
-    pub fn exit(&self) -> ExitKind {
-        match self {
-            VerdictError::Run(e) => e.exit(),
-            VerdictError::NoCriterion => ExitKind::Usage,
-            VerdictError::Output(_) => ExitKind::Storage,
-        }
+worstcase_base::errors! {
+    /// Why a run cannot be judged.
+    #[derive(Debug, thiserror::Error)]
+    pub enum VerdictError {
+        /// The run cannot be read.
+        #[error(transparent)]
+        Run(#[from] RunError) => within,
+        /// No limit was given.
+        #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
+        NoCriterion => Usage,
+        /// The output failed.
+        #[error(transparent)]
+        Output(#[from] OutputError) => Storage,
     }
 }
 

@@ -25,29 +25,37 @@ fn sender(chain: u32) -> EntrySender {
     }
 }
 
-fn switch(tid: u32, name: &str) -> EntryMark {
-    EntryMark::Switch(TracedThread {
-        tid,
-        priority: 120,
-        comm: name.into(),
-    })
+fn switch(tid: u32, name: &str) -> TracedChange {
+    TracedChange::Switch {
+        from: TracedThread::default(),
+        asleep: false,
+        to: TracedThread {
+            tid,
+            priority: 120,
+            comm: name.into(),
+        },
+    }
+}
+
+fn timer(timer: u64, function: u64) -> CpuContext {
+    CpuContext::TimerFunction { timer, function }
 }
 
 const CALL: fn() -> CpuContext = || CpuContext::Vector("call_function".into());
 const RESCHEDULE: fn() -> CpuContext = || CpuContext::Vector("reschedule".into());
 
-fn begin(part: CallbackKind, of: u64, function: u64) -> EntryMark {
-    EntryMark::Begin { part, of, function }
+fn begin(part: CallbackKind, of: u64, function: u64) -> TracedChange {
+    TracedChange::Begin { part, of, function }
 }
 
-fn end(part: CallbackKind, of: u64) -> EntryMark {
-    EntryMark::End { part, of }
+fn end(part: CallbackKind, of: u64) -> TracedChange {
+    TracedChange::End { part, of }
 }
 
-fn followed(marks: &[(u64, u32, EntryMark)], senders: &mut Senders) -> Follow {
+fn followed(events: &[(u64, u32, TracedChange)], senders: &mut Senders) -> Follow {
     let mut follow = Follow::new(1, Nanos(1_000));
-    for (at, tid, mark) in marks {
-        follow.feed(Nanos(*at), *tid, *mark, senders, known);
+    for (at, tid, what) in events {
+        follow.feed(Nanos(*at), *tid, *what, senders, known);
     }
     follow.finish(Nanos(1_000_000), senders);
     follow
@@ -70,14 +78,14 @@ fn an_interrupt_has_the_functions_of_its_timers_and_brings_its_soft_interrupt() 
     let soft = CpuContext::Soft(9);
     let follow = followed(
         &[
-            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
-            (2_100, PROGRAM, begin(CallbackKind::Timer, 5, 0x70)),
-            (2_400, PROGRAM, end(CallbackKind::Timer, 0)),
-            (2_500, PROGRAM, begin(CallbackKind::Timer, 6, 0x80)),
-            (2_700, PROGRAM, end(CallbackKind::Timer, 0)),
-            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
-            (3_200, PROGRAM, EntryMark::Enter(soft)),
-            (3_900, PROGRAM, EntryMark::Exit(soft)),
+            (2_000, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
+            (2_100, PROGRAM, TracedChange::Enter(timer(5, 0x70))),
+            (2_400, PROGRAM, TracedChange::Exit(timer(5, 0))),
+            (2_500, PROGRAM, TracedChange::Enter(timer(6, 0x80))),
+            (2_700, PROGRAM, TracedChange::Exit(timer(6, 0))),
+            (3_000, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
+            (3_200, PROGRAM, TracedChange::Enter(soft)),
+            (3_900, PROGRAM, TracedChange::Exit(soft)),
         ],
         &mut Senders::default(),
     );
@@ -96,12 +104,12 @@ fn an_interrupt_has_the_functions_of_its_timers_and_brings_its_soft_interrupt() 
 fn two_interrupts_one_after_the_other_are_two_entries_and_a_nested_one_is_none() {
     let follow = followed(
         &[
-            (2_000, PROGRAM, EntryMark::Enter(CALL())),
-            (2_500, PROGRAM, EntryMark::Exit(CALL())),
-            (2_600, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
-            (2_700, PROGRAM, EntryMark::Enter(RESCHEDULE())),
-            (2_800, PROGRAM, EntryMark::Exit(RESCHEDULE())),
-            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+            (2_000, PROGRAM, TracedChange::Enter(CALL())),
+            (2_500, PROGRAM, TracedChange::Exit(CALL())),
+            (2_600, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
+            (2_700, PROGRAM, TracedChange::Enter(RESCHEDULE())),
+            (2_800, PROGRAM, TracedChange::Exit(RESCHEDULE())),
+            (3_000, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
         ],
         &mut Senders::default(),
     );
@@ -123,15 +131,15 @@ fn calls_and_interrupts_have_the_sender_that_sent_them() {
     senders.interrupt(1, sender(3));
     let follow = followed(
         &[
-            (2_000, PROGRAM, EntryMark::Enter(CALL())),
+            (2_000, PROGRAM, TracedChange::Enter(CALL())),
             (2_100, PROGRAM, begin(CallbackKind::Call, 0x500, 0x77)),
             (2_200, PROGRAM, end(CallbackKind::Call, 0x500)),
-            (2_500, PROGRAM, EntryMark::Exit(CALL())),
-            (50_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
-            (50_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
+            (2_500, PROGRAM, TracedChange::Exit(CALL())),
+            (50_000, PROGRAM, TracedChange::Enter(RESCHEDULE())),
+            (50_100, PROGRAM, TracedChange::Exit(RESCHEDULE())),
             // Nobody is known to have sent the second.
-            (90_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
-            (90_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
+            (90_000, PROGRAM, TracedChange::Enter(RESCHEDULE())),
+            (90_100, PROGRAM, TracedChange::Exit(RESCHEDULE())),
         ],
         &mut senders,
     );
@@ -153,21 +161,21 @@ fn a_call_that_was_not_seen_to_begin_is_what_was_queued_last() {
     };
     senders.call(1, 0x600, called);
     let single = CpuContext::Vector("call_function_single".into());
-    let marks = [
-        (2_000, PROGRAM, EntryMark::Enter(single)),
-        (2_500, PROGRAM, EntryMark::Exit(single)),
+    let events = [
+        (2_000, PROGRAM, TracedChange::Enter(single)),
+        (2_500, PROGRAM, TracedChange::Exit(single)),
     ];
-    let (rows, _) = rows(followed(&marks, &mut senders));
+    let (rows, _) = rows(followed(&events, &mut senders));
     assert_eq!(rows, [(EntryCause::Call { function: 0x88 }, Some(4), 1, 500, 500)]);
 }
 
 #[test]
 fn what_a_cpu_calls_itself_did_not_enter_it() {
-    let marks = [
+    let events = [
         (2_000, PROGRAM, begin(CallbackKind::Call, 0, 0x77)),
         (2_500, PROGRAM, end(CallbackKind::Call, 0)),
     ];
-    let (rows, gaps) = rows(followed(&marks, &mut Senders::default()));
+    let (rows, gaps) = rows(followed(&events, &mut Senders::default()));
     assert!(rows.is_empty() && gaps.is_empty());
 }
 
@@ -179,8 +187,8 @@ fn a_worker_has_its_work_with_who_queued_it_even_where_it_sleeps_in_between() {
     let name: ShortName = "kworker".into();
     let follow = followed(
         &[
-            (2_000, PROGRAM, EntryMark::Enter(RESCHEDULE())),
-            (2_100, PROGRAM, EntryMark::Exit(RESCHEDULE())),
+            (2_000, PROGRAM, TracedChange::Enter(RESCHEDULE())),
+            (2_100, PROGRAM, TracedChange::Exit(RESCHEDULE())),
             (2_300, PROGRAM, switch(WORKER, "kworker/1:2")),
             (2_400, WORKER, begin(CallbackKind::Work, 0x900, 0x99)),
             (2_900, WORKER, switch(PROGRAM, "mine")),
@@ -203,10 +211,10 @@ fn programs_take_turns_and_their_faults_are_told_apart() {
     let follow = followed(
         &[
             (500, PROGRAM, switch(PROGRAM, "mine")),
-            (2_000, PROGRAM, EntryMark::PageFault),
+            (2_000, PROGRAM, TracedChange::PageFault),
             (3_000, PROGRAM, switch(OTHER, "theirs")),
-            (4_500, OTHER, EntryMark::PageFault),
-            (4_600, OTHER, EntryMark::PageFault),
+            (4_500, OTHER, TracedChange::PageFault),
+            (4_600, OTHER, TracedChange::PageFault),
             (5_000, OTHER, switch(0, "swapper/1")),
             (9_000, 0, switch(PROGRAM, "mine")),
         ],
@@ -223,11 +231,11 @@ fn programs_take_turns_and_their_faults_are_told_apart() {
 
 #[test]
 fn what_began_before_is_not_counted() {
-    let marks = [
-        (500, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
-        (1_500, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+    let events = [
+        (500, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
+        (1_500, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
     ];
-    let (rows, gaps) = rows(followed(&marks, &mut Senders::default()));
+    let (rows, gaps) = rows(followed(&events, &mut Senders::default()));
     assert!(rows.is_empty() && gaps.is_empty());
 }
 
@@ -259,18 +267,18 @@ fn work_counts_by_its_own_begin_and_what_is_not_over_by_its_time_so_far() {
 
 #[test]
 fn a_loss_is_told_and_nothing_is_made_up_across_it() {
-    let lost = |since: u64, count| EntryMark::Lost {
+    let lost = |since: u64, count| TracedChange::Lost {
         since: Nanos(since),
         count,
     };
     let follow = followed(
         &[
             (1_100, 0, lost(0, 0)),
-            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
+            (2_000, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
             (9_000, 0, lost(2_000, 7)),
-            (9_100, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
-            (9_500, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
-            (9_700, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
+            (9_100, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
+            (9_500, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
+            (9_700, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
         ],
         &mut Senders::default(),
     );
@@ -284,10 +292,10 @@ fn a_loss_is_told_and_nothing_is_made_up_across_it() {
 fn non_maskable_interrupts_are_not_the_time_of_what_they_interrupt() {
     let follow = followed(
         &[
-            (2_000, PROGRAM, EntryMark::Enter(CpuContext::Timer)),
-            (2_800, PROGRAM, EntryMark::Nmi { length: Nanos(300) }),
-            (3_000, PROGRAM, EntryMark::Exit(CpuContext::Timer)),
-            (9_000, PROGRAM, EntryMark::Nmi { length: Nanos(500) }),
+            (2_000, PROGRAM, TracedChange::Enter(CpuContext::Timer)),
+            (2_800, PROGRAM, TracedChange::Nmi { length: Nanos(300) }),
+            (3_000, PROGRAM, TracedChange::Exit(CpuContext::Timer)),
+            (9_000, PROGRAM, TracedChange::Nmi { length: Nanos(500) }),
         ],
         &mut Senders::default(),
     );
@@ -299,12 +307,12 @@ fn non_maskable_interrupts_are_not_the_time_of_what_they_interrupt() {
 
 #[test]
 fn the_tick_is_told_with_what_needs_it() {
-    let tick = |stops, needed_by| EntryMark::Tick { stops, needed_by };
-    let marks = [
+    let tick = |stops, needed_by| TracedChange::Tick { stops, needed_by };
+    let events = [
         (500, PROGRAM, tick(false, 4)),
         (2_000, PROGRAM, tick(false, 4)),
         (3_000, PROGRAM, tick(true, 0)),
     ];
-    let follow = followed(&marks, &mut Senders::default());
+    let follow = followed(&events, &mut Senders::default());
     assert_eq!(follow.ticks, BTreeMap::from([(0, 1), (4, 1)]));
 }

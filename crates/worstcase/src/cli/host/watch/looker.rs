@@ -12,7 +12,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros_exact, plain};
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
-use worstcase_host::watch::{KeptSegment, Look, WatchEvent, WatchOrder};
+use worstcase_host::watch::{KeptSegment, WatchEvent, WatchObserver, WatchOrder};
 use worstcase_report::metrics::WatchMetrics;
 
 /// Looks on.
@@ -82,7 +82,7 @@ impl Looker {
     }
 }
 
-impl Look for Looker {
+impl WatchObserver for Looker {
     fn see(&self, event: WatchEvent<'_>) {
         match event {
             WatchEvent::Note(note) => self.say(note),

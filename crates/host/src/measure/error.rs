@@ -1,0 +1,46 @@
+//! Why a measurement gave nothing.
+
+use crate::trace::TracingError;
+use std::io;
+use worstcase_contract::bench::BenchError;
+use worstcase_instruments::loads::LoadError;
+
+/// Why a measurement gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A measuring thread.
+    #[error("{0}")]
+    Thread(String),
+    /// The kernel's trace.
+    #[error("{0}")]
+    Trace(#[source] TracingError),
+    /// A probe of [`worstcase_contract::bench`].
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// A file of samples, or the way to the controller.
+    #[error("cannot write samples or messages: {0}; is the disk full?")]
+    Write(#[from] io::Error),
+}
+
+impl MeasureError {
+    /// Whether a right, a program or something of the kernel is missing, which other circumstances may have.
+    pub fn is_missing(&self) -> bool {
+        matches!(
+            self,
+            MeasureError::Trace(_)
+                | MeasureError::Load(LoadError::NotAvailable { .. })
+                | MeasureError::Bench(BenchError::Missing(_))
+        )
+    }
+
+    /// Whether a file could not be written because of where it is.
+    pub fn is_storage(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        matches!(self, MeasureError::Write(e)
+            if matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)
+                || e.raw_os_error() == Some(libc::EIO))
+    }
+}

@@ -1,0 +1,421 @@
+//! The tracepoints: one row each, with what it tells and who asks for it.
+
+use super::Purpose;
+use super::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
+use super::format::RecordFields;
+use worstcase_contract::Nanos;
+
+/// From a record's fields, in the order in which the row names them, to what happened; `None` if the record is too short.
+pub type MakeChange = fn(RecordFields<'_>) -> Option<TracedChange>;
+
+/// A tracepoint.
+pub struct TracePointRow {
+    /// `system/name`.
+    pub name: &'static str,
+    /// Without it there is no trace; others may be missing in a kernel.
+    pub needed: bool,
+    /// Those that are read.
+    pub fields: &'static [&'static str],
+    pub make: MakeChange,
+    pub uses: &'static [TracePointUse],
+}
+
+/// How a tracepoint is used for a purpose.
+#[derive(Clone, Copy)]
+pub struct TracePointUse {
+    /// Which purposes.
+    pub of: fn(&Purpose) -> bool,
+    pub passes: RecordFilter,
+    /// With the kernel's call chain.
+    pub chain: bool,
+}
+
+/// Which records the kernel keeps.
+#[derive(Clone, Copy)]
+pub enum RecordFilter {
+    All,
+    /// One of these fields is one of the purpose's threads.
+    Threads(&'static [&'static str]),
+    /// The field is one of the purpose's CPUs.
+    Cpus(&'static str),
+    /// The same, and this holds.
+    CpusIf(&'static str, &'static str),
+}
+
+/// A purpose gets every record of the tracepoint.
+const fn every(of: fn(&Purpose) -> bool) -> TracePointUse {
+    TracePointUse {
+        of,
+        passes: RecordFilter::All,
+        chain: false,
+    }
+}
+
+const fn filtered(of: fn(&Purpose) -> bool, passes: RecordFilter) -> TracePointUse {
+    TracePointUse { passes, ..every(of) }
+}
+
+impl TracePointUse {
+    const fn with_chain(self) -> TracePointUse {
+        TracePointUse { chain: true, ..self }
+    }
+}
+
+const fn response(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Response { .. })
+}
+
+const fn recorder(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Recorder { .. })
+}
+
+const fn noise(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Noise)
+}
+
+const fn entries(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Entries)
+}
+
+const fn sends(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Sends { .. })
+}
+
+const fn any_but_sends(purpose: &Purpose) -> bool {
+    !sends(purpose)
+}
+
+/// Who looks at interrupts.
+pub const fn interrupts(purpose: &Purpose) -> bool {
+    noise(purpose) || recorder(purpose) || entries(purpose)
+}
+
+const fn recorder_and_entries(purpose: &Purpose) -> bool {
+    recorder(purpose) || entries(purpose)
+}
+
+/// Tells who calls a function on another CPU; from Linux 6.5 on.
+pub const CALLS: &str = "csd/csd_queue_cpu";
+/// Tells who sends an interrupt; from Linux 6.4 on.
+pub const SENDS: &str = "ipi/ipi_send_cpu";
+
+/// The states in which a thread waits: all bits below TASK_REPORT_MAX; a preempted one has that bit or none.
+const WAITS: i64 = 0xff;
+/// clone(2): the new thread is of the same process (CLONE_THREAD).
+const THREAD: i64 = 0x10000;
+
+/// All but those of `irq_vectors`, which a kernel lists itself; the timer's are here, as nothing goes without them.
+pub const TABLE: &[TracePointRow] = &[
+    TracePointRow {
+        name: "irq_vectors/local_timer_entry",
+        needed: true,
+        fields: &[],
+        make: |_| Some(TracedChange::Enter(CpuContext::Timer)),
+        uses: &[
+            every(|purpose| any_but_sends(purpose) && !recorder(purpose)),
+            every(recorder).with_chain(),
+        ],
+    },
+    TracePointRow {
+        name: "irq_vectors/local_timer_exit",
+        needed: true,
+        fields: &[],
+        make: |_| Some(TracedChange::Exit(CpuContext::Timer)),
+        uses: &[every(any_but_sends)],
+    },
+    TracePointRow {
+        name: "sched/sched_switch",
+        needed: true,
+        fields: &[
+            "prev_pid",
+            "prev_prio",
+            "prev_comm",
+            "prev_state",
+            "next_pid",
+            "next_prio",
+            "next_comm",
+        ],
+        make: |f| {
+            Some(TracedChange::Switch {
+                from: thread(f, 0)?,
+                asleep: f.number(3)? & WAITS != 0,
+                to: thread(f, 4)?,
+            })
+        },
+        uses: &[
+            filtered(response, RecordFilter::Threads(&["prev_pid", "next_pid"])),
+            every(interrupts),
+        ],
+    },
+    TracePointRow {
+        name: "sched/sched_waking",
+        needed: true,
+        fields: &["pid"],
+        make: |f| {
+            Some(TracedChange::Waking {
+                tid: f.number(0)? as u32,
+            })
+        },
+        uses: &[
+            filtered(
+                |purpose| response(purpose) || recorder(purpose),
+                RecordFilter::Threads(&["pid"]),
+            ),
+            filtered(sends, RecordFilter::Cpus("target_cpu")).with_chain(),
+        ],
+    },
+    TracePointRow {
+        name: "sched/sched_migrate_task",
+        needed: false,
+        fields: &["pid", "dest_cpu"],
+        make: |f| {
+            Some(TracedChange::Migrate {
+                tid: f.number(0)? as u32,
+                to: f.number(1)? as u32,
+            })
+        },
+        uses: &[every(recorder)],
+    },
+    TracePointRow {
+        name: "irq/irq_handler_entry",
+        needed: false,
+        fields: &["irq", "name"],
+        make: |f| {
+            Some(TracedChange::Enter(CpuContext::Device {
+                irq: f.number(0)? as u32,
+                name: f.name(1).unwrap_or_default(),
+            }))
+        },
+        uses: &[every(interrupts)],
+    },
+    TracePointRow {
+        name: "irq/irq_handler_exit",
+        needed: false,
+        fields: &["irq"],
+        make: |f| {
+            Some(TracedChange::Exit(CpuContext::Device {
+                irq: f.number(0)? as u32,
+                name: Default::default(),
+            }))
+        },
+        uses: &[every(interrupts)],
+    },
+    TracePointRow {
+        name: "irq/softirq_entry",
+        needed: false,
+        fields: &["vec"],
+        make: |f| Some(TracedChange::Enter(CpuContext::Soft(f.number(0)? as u8))),
+        uses: &[every(interrupts)],
+    },
+    TracePointRow {
+        name: "irq/softirq_exit",
+        needed: false,
+        fields: &["vec"],
+        make: |f| Some(TracedChange::Exit(CpuContext::Soft(f.number(0)? as u8))),
+        uses: &[every(interrupts)],
+    },
+    TracePointRow {
+        name: "nmi/nmi_handler",
+        needed: false,
+        fields: &["delta_ns"],
+        make: |f| {
+            Some(TracedChange::Nmi {
+                length: Nanos(f.number(0)? as u64),
+            })
+        },
+        uses: &[every(interrupts)],
+    },
+    TracePointRow {
+        name: "timer/hrtimer_expire_entry",
+        needed: false,
+        fields: &["hrtimer", "function"],
+        make: |f| Some(TracedChange::Enter(timer_function(f.number(0)?, f.number(1)?))),
+        uses: &[every(recorder_and_entries)],
+    },
+    TracePointRow {
+        name: "timer/hrtimer_expire_exit",
+        needed: false,
+        fields: &["hrtimer"],
+        make: |f| Some(TracedChange::Exit(timer_function(f.number(0)?, 0))),
+        uses: &[every(recorder_and_entries)],
+    },
+    TracePointRow {
+        name: "timer/timer_expire_entry",
+        needed: false,
+        fields: &["timer", "function"],
+        make: |f| Some(TracedChange::Enter(timer_function(f.number(0)?, f.number(1)?))),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "timer/timer_expire_exit",
+        needed: false,
+        fields: &["timer"],
+        make: |f| Some(TracedChange::Exit(timer_function(f.number(0)?, 0))),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "timer/tick_stop",
+        needed: false,
+        fields: &["success", "dependency"],
+        make: |f| {
+            Some(TracedChange::Tick {
+                stops: f.number(0)? != 0,
+                needed_by: f.number(1)? as u32,
+            })
+        },
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "csd/csd_function_entry",
+        needed: false,
+        fields: &["csd", "func"],
+        make: |f| begin(CallbackKind::Call, f.number(0)?, f.number(1)?),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "csd/csd_function_exit",
+        needed: false,
+        fields: &["csd"],
+        make: |f| end(CallbackKind::Call, f.number(0)?),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "workqueue/workqueue_execute_start",
+        needed: false,
+        fields: &["work", "function"],
+        make: |f| begin(CallbackKind::Work, f.number(0)?, f.number(1)?),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "workqueue/workqueue_execute_end",
+        needed: false,
+        fields: &["work"],
+        make: |f| end(CallbackKind::Work, f.number(0)?),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "rcu/rcu_invoke_callback",
+        needed: false,
+        fields: &["rhp", "func"],
+        make: |f| begin(CallbackKind::RcuCallback, f.number(0)?, f.number(1)?),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "exceptions/page_fault_user",
+        needed: false,
+        fields: &[],
+        make: |_| Some(TracedChange::PageFault),
+        uses: &[every(entries)],
+    },
+    TracePointRow {
+        name: "raw_syscalls/sys_enter",
+        needed: false,
+        fields: &["id"],
+        make: |f| {
+            Some(TracedChange::SysEnter {
+                call: f.number(0)? as u32,
+            })
+        },
+        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"]))],
+    },
+    TracePointRow {
+        name: "raw_syscalls/sys_exit",
+        needed: false,
+        fields: &["id"],
+        make: |f| {
+            Some(TracedChange::SysExit {
+                call: f.number(0)? as u32,
+            })
+        },
+        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"]))],
+    },
+    TracePointRow {
+        name: CALLS,
+        needed: false,
+        fields: &["cpu", "csd", "func"],
+        make: |f| {
+            Some(TracedChange::Calls {
+                cpu: f.number(0)? as u32,
+                call: f.number(1)? as u64,
+                function: f.number(2)? as u64,
+            })
+        },
+        uses: &[filtered(sends, RecordFilter::Cpus("cpu")).with_chain()],
+    },
+    TracePointRow {
+        name: SENDS,
+        needed: false,
+        fields: &["cpu"],
+        make: |f| {
+            Some(TracedChange::Sends {
+                cpu: f.number(0)? as u32,
+            })
+        },
+        uses: &[filtered(sends, RecordFilter::CpusIf("cpu", "callback == 0")).with_chain()],
+    },
+    TracePointRow {
+        name: "workqueue/workqueue_queue_work",
+        needed: false,
+        fields: &["work"],
+        make: |f| {
+            Some(TracedChange::Queues {
+                work: f.number(0)? as u64,
+            })
+        },
+        uses: &[every(sends).with_chain()],
+    },
+    TracePointRow {
+        name: "task/task_newtask",
+        needed: false,
+        fields: &["pid", "comm", "clone_flags"],
+        make: |f| {
+            Some(TracedChange::Named {
+                tid: f.number(0)? as u32,
+                name: f.name(1)?,
+                is_new: Some(f.number(2)? & THREAD != 0),
+            })
+        },
+        uses: &[every(sends)],
+    },
+    TracePointRow {
+        name: "task/task_rename",
+        needed: false,
+        fields: &["pid", "newcomm"],
+        make: |f| {
+            Some(TracedChange::Named {
+                tid: f.number(0)? as u32,
+                name: f.name(1)?,
+                is_new: None,
+            })
+        },
+        uses: &[every(sends)],
+    },
+];
+
+/// A thread's id, priority and name, from this field on.
+fn thread(f: RecordFields<'_>, from: usize) -> Option<TracedThread> {
+    Some(TracedThread {
+        tid: f.number(from)? as u32,
+        priority: f.number(from + 1)? as i32,
+        comm: f.name(from + 2)?,
+    })
+}
+
+fn timer_function(timer: i64, function: i64) -> CpuContext {
+    CpuContext::TimerFunction {
+        timer: timer as u64,
+        function: function as u64,
+    }
+}
+
+fn begin(part: CallbackKind, of: i64, function: i64) -> Option<TracedChange> {
+    Some(TracedChange::Begin {
+        part,
+        of: of as u64,
+        function: function as u64,
+    })
+}
+
+fn end(part: CallbackKind, of: i64) -> Option<TracedChange> {
+    Some(TracedChange::End { part, of: of as u64 })
+}
