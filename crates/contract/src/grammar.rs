@@ -1,8 +1,10 @@
-//! The one parser of probes' words: `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes.
+//! The one parser of the words of probes and loads: a name, a colon and what it takes; numbers in their ranges.
 //!
-//! `switch:2/16x0/16k+pipe/futex` is eight probes; a name without dimensions is the grid of the published study. What a probe
-//! takes is a [`Grammar`], a value in the probe's file.
+//! A probe is `NAME[:DIMENSIONS][+OPTION]...`, with alternatives between slashes: `switch:2/16x0/16k+pipe/futex` is eight probes;
+//! a name without dimensions is the grid of the published study. What a probe takes is a [`Grammar`], a value in the probe's file.
+//! A load is `NAME[:PARAMETER][@RATE]` ([`crate::loads`]).
 
+use crate::spec_error::SpecError;
 use worstcase_instruments::bench::Bench;
 use worstcase_instruments::bench::spelling::{BYTES, TIMES};
 
@@ -22,12 +24,30 @@ pub(crate) struct Grammar {
     pub make: fn(&ProbeWords) -> Result<Bench, String>,
 }
 
-/// One number behind the colon.
-pub(crate) struct Dimension {
+/// A name, and what follows it and a colon.
+pub(crate) fn name_and_parameter(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':')
+        .map_or((text, None), |(name, parameter)| (name, Some(parameter)))
+}
+
+/// For a name that nothing of this kind has.
+pub(crate) fn unknown(kind: &str, name: &str, known: impl Iterator<Item = String>) -> SpecError {
+    let known: Vec<String> = known.collect();
+    SpecError(format!("unknown {kind} '{name}'; known: {}", known.join(", ")))
+}
+
+/// What a number may be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NumberRange {
     /// What it counts, for errors.
     pub what: &'static str,
     pub least: u64,
     pub most: u64,
+}
+
+/// One number behind the colon.
+pub(crate) struct Dimension {
+    pub range: NumberRange,
     /// If nobody says.
     pub usual: u64,
 }
@@ -41,10 +61,7 @@ pub(crate) enum OptionChoice {
         /// Its word.
         prefix: &'static str,
         kind: ValueKind,
-        /// What it counts, for errors.
-        what: &'static str,
-        least: u64,
-        most: u64,
+        range: NumberRange,
     },
 }
 
@@ -225,10 +242,10 @@ impl Grammar {
             preset,
         };
         for (at, dimension) in self.dimensions.iter().enumerate() {
-            let value = dimensions.get(at).map_or(Ok(dimension.usual), |text| bytes(text))?;
-            words
-                .dimensions
-                .push(within(dimension.what, value, dimension.least, dimension.most)?);
+            words.dimensions.push(match dimensions.get(at) {
+                Some(text) => dimension.range.read(ValueKind::Bytes, text)?,
+                None => dimension.usual,
+            });
         }
         for option in options {
             self.read_option(&mut words, option)?;
@@ -253,22 +270,10 @@ impl Grammar {
             }
         }
         for choice in self.options {
-            if let OptionChoice::Value {
-                prefix,
-                kind,
-                what,
-                least,
-                most,
-            } = choice
+            if let OptionChoice::Value { prefix, kind, range } = choice
                 && let Some(text) = option.strip_prefix(prefix)
             {
-                let value = kind.read(text).map_err(|why| match kind {
-                    ValueKind::Number => {
-                        format!("'{option}' is not a number of {what}, e.g. {prefix}{}", (*least).max(1))
-                    }
-                    _ => why,
-                })?;
-                words.values.push((prefix, within(what, value, *least, *most)?));
+                words.values.push((prefix, range.read(*kind, text)?));
                 return Ok(());
             }
         }
@@ -293,7 +298,7 @@ impl Grammar {
 impl ValueKind {
     fn read(self, text: &str) -> Result<u64, String> {
         match self {
-            ValueKind::Number => text.parse().map_err(|_| String::new()),
+            ValueKind::Number => text.parse().map_err(|_| format!("'{text}' is not a number, e.g. 16")),
             ValueKind::Time => time(text),
             ValueKind::Bytes => bytes(text),
         }
@@ -308,10 +313,15 @@ impl ValueKind {
     }
 }
 
-fn within(what: &str, value: u64, least: u64, most: u64) -> Result<u64, String> {
-    match (least..=most).contains(&value) {
-        true => Ok(value),
-        false => Err(format!("{what}: {least} to {most}, not {value}")),
+impl NumberRange {
+    /// The number that is written so.
+    pub fn read(&self, kind: ValueKind, text: &str) -> Result<u64, String> {
+        let NumberRange { what, least, most } = self;
+        match kind.read(text) {
+            Ok(value) if (*least..=*most).contains(&value) => Ok(value),
+            Ok(_) => Err(format!("{what}: {least} to {most}, not {text}")),
+            Err(why) => Err(format!("{what}: {why}")),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Probes with parameters by their names alone, as records hold them.
 
 use crate::probe::Probe;
-use crate::spec::SpecError;
+use crate::spec_error::SpecError;
 use worstcase_instruments::bench::Bench;
 
 /// Every probe that a text asks for, in order.
@@ -112,7 +112,7 @@ mod tests {
             ("switch:2x0+again0", "measured again: 1 to 50, not 0"),
             ("switch:axb", "'a' is not a number"),
             ("hackbench:1x1x1x4+latency", "bytes: 8 to"),
-            ("hackbench:1+cpusmany", "not a number of CPUs"),
+            ("hackbench:1+cpusmany", "CPUs: 'many' is not a number"),
             ("inversion:9", "depth: 1 to 8, not 9"),
             ("inversion:1+section5", "'5' is not a time"),
             ("remote:2", "no numbers: remote, or e.g. remote+futex"),
@@ -131,7 +131,7 @@ mod tests {
             ("shootdown:1x2", "at most 1 numbers"),
             ("shootdown:a", "'a' is not a number"),
             ("shootdown:1+pages0", "pages: 1 to 16384, not 0"),
-            ("shootdown:1+pages4k", "'pages4k' is not a number of pages"),
+            ("shootdown:1+pages4k", "pages: '4k' is not a number"),
             ("shootdown:1+futex", "no option 'futex'; there are pagesN"),
             ("shootdown:1+pages16/16", "asked for twice"),
             (

@@ -1,6 +1,7 @@
 //! The scheduling policy of the lab's probe.
 
-use crate::spec::SpecError;
+use crate::spec_error::SpecError;
+use crate::text_form;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -83,18 +84,7 @@ impl FromStr for ProbePolicy {
     }
 }
 
-impl TryFrom<String> for ProbePolicy {
-    type Error = SpecError;
-    fn try_from(text: String) -> Result<ProbePolicy, SpecError> {
-        text.parse()
-    }
-}
-
-impl From<ProbePolicy> for String {
-    fn from(policy: ProbePolicy) -> String {
-        policy.to_string()
-    }
-}
+text_form!(ProbePolicy);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! Real-time priorities for the kernel's own threads: `ktimers=90,irq=50`, as chrt would set them.
 
-use crate::spec::SpecError;
+use crate::spec_error::SpecError;
+use crate::text_form;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -73,18 +74,7 @@ impl FromStr for ThreadPriorities {
     }
 }
 
-impl TryFrom<String> for ThreadPriorities {
-    type Error = SpecError;
-    fn try_from(text: String) -> Result<ThreadPriorities, SpecError> {
-        text.parse()
-    }
-}
-
-impl From<ThreadPriorities> for String {
-    fn from(priorities: ThreadPriorities) -> String {
-        priorities.to_string()
-    }
-}
+text_form!(ThreadPriorities);
 
 #[cfg(test)]
 mod tests {

@@ -1,61 +1,33 @@
-//! Which instrument measures: the probes by name, and the table of which venue has which.
+//! What a probe is asked: each answer is a field of its row, see [`ProbeInfo`].
 
-pub use crate::probes::{CpuNeed, PROBES, ProbeInfo};
-use crate::spec::SpecError;
+pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin};
+
+use crate::device::Device;
+use crate::grammar;
+use crate::probes::info::ProbeForm;
+use crate::spec_error::SpecError;
+use crate::text_form;
 use crate::venue::{Only, Venue};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use worstcase_instruments::bench::Bench;
+use worstcase_instruments::bench::{Bench, Details};
 use worstcase_instruments::order::Instrument;
 use worstcase_logs::Nanos;
 
-/// Which instrument measures, with its parameters; serialised as its user types it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Probe {
-    /// How late a periodic thread wakes up (`clock_nanosleep` until an absolute time).
-    Wakeup,
-    /// The same from the timer's interrupt on. Lab: SIGALRM of an interval timer; host: each sample split by the kernel's trace.
-    Response,
-    /// Realfeel: how far periods differ from what they should be.
-    Jitter,
-    /// What takes the CPU away from a thread that never sleeps.
-    Noise,
-    /// How late the kernel's own timerlat threads are, told by their tracer.
-    Timerlat,
-    /// A probe whose sample is not the lateness of a timer.
-    Bench(Bench),
-}
-
 impl Probe {
-    /// Those without parameters.
-    pub const TIMED: [Probe; 5] = [
-        Probe::Wakeup,
-        Probe::Response,
-        Probe::Jitter,
-        Probe::Noise,
-        Probe::Timerlat,
-    ];
-
     /// The probe's name without parameters.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Probe::Wakeup => "wakeup",
-            Probe::Response => "response",
-            Probe::Jitter => "jitter",
-            Probe::Noise => "noise",
-            Probe::Timerlat => "timerlat",
-            Probe::Bench(bench) => bench.name(),
-        }
+    pub fn name(self) -> &'static str {
+        self.info().name
     }
 
     /// Its row in [`PROBES`].
     pub fn info(self) -> &'static ProbeInfo {
-        PROBES
-            .iter()
-            .find(|info| info.name == self.name())
-            .expect("every probe has its row")
+        let is_its_own = |info: &&ProbeInfo| match (self, &info.form) {
+            (Probe::Bench(bench), ProbeForm::Parameters(_)) => info.name == bench.name(),
+            (_, ProbeForm::Name(probe)) => *probe == self,
+            _ => false,
+        };
+        PROBES.iter().find(is_its_own).expect("every probe has its row")
     }
 
     /// The names of the probes that `venue` has, in the order in which help texts name them.
@@ -89,25 +61,22 @@ impl Probe {
     /// Every probe that a text asks for: some take parameters with alternatives (see [`crate::names`]).
     pub fn expand(text: &str) -> Result<Vec<Probe>, SpecError> {
         let (head, options) = text.split_once('+').unwrap_or((text, ""));
-        let (name, dimensions) = head.split_once(':').unwrap_or((head, ""));
+        let (name, dimensions) = grammar::name_and_parameter(head);
         let Some(info) = PROBES.iter().find(|info| info.name == name) else {
-            let known: Vec<&str> = PROBES.iter().map(|info| info.name).collect();
-            return Err(SpecError(format!(
-                "unknown probe '{text}'; known: {}",
-                known.join(", ")
-            )));
+            return Err(grammar::unknown(
+                "probe",
+                text,
+                PROBES.iter().map(|info| info.name.into()),
+            ));
         };
-        match (
-            &info.grammar,
-            Self::TIMED.into_iter().find(|probe| probe.name() == name),
-        ) {
-            (Some(grammar), _) => {
-                let all = grammar.expand(dimensions, options);
+        match &info.form {
+            ProbeForm::Parameters(grammar) => {
+                let all = grammar.expand(dimensions.unwrap_or_default(), options);
                 let all = all.map_err(|why| SpecError(format!("probe '{text}': {why}")))?;
                 Ok(all.into_iter().map(Probe::Bench).collect())
             }
-            (None, Some(timed)) if text == name => Ok(vec![timed]),
-            (None, _) => Err(SpecError(format!("probe '{name}' takes no parameters, not '{text}'"))),
+            ProbeForm::Name(probe) if text == name => Ok(vec![*probe]),
+            ProbeForm::Name(_) => Err(SpecError(format!("probe '{name}' takes no parameters, not '{text}'"))),
         }
     }
 
@@ -125,13 +94,13 @@ impl Probe {
     }
 
     /// Whether it is at work on all CPUs itself.
-    pub const fn is_spread(self) -> bool {
-        matches!(self, Probe::Bench(bench) if bench.is_spread())
+    pub fn is_spread(self) -> bool {
+        self.bench().is_some_and(|bench| bench.is_spread())
     }
 
     /// Whether it has threads on other CPUs than the one that it measures on.
-    pub const fn has_helpers(self) -> bool {
-        matches!(self, Probe::Bench(bench) if bench.has_helpers())
+    pub fn has_helpers(self) -> bool {
+        self.bench().is_some_and(|bench| bench.has_helpers())
     }
 
     /// Whether it works with files on a disk.
@@ -151,11 +120,47 @@ impl Probe {
 
     /// Modules of the kernel that it needs, where they are not built in.
     pub fn modules(self) -> &'static [&'static str] {
-        self.bench().map_or(&[], |bench| (self.info().modules)(&bench))
+        self.bench().map_or(&[], |bench| (self.info().modules)(Some(&bench)))
     }
 
     /// Those of all probes.
-    pub const MODULES: [&'static str; 3] = ["parport_pc", "ppdev", "gpio-sim"];
+    pub fn all_modules() -> impl Iterator<Item = &'static str> {
+        PROBES.iter().flat_map(|info| (info.modules)(None)).copied()
+    }
+
+    /// What the lab's machine must have for it.
+    pub fn device(self) -> Option<Device> {
+        (self.info().device)(self.bench().as_ref())
+    }
+
+    /// Whether its samples are held against a limit.
+    pub fn is_judged(self) -> bool {
+        self.bench().is_none_or(|bench| (self.info().is_judged)(&bench))
+    }
+
+    /// Whether what a record tells beside so many samples fits them, and the probe.
+    pub fn fits(self, details: Option<&Details>, taken: u64) -> bool {
+        match (self.bench(), details) {
+            (None, None) => true,
+            (Some(bench), Some(details)) => (self.info().fits)(details, &bench, taken),
+            _ => false,
+        }
+    }
+
+    /// What a record tells beside so many samples that proves that something does not work.
+    pub fn failure(self, details: &Details, taken: u64) -> Option<String> {
+        (self.info().failure)(details, &self.bench()?, taken)
+    }
+
+    /// What a record tells beside so many samples that makes them say nothing.
+    pub fn doubt(self, details: &Details, taken: u64) -> Option<String> {
+        (self.info().doubt)(details, &self.bench()?, taken)
+    }
+
+    /// What the time of a sample begins with.
+    pub fn sample_begin(self) -> SampleBegin {
+        (self.info().begin)(self.bench().as_ref())
+    }
 
     /// Whether its samples are due at regular times.
     pub fn is_periodic(self) -> bool {
@@ -163,8 +168,8 @@ impl Probe {
     }
 
     /// Whether a sample in the lab is the lateness of a timer.
-    pub const fn awaits_timer(self) -> bool {
-        matches!(self, Probe::Wakeup | Probe::Response | Probe::Jitter)
+    pub fn awaits_timer(self) -> bool {
+        self.info().awaits_timer
     }
 
     /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
@@ -200,18 +205,7 @@ impl FromStr for Probe {
     }
 }
 
-impl From<Probe> for String {
-    fn from(probe: Probe) -> String {
-        probe.to_string()
-    }
-}
-
-impl TryFrom<String> for Probe {
-    type Error = SpecError;
-    fn try_from(text: String) -> Result<Probe, SpecError> {
-        text.parse()
-    }
-}
+text_form!(Probe);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! One cell, and the text that stands for it: `key=value` words, at most [`MAX_LEN`] bytes.
 
+pub use crate::spec_error::SpecError;
+
 use crate::loads::LoadSpec;
 use crate::probe::Probe;
 use crate::venue::Venue;
@@ -77,10 +79,9 @@ impl CellSpec {
         }
     }
 
-    /// Whether the lab gives the probe a real-time priority: not to [`Probe::Noise`], since what other threads want of its CPU
-    /// is part of what it looks for.
+    /// Whether the lab gives the probe a real-time priority.
     fn is_real_time(&self) -> bool {
-        self.probe.is_real_time() && self.probe != Probe::Noise
+        self.probe.is_real_time() && !self.probe.info().is_ordinary_in_lab
     }
 
     /// The text. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
@@ -183,11 +184,6 @@ impl FromStr for CellSpec {
         Ok(spec)
     }
 }
-
-/// A cell that cannot be asked for, and why.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct SpecError(pub String);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Where a cell runs, and what only one of the two places has.
 
-use crate::spec::SpecError;
+use crate::spec_error::SpecError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -11,10 +11,11 @@ use super::subject::LabSubject;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use worstcase_contract::Device;
 use worstcase_contract::Probe;
-use worstcase_contract::loads::{self, LoadInfo};
+use worstcase_contract::loads;
 use worstcase_kernels::{Kernel, KernelError, modules};
-use worstcase_plan::{Device, VirtualMachine};
+use worstcase_plan::VirtualMachine;
 
 /// Builds the archive. The same subject gives the same bytes.
 pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
@@ -51,11 +52,8 @@ fn add_modules(
     machine: &VirtualMachine,
     files: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<(), LabError> {
-    let absent = Device::DISKS.iter().filter(|(disk, _)| !machine.devices.contains(disk));
-    let drivers: BTreeSet<&str> = absent
-        .flat_map(|(_, load)| LoadInfo::of(*load).modules)
-        .copied()
-        .collect();
+    let absent = Device::DISKS.into_iter().filter(|disk| !machine.devices.contains(disk));
+    let drivers: BTreeSet<&str> = absent.flat_map(loads::drivers).collect();
     let of_loads: BTreeSet<&str> = loads::modules()
         .into_iter()
         .filter(|name| !drivers.contains(name))
@@ -67,7 +65,7 @@ fn add_modules(
     };
     let others = of_disk.iter().copied().filter(|name| !of_loads.contains(name));
     let mut index = String::new();
-    for name in of_loads.iter().copied().chain(Probe::MODULES).chain(others) {
+    for name in of_loads.iter().copied().chain(Probe::all_modules()).chain(others) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
             // The guest says so, if a load asks for it.

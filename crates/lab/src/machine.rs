@@ -6,8 +6,9 @@ use super::qemu::Qemu;
 use super::subject::Prepared;
 use std::fmt;
 use std::str::FromStr;
+use worstcase_contract::Device;
 use worstcase_contract::Nanos;
-use worstcase_plan::{CpuModel, Device, VirtualMachine};
+use worstcase_plan::{CpuModel, VirtualMachine};
 
 /// Virtual CPU speed. Under `-icount shift=N` an instruction takes 2^N ns of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,7 +151,7 @@ fn medium(name: &str) -> [String; 2] {
 /// The plugin's arguments for a machine's disks, each with a comma before it; part of the content key.
 pub fn disk_arguments(machine: &VirtualMachine) -> String {
     let mut arguments = String::new();
-    if Device::DISKS.iter().any(|(disk, _)| machine.devices.contains(disk)) {
+    if Device::DISKS.iter().any(|disk| machine.devices.contains(disk)) {
         arguments += &format!(",disk={}", DISK_LATENCY.0);
     }
     if machine.devices.contains(&Device::IdePio) {

@@ -6,7 +6,6 @@
 //! own, which the plugin knows to the instruction: a due time that was moved shows there.
 
 use std::collections::VecDeque;
-use worstcase_contract::bench::Bench;
 use worstcase_contract::record::Sample;
 use worstcase_contract::trace::{Event, EventKind};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe, RawRecord};
@@ -80,13 +79,11 @@ pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos
         });
     }
     check_values(samples, &seen, spec.probe)?;
-    match spec.probe {
-        Probe::Wakeup | Probe::Response | Probe::Jitter => {
-            let counted = Nanos(spec.period.min(LONGEST_TICK).0 / TOO_MUCH);
-            check_clock(record, begin, &seen, spec.period, STRAIGHT + counted + apart)
-        }
-        Probe::Noise | Probe::Timerlat | Probe::Bench(_) => Ok(()),
+    if !spec.probe.awaits_timer() {
+        return Ok(());
     }
+    let counted = Nanos(spec.period.min(LONGEST_TICK).0 / TOO_MUCH);
+    check_clock(record, begin, &seen, spec.period, STRAIGHT + counted + apart)
 }
 
 /// The mark that measuring begins, and those of samples after it.
@@ -118,7 +115,7 @@ fn seen(events: &[Event]) -> (Option<WitnessedSample>, Vec<WitnessedSample>) {
 fn check_values(samples: &[Sample], seen: &[WitnessedSample], probe: Probe) -> Result<(), RecordContradiction> {
     let mut said: Vec<(usize, u64)> = samples.iter().map(|s| s.latency.0).enumerate().collect();
     let mut taken: Vec<u64> = seen.iter().map(|s| s.value).collect();
-    if matches!(probe, Probe::Bench(Bench::Pick(_))) {
+    if probe.info().marks_out_of_order {
         // Its tasks take a place for a sample first, and may be taken off the CPU before they fill it.
         said.sort_by_key(|(_, value)| *value);
         taken.sort_unstable();

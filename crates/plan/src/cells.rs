@@ -1,6 +1,6 @@
 //! An experiment multiplied out.
 
-use crate::virtual_machine::Device;
+use crate::virtual_machine::needed_devices;
 use crate::{
     CellLength, DiskSpec, Experiment, Part, PlannedSubject, Problem, SchedulingPolicy, Seeds, Subjects, Venue,
     VirtualMachine, grammar,
@@ -8,7 +8,7 @@ use crate::{
 use std::collections::{BTreeSet, HashSet};
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::{CellSpec, Nanos, Probe};
+use worstcase_contract::{CellSpec, Device, Nanos, Probe};
 
 /// One load with one probe and one seed: a cell of every subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Experiment {
             let specs: Vec<(CellSpec, BTreeSet<Device>)> = part
                 .specs()?
                 .into_iter()
-                .map(|spec| (spec.clone(), Device::needed_by(spec.probe, &spec.load)))
+                .map(|spec| (spec.clone(), needed_devices(spec.probe, &spec.load)))
                 .collect();
             let earlier = cells.len();
             let Subjects::Kernels(subjects) = &part.subjects else {

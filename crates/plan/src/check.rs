@@ -1,14 +1,13 @@
 //! What cannot be measured, in one line each.
 
 use crate::parameters::{self, ParameterOwner};
-use crate::virtual_machine::is_on_parport;
 use crate::{
     CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue, grammar,
 };
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
-use worstcase_contract::bench::{Bench, Line};
+use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_instruments::sys::rtc;
@@ -181,11 +180,14 @@ impl Part {
             );
             return Err(Problem::new("warmup", what));
         }
-        if let Some(load) = self.loads.iter().find(|load| is_on_parport(load))
-            && self.probes(venue)?.contains(&Probe::Bench(Bench::Irq(Line::Parport)))
-        {
-            let what = format!("'{load}' and the probe irq cannot share the parallel port: ask for irq+hpet");
-            return Err(Problem::new("loads", what));
+        for probe in self.probes(venue)? {
+            let shared = |load: &&LoadSpec| load.devices().any(|device| Some(device) == probe.device());
+            if let Some(load) = self.loads.iter().find(shared) {
+                let what = format!(
+                    "'{load}' and the probe {probe} cannot share one device; take another probe, e.g. irq+hpet"
+                );
+                return Err(Problem::new("loads", what));
+            }
         }
         self.check_timing(venue)
     }
@@ -246,11 +248,12 @@ impl Part {
                 return Err(Problem::new("interval", what));
             }
         }
-        if venue == Venue::Lab && probes.contains(&Probe::Jitter) {
-            let interval = self.timing.interval.unwrap_or(Probe::Jitter.usual_period(venue));
+        let ticking = probes.iter().find(|probe| probe.info().ticks_as_rtc_in_lab);
+        if let (Venue::Lab, Some(probe)) = (venue, ticking) {
+            let interval = self.timing.interval.unwrap_or(probe.usual_period(venue));
             if rtc::hz(interval).is_none() {
                 let what = format!(
-                    "the probe jitter needs an interval that the RTC has: {}, not {}",
+                    "the probe {probe} needs an interval that the RTC has: {}, not {}",
                     duration::show(rtc::nearest(interval)),
                     duration::show(interval)
                 );

@@ -74,18 +74,7 @@ impl FromStr for CpuScheduler {
     }
 }
 
-impl TryFrom<String> for CpuScheduler {
-    type Error = NoCpuScheduler;
-    fn try_from(text: String) -> Result<CpuScheduler, NoCpuScheduler> {
-        text.parse()
-    }
-}
-
-impl From<CpuScheduler> for String {
-    fn from(scheduler: CpuScheduler) -> String {
-        scheduler.to_string()
-    }
-}
+worstcase_contract::text_form!(CpuScheduler);
 
 impl fmt::Display for CpuScheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -64,18 +64,7 @@ impl FromStr for DiskSpec {
     }
 }
 
-impl TryFrom<String> for DiskSpec {
-    type Error = NoDisk;
-    fn try_from(text: String) -> Result<DiskSpec, NoDisk> {
-        text.parse()
-    }
-}
-
-impl From<DiskSpec> for String {
-    fn from(disk: DiskSpec) -> String {
-        disk.0
-    }
-}
+worstcase_contract::text_form!(DiskSpec);
 
 impl fmt::Display for DiskSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -425,18 +425,7 @@ impl FromStr for PreemptChoice {
     }
 }
 
-impl From<PreemptChoice> for String {
-    fn from(preempt: PreemptChoice) -> String {
-        preempt.to_string()
-    }
-}
-
-impl TryFrom<String> for PreemptChoice {
-    type Error = crate::UnknownModel;
-    fn try_from(text: String) -> Result<PreemptChoice, crate::UnknownModel> {
-        text.parse()
-    }
-}
+worstcase_contract::text_form!(PreemptChoice);
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -1,7 +1,7 @@
 //! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
 
 use crate::CellLength;
-use worstcase_contract::loads::{LOADS, Takes};
+use worstcase_contract::loads::LOADS;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{Nanos, Probe, Venue};
 
@@ -80,9 +80,7 @@ pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option
 
 /// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.
 pub(crate) fn split(text: &str) -> Vec<String> {
-    let open_names = LOADS
-        .iter()
-        .filter(|load| matches!(load.takes, Takes::Command(_) | Takes::Path(_)));
+    let open_names = LOADS.iter().filter(|load| load.is_open());
     let prefixes: Vec<String> = open_names.map(|load| format!("{}:", load.name())).collect();
     let takes_the_rest = |load: &str| {
         let mut parts = load.split('+');

@@ -93,18 +93,7 @@ impl IoScheduler {
     }
 }
 
-impl From<IoScheduler> for String {
-    fn from(scheduler: IoScheduler) -> String {
-        scheduler.to_string()
-    }
-}
-
-impl TryFrom<String> for IoScheduler {
-    type Error = NoIoScheduler;
-    fn try_from(text: String) -> Result<IoScheduler, NoIoScheduler> {
-        text.parse()
-    }
-}
+worstcase_contract::text_form!(IoScheduler);
 
 impl IoSchedulers {
     /// Whether none is named: the device keeps the one that it has.

@@ -48,7 +48,7 @@ pub use method::{SchedulingPolicy, TimerKind, UnknownWord};
 pub use model::{PreemptName, UnknownModel};
 pub use smp::Smp;
 pub use study::{Demand, Published, Study, StudyError, StudyVariant};
-pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, Device, VirtualMachine};
+pub use virtual_machine::{BootParameters, CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, VirtualMachine};
 pub use worstcase_contract::Venue;
 pub use worstcase_contract::cpus::{CpuList, NoCpuList};
 pub use worstcase_contract::machine::DEFAULT_QUANTUM;

@@ -1,7 +1,7 @@
 //! The same cell on other machines: does what it shows hold there?
 
 use crate::{BootParameters, CpuModel, PlannedCell, VirtualMachine};
-use worstcase_contract::{CellSpec, Nanos, Probe};
+use worstcase_contract::{CellSpec, Nanos};
 use worstcase_instruments::sys::rtc;
 
 /// What is varied.
@@ -98,9 +98,9 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
         add(VariedProperty::Mips, format!("{mips} MIPS"), other, spec(), 1);
     }
     if cell.spec.probe.awaits_timer() {
-        let possible = |period| match cell.spec.probe {
-            Probe::Jitter => rtc::nearest(period),
-            _ => period,
+        let possible = |period| match cell.spec.probe.info().ticks_as_rtc_in_lab {
+            true => rtc::nearest(period),
+            false => period,
         };
         for period in INTERVALS
             .map(possible)
@@ -132,6 +132,7 @@ fn starved(own: &BootParameters) -> Option<BootParameters> {
 mod tests {
     use super::*;
     use crate::Smp;
+    use worstcase_contract::Probe;
 
     #[test]
     fn one_property_at_a_time_is_another() {

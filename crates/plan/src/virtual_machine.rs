@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use worstcase_contract::bench::{Bench, Line};
-use worstcase_contract::loads::{LoadKind, LoadPart, LoadSpec};
+use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::spec::SpecError;
-use worstcase_contract::{CellSpec, Probe, Venue};
+use worstcase_contract::{CellSpec, Device, Probe, Venue};
 use worstcase_instruments::order::{MachineOrder, Order};
 
 /// Virtual CPU speed unless another is asked for.
@@ -66,20 +65,6 @@ pub enum CpuModel {
     /// AMD, 2019.
     #[default]
     Rome,
-}
-
-/// A device that a machine has for the sake of a probe or a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Device {
-    /// A parallel port whose loop is closed.
-    Parport,
-    /// An HPET.
-    Hpet,
-    /// A disk at an IDE controller.
-    IdePio,
-    /// A disk of the kind virtio.
-    Virtio,
 }
 
 /// Words for the kernel's command line, with single blanks in between.
@@ -166,45 +151,11 @@ impl fmt::Display for VirtualMachine {
     }
 }
 
-const PARPORT_DRIVER: &str = "parport_pc";
-
-/// Whether a load needs the parallel port.
-pub(crate) fn is_on_parport(load: &LoadSpec) -> bool {
-    load.modules().contains(&PARPORT_DRIVER)
-}
-
-impl Device {
-    /// Those that a probe under a load needs.
-    pub(crate) fn needed_by(probe: Probe, load: &str) -> BTreeSet<Device> {
-        let load: Option<LoadSpec> = load.parse().ok();
-        let parport = load.as_ref().is_some_and(is_on_parport) || probe.modules().contains(&PARPORT_DRIVER);
-        let hpet = probe == Probe::Bench(Bench::Irq(Line::Hpet));
-        let parts = load.as_ref().map(LoadSpec::parts).unwrap_or_default();
-        let reads = |kind| parts.iter().map(LoadPart::kind).any(|part| part == kind);
-        let disks = Device::DISKS.map(|(disk, load)| (disk, reads(load)));
-        let needed = [(Device::Parport, parport), (Device::Hpet, hpet)];
-        needed
-            .into_iter()
-            .chain(disks)
-            .filter(|(_, is)| *is)
-            .map(|(device, _)| device)
-            .collect()
-    }
-
-    /// Those that are disks, each with the load that reads it.
-    pub const DISKS: [(Device, LoadKind); 2] = [
-        (Device::IdePio, LoadKind::BlockReadIde),
-        (Device::Virtio, LoadKind::BlockReadVirtio),
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Device::Parport => "parport",
-            Device::Hpet => "hpet",
-            Device::IdePio => "ide-pio",
-            Device::Virtio => "virtio",
-        }
-    }
+/// The devices that a probe under a load needs.
+pub(crate) fn needed_devices(probe: Probe, load: &str) -> BTreeSet<Device> {
+    let load: Option<LoadSpec> = load.parse().ok();
+    let of_load = load.iter().flat_map(LoadSpec::devices);
+    of_load.chain(probe.device()).collect()
 }
 
 impl CpuModel {
@@ -294,18 +245,7 @@ impl FromStr for BootParameters {
     }
 }
 
-impl TryFrom<String> for BootParameters {
-    type Error = String;
-    fn try_from(text: String) -> Result<BootParameters, String> {
-        text.parse()
-    }
-}
-
-impl From<BootParameters> for String {
-    fn from(parameters: BootParameters) -> String {
-        parameters.0
-    }
-}
+worstcase_contract::text_form!(BootParameters);
 
 #[cfg(test)]
 mod tests {
@@ -344,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_machine_has_the_disks_that_its_load_reads() {
-        let of = |load| Vec::from_iter(Device::needed_by(Probe::Wakeup, load));
+        let of = |load| Vec::from_iter(needed_devices(Probe::Wakeup, load));
         assert_eq!(of("blockread:null+cpu"), []);
         assert_eq!(of("cpu+blockread:ide-pio"), [Device::IdePio]);
         assert_eq!(

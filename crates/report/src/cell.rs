@@ -8,7 +8,7 @@ use super::terminal::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, SubjectMachine, Summary, Venue};
+use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, SubjectMachine, Summary, Venue, title_of};
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
@@ -201,7 +201,11 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
     for quantity in Quantity::ALL {
         if let Some(summary) = record.summary(quantity) {
             out.push(String::new());
-            out.push(style.bold(&format!("{} ({})", quantity.title_of(&cell.probe), subject.time_unit())));
+            out.push(style.bold(&format!(
+                "{} ({})",
+                title_of(quantity, &cell.probe),
+                subject.time_unit()
+            )));
             out.push(format!("  {}", figures(summary)));
         }
     }

@@ -5,6 +5,7 @@ use super::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use super::terminal::{observation_time, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::{Quantity, Subject};
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -157,7 +158,7 @@ pub(super) fn table(view: &ReportView, probe: &str, quantity: Quantity) -> Optio
     Some(table.across("load").with(vec![about], Vec::new()))
 }
 
-/// For programs: of all probes but `noise`, which has a list of its own.
+/// For programs: of all probes but those that count gaps, which have a list of their own.
 pub(super) fn all(view: &ReportView) -> Table {
     let quantities: &[Quantity] = match view.quantities {
         [] => &Quantity::ALL,
@@ -166,6 +167,8 @@ pub(super) fn all(view: &ReportView) -> Table {
     let of_all = quantities
         .iter()
         .flat_map(|quantity| ensembles(view.records, *quantity));
-    let all: Vec<Ensemble> = of_all.filter(|e| e.probe != "noise").collect();
+    let all: Vec<Ensemble> = of_all
+        .filter(|e| !ProbeInfo::of_word(&e.probe).is_some_and(|info| info.counts_gaps))
+        .collect();
     table_of(view, String::new(), all, false)
 }

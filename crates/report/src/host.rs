@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, title_of};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
@@ -42,7 +42,7 @@ pub fn groups(view: &ReportView) -> Vec<TableGroup> {
 /// The tables of a probe and load; only other tools' files give several subjects.
 fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -> TableGroup {
     let mut tables: Vec<Table> = Vec::new();
-    if probe == "noise" {
+    if records.iter().any(|r| r.accounting.gaps().is_some()) {
         tables.extend(noise::tables(records));
     } else {
         let quantities = view.quantities_of(probe).iter();
@@ -84,14 +84,15 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
     }
     let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
     let method = records.first().and_then(|r| r.cell.method.as_ref());
-    let how = method.map_or(String::new(), |m| match probe {
-        "noise" => format!(", {}", m.policy),
-        _ => format!(", {}, {}", m.timer, m.policy),
+    let is_of_gaps = records.iter().any(|r| r.accounting.gaps().is_some());
+    let how = method.map_or(String::new(), |m| match is_of_gaps {
+        true => format!(", {}", m.policy),
+        false => format!(", {}, {}", m.timer, m.policy),
     });
     let period = records.first().map_or(0, |r| r.cell.period_ns);
-    let every = match probe {
-        "noise" => String::new(),
-        _ => format!(", every {}", duration::show(Nanos(period))),
+    let every = match is_of_gaps {
+        true => String::new(),
+        false => format!(", every {}", duration::show(Nanos(period))),
     };
     plain(&format!(
         "{probe} under {load}: {}{every}{how}",
@@ -219,7 +220,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
     let row = |(r, s): &(&Record, &Summary)| CpuRow::of(r, s, row_name(r, seeds));
     let rows: Vec<CpuRow> = found.iter().map(row).chain(all).collect();
     let probe = records.first().map_or("", |r| r.cell.probe.as_str());
-    let mut table = Table::new("cpus", format!("{} (us)", quantity.title_of(probe)), &columns(), &rows);
+    let mut table = Table::new("cpus", format!("{} (us)", title_of(quantity, probe)), &columns(), &rows);
     if hidden > 0 {
         table.terminal_rows = Some(CPUS);
         let left_out = format!("a terminal shows no rows of {hidden} CPUs with lower maxima");

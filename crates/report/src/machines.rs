@@ -4,7 +4,7 @@ use super::table::terminal::lines;
 use super::table::{ColumnKind, Table, field, name};
 use super::terminal::{Style, distinct};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Record, Summary};
+use worstcase_results::record::{Quantity, Record, Summary};
 
 /// What a machine measured.
 pub struct MachineRecords {
@@ -28,9 +28,9 @@ impl MachineRow<'_> {
     }
 
     fn largest(&self, value: impl Fn(&Summary) -> Option<u64>) -> Option<Nanos> {
-        let summary = |r: &&Record| match r.cell.probe_name() {
-            "jitter" => r.summary.jitter.clone(),
-            _ => r.summary.latency.clone(),
+        let summary = |r: &&Record| match r.cell.probe_info().is_some_and(|info| info.measures(Quantity::Jitter)) {
+            true => r.summary.jitter.clone(),
+            false => r.summary.latency.clone(),
         };
         self.records
             .iter()

@@ -1,10 +1,11 @@
 //! The ranking: from the first subject to the last, which one meets the limit first, and what each costs in throughput.
 
 use super::ReportView;
+use super::probes::hackbench::{self, HackbenchPoint};
+use super::probes::switch::{self, SwitchPoint};
 use super::table::{ColumnKind, Table, TableValue, cost, field, name};
 use super::terminal::row_label;
 use worstcase_results::record::{Record, SubjectId};
-use worstcase_results::stats::points::{self, HackbenchPoint, SwitchPoint};
 use worstcase_results::verdict::{Outcome, Verdict};
 
 /// A subject's verdict with its cost.
@@ -72,8 +73,8 @@ impl Prices {
     pub(super) fn of(records: &[Record], first: &SubjectId) -> Prices {
         Prices {
             first: first.clone(),
-            switches: points::switches(records),
-            hackbenches: points::hackbenches(records),
+            switches: switch::points(records),
+            hackbenches: hackbench::points(records),
         }
     }
 

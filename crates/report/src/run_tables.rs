@@ -3,6 +3,7 @@
 use super::table::{Table, TableGroup};
 use super::terminal::distinct;
 use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::is_host;
 
 /// How late a timer was: on this machine by CPU, in the lab subjects by loads.
@@ -11,13 +12,11 @@ pub(crate) fn timed(view: &ReportView) -> Vec<TableGroup> {
         return host::groups(view);
     }
     let of_probe = |probe: &str| -> Vec<Table> {
-        match probe {
-            "noise" => vec![noise::lab_table(view)],
-            _ => {
-                let quantities = view.quantities_of(probe).iter();
-                quantities.filter_map(|q| ensembles::table(view, probe, *q)).collect()
-            }
+        if ProbeInfo::of_word(probe).is_some_and(|info| info.counts_gaps) {
+            return vec![noise::lab_table(view)];
         }
+        let quantities = view.quantities_of(probe).iter();
+        quantities.filter_map(|q| ensembles::table(view, probe, *q)).collect()
     };
     let probes = distinct(view.timed().map(|r| r.cell.probe.as_str()));
     probes.into_iter().flat_map(of_probe).map(TableGroup::from).collect()

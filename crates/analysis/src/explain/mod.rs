@@ -29,9 +29,8 @@ use std::any::type_name;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use worstcase_base::progress::{CountedWork, Progress};
-use worstcase_contract::Nanos;
-use worstcase_contract::bench::{Bench, Details, Line};
-use worstcase_contract::names;
+use worstcase_contract::probe::SampleBegin;
+use worstcase_contract::{Nanos, Probe};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
@@ -72,29 +71,16 @@ impl Explained {
 
 /// Whether its samples are somebody's lateness.
 pub fn has_latency(record: &Record) -> bool {
-    let is_cost = |d: &Details| {
-        matches!(
-            d,
-            Details::Switch(_)
-                | Details::Hackbench(_)
-                | Details::Pick(_)
-                | Details::Spawn(_)
-                | Details::Io(_)
-                | Details::Shootdown(_)
-        )
-    };
-    !record.details.as_ref().is_some_and(is_cost)
+    record.cell.probe_info().is_none_or(|info| info.is_latency)
 }
 
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
-    match record.details {
-        Some(Details::Switch(_) | Details::Hackbench(_) | Details::Pick(_) | Details::Spawn(_) | Details::Io(_)) => {
-            false
-        }
-        Some(Details::Remote(_) | Details::Shootdown(_) | Details::Irq(_)) => record.subject.venue() == Venue::Lab,
-        _ => true,
-    }
+    let venue = record.subject.venue();
+    record
+        .cell
+        .probe_info()
+        .is_none_or(|info| info.explained.contains(&venue))
 }
 
 /// The cell with the highest latency.
@@ -111,26 +97,25 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
 
 /// What the time of a sample begins with.
 fn since(record: &Record, row: &SampleRow) -> Since {
-    match record.details {
-        Some(Details::Remote(_)) => Since::Woken,
-        Some(Details::Irq(_)) => match names::parse(&record.cell.probe) {
-            Ok(Bench::Irq(Line::Hpet)) => Since::DueDevice,
-            // The simulated chip interrupts nobody: its driver wakes from where it was told the level.
-            Ok(Bench::Irq(Line::Gpio(_))) => Since::Woken,
-            _ => Since::Pulsed,
-        },
-        Some(Details::Shootdown(_)) => Since::Called,
-        None if row.irq_latency.is_none() => Since::DueElsewhere,
-        None if sleeps_as_ordinary(record) => Since::DueWithSlack,
-        _ => Since::Due,
+    let probe = record.cell.probe.parse::<Probe>();
+    match probe.map_or(SampleBegin::TimerDue, Probe::sample_begin) {
+        SampleBegin::Woken => Since::Woken,
+        SampleBegin::DeviceDue => Since::DueDevice,
+        SampleBegin::Pulsed => Since::Pulsed,
+        SampleBegin::Called => Since::Called,
+        SampleBegin::TimerDue if record.details.is_some() => Since::Due,
+        SampleBegin::TimerDue if row.irq_latency.is_none() => Since::DueElsewhere,
+        SampleBegin::TimerDue if sleeps_as_ordinary(record) => Since::DueWithSlack,
+        SampleBegin::TimerDue => Since::Due,
     }
 }
 
 /// Whether its samples are of an ordinary thread that sleeps until a time.
 fn sleeps_as_ordinary(record: &Record) -> bool {
     match record.subject.virtual_machine() {
-        // The lab's response is a signal's timer, which has no slack.
-        Some(machine) => machine.policy.is_ordinary() && record.cell.probe_name() == "wakeup",
+        Some(machine) => {
+            machine.policy.is_ordinary() && record.cell.probe_info().is_some_and(|info| info.has_slack_in_lab)
+        }
         None => {
             let method = record.cell.method.as_ref();
             method.is_some_and(|method| method.policy == "other" && method.timer == "nanosleep")

@@ -1,17 +1,18 @@
 //! What a user types: loads joined by `+`, each `name` or `name:parameter`, with `@RATE` where it can be paced.
 
-use super::command_line;
-use super::table::{LOADS, LoadInfo, Takes};
-use crate::spec::SpecError;
+use super::info::{LoadInfo, Takes};
+use super::list::LOADS;
+use super::words::{LoadParameter, begins_with, parameter, rate, split};
+use crate::device::Device;
+use crate::grammar;
+use crate::spec_error::SpecError;
+use crate::text_form;
 use crate::venue::{Only, Venue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use worstcase_instruments::loads::{LoadKind, LoadOrder};
-
-/// Most operations a second that can be asked for.
-pub const MAX_RATE: u32 = 1_000_000;
 
 /// One load, or several that run at once; serialised as its user types it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,15 +25,6 @@ pub struct LoadPart {
     kind: LoadKind,
     parameter: LoadParameter,
     rate: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum LoadParameter {
-    None,
-    Number(u32),
-    Word(&'static str),
-    Path(PathBuf),
-    Command { text: String, words: Vec<String> },
 }
 
 impl LoadSpec {
@@ -57,6 +49,11 @@ impl LoadSpec {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// What the lab's machine must have for them.
+    pub fn devices(&self) -> impl Iterator<Item = Device> {
+        self.0.iter().filter_map(|part| LoadInfo::of(part.kind).device)
     }
 
     /// Refuses loads that `venue` does not have, with the reason.
@@ -167,18 +164,7 @@ impl fmt::Display for LoadPart {
     }
 }
 
-impl From<LoadSpec> for String {
-    fn from(load: LoadSpec) -> String {
-        load.to_string()
-    }
-}
-
-impl TryFrom<String> for LoadSpec {
-    type Error = SpecError;
-    fn try_from(text: String) -> Result<LoadSpec, SpecError> {
-        text.parse()
-    }
-}
+text_form!(LoadSpec);
 
 impl FromStr for LoadSpec {
     type Err = SpecError;
@@ -192,132 +178,26 @@ impl FromStr for LoadSpec {
     }
 }
 
-/// The row of the load that `text` begins with.
-fn begins_with(text: &str) -> Option<&'static LoadInfo> {
-    let end = text.find([':', '@', '+']).unwrap_or(text.len());
-    let has_parameter = text[end..].starts_with(':');
-    let named = |info: &&LoadInfo| info.name() == &text[..end];
-    let word = text[end..].split([':', '@', '+']).nth(1).unwrap_or_default();
-    // `compile` and `compile:PATH` are two loads, and so are two words.
-    let fits = |info: &&LoadInfo| match info.takes {
-        Takes::Nothing => !has_parameter,
-        Takes::Usual(usual) => !has_parameter || word == usual,
-        Takes::Word(own) => has_parameter && word == own,
-        Takes::Number { .. } | Takes::Path(_) | Takes::Command(_) => has_parameter,
-    };
-    LOADS
-        .iter()
-        .find(|info| named(info) && fits(info))
-        .or_else(|| LOADS.iter().find(named))
-}
-
-/// The parts between the `+` signs. What follows `cmd:` is the program's; in a path only a `+` with the name of a
-/// load behind it separates.
-fn split(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    loop {
-        let takes = begins_with(rest).map(|info| &info.takes);
-        let separates = |at: usize| match takes {
-            Some(Takes::Command(_)) => false,
-            Some(Takes::Path(_)) => begins_with(&rest[at + 1..]).is_some(),
-            _ => true,
-        };
-        let Some((end, _)) = rest.match_indices('+').find(|(at, _)| separates(*at)) else {
-            parts.push(rest);
-            return parts;
-        };
-        parts.push(&rest[..end]);
-        rest = &rest[end + 1..];
-    }
-}
-
 impl FromStr for LoadPart {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<LoadPart, SpecError> {
         let name = &text[..text.find([':', '@']).unwrap_or(text.len())];
-        let info = begins_with(text).filter(|info| info.name() == name).ok_or_else(|| {
-            let known: Vec<String> = LOADS.iter().map(LoadInfo::usage).collect();
-            SpecError(format!("unknown load '{name}'; known: {}", known.join(", ")))
-        })?;
-        let is_open = matches!(info.takes, Takes::Path(_) | Takes::Command(_));
-        let (body, rate) = match text.split_once('@') {
+        let info = begins_with(text)
+            .filter(|info| info.name() == name)
+            .ok_or_else(|| grammar::unknown("load", name, LOADS.iter().map(LoadInfo::usage)))?;
+        let (body, paced) = match text.split_once('@') {
             // In a path and in a command an @ is one of its characters.
-            Some((body, rate)) if !is_open => (body, Some(rate)),
+            Some((body, paced)) if !info.is_open() => (body, Some(paced)),
             _ => (text, None),
         };
-        let part = LoadPart {
+        let (_, asked) = grammar::name_and_parameter(body);
+        Ok(LoadPart {
             kind: info.kind,
-            parameter: parameter(info, body.split_once(':').map(|(_, parameter)| parameter))?,
-            rate: rate.map(parse_rate).transpose()?,
-        };
-        match rate {
-            Some(rate) if info.rate.is_none() => Err(SpecError(format!(
-                "load '{name}' takes no rate, not '@{rate}': only {} can be paced",
-                paced().join(", ")
-            ))),
-            _ => Ok(part),
-        }
+            parameter: parameter(info, asked)?,
+            rate: paced.map(|text| rate(info, text)).transpose()?,
+        })
     }
-}
-
-fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<LoadParameter, SpecError> {
-    let name = info.name();
-    let wrong = |what: String| Err(SpecError(what));
-    match (&info.takes, text) {
-        (Takes::Nothing | Takes::Usual(_) | Takes::Number { required: false, .. }, None) => Ok(LoadParameter::None),
-        (Takes::Usual(word), Some(p)) if p == *word => Ok(LoadParameter::None),
-        (Takes::Word(word), Some(p)) if p == *word => Ok(LoadParameter::Word(word)),
-        (Takes::Nothing | Takes::Usual(_) | Takes::Word(_), Some(p)) if !words(name).is_empty() => wrong(format!(
-            "load '{name}' takes {} or nothing, not ':{p}'",
-            words(name).join(", ")
-        )),
-        (Takes::Nothing | Takes::Usual(_) | Takes::Word(_), Some(p)) => {
-            wrong(format!("load '{name}' takes no parameter, not ':{p}'"))
-        }
-        (_, None) => wrong(format!("load '{name}' is written {}", info.usage())),
-        (Takes::Number { what, range, .. }, Some(p)) => match p.parse() {
-            Ok(n) if range.contains(&n) => Ok(LoadParameter::Number(n)),
-            _ => wrong(format!(
-                "{name}:{what} takes {} to {}, not '{p}'",
-                range.start(),
-                range.end()
-            )),
-        },
-        (Takes::Path(what), Some("")) => wrong(format!("load '{name}:{what}' needs the folder of a Makefile")),
-        (Takes::Path(_), Some(p)) => Ok(LoadParameter::Path(p.into())),
-        (Takes::Command(_), Some(p)) => Ok(LoadParameter::Command {
-            text: p.to_string(),
-            words: command_line::split(p).map_err(|why| SpecError(format!("load '{name}:{p}': {why}")))?,
-        }),
-    }
-}
-
-/// The words that a load of this name can be followed by, as they are typed.
-fn words(name: &str) -> Vec<String> {
-    let named = LOADS.iter().filter(|info| info.name() == name);
-    let word = |info: &LoadInfo| match info.takes {
-        Takes::Usual(word) | Takes::Word(word) => Some(format!("':{word}'")),
-        _ => None,
-    };
-    named.filter_map(word).collect()
-}
-
-fn parse_rate(text: &str) -> Result<u32, SpecError> {
-    match text.parse() {
-        Ok(rate) if (1..=MAX_RATE).contains(&rate) => Ok(rate),
-        _ => Err(SpecError(format!(
-            "a rate is 1 to {MAX_RATE} operations a second, not '@{text}'"
-        ))),
-    }
-}
-
-fn paced() -> Vec<&'static str> {
-    let paced = LOADS.iter().filter(|info| info.rate.is_some());
-    let mut names: Vec<&str> = paced.map(|info| info.name()).collect();
-    names.dedup();
-    names
 }
 
 #[cfg(test)]
@@ -388,17 +268,20 @@ mod tests {
         assert!(error("cpu+dsk").contains("compile:PATH"));
         assert!(error("smh").contains("apps:N"));
         assert_eq!(error("apps"), "load 'apps' is written apps:N");
-        assert_eq!(error("apps:0"), "apps:N takes 1 to 200, not '0'");
-        assert_eq!(error("cpu:0"), "cpu:N takes 1 to 1024, not '0'");
-        assert_eq!(error("disk:x"), "disk:MIB takes 1 to 1048576, not 'x'");
+        assert_eq!(error("apps:0"), "load 'apps:0': N: 1 to 200, not 0");
+        assert_eq!(error("cpu:0"), "load 'cpu:0': N: 1 to 1024, not 0");
+        assert_eq!(error("disk:x"), "load 'disk:x': MIB: 'x' is not a number, e.g. 16");
         assert_eq!(error("munmap:4"), "load 'munmap' takes ':own' or nothing, not ':4'");
         assert_eq!(
             error("blockread:ide"),
             "load 'blockread' takes ':null', ':ide-pio', ':virtio' or nothing, not ':ide'"
         );
         assert_eq!(error("proc:4"), "load 'proc' takes no parameter, not ':4'");
-        assert_eq!(error("fork@0"), "a rate is 1 to 1000000 operations a second, not '@0'");
-        assert!(error("fork@1.5").contains("not '@1.5'"));
+        assert_eq!(
+            error("fork@0"),
+            "load 'fork@0': operations a second: 1 to 1000000, not 0"
+        );
+        assert!(error("fork@1.5").contains("'1.5' is not a number"));
         for text in ["idle@1", "sockets@5", "blockread@5", "compile@5", "desktop@5"] {
             assert!(error(text).contains("takes no rate"), "{text}");
         }

@@ -1,8 +1,9 @@
 //! `epoll[+same|+across]`.
 
-use super::{CpuNeed, ProbeInfo};
+use super::info::{CpuNeed, ProbeForm, ProbeInfo, SampleBegin};
 use crate::grammar::{Grammar, OptionChoice, Unsaid};
-use worstcase_instruments::bench::{Bench, EpollWait};
+use crate::venue::Venue;
+use worstcase_instruments::bench::{Bench, Details, EpollWait};
 
 pub(super) const EPOLL: ProbeInfo = ProbeInfo {
     name: "epoll",
@@ -12,7 +13,10 @@ pub(super) const EPOLL: ProbeInfo = ProbeInfo {
         Bench::Epoll(EpollWait { across: true }) => CpuNeed::First(2),
         _ => CpuNeed::First(1),
     },
-    grammar: Some(Grammar {
+    explained: &[Venue::Lab],
+    begin: |_| SampleBegin::Woken,
+    fits: |details, _, taken| matches!(details, Details::Remote(wakeups) if wakeups.fit(taken)),
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[],
         grid: "",
         example: "epoll+across",

@@ -1,8 +1,8 @@
 //! `hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+pinned][+latency]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
-use worstcase_instruments::bench::{Bench, Hackbench, Transport};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
+use worstcase_instruments::bench::{Bench, Details, Hackbench, Transport};
 
 pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
     name: "hackbench",
@@ -14,7 +14,16 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
         Bench::Hackbench(what) if what.cpus > 0 => CpuNeed::Exactly(what.cpus.into()),
         _ => CpuNeed::All,
     },
-    grammar: Some(Grammar {
+    extreme: Extreme::Median("Median time of a run of hackbench"),
+    fits: |details, _, taken| match details {
+        Details::Hackbench(d) => {
+            let messages = d.messages.checked_mul(d.runs.len() as u64);
+            let counted = |l: &Vec<(u64, u64)>| l.iter().try_fold(0_u64, |sum, (_, n)| sum.checked_add(*n));
+            d.runs.len() as u64 == taken && d.message_latency.as_ref().is_none_or(|l| counted(l) == messages)
+        }
+        _ => false,
+    },
+    form: ProbeForm::Parameters(Grammar {
         // The article's senders, receivers and messages.
         dimensions: &[
             dimension("groups", 1_000, 1),
@@ -31,9 +40,11 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
             OptionChoice::Value {
                 prefix: "cpus",
                 kind: ValueKind::Number,
-                what: "CPUs",
-                least: 0,
-                most: u16::MAX as u64,
+                range: NumberRange {
+                    what: "CPUs",
+                    least: 0,
+                    most: u16::MAX as u64,
+                },
             },
             OptionChoice::Word(|| vec!["pinned", "free"], Unsaid::Nothing),
             OptionChoice::Word(|| vec!["latency"], Unsaid::Nothing),
@@ -62,9 +73,7 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
 
 const fn dimension(what: &'static str, most: u64, usual: u64) -> Dimension {
     Dimension {
-        what,
-        least: 1,
-        most,
+        range: NumberRange { what, least: 1, most },
         usual,
     }
 }

@@ -1,8 +1,8 @@
 //! `inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
-use worstcase_instruments::bench::{Bench, Inversion, Protocol};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
+use worstcase_instruments::bench::{Bench, Details, Inversion, InversionDetails, Protocol};
 use worstcase_logs::Nanos;
 
 pub(super) const INVERSION: ProbeInfo = ProbeInfo {
@@ -19,11 +19,22 @@ pub(super) const INVERSION: ProbeInfo = ProbeInfo {
     // What the published test asks: nobody waits longer.
     criterion: Some(Nanos::from_micros(100)),
     cpus: |_| CpuNeed::First(1),
-    grammar: Some(Grammar {
+    extreme: Extreme::Largest("Longest wait for the mutex"),
+    // Without inheritance a long wait is what one expects.
+    is_judged: |bench| !matches!(bench, Bench::Inversion(chain) if chain.protocol == Protocol::None),
+    fits: |details, _, taken| match details {
+        Details::Inversion(d) => u64::from(d.contended) <= taken && u64::from(d.inverted) <= taken,
+        _ => false,
+    },
+    failure,
+    doubt,
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[Dimension {
-            what: "depth",
-            least: 1,
-            most: 8,
+            range: NumberRange {
+                what: "depth",
+                least: 1,
+                most: 8,
+            },
             usual: 1,
         }],
         grid: "1/2/4/8",
@@ -53,8 +64,39 @@ const fn time(prefix: &'static str, what: &'static str) -> OptionChoice {
     OptionChoice::Value {
         prefix,
         kind: ValueKind::Time,
-        what,
-        least: 1_000,
-        most: 1_000_000_000,
+        range: NumberRange {
+            what,
+            least: 1_000,
+            most: 1_000_000_000,
+        },
+    }
+}
+
+/// A mutex that should keep the middle thread away must have done so, every time.
+fn failure(details: &Details, bench: &Bench, taken: u64) -> Option<String> {
+    let (InversionDetails { inverted, .. }, chain) = of_chain(details, bench)?;
+    (chain.protocol != Protocol::None && *inverted > 0).then(|| {
+        format!(
+            "{inverted} of {taken} rounds inverted: a less urgent thread ran while the most urgent one waited, so '{}' does not work",
+            chain.protocol.word()
+        )
+    })
+}
+
+fn doubt(details: &Details, bench: &Bench, taken: u64) -> Option<String> {
+    let (details, chain) = of_chain(details, bench)?;
+    let (contended, inverted) = (u64::from(details.contended), u64::from(details.inverted));
+    if contended < taken {
+        let free = taken - contended;
+        return Some(format!("in {free} of {taken} rounds nobody owned the mutex"));
+    }
+    (chain.protocol == Protocol::None && inverted < taken)
+        .then(|| format!("without inheritance only {inverted} of {taken} rounds inverted, so this was no test"))
+}
+
+fn of_chain<'a>(details: &'a Details, bench: &'a Bench) -> Option<(&'a InversionDetails, &'a Inversion)> {
+    match (details, bench) {
+        (Details::Inversion(details), Bench::Inversion(chain)) => Some((details, chain)),
+        _ => None,
     }
 }

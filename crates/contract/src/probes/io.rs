@@ -1,10 +1,10 @@
 //! `io[:SIZE][+WORK][+bsSIZE][+direct][+readersN][+writersN][+seekersN]`.
 
-use super::ProbeInfo;
-use crate::grammar::{Dimension, Grammar, OptionChoice, Preset, ProbeWords, Unsaid, ValueKind};
-use worstcase_instruments::bench::Bench;
+use super::info::{Extreme, ProbeForm, ProbeInfo};
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Preset, ProbeWords, Unsaid, ValueKind};
 use worstcase_instruments::bench::io::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
 use worstcase_instruments::bench::spelling::show_bytes;
+use worstcase_instruments::bench::{Bench, Details};
 
 /// What stands for bonnie++'s whole set.
 const BONNIE: &str = "bonnie";
@@ -40,11 +40,22 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
         _ => 0,
     },
     needs_disk: true,
-    grammar: Some(Grammar {
+    extreme: Extreme::Largest("Longest operation"),
+    fits: |details, _, _| match details {
+        Details::Io(d) => d.sync.is_none_or(|sync| sync <= d.elapsed),
+        _ => false,
+    },
+    elapsed: |details| match details {
+        Details::Io(d) => Some(d.elapsed),
+        _ => None,
+    },
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[Dimension {
-            what: "bytes of a file",
-            least: 0,
-            most: u64::MAX,
+            range: NumberRange {
+                what: "bytes of a file",
+                least: 0,
+                most: u64::MAX,
+            },
             usual: SIZE,
         }],
         grid: "",
@@ -57,9 +68,11 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
             OptionChoice::Value {
                 prefix: "bs",
                 kind: ValueKind::Bytes,
-                what: "bs in bytes",
-                least: 0,
-                most: u32::MAX as u64,
+                range: NumberRange {
+                    what: "bs in bytes",
+                    least: 0,
+                    most: u32::MAX as u64,
+                },
             },
             OptionChoice::Word(|| vec!["direct"], Unsaid::Nothing),
             others("readers"),
@@ -91,9 +104,11 @@ const fn others(kind: &'static str) -> OptionChoice {
     OptionChoice::Value {
         prefix: kind,
         kind: ValueKind::Number,
-        what: kind,
-        least: 0,
-        most: 32,
+        range: NumberRange {
+            what: kind,
+            least: 0,
+            most: 32,
+        },
     }
 }
 

@@ -1,10 +1,11 @@
 //! `irq[:CHIPxOUTPUTxINPUT][+parport|+hpet|+gpio|+serial]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar, OptionChoice, ProbeWords, Unsaid};
-use crate::spec::SpecError;
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SampleBegin, usual_period};
+use crate::device::Device;
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, ProbeWords, Unsaid};
+use crate::spec_error::SpecError;
 use crate::venue::Venue;
-use worstcase_instruments::bench::{Bench, Line, Pins};
+use worstcase_instruments::bench::{Bench, Details, Line, Pins};
 use worstcase_logs::Nanos;
 
 pub(super) const IRQ: ProbeInfo = ProbeInfo {
@@ -14,19 +15,34 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
     period: |bench, venue| match bench {
         // So many times a second.
         Some(Bench::Irq(Line::Hpet)) => Nanos::from_micros(250),
-        _ => super::usual_period(venue),
+        _ => usual_period(venue),
     },
     cpus: |bench| match bench {
         Bench::Irq(Line::Hpet) => CpuNeed::First(1),
         _ => CpuNeed::First(2),
     },
     modules: |bench| match bench {
-        Bench::Irq(Line::Parport) => &["parport_pc", "ppdev"],
-        Bench::Irq(Line::Gpio(None)) => &["gpio-sim"],
-        _ => &[],
+        None => &["parport_pc", "ppdev", "gpio-sim"],
+        Some(Bench::Irq(Line::Parport)) => &["parport_pc", "ppdev"],
+        Some(Bench::Irq(Line::Gpio(None))) => &["gpio-sim"],
+        Some(_) => &[],
+    },
+    device: |bench| match bench {
+        Some(Bench::Irq(Line::Parport)) => Some(Device::Parport),
+        Some(Bench::Irq(Line::Hpet)) => Some(Device::Hpet),
+        _ => None,
+    },
+    extreme: Extreme::Largest("Longest way from edge to edge"),
+    explained: &[Venue::Lab],
+    begin: |bench| match bench {
+        Some(Bench::Irq(Line::Hpet)) => SampleBegin::DeviceDue,
+        // The simulated chip interrupts nobody: its driver wakes from where it was told the level.
+        Some(Bench::Irq(Line::Gpio(_))) => SampleBegin::Woken,
+        _ => SampleBegin::Pulsed,
     },
     also_refused: refused,
-    grammar: Some(Grammar {
+    fits: |details, _, taken| matches!(details, Details::Irq(wakeups) if wakeups.fit(taken)),
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[number("chip or port"), number("output"), number("input")],
         grid: "",
         example: "irq:0x17x27+gpio",
@@ -42,9 +58,11 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
 
 const fn number(what: &'static str) -> Dimension {
     Dimension {
-        what,
-        least: 0,
-        most: u16::MAX as u64,
+        range: NumberRange {
+            what,
+            least: 0,
+            most: u16::MAX as u64,
+        },
         usual: 0,
     }
 }

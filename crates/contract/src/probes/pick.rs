@@ -1,19 +1,30 @@
 //! `pick[:TASKS]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar};
-use worstcase_instruments::bench::{Bench, Pick};
+use super::info::{CpuNeed, ProbeForm, ProbeInfo};
+use crate::grammar::{Dimension, Grammar, NumberRange};
+use worstcase_instruments::bench::{Bench, Details, Pick};
 
 pub(super) const PICK: ProbeInfo = ProbeInfo {
     name: "pick",
     about: "what a choice of the scheduler costs when N tasks can run, e.g. pick:1/100/1000; alone: its grid",
     samples: |_| 1_000,
     cpus: |_| CpuNeed::First(1),
-    grammar: Some(Grammar {
+    // A choice is part of every wake-up: a limit on those is one on it.
+    is_judged: |_| true,
+    marks_out_of_order: true,
+    fits: |details, bench, taken| match (details, bench) {
+        (Details::Pick(d), Bench::Pick(asked)) => {
+            d.tasks == u64::from(asked.tasks) && d.same <= taken && taken <= d.turns && d.fewest <= d.most
+        }
+        _ => false,
+    },
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[Dimension {
-            what: "tasks",
-            least: 1,
-            most: 2_000,
+            range: NumberRange {
+                what: "tasks",
+                least: 1,
+                most: 2_000,
+            },
             usual: 1,
         }],
         // Three decades, and what hackbench makes runnable.

@@ -1,15 +1,20 @@
 //! `remote[+futex|+pipe|+eventfd]`.
 
-use super::{CpuNeed, ProbeInfo};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SampleBegin};
 use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
-use worstcase_instruments::bench::{Bench, Remote, Via};
+use crate::venue::Venue;
+use worstcase_instruments::bench::{Bench, Details, Remote, Via};
 
 pub(super) const REMOTE: ProbeInfo = ProbeInfo {
     name: "remote",
     sample: Some("remote wake-up: clock read on another CPU to user code of the woken thread"),
     about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
     cpus: |_| CpuNeed::First(2),
-    grammar: Some(Grammar {
+    extreme: Extreme::Largest("Longest wake-up on another CPU"),
+    explained: &[Venue::Lab],
+    begin: |_| SampleBegin::Woken,
+    fits: |details, _, taken| matches!(details, Details::Remote(wakeups) if wakeups.fit(taken)),
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[],
         grid: "",
         example: "remote+futex",

@@ -1,8 +1,9 @@
 //! `shootdown[:THREADS][+pagesN]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar, OptionChoice, ValueKind};
-use worstcase_instruments::bench::{Bench, Shootdown};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SampleBegin};
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, ValueKind};
+use crate::venue::Venue;
+use worstcase_instruments::bench::{Bench, Details, Shootdown};
 
 pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
     name: "shootdown",
@@ -13,11 +14,24 @@ pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
         Bench::Shootdown(what) => CpuNeed::First(1 + usize::from(what.threads)),
         _ => CpuNeed::All,
     },
-    grammar: Some(Grammar {
+    extreme: Extreme::Median("Median time of a munmap"),
+    is_latency: false,
+    is_judged: |_| false,
+    explained: &[Venue::Lab],
+    begin: |_| SampleBegin::Called,
+    fits: |details, bench, taken| match (details, bench) {
+        (Details::Shootdown(d), Bench::Shootdown(asked)) => {
+            (d.threads, d.pages) == (asked.threads.into(), asked.pages) && u64::from(d.all_ran) <= taken
+        }
+        _ => false,
+    },
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[Dimension {
-            what: "threads",
-            least: 0,
-            most: Shootdown::MOST_THREADS as u64,
+            range: NumberRange {
+                what: "threads",
+                least: 0,
+                most: Shootdown::MOST_THREADS as u64,
+            },
             usual: 0,
         }],
         // Without another CPU, and with one.
@@ -26,9 +40,11 @@ pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
         options: &[OptionChoice::Value {
             prefix: "pages",
             kind: ValueKind::Number,
-            what: "pages",
-            least: 1,
-            most: 16_384,
+            range: NumberRange {
+                what: "pages",
+                least: 1,
+                most: 16_384,
+            },
         }],
         presets: &[],
         make: |words| {

@@ -1,15 +1,20 @@
 //! `spawn[+fork|+exec|+sh]`.
 
-use super::ProbeInfo;
+use super::info::{Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
-use worstcase_instruments::bench::{Bench, Spawn, Step};
+use worstcase_instruments::bench::{Bench, Details, Spawn, Step};
 
 pub(super) const SPAWN: ProbeInfo = ProbeInfo {
     name: "spawn",
     sample: Some("time of a process, from fork to wait"),
     about: "what a new process costs, in lmbench's steps: spawn+fork/exec/sh",
     samples: |_| 100,
-    grammar: Some(Grammar {
+    extreme: Extreme::Median("Median time of a process"),
+    fits: |details, bench, _| match (details, bench) {
+        (Details::Spawn(d), Bench::Spawn(asked)) => d.program.is_some() == (asked.step != Step::Fork),
+        _ => false,
+    },
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[],
         grid: "",
         example: "spawn+exec",

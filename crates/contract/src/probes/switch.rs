@@ -1,10 +1,10 @@
 //! `switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]`.
 
-use super::{CpuNeed, ProbeInfo};
-use crate::grammar::{Dimension, Grammar, OptionChoice, Unsaid, ValueKind, words_of};
-use crate::spec::SpecError;
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
+use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
+use crate::spec_error::SpecError;
 use crate::venue::{Only, Venue};
-use worstcase_instruments::bench::{Bench, Placement, Switch, Via};
+use worstcase_instruments::bench::{Bench, Details, Placement, Switch, SwitchRepetition, Via};
 use worstcase_logs::Nanos;
 
 pub(super) const SWITCH: ProbeInfo = ProbeInfo {
@@ -18,18 +18,36 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
         _ => CpuNeed::All,
     },
     also_refused: refused,
-    grammar: Some(Grammar {
+    extreme: Extreme::Median("Median cost of a switch"),
+    derived: &[
+        ("net", |details| net(details, |r| r.hot)),
+        ("net_cold", |details| net(details, |r| r.cold)),
+    ],
+    fits: |details, bench, taken| match (details, bench) {
+        (Details::Switch(d), Bench::Switch(ring)) => {
+            let is_in_order = d.again.is_sorted_by(|a, b| a.index < b.index);
+            let is_one_of_them = d.again.iter().all(|a| u64::from(a.index) < taken && a.tries > 0);
+            let again = d.again.is_empty() || (ring.again > 0 && is_in_order && is_one_of_them);
+            d.hops > 0 && d.repetitions.len() as u64 == taken && again
+        }
+        _ => false,
+    },
+    form: ProbeForm::Parameters(Grammar {
         dimensions: &[
             Dimension {
-                what: "processes",
-                least: 2,
-                most: 4_096,
+                range: NumberRange {
+                    what: "processes",
+                    least: 2,
+                    most: 4_096,
+                },
                 usual: 2,
             },
             Dimension {
-                what: "bytes",
-                least: 0,
-                most: 64 << 20,
+                range: NumberRange {
+                    what: "bytes",
+                    least: 0,
+                    most: 64 << 20,
+                },
                 usual: 0,
             },
         ],
@@ -43,23 +61,29 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
             OptionChoice::Value {
                 prefix: "spin",
                 kind: ValueKind::Time,
-                what: "spin in ns",
-                least: 0,
-                most: 1_000_000_000,
+                range: NumberRange {
+                    what: "spin in ns",
+                    least: 0,
+                    most: 1_000_000_000,
+                },
             },
             OptionChoice::Value {
                 prefix: "again",
                 kind: ValueKind::Number,
-                what: "percent off before it is measured again",
-                least: 1,
-                most: 50,
+                range: NumberRange {
+                    what: "percent off before it is measured again",
+                    least: 1,
+                    most: 50,
+                },
             },
             OptionChoice::Value {
                 prefix: "mhz",
                 kind: ValueKind::Number,
-                what: "MHz",
-                least: 1,
-                most: 100_000,
+                range: NumberRange {
+                    what: "MHz",
+                    least: 1,
+                    most: 100_000,
+                },
             },
         ],
         presets: &[],
@@ -91,4 +115,13 @@ fn refused(bench: &Bench, venue: Venue) -> Result<(), SpecError> {
         only_host("the lab's CPUs have MIPS: leave +mhz out, and give --mips")?;
     }
     Ok(())
+}
+
+/// Time of a hop without that of one process alone, of each repetition.
+fn net(details: &Details, alone: fn(&SwitchRepetition) -> Nanos) -> Vec<f64> {
+    let Details::Switch(switch) = details else {
+        return Vec::new();
+    };
+    let a_hop = |r: &SwitchRepetition| (r.total.0 as f64 - alone(r).0 as f64) / switch.hops as f64;
+    switch.settled().iter().map(a_hop).collect()
 }

@@ -179,9 +179,10 @@ fn timed_spec(
 fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> Result<HostSpec, HostError> {
     let method = &part.method;
     if method.timer.is_some() || method.distance.is_some_and(|d| d.0 > 0) || method.captures.is_some_and(|n| n > 0) {
-        return wrong(
-            "--probe switch, hackbench, spawn, io, inversion, remote, epoll, irq, shootdown: no timer wakes them; they take no --timer, --distance or --captures",
-        );
+        return wrong(&format!(
+            "--probe {}: no timer wakes it; it takes no --timer, --distance or --captures",
+            bench.name()
+        ));
     }
     if method.break_at.is_some() {
         return wrong("--break: is for wakeup, response, timerlat and noise");

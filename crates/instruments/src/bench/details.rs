@@ -147,6 +147,14 @@ pub struct RemoteDetails {
     pub seen: Option<SendTimes>,
 }
 
+impl RemoteDetails {
+    /// Whether they can be those of so many samples.
+    pub fn fit(&self, taken: u64) -> bool {
+        let in_order = self.send.is_none_or(|s| s.min <= s.median && s.median <= s.max);
+        self.send.is_some() == (taken > 0) && in_order && u64::from(self.awake) <= taken
+    }
+}
+
 /// How long the calls took that woke the other thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendTimes {

@@ -9,7 +9,7 @@
 
 use super::remote::{self, Way};
 use super::rights::first_cpu;
-use super::{BenchError, BenchResult, Details, Observer, Request};
+use super::{BenchError, BenchResult, Details, Instrumented, Observer, Request};
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,22 @@ impl fmt::Display for EpollWait {
 /// There is a lower one for the thread that wakes.
 const LEAST_PRIORITY: u8 = 2;
 
+impl Instrumented for EpollWait {
+    fn has_helpers(&self) -> bool {
+        self.across
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &EpollWait, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &EpollWait, request: &Request<'_>) -> Result<(), BenchError> {
     if what.across {
         remote::check_cpus(what, request)?;
     } else if request.priority < LEAST_PRIORITY {
@@ -45,11 +59,7 @@ pub fn check(what: &EpollWait, request: &Request<'_>) -> Result<(), BenchError> 
 }
 
 /// Takes the samples.
-pub fn measure(
-    what: &EpollWait,
-    request: &Request<'_>,
-    observer: &mut dyn Observer,
-) -> Result<BenchResult, BenchError> {
+fn measure(what: &EpollWait, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
     let counter = EventFd::without_waiting().map_err(BenchError::system("cannot make an event counter"))?;
     let epoll = Epoll::of(&counter).map_err(BenchError::system("cannot make an epoll instance"))?;

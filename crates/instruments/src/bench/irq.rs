@@ -11,7 +11,7 @@ mod counter;
 mod wires;
 
 use super::remote::{self, Way};
-use super::{BenchError, BenchResult, Details, Observer, Request};
+use super::{BenchError, BenchResult, Details, Instrumented, Observer, Request};
 use crate::sys::parport::{self, Parport};
 use crate::sys::serial::Serial;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,22 @@ const SIMULATED: Pins = Pins {
     input: 1,
 };
 
+impl Instrumented for Line {
+    fn has_helpers(&self) -> bool {
+        matches!(self, Line::Parport | Line::Gpio(_) | Line::Serial(_))
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(*self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(*self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(line: Line, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(line: Line, request: &Request<'_>) -> Result<(), BenchError> {
     match line {
         Line::Hpet => counter::check(request),
         Line::Parport | Line::Gpio(_) | Line::Serial(_) => check_loop(request),
@@ -85,7 +99,7 @@ pub fn check(line: Line, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Takes the samples.
-pub fn measure(line: Line, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(line: Line, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(line, request)?;
     let wire = |doing: &'static str, wire: io::Result<Box<dyn Wire>>| wire.map_err(BenchError::system(doing));
     let wire = match line {

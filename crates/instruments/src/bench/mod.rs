@@ -19,8 +19,8 @@
 //!
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
 //! ```
-//! Each has `check`, which refuses what this machine cannot do before anything is started, and `measure`. Whoever calls
-//! them has started the load, and stops it.
+//! Each is an [`Instrumented`], with `check`, which refuses what this machine cannot do before anything is started, and
+//! `measure`. Whoever calls them has started the load, and stops it.
 
 mod details;
 pub mod epoll;
@@ -154,30 +154,73 @@ impl BenchError {
     }
 }
 
-/// One probe with all its parameters; in text formats its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(remote = "Self")]
-pub enum Bench {
+/// What a probe with parameters does; its text is its one true spelling.
+pub trait Instrumented: fmt::Display {
+    /// Whether it is at work on all CPUs itself.
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    /// Whether it has threads on other CPUs than the one that it measures on.
+    fn has_helpers(&self) -> bool {
+        false
+    }
+
+    /// Refuses what this machine cannot do. Nothing is started for it.
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError>;
+
+    /// Takes the samples.
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError>;
+}
+
+/// The list of the probes with parameters.
+macro_rules! benches {
+    ($($(#[$about:meta])* $name:literal $variant:ident($parameters:ty),)+) => {
+        /// One probe with all its parameters; in text formats its name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(remote = "Self")]
+        pub enum Bench {
+            $($(#[$about])* $variant($parameters),)+
+        }
+
+        impl Bench {
+            /// The name without parameters.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Bench::$variant(_) => $name,)+
+                }
+            }
+
+            fn instrumented(&self) -> &dyn Instrumented {
+                match self {
+                    $(Bench::$variant(parameters) => parameters,)+
+                }
+            }
+        }
+    };
+}
+
+benches! {
     /// What a context switch costs.
-    Switch(Switch),
+    "switch" Switch(Switch),
     /// How long message passing takes.
-    Hackbench(Hackbench),
+    "hackbench" Hackbench(Hackbench),
     /// How long a lock's owner makes a more urgent thread wait.
-    Inversion(Inversion),
+    "inversion" Inversion(Inversion),
     /// How long a thread on one CPU takes to wake one on another.
-    Remote(Remote),
+    "remote" Remote(Remote),
     /// What a choice of the scheduler costs.
-    Pick(Pick),
+    "pick" Pick(Pick),
     /// What a new process costs.
-    Spawn(Spawn),
+    "spawn" Spawn(Spawn),
     /// What work with files takes.
-    Io(Io),
+    "io" Io(Io),
     /// How long a thread takes to wake up that waits with epoll.
-    Epoll(EpollWait),
+    "epoll" Epoll(EpollWait),
     /// How long an interrupt takes to be answered by a process.
-    Irq(Line),
+    "irq" Irq(Line),
     /// What unmapping memory takes that other CPUs have in use.
-    Shootdown(Shootdown),
+    "shootdown" Shootdown(Shootdown),
 }
 
 impl Serialize for Bench {
@@ -197,85 +240,29 @@ impl<'de> Deserialize<'de> for Bench {
 }
 
 impl fmt::Display for Bench {
-    /// Its one true spelling.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Bench::Switch(what) => what.fmt(f),
-            Bench::Hackbench(what) => what.fmt(f),
-            Bench::Inversion(what) => what.fmt(f),
-            Bench::Remote(what) => what.fmt(f),
-            Bench::Pick(what) => what.fmt(f),
-            Bench::Spawn(what) => what.fmt(f),
-            Bench::Io(what) => what.fmt(f),
-            Bench::Epoll(what) => what.fmt(f),
-            Bench::Irq(line) => line.fmt(f),
-            Bench::Shootdown(what) => what.fmt(f),
-        }
+        self.instrumented().fmt(f)
     }
 }
 
 impl Bench {
-    /// The name without parameters.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Bench::Switch(_) => "switch",
-            Bench::Hackbench(_) => "hackbench",
-            Bench::Inversion(_) => "inversion",
-            Bench::Remote(_) => "remote",
-            Bench::Pick(_) => "pick",
-            Bench::Spawn(_) => "spawn",
-            Bench::Io(_) => "io",
-            Bench::Epoll(_) => "epoll",
-            Bench::Irq(_) => "irq",
-            Bench::Shootdown(_) => "shootdown",
-        }
-    }
-
     /// Whether it is at work on all CPUs itself.
-    pub const fn is_spread(&self) -> bool {
-        matches!(self, Bench::Hackbench(_))
+    pub fn is_spread(&self) -> bool {
+        self.instrumented().is_spread()
     }
 
     /// Whether it has threads on other CPUs than the one that it measures on.
-    pub const fn has_helpers(&self) -> bool {
-        matches!(
-            self,
-            Bench::Remote(_)
-                | Bench::Epoll(EpollWait { across: true })
-                | Bench::Irq(Line::Parport | Line::Gpio(_) | Line::Serial(_))
-                | Bench::Shootdown(_)
-        )
+    pub fn has_helpers(&self) -> bool {
+        self.instrumented().has_helpers()
     }
 
     /// Refuses what this machine cannot do. Nothing is started for it.
     pub fn check_machine(&self, request: &Request<'_>) -> Result<(), BenchError> {
-        match self {
-            Bench::Switch(what) => switch::check(what, request),
-            Bench::Hackbench(what) => hackbench::check(what, request),
-            Bench::Inversion(what) => inversion::check(what, request),
-            Bench::Remote(what) => remote::check(what, request),
-            Bench::Pick(what) => pick::check(what),
-            Bench::Spawn(what) => spawn::check(what),
-            Bench::Io(what) => io::check(what, request),
-            Bench::Epoll(what) => epoll::check(what, request),
-            Bench::Irq(line) => irq::check(*line, request),
-            Bench::Shootdown(what) => shootdown::check(what, request),
-        }
+        self.instrumented().check(request)
     }
 
     /// Takes the samples.
     pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
-        match self {
-            Bench::Switch(what) => switch::measure(what, request, observer),
-            Bench::Hackbench(what) => hackbench::measure(what, request, observer),
-            Bench::Inversion(what) => inversion::measure(what, request, observer),
-            Bench::Remote(what) => remote::measure(what, request, observer),
-            Bench::Pick(what) => pick::measure(what, request, observer),
-            Bench::Spawn(what) => spawn::measure(what, request, observer),
-            Bench::Io(what) => io::measure(what, request, observer),
-            Bench::Epoll(what) => epoll::measure(what, request, observer),
-            Bench::Irq(line) => irq::measure(*line, request, observer),
-            Bench::Shootdown(what) => shootdown::measure(what, request, observer),
-        }
+        self.instrumented().measure(request, observer)
     }
 }

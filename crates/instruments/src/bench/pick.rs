@@ -12,7 +12,7 @@
 
 use super::limits;
 use super::rights;
-use super::{BenchError, BenchResult, Details, LOOK, Observer, PickDetails, Request};
+use super::{BenchError, BenchResult, Details, Instrumented, LOOK, Observer, PickDetails, Request};
 use crate::loads::board::Board;
 use crate::record::Sample;
 use crate::sys::memory::{Mapping, PAGE};
@@ -58,15 +58,25 @@ const OVER: usize = 8;
 const GATE: usize = 9;
 const TASKS: usize = 16;
 
+impl Instrumented for Pick {
+    fn check(&self, _request: &Request<'_>) -> Result<(), BenchError> {
+        check(self)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Pick) -> Result<(), BenchError> {
+fn check(what: &Pick) -> Result<(), BenchError> {
     let tasks = u64::from(what.tasks);
     let demands = limits::tasks(tasks + 1).into_iter();
     limits::meet(what, demands.chain([limits::memory(tasks * THREAD)]))
 }
 
 /// Takes the samples.
-pub fn measure(what: &Pick, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(what: &Pick, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what)?;
     let cpu = rights::first_cpu(request)?;
     let shared = Shared::new(what, request)?;

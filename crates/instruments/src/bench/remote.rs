@@ -11,7 +11,7 @@ use super::irq::Wire;
 use super::link::Link;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
-use super::{BenchError, BenchResult, Details, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
+use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
 use crate::record::Sample;
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
@@ -45,8 +45,22 @@ const SETTLE: Nanos = Nanos::from_micros(50);
 /// Settling, and as much again for the wake-up and the way back.
 const LEAST_PERIOD: Nanos = Nanos::from_micros(100);
 
+impl Instrumented for Remote {
+    fn has_helpers(&self) -> bool {
+        true
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
     check_cpus(what, request)?;
     check_rounds(&what.to_string(), request)
 }
@@ -74,7 +88,7 @@ pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), Benc
 }
 
 /// Plays the rounds.
-pub fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
     let way = Way::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
     let played = play(way, request, request.priority, observer)?;

@@ -6,7 +6,7 @@
 use super::limits;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
-use super::{BenchError, BenchResult, Details, Marks, Observer, Request, ShootdownDetails};
+use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, ShootdownDetails};
 use crate::sys::clock;
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::sched::Policy;
@@ -47,8 +47,22 @@ impl fmt::Display for Shootdown {
 /// So long the caller waits at most until every other thread is seen running.
 const PATIENCE: Nanos = Nanos::from_micros(100);
 
+impl Instrumented for Shootdown {
+    fn has_helpers(&self) -> bool {
+        true
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Shootdown, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Shootdown, request: &Request<'_>) -> Result<(), BenchError> {
     let (needed, present) = (1 + usize::from(what.threads), request.cpus.len().max(1));
     if needed > present {
         return Err(BenchError::Limit(format!(
@@ -61,11 +75,7 @@ pub fn check(what: &Shootdown, request: &Request<'_>) -> Result<(), BenchError> 
 }
 
 /// Takes the samples.
-pub fn measure(
-    what: &Shootdown,
-    request: &Request<'_>,
-    observer: &mut dyn Observer,
-) -> Result<BenchResult, BenchError> {
+fn measure(what: &Shootdown, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
     let cpu = rights::first_cpu(request)?;
     let others = request.cpus.iter().skip(1).take(what.threads.into());

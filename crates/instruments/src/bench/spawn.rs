@@ -9,7 +9,7 @@
 //! this very program: a shell then forks, executes what `-c` names, and waits.
 
 use super::spelling::words;
-use super::{BenchError, BenchResult, Details, Marks, Observer, Request, SpawnDetails, limits};
+use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, SpawnDetails, limits};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::{affinity, clock, signal};
 use serde::{Deserialize, Serialize};
@@ -98,13 +98,23 @@ impl Program {
     }
 }
 
+impl Instrumented for Spawn {
+    fn check(&self, _request: &Request<'_>) -> Result<(), BenchError> {
+        check(self)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Spawn) -> Result<(), BenchError> {
+fn check(what: &Spawn) -> Result<(), BenchError> {
     limits::meet(what, limits::tasks(2))
 }
 
 /// Takes the samples.
-pub fn measure(what: &Spawn, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(what: &Spawn, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what)?;
     if !request.cpus.is_empty() {
         affinity::set(request.cpus).map_err(BenchError::system("cannot run on these CPUs"))?;

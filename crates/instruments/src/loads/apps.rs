@@ -8,6 +8,7 @@
 
 use super::LoadError;
 use super::board::Board;
+use super::code::LoadCode;
 use super::null_block::NullBlock;
 use super::part::{Ending, RunningPart};
 use crate::sys::memory::{self, Mapping, PAGE};
@@ -26,7 +27,13 @@ const PROCESS_COST: u64 = 256 * 1024;
 
 const PAGE_INS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const APPS: LoadCode = LoadCode {
+    name: "apps",
+    units: &["page_ins"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let apps = u64::from(load.part().number().unwrap_or(1));
     let available = memory::available()
         .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)"))?;

@@ -7,6 +7,7 @@
 //! IDE disk takes one request at a time; the rest waits in the kernel's queue.
 
 use super::LoadError;
+use super::code::LoadCode;
 use super::null_block::NullBlock;
 use super::part::{Ending, RunningPart};
 use crate::sys::aio::Reads;
@@ -31,17 +32,35 @@ const READS: usize = 0;
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
 const LOOK: Nanos = Nanos::from_millis(1);
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const BLOCK_READ: LoadCode = LoadCode {
+    name: "blockread",
+    units: &["reads"],
+    body: Some(start),
+};
+
+pub(super) const BLOCK_READ_IDE: LoadCode = LoadCode {
+    name: "blockread",
+    units: &["reads"],
+    body: Some(start_ide),
+};
+
+pub(super) const BLOCK_READ_VIRTIO: LoadCode = LoadCode {
+    name: "blockread",
+    units: &["reads"],
+    body: Some(start_virtio),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let node = DEVICE.make(load)?;
     let device = open(&node).map_err(load.preparing(format!("opening {}", node.display())))?;
     read(load, seed, device)
 }
 
-pub(super) fn start_ide(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+fn start_ide(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     read_disk(load, seed, Path::new("/dev/sda"))
 }
 
-pub(super) fn start_virtio(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+fn start_virtio(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     read_disk(load, seed, Path::new("/dev/vda"))
 }
 

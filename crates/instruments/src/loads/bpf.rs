@@ -2,6 +2,7 @@
 //!
 //! The kernel compiles each, makes its code executable and frees the one before: other CPUs may have to be told.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::filter;
@@ -11,7 +12,13 @@ use std::os::unix::net::UnixDatagram;
 const WORDS: u16 = 64;
 const FILTERS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const BPF: LoadCode = LoadCode {
+    name: "bpf",
+    units: &["filters"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("a filter: {e}");

@@ -1,5 +1,6 @@
 //! `cgroup`: one process moves to and fro between two control groups, each with the controller of CPU time.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::device;
@@ -7,7 +8,13 @@ use std::fs;
 
 const MOVES: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const CGROUP: LoadCode = LoadCode {
+    name: "cgroup",
+    units: &["moves"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let root = load.folder()?;
     device::mount("cgroup2", &root).map_err(load.preparing("mounting the control groups"))?;
     let mounted = root.clone();

@@ -7,6 +7,7 @@
 //! everything below itself when it is asked to, or when the measuring process is gone.
 
 use super::LoadError;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::process_tree;
 use crate::sys::process::{self, Exit, Pid, Waited};
@@ -27,12 +28,24 @@ const TAIL: usize = 512;
 /// Names the file by which a program says that it is ready.
 const READY: &str = "WORSTCASE_READY";
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const CMD: LoadCode = LoadCode {
+    name: "cmd",
+    units: &["cpu_time_us", "runs"],
+    body: Some(start),
+};
+
+pub(super) const CMD_READY: LoadCode = LoadCode {
+    name: "cmd-ready",
+    units: &["cpu_time_us", "runs"],
+    body: Some(start_ready),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     supervise(load, None)
 }
 
 /// The same, and the program says when it is ready.
-pub(super) fn start_ready(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_ready(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let file = load.folder()?.join("ready");
     load.await_file(file.clone());
     supervise(load, Some(file))

@@ -7,6 +7,7 @@
 
 use super::LoadError;
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
@@ -26,7 +27,13 @@ const OBJECT_LEN: usize = 32 * 1024;
 const UNITS: usize = 0;
 const LINKS: usize = 1;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const COMPILE: LoadCode = LoadCode {
+    name: "compile",
+    units: &["units", "links"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let root = load.folder()?;
     for job in 0..JOBS {
         let folder = root.join(format!("job{job}"));

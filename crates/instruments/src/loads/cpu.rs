@@ -1,5 +1,6 @@
 //! `cpu`: integer and floating-point arithmetic, one process a CPU.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::affinity;
@@ -10,7 +11,13 @@ use worstcase_logs::prng::SplitMix64;
 const STEPS: u64 = 20_000;
 const ROUNDS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const CPU: LoadCode = LoadCode {
+    name: "cpu",
+    units: &["rounds"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let workers = u64::from(load.part().number().unwrap_or_else(affinity::count));
     let rate = load.part().rate();
     for worker in 0..workers {

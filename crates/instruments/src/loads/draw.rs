@@ -5,6 +5,7 @@
 
 use super::LoadError;
 use super::Pace;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -124,7 +125,13 @@ impl Frame {
     }
 }
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const DRAW: LoadCode = LoadCode {
+    name: "draw",
+    units: &["batches", "pixels"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     let (program, server) = UnixStream::pair().map_err(load.preparing("making UNIX sockets"))?;
     load.spawn(Ending::Anywhere, move |board| {

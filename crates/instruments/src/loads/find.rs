@@ -1,6 +1,7 @@
 //! `find`: a walk through a generated tree of 4096 files in 272 folders, with the status of every entry.
 
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use std::fs;
@@ -14,7 +15,13 @@ const WIDTH: usize = 16;
 const NAME_LEN: usize = 40;
 const ENTRIES: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const FIND: LoadCode = LoadCode {
+    name: "find",
+    units: &["entries"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let root = load.folder()?;
     let mut random = SplitMix64::new(seed);
     grow(&root, &mut random).map_err(load.preparing("making a tree of files"))?;

@@ -2,6 +2,7 @@
 //!
 //! Each round copies page tables, breaks copy-on-write page by page, and frees the lot again.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::memory::{Mapping, PAGE};
@@ -13,7 +14,13 @@ const PAGES: u64 = 256;
 const WRITTEN_BY_CHILD: usize = 64;
 const FORKS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const FORK: LoadCode = LoadCode {
+    name: "fork",
+    units: &["forks"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let memory = Mapping::private(PAGES as usize * PAGE).map_err(|e| format!("mapping memory: {e}"))?;

@@ -4,20 +4,33 @@
 //! alone. With `membarrier:own` a thread of the probe's process asks for one in every thread of it (private expedited).
 
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::membarrier::{self, Among};
 
 const BARRIERS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const MEMBARRIER: LoadCode = LoadCode {
+    name: "membarrier",
+    units: &["barriers"],
+    body: Some(start),
+};
+
+pub(super) const MEMBARRIER_OWN: LoadCode = LoadCode {
+    name: "membarrier",
+    units: &["barriers"],
+    body: Some(start_own),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         ask(board, rate, Among::RegisteredProcesses)
     })
 }
 
-pub(super) fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.own_thread(move |board| ask(board, rate, Among::OwnThreads));
     Ok(())

@@ -1,7 +1,7 @@
 //! Loads: what disturbs the machine while a probe measures, in both venues.
 //!
 //! ```text
-//! code     every load: its name, what it counts, and what starts it
+//! kind     the list of all loads; code: what a row has: a name, what is counted, and what starts it
 //! order    LoadOrder: one load with its parameters; modules: what kernel modules are loaded with
 //! running  RunningLoad: loads that run: their work, how to stop them
 //! part     RunningPart: one of them: forked workers in a process group of their own, how to undo what it made
@@ -21,6 +21,7 @@ mod apps;
 mod blockread;
 pub(crate) mod board;
 mod bpf;
+mod brought;
 mod cgroup;
 mod cmd;
 mod code;
@@ -31,6 +32,7 @@ mod error;
 mod find;
 mod fork;
 mod interrupts;
+mod kind;
 mod membarrier;
 mod modules;
 mod munmap;
@@ -53,8 +55,9 @@ mod timers;
 mod writeback;
 
 pub use board::Board;
-pub use code::{LoadCode, LoadKind};
+pub use code::LoadCode;
 pub use error::{BeginPart, BegunPart, LoadEnvironment, LoadError};
+pub use kind::LoadKind;
 pub use modules::ModuleInfo;
 pub use null_block::devices;
 pub use order::LoadOrder;

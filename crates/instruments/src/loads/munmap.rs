@@ -4,6 +4,7 @@
 //! `munmap:own` that is the probe's CPU: it is a thread of the probe's process that unmaps.
 
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::memory::{Mapping, PAGE};
@@ -11,12 +12,24 @@ use crate::sys::memory::{Mapping, PAGE};
 const PAGES: usize = 64;
 const UNMAPPINGS: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const MUNMAP: LoadCode = LoadCode {
+    name: "munmap",
+    units: &["unmappings"],
+    body: Some(start),
+};
+
+pub(super) const MUNMAP_OWN: LoadCode = LoadCode {
+    name: "munmap",
+    units: &["unmappings"],
+    body: Some(start_own),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| unmap(board, rate))
 }
 
-pub(super) fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.own_thread(move |board| unmap(board, rate));
     Ok(())

@@ -1,5 +1,6 @@
 //! `proc`: every 10 ms what `top` reads for one picture, as `latencytest` did with `top -d 0.01`.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{Board, LoadError, Pace};
 use std::fs::{self, File};
@@ -13,7 +14,13 @@ const OF_A_PROCESS: [&str; 2] = ["stat", "statm"];
 const ROUNDS: usize = 0;
 const FILES: usize = 1;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const PROC: LoadCode = LoadCode {
+    name: "proc",
+    units: &["rounds", "files"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate().or(Some(USUAL_RATE));
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);

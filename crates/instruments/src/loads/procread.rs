@@ -4,6 +4,7 @@
 //! 200 us and more without preemption. kallsyms is read four times for each other file.
 
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use std::fs::File;
@@ -24,7 +25,13 @@ const OTHERS: [&str; 5] = [
     "/proc/self/smaps",
 ];
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const PROC_READ: LoadCode = LoadCode {
+    name: "procread",
+    units: &["bytes", "files"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if let Err(e) = File::open(SYMBOLS) {
         return Err(load.not_available(format!("{SYMBOLS} cannot be read: {e} (mount /proc; CONFIG_KALLSYMS)")));
     }

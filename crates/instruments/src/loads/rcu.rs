@@ -3,6 +3,7 @@
 //! The kernel frees a closed socket only when every reader that may still see it is gone: through a callback of RCU for
 //! each, called later, in batches, in a soft interrupt.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use std::os::unix::net::UnixDatagram;
@@ -11,7 +12,13 @@ use std::os::unix::net::UnixDatagram;
 const SOCKETS: u64 = 500;
 const FREED: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const RCU: LoadCode = LoadCode {
+    name: "rcu",
+    units: &["freed"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let rate = load.part().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("a socket: {e}");

@@ -3,6 +3,7 @@
 //! A broadcast is received at once, for every socket, in one soft interrupt that ends before its sender goes on. What no
 //! longer fits into a socket is dropped there, after the same way.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::{device, signal, udp};
@@ -18,7 +19,13 @@ const DATAGRAM: usize = 512;
 const BROADCASTS: usize = 0;
 const DATAGRAMS: usize = 1;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const RECEIVE: LoadCode = LoadCode {
+    name: "receive",
+    units: &["broadcasts", "datagrams"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if load.env().owns_machine {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }

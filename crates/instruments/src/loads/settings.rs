@@ -1,6 +1,7 @@
 //! `statickeys`, `hotplug` and `sysctl`: settings of the whole machine, written to again and again. The lab's machine is
 //! gone afterwards.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use std::fs;
@@ -10,14 +11,32 @@ const WRITES: usize = 0;
 /// Drops nothing: the kernel no longer notes in its log that somebody drops caches.
 const SILENTLY: &str = "4";
 
+pub(super) const STATIC_KEYS: LoadCode = LoadCode {
+    name: "statickeys",
+    units: &["switches"],
+    body: Some(start_static_keys),
+};
+
+pub(super) const HOTPLUG: LoadCode = LoadCode {
+    name: "hotplug",
+    units: &["switches"],
+    body: Some(start_hotplug),
+};
+
+pub(super) const SYSCTL: LoadCode = LoadCode {
+    name: "sysctl",
+    units: &["writes"],
+    body: Some(start_sysctl),
+};
+
 /// The scheduler's statistics: code of the scheduler that the kernel rewrites each time, on every CPU.
-pub(super) fn start_static_keys(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_static_keys(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let file = Path::new("/proc/sys/kernel/sched_schedstats");
     write_in_turns(load, vec![(file.into(), "0"), (file.into(), "1")])
 }
 
 /// A CPU of the load's goes away and comes back.
-pub(super) fn start_hotplug(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_hotplug(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let placement = load.env().placement.as_ref();
     let last = placement.and_then(|p| p.load.iter().rev().find(|cpu| **cpu != p.probe && **cpu != 0));
     let Some(cpu) = last else {
@@ -30,7 +49,7 @@ pub(super) fn start_hotplug(load: &mut RunningPart, _seed: u64) -> Result<(), Lo
 }
 
 /// Orders to the kernel's memory management, some of which every CPU has to carry out.
-pub(super) fn start_sysctl(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+fn start_sysctl(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let file = |name: &str| Path::new("/proc/sys/vm").join(name);
     let drop_caches = file("drop_caches");
     fs::write(&drop_caches, SILENTLY).map_err(load.preparing("writing to vm.drop_caches"))?;

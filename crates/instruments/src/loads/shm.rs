@@ -3,6 +3,7 @@
 //! Every page is allocated and cleared at its first touch, and freed by the detach: what the kernel does under
 //! the locks of page allocation and of the TLB gather is what this load is about.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::{shm::Segment, signal};
@@ -11,7 +12,13 @@ const SEGMENT_LEN: usize = 16 << 20;
 const SEGMENTS: usize = 0;
 const PAGES: usize = 1;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const SHM: LoadCode = LoadCode {
+    name: "shm",
+    units: &["segments", "pages"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     // Asked to end between two segments: a kill between making a segment and marking it for removal would
     // leave it behind.
     let rate = load.part().rate();

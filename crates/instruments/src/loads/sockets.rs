@@ -5,6 +5,7 @@
 
 use super::LoadError;
 use super::board::Board;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use crate::sys::device;
 use std::io::{self, Read, Write};
@@ -17,7 +18,13 @@ const TCP_PING_PONGS: usize = 2;
 const MESSAGES: usize = 0;
 const BYTES: usize = 1;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const SOCKETS: LoadCode = LoadCode {
+    name: "sockets",
+    units: &["messages", "bytes"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if load.env().owns_machine {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }

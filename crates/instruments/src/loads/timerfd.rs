@@ -4,6 +4,7 @@
 //! of an ordinary user's are an interrupt a thousand functions long.
 
 use super::LoadError;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use crate::sys::clock;
 use crate::sys::rlimit::Resource;
@@ -17,7 +18,13 @@ const OTHER_FILES: u64 = 64;
 const PERIOD: Nanos = Nanos::from_millis(10);
 const EXPIRIES: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+pub(super) const TIMERFD: LoadCode = LoadCode {
+    name: "timerfd",
+    units: &["expiries"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let hard = Resource::Files.limit().hard;
     if hard < TIMERS + OTHER_FILES {
         return Err(load.not_available(format!(

@@ -1,6 +1,7 @@
 //! `timers`: many processes that sleep for about a millisecond, again and again: timer interrupts and wake-ups.
 
 use super::LoadError;
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use crate::sys::{affinity, clock};
 use worstcase_logs::Nanos;
@@ -12,7 +13,13 @@ const WORKERS_A_CPU: u32 = 16;
 const USUAL_RATE: u64 = 1000;
 const EXPIRIES: usize = 0;
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const TIMERS: LoadCode = LoadCode {
+    name: "timers",
+    units: &["expiries"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let workers = u64::from(
         load.part()
             .number()

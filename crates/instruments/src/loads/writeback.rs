@@ -3,6 +3,7 @@
 //! Few dirty pages are allowed in the machine, so that the kernel's flusher thread works all the time, and a writer that is
 //! ahead of it has to wait.
 
+use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::ext4;
@@ -28,7 +29,13 @@ const LIMITS: [(&str, u64); 2] = [
     ("/proc/sys/vm/dirty_bytes", 16 << 20),
 ];
 
-pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
+pub(super) const WRITEBACK: LoadCode = LoadCode {
+    name: "writeback",
+    units: &["writes", "pages_written"],
+    body: Some(start),
+};
+
+fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let mut disk = OpenOptions::new()
         .write(true)
         .open(DISK)

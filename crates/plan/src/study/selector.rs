@@ -112,25 +112,11 @@ struct StudyCell {
     probe: Probe,
 }
 
-/// What a probe gives, in a lab and on a host; the usual one first.
-fn quantities(venue: Venue, probe: Probe) -> &'static [&'static str] {
-    match (probe, venue) {
-        (Probe::Bench(_), _) if probe.name() == "switch" => &["net", "net_cold", "latency"],
-        (Probe::Bench(_), _) => &["latency"],
-        (Probe::Response, Venue::Host) => &[
-            "latency",
-            "irq_latency",
-            "after_irq",
-            "handler",
-            "scheduling",
-            "return",
-            "unexplained",
-        ],
-        (Probe::Jitter, Venue::Lab) => &["jitter", "latency", "irq_latency", "after_irq"],
-        (Probe::Jitter, Venue::Host) => &["jitter", "latency"],
-        (Probe::Wakeup | Probe::Response, Venue::Lab) => &["latency", "irq_latency", "after_irq"],
-        _ => &["latency"],
-    }
+/// What figures can be of, the usual one first.
+fn quantities(venue: Venue, probe: Probe) -> Vec<&'static str> {
+    let info = probe.info();
+    let measured = info.quantities(venue).iter().map(|quantity| quantity.name());
+    info.derived.iter().map(|(name, _)| *name).chain(measured).collect()
 }
 
 impl RawCell {

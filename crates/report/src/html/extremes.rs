@@ -6,6 +6,7 @@ use crate::terminal::{distinct, units};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_contract::names;
+use worstcase_contract::probe::{Extreme, ProbeInfo};
 use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::{Ensemble, ensembles};
 
@@ -64,16 +65,10 @@ pub fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
 /// something costs the median.
 fn subject_of(question: &ExtremesQuestion) -> (String, fn(&Ensemble) -> Nanos) {
     let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
-    match (family, question.quantity) {
-        ("switch", _) => ("Median cost of a switch".into(), median),
-        ("hackbench", _) => ("Median time of a run of hackbench".into(), median),
-        ("inversion", _) => ("Longest wait for the mutex".into(), largest),
-        ("irq", _) => ("Longest way from edge to edge".into(), largest),
-        ("remote", _) => ("Longest wake-up on another CPU".into(), largest),
-        ("io", _) => ("Longest operation".into(), largest),
-        ("spawn", _) => ("Median time of a process".into(), median),
-        ("shootdown", _) => ("Median time of a munmap".into(), median),
-        ("noise", Quantity::Latency) => ("Longest gap".into(), largest),
+    let extreme = ProbeInfo::of_word(family).map_or(Extreme::WorstLatency, |info| info.extreme);
+    match (extreme, question.quantity) {
+        (Extreme::Median(name), Quantity::Latency) => (name.into(), median),
+        (Extreme::Largest(name), Quantity::Latency) => (name.into(), largest),
         (_, Quantity::IrqLatency) => (format!("Worst IRQ latency ({family})"), largest),
         (_, Quantity::AfterIrq) => (format!("Worst response after the interrupt ({family})"), largest),
         (_, Quantity::Jitter) => ("Worst jitter, either way".into(), largest),

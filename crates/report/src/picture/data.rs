@@ -5,8 +5,11 @@ pub use worstcase_base::distinct;
 use worstcase_base::format::{file_name, is_file_name, plain, readable};
 use worstcase_contract::Nanos;
 use worstcase_contract::names;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_kernels::{Flavour, version};
-use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, SubjectMachine, Venue};
+use worstcase_results::record::{
+    CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, SubjectMachine, Venue, title_of,
+};
 use worstcase_results::stats::{Ensemble, ensembles};
 
 use super::{MOST_SERIES, SeriesLabel};
@@ -172,7 +175,7 @@ impl<'a> PictureQuestion<'a> {
 
     /// For titles: `latency (timer due to user code)`.
     pub fn title(&self) -> String {
-        let title = self.quantity.title_of(self.probe);
+        let title = title_of(self.quantity, self.probe);
         match title.split_once(": ") {
             Some((name, meaning)) => format!("{name} ({meaning})"),
             None => title.to_string(),
@@ -182,7 +185,7 @@ impl<'a> PictureQuestion<'a> {
     /// For axes.
     pub fn name(&self) -> &'static str {
         match (self.quantity, self.probe) {
-            (Quantity::Latency, "noise") => "gap",
+            (Quantity::Latency, probe) if ProbeInfo::of_word(probe).is_some_and(|info| info.counts_gaps) => "gap",
             (Quantity::IrqLatency, _) => "interrupts off",
             (Quantity::AfterIrq, _) => "response",
             (other, _) => other.name(),
@@ -197,12 +200,7 @@ impl<'a> PictureQuestion<'a> {
 
 /// What a probe is about, as far as it was measured.
 fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
-    let about: &[Quantity] = match probe {
-        // The whole first, then its parts.
-        "response" | "timerlat" => &[Quantity::Latency, Quantity::IrqLatency, Quantity::AfterIrq],
-        "jitter" => &[Quantity::Jitter],
-        _ => &[Quantity::Latency],
-    };
+    let about = ProbeInfo::of_word(probe).map_or(&[Quantity::Latency][..], |info| info.drawn);
     let measured = |q: &&Quantity| **q == about[0] || records.iter().any(|r| r.summary(**q).is_some());
     about.iter().filter(measured).copied().collect()
 }

@@ -1,12 +1,74 @@
 //! Message passing.
 
-use super::{figures, place, probe, units};
+use super::fields::{figures, place, probe, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
+use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, HackbenchPoint};
+use worstcase_contract::bench::{Bench, Details, Hackbench, HackbenchRun};
+use worstcase_results::record::Record;
+use worstcase_results::stats::SeedValues;
+use worstcase_results::stats::points::{self, PointName};
 use worstcase_results::stats::quantile::{MAXIMUM, MEDIAN, of_counts};
+
+/// How long message passing takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HackbenchPoint {
+    /// Where.
+    pub place: PointName,
+    /// What was passed.
+    pub work: Hackbench,
+    /// Senders and receivers.
+    pub processes: u32,
+    /// Time of each run, in ns.
+    pub total: SeedValues,
+    /// CPU time of each run, in ns.
+    pub cpu: SeedValues,
+    /// Switches a message, of both kinds.
+    pub switches: f64,
+    /// How often in a run a sender or receiver was found on another CPU than before; of some old records not known.
+    pub moves: Option<f64>,
+    /// Latency of the messages of all runs: value in ns and how often, ascending.
+    pub latency: Option<Vec<(u64, u64)>>,
+}
+
+/// The points of `hackbench`.
+pub(crate) fn points(records: &[Record]) -> Vec<HackbenchPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Hackbench(work) => point(place, work, of),
+        _ => None,
+    })
+}
+
+fn point(place: PointName, work: Hackbench, records: &[&Record]) -> Option<HackbenchPoint> {
+    let all: Vec<_> = records
+        .iter()
+        .filter_map(|r| match &r.details {
+            Some(Details::Hackbench(d)) => Some(d),
+            _ => None,
+        })
+        .collect();
+    let runs = || all.iter().flat_map(|d| &d.runs);
+    let of_seeds =
+        |time: fn(&HackbenchRun) -> f64| SeedValues::new(all.iter().map(|d| d.runs.iter().map(time).collect()));
+    let messages: u64 = all.iter().map(|d| d.messages * d.runs.len() as u64).sum();
+    let switches: u64 = runs().map(|r| r.voluntary + r.involuntary).sum();
+    let moves: Option<u64> = runs().map(|r| r.moves).sum();
+    let mut latency: BTreeMap<u64, u64> = BTreeMap::new();
+    for (value, count) in all.iter().filter_map(|d| d.message_latency.as_ref()).flatten() {
+        *latency.entry(*value).or_default() += count;
+    }
+    Some(HackbenchPoint {
+        place,
+        work,
+        processes: all.first()?.processes,
+        total: of_seeds(|r| r.total.0 as f64)?,
+        cpu: of_seeds(|r| r.cpu.0 as f64)?,
+        switches: switches as f64 / messages.max(1) as f64,
+        moves: moves.map(|moves| moves as f64 / runs().count().max(1) as f64),
+        latency: (!latency.is_empty()).then(|| latency.into_iter().collect()),
+    })
+}
 
 fn columns() -> Vec<TableField<HackbenchPoint>> {
     let latency = |one_in: f64| {
@@ -65,7 +127,7 @@ fn work(p: &HackbenchPoint) -> String {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::hackbenches(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

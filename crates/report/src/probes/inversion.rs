@@ -1,10 +1,49 @@
 //! Priority inversion.
 
-use super::{place, probe, rounds, units};
+use super::fields::{place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, InversionPoint};
+use worstcase_contract::bench::{Bench, Details, Inversion};
+use worstcase_results::record::Record;
+use worstcase_results::stats::points::{self, PointName, RoundFigures};
+
+/// How long the most urgent thread waited.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InversionPoint {
+    /// Where.
+    pub place: PointName,
+    /// Between whom.
+    pub chain: Inversion,
+    /// How often, and how long.
+    pub rounds: RoundFigures,
+    /// Rounds in which the mutex was owned when the most urgent thread was made ready.
+    pub contended: u64,
+    /// Rounds in which the middle thread ran meanwhile.
+    pub inverted: u64,
+}
+
+/// The points of `inversion`.
+pub(super) fn points(records: &[Record]) -> Vec<InversionPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Inversion(chain) => point(place, chain, of),
+        _ => None,
+    })
+}
+
+fn point(place: PointName, chain: Inversion, records: &[&Record]) -> Option<InversionPoint> {
+    let counts = records.iter().filter_map(|r| match &r.details {
+        Some(Details::Inversion(d)) => Some((u64::from(d.contended), u64::from(d.inverted))),
+        _ => None,
+    });
+    let (contended, inverted) = counts.fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
+    Some(InversionPoint {
+        place,
+        chain,
+        rounds: points::rounds(records)?,
+        contended,
+        inverted,
+    })
+}
 
 fn columns() -> Vec<TableField<InversionPoint>> {
     let mut all = place(|p: &InversionPoint| &p.place);
@@ -34,7 +73,7 @@ fn columns() -> Vec<TableField<InversionPoint>> {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::inversions(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

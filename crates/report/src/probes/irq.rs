@@ -1,9 +1,21 @@
 //! An interrupt that a process answers.
 
-use super::{remote, sending, units};
+use super::fields::{sending, units};
+use super::remote;
+use super::remote::RemotePoint;
 use crate::ReportView;
 use crate::table::{Table, TableField, name};
-use worstcase_results::stats::points::{self, RemotePoint};
+use worstcase_contract::bench::Details;
+use worstcase_results::record::Record;
+use worstcase_results::stats::points;
+
+/// The points of `irq`.
+pub(super) fn points(records: &[Record]) -> Vec<RemotePoint> {
+    points::points(records, |place, bench, of| match of[0].details {
+        Some(Details::Irq(_)) => remote::point(place, bench, of),
+        _ => None,
+    })
+}
 
 fn columns() -> Vec<TableField<RemotePoint>> {
     let mut all = remote::columns(name("line", "line", |p: &RemotePoint| p.bench.to_string()));
@@ -13,7 +25,7 @@ fn columns() -> Vec<TableField<RemotePoint>> {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::irqs(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

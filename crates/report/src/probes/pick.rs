@@ -1,10 +1,48 @@
 //! A choice among tasks that can run.
 
-use super::{place, probe, rounds, units};
+use super::fields::{place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, PickPoint};
+use worstcase_contract::bench::{Bench, Details, Pick};
+use worstcase_results::record::Record;
+use worstcase_results::stats::points::{self, PointName, RoundFigures};
+
+/// What a choice costs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PickPoint {
+    /// Where.
+    pub place: PointName,
+    /// Among how many.
+    pub pick: Pick,
+    /// How often, and how long.
+    pub rounds: RoundFigures,
+    /// Choices of the task that had just given the CPU away.
+    pub same: u64,
+    /// Turns of the task that had the fewest and of the one that had the most, of all seeds.
+    pub turns: (u64, u64),
+}
+
+/// The points of `pick`.
+pub(super) fn points(records: &[Record]) -> Vec<PickPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Pick(pick) => {
+            let details = || {
+                of.iter().filter_map(|record| match &record.details {
+                    Some(Details::Pick(details)) => Some(details),
+                    _ => None,
+                })
+            };
+            Some(PickPoint {
+                place,
+                pick,
+                rounds: points::rounds(of)?,
+                same: details().map(|d| d.same).sum(),
+                turns: (details().map(|d| d.fewest).min()?, details().map(|d| d.most).max()?),
+            })
+        }
+        _ => None,
+    })
+}
 
 fn columns() -> Vec<TableField<PickPoint>> {
     let mut all = place(|p: &PickPoint| &p.place);
@@ -27,7 +65,7 @@ fn columns() -> Vec<TableField<PickPoint>> {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::picks(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

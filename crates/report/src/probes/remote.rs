@@ -1,9 +1,61 @@
 //! Waking a thread, from its own CPU or another.
 
-use super::{place, probe, rounds, sending, units};
+use super::fields::{place, probe, rounds, sending, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use worstcase_results::stats::points::{self, RemotePoint};
+use worstcase_contract::bench::{Bench, Details, SendTimes};
+use worstcase_results::record::Record;
+use worstcase_results::stats::median;
+use worstcase_results::stats::points::{self, PointName, RoundFigures};
+
+/// How long waking a thread took, from another CPU or by an interrupt.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RemotePoint {
+    /// Where.
+    pub place: PointName,
+    /// What it was woken by.
+    pub bench: Bench,
+    /// How often, and how long.
+    pub rounds: RoundFigures,
+    /// What it cost the thread that woke the other: shortest and longest, and the median of the seeds' medians.
+    pub send: SendTimes,
+    /// Rounds in which the thread did not sleep when it was woken.
+    pub awake: u64,
+    /// From a pulse until the kernel saw it, where it tells.
+    pub seen: Option<SendTimes>,
+}
+
+/// The points of `remote` and `epoll`.
+pub(super) fn points(records: &[Record]) -> Vec<RemotePoint> {
+    points::points(records, |place, bench, of| match of[0].details {
+        Some(Details::Remote(_)) => point(place, bench, of),
+        _ => None,
+    })
+}
+
+pub(super) fn point(place: PointName, bench: Bench, records: &[&Record]) -> Option<RemotePoint> {
+    let details = || {
+        records.iter().filter_map(|r| match &r.details {
+            Some(Details::Remote(d) | Details::Irq(d)) => Some(d),
+            _ => None,
+        })
+    };
+    let over = |times: Vec<SendTimes>| {
+        Some(SendTimes {
+            min: times.iter().map(|s| s.min).min()?,
+            median: median::of(times.iter().map(|s| s.median))?,
+            max: times.iter().map(|s| s.max).max()?,
+        })
+    };
+    Some(RemotePoint {
+        place,
+        bench,
+        rounds: points::rounds(records)?,
+        send: over(details().filter_map(|d| d.send).collect())?,
+        awake: details().map(|d| u64::from(d.awake)).sum(),
+        seen: over(details().filter_map(|d| d.seen).collect()),
+    })
+}
 
 /// What every wake-up by another has; `irq` adds to it.
 pub(super) fn columns(woken_by: TableField<RemotePoint>) -> Vec<TableField<RemotePoint>> {
@@ -20,7 +72,7 @@ pub(super) fn columns(woken_by: TableField<RemotePoint>) -> Vec<TableField<Remot
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::remotes(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

@@ -1,10 +1,45 @@
 //! Unmapping beside threads on other CPUs.
 
-use super::{place, probe, rounds, units};
+use super::fields::{place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, ShootdownPoint};
+use worstcase_contract::bench::{Bench, Details, Shootdown};
+use worstcase_results::record::Record;
+use worstcase_results::stats::points::{self, PointName, RoundFigures};
+
+/// How long unmapping took.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ShootdownPoint {
+    /// Where.
+    pub place: PointName,
+    /// What was unmapped, beside how many threads.
+    pub shootdown: Shootdown,
+    /// How often, and how long.
+    pub rounds: RoundFigures,
+    /// Rounds in which every other thread was seen running right before.
+    pub all_ran: u64,
+}
+
+/// The points of `shootdown`.
+pub(super) fn points(records: &[Record]) -> Vec<ShootdownPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Shootdown(what) => point(place, what, of),
+        _ => None,
+    })
+}
+
+fn point(place: PointName, shootdown: Shootdown, records: &[&Record]) -> Option<ShootdownPoint> {
+    let ran = records.iter().filter_map(|r| match &r.details {
+        Some(Details::Shootdown(d)) => Some(u64::from(d.all_ran)),
+        _ => None,
+    });
+    Some(ShootdownPoint {
+        place,
+        shootdown,
+        rounds: points::rounds(records)?,
+        all_ran: ran.sum(),
+    })
+}
 
 fn columns() -> Vec<TableField<ShootdownPoint>> {
     let mut all = place(|p: &ShootdownPoint| &p.place);
@@ -23,7 +58,7 @@ fn columns() -> Vec<TableField<ShootdownPoint>> {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::shootdowns(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

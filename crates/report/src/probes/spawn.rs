@@ -1,10 +1,40 @@
 //! A new process.
 
-use super::{place, probe, rounds, units};
+use super::fields::{place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{Table, TableField, name};
-use worstcase_contract::bench::Bench;
-use worstcase_results::stats::points::{self, SpawnPoint};
+use worstcase_contract::bench::{Bench, Details, Spawn};
+use worstcase_results::record::Record;
+use worstcase_results::stats::points::{self, PointName, RoundFigures};
+
+/// What a new process costs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SpawnPoint {
+    /// Where.
+    pub place: PointName,
+    /// How much of a process.
+    pub spawn: Spawn,
+    /// What was executed.
+    pub program: Option<String>,
+    /// How often, and how long.
+    pub rounds: RoundFigures,
+}
+
+/// The points of `spawn`.
+pub(super) fn points(records: &[Record]) -> Vec<SpawnPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Spawn(spawn) => Some(SpawnPoint {
+            place,
+            spawn,
+            program: of.iter().find_map(|r| match &r.details {
+                Some(Details::Spawn(d)) => d.program.clone(),
+                _ => None,
+            }),
+            rounds: points::rounds(of)?,
+        }),
+        _ => None,
+    })
+}
 
 fn columns() -> Vec<TableField<SpawnPoint>> {
     let mut all = place(|p: &SpawnPoint| &p.place);
@@ -18,7 +48,7 @@ fn columns() -> Vec<TableField<SpawnPoint>> {
 }
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::spawns(view.records);
+    let points = points(view.records);
     if points.is_empty() {
         return Vec::new();
     }

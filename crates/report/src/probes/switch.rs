@@ -1,13 +1,98 @@
 //! What a switch costs: a table of sizes, all of each ring, and the mean as it was published beside all values.
 
-use super::{figures, place, probe, units};
+use super::fields::{figures, place, probe, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
 use crate::terminal::distinct;
+use serde::Serialize;
 use worstcase_base::format::{grouped, micros};
-use worstcase_contract::bench::{Bench, Placement, Switch};
-use worstcase_results::record::Venue;
-use worstcase_results::stats::points::{self, RepeatedPoints, SwitchPoint};
+use worstcase_contract::bench::{Bench, Details, Placement, Switch, SwitchDetails, SwitchRepetition};
+use worstcase_results::record::{Record, Venue};
+use worstcase_results::stats::SeedValues;
+use worstcase_results::stats::points::{self, PointName};
+
+/// What a switch costs; times in ns a hop.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SwitchPoint {
+    /// Where.
+    pub place: PointName,
+    /// Which ring.
+    pub ring: Switch,
+    /// Passing, touching and switching.
+    pub raw: SeedValues,
+    /// Passing and touching alone, always the same working set.
+    pub hot: SeedValues,
+    /// Passing and touching alone, each member's working set in turn.
+    pub cold: SeedValues,
+    /// `raw - hot` of each repetition: the switch, and filling the caches again.
+    pub net: SeedValues,
+    /// `raw - cold` of each repetition: the switch alone.
+    pub net_cold: SeedValues,
+    /// As `net`, of the repetitions as they were measured first.
+    pub net_first: SeedValues,
+    /// What was measured again.
+    pub again: RepeatedPoints,
+    /// Switches a hop because a member waited.
+    pub voluntary: f64,
+    /// Switches a hop because something else got the CPU.
+    pub involuntary: f64,
+    /// Moves to another CPU, of all repetitions, where the kernel tells.
+    pub migrations: Option<u64>,
+}
+
+/// What was measured again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct RepeatedPoints {
+    /// Repetitions.
+    pub values: u64,
+    /// How often, all together.
+    pub tries: u64,
+    /// Repetitions that were too far off the last time, too.
+    pub still_off: u64,
+}
+
+/// The points of `switch`, in the order of the records.
+pub(crate) fn points(records: &[Record]) -> Vec<SwitchPoint> {
+    points::points(records, |place, bench, of| match bench {
+        Bench::Switch(ring) => point(place, ring, of),
+        _ => None,
+    })
+}
+
+fn point(place: PointName, ring: Switch, records: &[&Record]) -> Option<SwitchPoint> {
+    let of = |record: &&Record| match &record.details {
+        Some(Details::Switch(d)) => Some(d.clone()),
+        _ => None,
+    };
+    let seeds: Vec<_> = records.iter().filter_map(of).collect();
+    let settled: Vec<Vec<SwitchRepetition>> = seeds.iter().map(SwitchDetails::settled).collect();
+    let all = || settled.iter().flatten();
+    let again = || seeds.iter().flat_map(|d| &d.again);
+    let hops: u64 = seeds.iter().map(|d| d.hops * d.repetitions.len() as u64).sum();
+    let values = |of: &[SwitchRepetition], hops: u64, time: fn(&SwitchRepetition) -> f64| {
+        of.iter().map(|r| time(r) / hops as f64).collect::<Vec<f64>>()
+    };
+    let a_hop = |time| SeedValues::new(std::iter::zip(&seeds, &settled).map(|(d, of)| values(of, d.hops, time)));
+    let net = |r: &SwitchRepetition| r.total.0 as f64 - r.hot.0 as f64;
+    Some(SwitchPoint {
+        place,
+        ring,
+        raw: a_hop(|r| r.total.0 as f64)?,
+        hot: a_hop(|r| r.hot.0 as f64)?,
+        cold: a_hop(|r| r.cold.0 as f64)?,
+        net: a_hop(net)?,
+        net_cold: a_hop(|r| r.total.0 as f64 - r.cold.0 as f64)?,
+        net_first: SeedValues::new(seeds.iter().map(|d| values(&d.repetitions, d.hops, net)))?,
+        again: RepeatedPoints {
+            values: again().count() as u64,
+            tries: again().map(|a| u64::from(a.tries)).sum(),
+            still_off: again().filter(|a| a.still_off).count() as u64,
+        },
+        voluntary: all().map(|r| r.voluntary).sum::<u64>() as f64 / hops as f64,
+        involuntary: all().map(|r| r.involuntary).sum::<u64>() as f64 / hops as f64,
+        migrations: all().map(|r| r.migrations).sum(),
+    })
+}
 
 fn columns() -> Vec<TableField<SwitchPoint>> {
     let mut all = place(|p: &SwitchPoint| &p.place);
@@ -97,7 +182,7 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 pub fn tables(view: &ReportView) -> Vec<Table> {
-    let points = points::switches(view.records);
+    let points = points(view.records);
     let Some(first) = points.first() else {
         return Vec::new();
     };

@@ -4,7 +4,6 @@ use super::Ours;
 use crate::record::{Quantity, Record, RunPlan, Subject};
 use crate::stats::{Percentile, SeedValues};
 use std::collections::BTreeMap;
-use worstcase_contract::bench::Details;
 use worstcase_plan::study::published::{OurCell, PublishedFigure, Statistic};
 use worstcase_plan::{PreemptChoice, Published, StudyVariant, Venue};
 
@@ -113,12 +112,10 @@ fn is_meant(cell: &OurCell, record: &Record) -> bool {
 }
 
 fn value(cell: &OurCell, record: &Record) -> Option<f64> {
-    if let (Some(Details::Switch(switch)), "net" | "net_cold") = (&record.details, cell.quantity.as_str()) {
-        let net = |r: &worstcase_contract::bench::SwitchRepetition| {
-            let alone = if cell.quantity == "net" { r.hot } else { r.cold };
-            (r.total.0 as f64 - alone.0 as f64) / switch.hops as f64
-        };
-        let figures = SeedValues::new([switch.settled().iter().map(net).collect()])?.figures();
+    let info = record.cell.probe_info();
+    let derived = info.and_then(|info| info.derived.iter().find(|(name, _)| *name == cell.quantity));
+    if let (Some(details), Some((_, values))) = (&record.details, derived) {
+        let figures = SeedValues::new([values(details)])?.figures();
         return match cell.statistic {
             Statistic::Min => Some(figures.min),
             Statistic::Mean => Some(figures.trimmed_mean),
@@ -140,10 +137,10 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
         Statistic::P999 => percentile(Percentile::P99_9),
         Statistic::Max => Some(summary.max_ns),
         Statistic::Spread => Some(summary.max_ns - summary.min_ns?),
-        Statistic::Elapsed => match &record.details {
-            Some(Details::Io(io)) => Some(io.elapsed.0),
-            _ => None,
-        },
+        Statistic::Elapsed => {
+            let elapsed = (info?.elapsed)(record.details.as_ref()?);
+            elapsed.map(|time| time.0)
+        }
     };
     ns.map(|ns| ns as f64)
 }

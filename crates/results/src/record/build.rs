@@ -58,19 +58,20 @@ impl CellResult {
         let spec: CellSpec = raw.spec.parse()?;
         check(raw, &spec, stamps)?;
         let time_of = |instructions: Instructions| subject.time_of(instructions);
-        let rows = match spec.probe {
-            Probe::Noise => gap_rows(raw, stamps, time_of),
-            _ => rows(raw, &spec, stamps)?,
+        let info = spec.probe.info();
+        let rows = match info.counts_gaps {
+            true => gap_rows(raw, stamps, time_of),
+            false => rows(raw, &spec, stamps)?,
         };
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
-        let accounting = match spec.probe {
-            Probe::Noise => Accounting::Gaps(gaps(raw, &spec, instructions.map(time_of))),
-            _ => Accounting::Periods(periods(raw)),
+        let accounting = match info.counts_gaps {
+            true => Accounting::Gaps(gaps(raw, &spec, instructions.map(time_of))),
+            false => Accounting::Periods(periods(raw)),
         };
         let labels = parquet::FileLabels::new(&id, &subject);
-        let labels = match spec.probe {
-            Probe::Jitter => labels.wide(),
-            _ => labels,
+        let labels = match info.measures(Quantity::Jitter) {
+            true => labels.wide(),
+            false => labels,
         };
         let samples = parquet::encode(&rows, &labels, &accounting)?;
         let of = |quantity: Quantity| -> Option<Summary> {
@@ -129,7 +130,7 @@ pub fn samples_file(bytes: &[u8], rows: u64) -> SamplesFile {
 
 fn check(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<(), RecordBuildError> {
     let contradiction = |text: String| Err(RecordBuildError::Contradiction(text));
-    if raw.expected != spec.periods && spec.probe != Probe::Noise {
+    if raw.expected != spec.periods && !spec.probe.info().counts_gaps {
         return contradiction(format!("{} periods asked for, {} reported", spec.periods, raw.expected));
     }
     if !raw.samples.is_sorted_by(|a, b| a.index < b.index) {
@@ -169,7 +170,7 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
         })
     };
     let mut rows: Vec<SampleRow> = raw.samples.iter().enumerate().map(row).collect::<Result<_, _>>()?;
-    if spec.probe == Probe::Jitter {
+    if spec.probe.info().measures(Quantity::Jitter) {
         add_jitter(&mut rows);
     }
     Ok(rows)

@@ -30,7 +30,7 @@ impl Record {
                 self.cell.periods
             ));
         }
-        if a.gaps().is_some() != (self.cell.probe_name() == "noise") {
+        if a.gaps().is_some() != self.cell.probe_info().is_some_and(|info| info.counts_gaps) {
             return Err(format!("its accounting is not that of '{}'", self.cell.probe));
         }
         if self.samples.selection.is_some() && self.samples.rows > a.rows() {

@@ -1,19 +1,21 @@
 //! What of a probe's samples is judged, shown and compared.
 
 use super::{Quantity, Record, Venue};
+use worstcase_contract::probe::ProbeInfo;
 
-/// The quantities that a probe is about: the response study asks for both parts of the latency, where the lab split it.
+/// The quantities that a probe is about, as far as these records have them.
 pub fn judged(probe: &str, records: &[Record]) -> &'static [Quantity] {
-    let split = || {
-        let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
-        of_probe.any(|r| r.summary(Quantity::IrqLatency).is_some())
+    let Some(info) = ProbeInfo::of_word(probe) else {
+        return &[Quantity::Latency];
     };
-    match probe {
-        "response" if split() && !is_host(records) => &[Quantity::IrqLatency, Quantity::AfterIrq],
-        "timerlat" => &[Quantity::IrqLatency, Quantity::Latency],
-        "jitter" => &[Quantity::Jitter],
-        _ => &[Quantity::Latency],
-    }
+    let venue = match is_host(records) {
+        true => Venue::Host,
+        false => Venue::Lab,
+    };
+    info.main(venue, |quantity| {
+        let mut of_probe = records.iter().filter(|r| r.cell.probe == probe);
+        of_probe.any(|r| r.summary(quantity).is_some())
+    })
 }
 
 /// Whether a run is of real machines alone.

@@ -47,13 +47,15 @@ pub use subject::{
     CellId, ForeignMachine, HostMachine, LabMachine, LoadedModule, Preempt, Subject, SubjectId, SubjectKernel,
     SubjectMachine, Venue,
 };
-pub use summary::{Quantity, Summary};
+pub use summary::{Summary, title_of};
 pub use totals::check as check_totals;
+pub use worstcase_contract::Quantity;
 pub use worstcase_plan::Published;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::bench::Details;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 
@@ -93,11 +95,6 @@ pub const LOAD_CPUS: &str = "load_cpus";
 /// There too: somebody ended the measurement before its time.
 pub const ENDED_EARLY: &str = "ended_early";
 
-/// A probe's name, without parameters.
-pub fn probe_name(probe: &str) -> &str {
-    probe.split(':').next().unwrap_or(probe)
-}
-
 /// What a measurement on the host may be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodRecord {
@@ -131,9 +128,9 @@ impl From<&CellSpec> for CellRecord {
 }
 
 impl CellRecord {
-    /// The instrument's name, without parameters.
-    pub fn probe_name(&self) -> &str {
-        probe_name(&self.probe)
+    /// What is known of its probe; nothing of another tool's.
+    pub fn probe_info(&self) -> Option<&'static ProbeInfo> {
+        ProbeInfo::of_word(&self.probe)
     }
 
     /// The cell as it is asked for, to run it again.

@@ -2,9 +2,9 @@
 //!
 //! FAIL needs one proof, PASS needs enough evidence, and everything else is INCONCLUSIVE with its reasons.
 
+mod details;
 mod doubts;
 mod evidence;
-mod inversion;
 
 pub use doubts::{STEAL_ALLOWED, another_model, interference, lost};
 pub use evidence::Evidence;
@@ -124,7 +124,7 @@ pub fn verdicts(planned: &[CellEntry], records: &[Record], criterion: &Criterion
     }
     let of = |subject: &SubjectId| {
         let cells = planned.iter().filter(|c| c.subject == *subject);
-        let cells: Vec<&CellEntry> = cells.filter(|c| inversion::is_judged(&c.probe)).collect();
+        let cells: Vec<&CellEntry> = cells.filter(|c| details::is_judged(&c.probe)).collect();
         let all: Vec<&Record> = records.iter().filter(|r| r.subject.id() == *subject).collect();
         verdict(subject, &cells, &all, criterion)
     };
@@ -135,14 +135,14 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
     let judged: Vec<&Record> = all
         .iter()
         .copied()
-        .filter(|r| inversion::is_judged(&r.cell.probe))
+        .filter(|r| details::is_judged(&r.cell.probe))
         .collect();
     let records = judged.as_slice();
     let evidence = Evidence::of(records);
     let mut failures = failures(records, criterion);
-    failures.extend(inversion::failures(records));
+    failures.extend(details::failures(records));
     let mut doubts = doubts::of(planned, records, criterion);
-    doubts.extend(inversion::doubts(all));
+    doubts.extend(details::doubts(all));
     if planned.is_empty() {
         doubts.push("nothing to judge: what was measured is no latency".into());
     }

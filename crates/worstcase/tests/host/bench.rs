@@ -115,7 +115,7 @@ fn wake_ups_and_unmappings_between_cpus_become_records() {
 fn what_cannot_be_is_refused_in_one_line() {
     for (arguments, code, says) in [
         (&["--probe", "switch:1x0"][..], 2, "processes: 2 to 4096"),
-        (&["--probe", "switch:2x0", "--timer", "posix"], 2, "no timer wakes them"),
+        (&["--probe", "switch:2x0", "--timer", "posix"], 2, "no timer wakes it"),
         (
             &["--probe", "hackbench", "--interval", "1ms"],
             2,
@@ -153,7 +153,7 @@ fn what_cannot_be_is_refused_in_one_line() {
             "/proc/sys/dev/parport/parport0/irq: ",
         ),
         (&["--probe", "remote:2"], 2, "no numbers: remote, or e.g. remote+futex"),
-        (&["--probe", "remote", "--timer", "posix"], 2, "no timer wakes them"),
+        (&["--probe", "remote", "--timer", "posix"], 2, "no timer wakes it"),
         (&["--probe", "hackbench:1+cpus60000"], 3, "no 60000 of them"),
         (&["--probe", "switch:4000x64m"], 4, "switch:4000x64m needs"),
     ] {

@@ -20,7 +20,7 @@ mod shared;
 
 pub use parameters::{Hackbench, Transport};
 
-use super::{BenchError, BenchResult, Details, HackbenchDetails, Marks, Observer, Request};
+use super::{BenchError, BenchResult, Details, HackbenchDetails, Instrumented, Marks, Observer, Request};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use latency::Histogram;
@@ -80,8 +80,22 @@ impl Hackbench {
     }
 }
 
+impl Instrumented for Hackbench {
+    fn is_spread(&self) -> bool {
+        true
+    }
+
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Hackbench, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Hackbench, request: &Request<'_>) -> Result<(), BenchError> {
     Plan::new(what, request)?;
     if what.latency && what.pairs > 1 && what.size > what.whole() {
         return Err(BenchError::Limit(format!(
@@ -95,11 +109,7 @@ pub fn check(what: &Hackbench, request: &Request<'_>) -> Result<(), BenchError> 
 }
 
 /// Does `request.repetitions` runs.
-pub fn measure(
-    what: &Hackbench,
-    request: &Request<'_>,
-    observer: &mut dyn Observer,
-) -> Result<BenchResult, BenchError> {
+fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let plan = Plan::new(what, request)?;
     let mut marks = Marks::new(request.repetitions);
     let mut histogram = Histogram::new();

@@ -23,7 +23,7 @@ pub use parameters::{Inversion, Protocol};
 
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
-use super::{BenchError, BenchResult, Details, InversionDetails, Marks, Observer, Request};
+use super::{BenchError, BenchResult, Details, Instrumented, InversionDetails, Marks, Observer, Request};
 use crate::sys::clock;
 use priorities::Priorities;
 use roles::Tally;
@@ -37,17 +37,23 @@ const LOOK: Nanos = Nanos::from_millis(100);
 /// How long a round may take beside its work once it is to be the last.
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
 
+impl Instrumented for Inversion {
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
     limits::check(what, request)
 }
 
 /// Plays the rounds. The calling thread only looks on; the rounds wait for it between one and the next.
-pub fn measure(
-    what: &Inversion,
-    request: &Request<'_>,
-    observer: &mut dyn Observer,
-) -> Result<BenchResult, BenchError> {
+fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let priorities = Priorities::new(what.depth, request.priority)?;
     let cpu = rights::first_cpu(request)?;
     let rounds = Rounds::of(request);

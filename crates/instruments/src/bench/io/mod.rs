@@ -24,7 +24,7 @@ pub use beside::{Beside, has_seekers};
 pub use device::{Place, schedulers};
 pub use parameters::{ALIGNED, Io, MIX, WORKS, Work};
 
-use super::{BenchError, BenchResult, Details, Extent, IoDetails, Marks, Observer, Request};
+use super::{BenchError, BenchResult, Details, Extent, Instrumented, IoDetails, Marks, Observer, Request};
 use crate::sys::{affinity, clock};
 use beside::Others;
 use device::Watched;
@@ -94,8 +94,18 @@ impl Io {
     }
 }
 
+impl Instrumented for Io {
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Io, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Io, request: &Request<'_>) -> Result<(), BenchError> {
     let folder = folder(request)?;
     let place = place(folder)?;
     if place.is_in_memory() {
@@ -140,7 +150,7 @@ fn system(doing: &'static str) -> impl Fn(io::Error) -> BenchError {
 }
 
 /// Takes the samples.
-pub fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(what: &Io, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     check(what, request)?;
     if !request.cpus.is_empty() {
         affinity::set(request.cpus).map_err(system("cannot run on these CPUs"))?;

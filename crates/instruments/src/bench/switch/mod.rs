@@ -28,18 +28,28 @@ mod work;
 
 pub use parameters::{Placement, Switch, Via};
 
-use super::{BenchError, BenchResult, Details, Marks, Observer, Request, SwitchDetails};
+use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, SwitchDetails};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use plan::Plan;
 
+impl Instrumented for Switch {
+    fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
+        check(self, request)
+    }
+
+    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+        measure(self, request, observer)
+    }
+}
+
 /// Refuses what this machine cannot do.
-pub fn check(what: &Switch, request: &Request<'_>) -> Result<(), BenchError> {
+fn check(what: &Switch, request: &Request<'_>) -> Result<(), BenchError> {
     limits::check(what, &Plan::new(what, request.cpus))
 }
 
 /// Measures: each repetition first alone, then a ring of fresh processes.
-pub fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
     let plan = Plan::new(what, request.cpus);
     let one_cpu = on_one_cpu(request.cpus)?;
     let _raised = Resource::Files

@@ -1,15 +1,15 @@
 //! What `io` says of a point, and whether an I/O scheduler can make a difference there.
 
-use super::points::{PointName, RoundFigures, points, rounds};
-use super::values::SeedValues;
-use crate::record::Record;
 use serde::Serialize;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, BesideDetails, Details, DeviceDetails, Io, IoDetails};
+use worstcase_results::record::Record;
+use worstcase_results::stats::SeedValues;
+use worstcase_results::stats::points::{PointName, RoundFigures, points, rounds};
 
 /// What work with files gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct IoPoint {
+pub(crate) struct IoPoint {
     /// Where.
     pub place: PointName,
     /// The work.
@@ -30,7 +30,7 @@ pub struct IoPoint {
 
 /// What others did in a second, of all seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BesideRates {
+pub(crate) struct BesideRates {
     /// Bytes that readers read.
     pub read: f64,
     /// Bytes that writers wrote.
@@ -61,7 +61,7 @@ impl BesideRates {
 /// Whether an I/O scheduler can make a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Schedulers {
+pub(crate) enum Schedulers {
     /// Another tool measured it, and does not say.
     NotTold {
         /// That tool.
@@ -83,7 +83,7 @@ pub enum Schedulers {
 
 /// The requests of a device, of all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DeviceQueue {
+pub(crate) struct DeviceQueue {
     /// The device.
     pub device: String,
     /// The scheduler that it had.
@@ -164,7 +164,7 @@ impl Schedulers {
 }
 
 /// The points of `io`, in the order of the records.
-pub fn ios(records: &[Record]) -> Vec<IoPoint> {
+pub(super) fn ios(records: &[Record]) -> Vec<IoPoint> {
     points(records, |place, bench, of| match bench {
         Bench::Io(io) => point(place, io, of),
         _ => None,

@@ -1,13 +1,15 @@
 //! Work with files, and whether an I/O scheduler can make a difference there.
 
-use super::{figures, place, probe, rounds, units};
+mod point;
+
+use super::fields::{figures, place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use crate::terminal::distinct;
+use point::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};
 use serde_json::json;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
-use worstcase_results::stats::io::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};
 
 fn columns() -> Vec<TableField<IoPoint>> {
     let mut all = place(|p: &IoPoint| &p.place);

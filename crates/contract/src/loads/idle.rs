@@ -1,0 +1,10 @@
+//! The load that is none.
+
+use super::info::LoadInfo;
+use worstcase_instruments::loads::LoadKind;
+
+pub(super) const IDLE: LoadInfo = LoadInfo {
+    kind: LoadKind::Idle,
+    about: "nothing: the machine waits for the probe",
+    ..LoadInfo::PLAIN
+};

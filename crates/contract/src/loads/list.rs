@@ -1,0 +1,122 @@
+//! The list of all loads.
+
+use super::info::LoadInfo;
+use super::{block, files, idle, interrupts, kernel, memory, processes, programs};
+use crate::device::Device;
+use crate::venue::Venue;
+use std::collections::BTreeSet;
+use worstcase_instruments::loads::LoadKind;
+
+/// All loads, in the order in which help texts name them.
+pub static LOADS: [LoadInfo; 38] = [
+    idle::IDLE,
+    memory::SHM,
+    processes::FORK,
+    block::BLOCK_READ,
+    block::BLOCK_READ_IDE,
+    block::BLOCK_READ_VIRTIO,
+    files::PROC_READ,
+    files::FIND,
+    memory::APPS,
+    processes::SOCKETS,
+    programs::COMPILE,
+    programs::BUILD,
+    processes::DRAW,
+    processes::CPU,
+    files::PROC,
+    processes::TIMERS,
+    interrupts::RTC,
+    interrupts::STROBE,
+    interrupts::TIMERFD,
+    kernel::RCU,
+    interrupts::RECEIVE,
+    files::WRITEBACK,
+    memory::MEMORY,
+    files::DISK,
+    programs::DESKTOP,
+    kernel::BPF,
+    kernel::PERF,
+    kernel::STATIC_KEYS,
+    kernel::HOTPLUG,
+    memory::MUNMAP,
+    memory::MUNMAP_OWN,
+    memory::MEMBARRIER,
+    memory::MEMBARRIER_OWN,
+    kernel::MODULE,
+    kernel::SYSCTL,
+    kernel::CGROUP,
+    programs::CMD,
+    programs::CMD_READY,
+];
+
+/// Names of the modules that some load needs.
+pub fn modules() -> BTreeSet<&'static str> {
+    LOADS.iter().flat_map(|load| load.modules).copied().collect()
+}
+
+/// Those of them that no load needs without this device.
+pub fn drivers(device: Device) -> impl Iterator<Item = &'static str> {
+    let of_device = LOADS.iter().filter(move |load| load.device == Some(device));
+    of_device.flat_map(|load| load.modules).copied()
+}
+
+impl LoadInfo {
+    /// The row of this load.
+    pub fn of(kind: LoadKind) -> &'static LoadInfo {
+        LOADS
+            .iter()
+            .find(|info| info.kind == kind)
+            .expect("every kind has its row")
+    }
+
+    /// The loads that `venue` has.
+    pub fn of_venue(venue: Venue) -> impl Iterator<Item = &'static LoadInfo> {
+        LOADS
+            .iter()
+            .filter(move |info| info.only.is_none_or(|only| only.venue == venue))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_one_row_a_kind_and_only_idle_counts_nothing() {
+        for (i, info) in LOADS.iter().enumerate() {
+            let same = |other: &&LoadInfo| other.name() == info.name() && other.takes == info.takes;
+            assert_eq!(LOADS[..i].iter().filter(same).count(), 0, "{}", info.name());
+            assert_eq!(
+                info.kind.code().units.is_empty(),
+                info.kind == LoadKind::Idle,
+                "{}",
+                info.name()
+            );
+            assert_eq!(LoadInfo::of(info.kind).usage(), info.usage());
+            assert!(info.rate.is_none_or(|unit| unit < info.kind.code().units.len()));
+            // What the kernel keeps of a thread's name.
+            assert!("load-".len() + info.name().len() <= 15, "{}", info.name());
+        }
+    }
+
+    #[test]
+    fn help_shows_parameters_rates_and_what_the_venue_has() {
+        let usages = |venue| -> Vec<String> { LoadInfo::of_venue(venue).map(LoadInfo::usage).collect() };
+        for usage in [
+            "idle",
+            "fork[@RATE]",
+            "cpu[:N][@RATE]",
+            "compile",
+            "blockread[:null]",
+            "proc[@RATE]",
+        ] {
+            for venue in [Venue::Host, Venue::Lab] {
+                assert!(usages(venue).iter().any(|u| u == usage), "{usage}");
+            }
+        }
+        assert!(usages(Venue::Lab).contains(&"apps:N".to_string()));
+        assert!(!usages(Venue::Host).contains(&"apps:N".to_string()));
+        assert!(usages(Venue::Host).contains(&"compile:PATH".to_string()));
+        assert!(!usages(Venue::Lab).contains(&"compile:PATH".to_string()));
+    }
+}

@@ -1,0 +1,69 @@
+//! Loads that work with memory, its mappings and its order.
+
+use super::info::{LoadInfo, Takes, number, up_to};
+use crate::venue::Only;
+use worstcase_instruments::loads::LoadKind;
+
+/// What makes a load work in the probe's own process.
+const OWN: &str = "own";
+const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
+
+pub(super) const SHM: LoadInfo = LoadInfo {
+    kind: LoadKind::Shm,
+    about: "makes, touches and removes 16 MiB System V segments in a loop (page allocation and freeing)",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MUNMAP: LoadInfo = LoadInfo {
+    kind: LoadKind::Munmap,
+    about: "maps, touches and unmaps 64 pages, again and again (TLB shootdowns)",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MUNMAP_OWN: LoadInfo = LoadInfo {
+    kind: LoadKind::MunmapOwn,
+    takes: Takes::Word(OWN),
+    about: "the same by a thread of the probe's own process",
+    rate: Some(0),
+    only: Only::lab(OWN_IN_THE_LAB),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MEMBARRIER: LoadInfo = LoadInfo {
+    kind: LoadKind::Membarrier,
+    about: "asks for a memory barrier in every process that takes part, itself alone (membarrier, global expedited)",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MEMBARRIER_OWN: LoadInfo = LoadInfo {
+    kind: LoadKind::MembarrierOwn,
+    takes: Takes::Word(OWN),
+    about: "a thread of the probe's own process asks for one in every thread of it (private expedited)",
+    rate: Some(0),
+    only: Only::lab(OWN_IN_THE_LAB),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MEMORY: LoadInfo = LoadInfo {
+    kind: LoadKind::Memory,
+    takes: number("MIB", 1 << 20),
+    about: "streams through MIB of memory (twice the last-level caches), one process a CPU",
+    rate: Some(0),
+    only: Only::host("the lab counts instructions and has no caches; in the lab: shm"),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const APPS: LoadInfo = LoadInfo {
+    kind: LoadKind::Apps,
+    takes: Takes::Number {
+        range: up_to("N", 200),
+        required: true,
+    },
+    about: "N processes sweep working sets that together exceed the memory (paging)",
+    modules: &["null_blk"],
+    only: Only::lab("it drives the whole machine into paging; on the host: memory"),
+    ..LoadInfo::PLAIN
+};

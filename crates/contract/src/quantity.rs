@@ -1,0 +1,74 @@
+//! What is measured of a sample.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a distribution is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Due time to sample.
+    Latency,
+    /// Due time to the first instruction of the timer interrupt: how long interrupts were off.
+    IrqLatency,
+    /// First instruction of the timer interrupt to sample: the response time of the 2006 study.
+    AfterIrq,
+    /// Timer interrupt entered to wake-up issued.
+    Handler,
+    /// Wake-up issued to switched in.
+    Scheduling,
+    /// Switched in to sample.
+    Return,
+    /// What the trace does not tell.
+    Unexplained,
+    /// Distance of a period from what it should be.
+    Jitter,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Quantity; 8] = [
+        Quantity::Latency,
+        Quantity::IrqLatency,
+        Quantity::AfterIrq,
+        Quantity::Handler,
+        Quantity::Scheduling,
+        Quantity::Return,
+        Quantity::Unexplained,
+        Quantity::Jitter,
+    ];
+
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency",
+            Quantity::IrqLatency => "irq_latency",
+            Quantity::AfterIrq => "after_irq",
+            Quantity::Handler => "handler",
+            Quantity::Scheduling => "scheduling",
+            Quantity::Return => "return",
+            Quantity::Unexplained => "unexplained",
+            Quantity::Jitter => "jitter",
+        }
+    }
+
+    /// What it is, for headings.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency: timer due to user code",
+            Quantity::IrqLatency => "irq_latency: timer due to timer interrupt",
+            Quantity::AfterIrq => "after_irq: timer interrupt to user code",
+            Quantity::Handler => "handler: timer interrupt to wake-up issued",
+            Quantity::Scheduling => "scheduling: wake-up issued to switched in",
+            Quantity::Return => "return: switched in to user code",
+            Quantity::Unexplained => "unexplained: not told by the trace",
+            Quantity::Jitter => "jitter: distance of a period from what it should be",
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,6 @@
+//! What cannot be asked for.
+
+/// A cell that cannot be asked for, and why.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct SpecError(pub String);
