@@ -66,8 +66,8 @@ fn a_kernel_that_hangs_before_its_first_word_is_stopped() {
     let (controller, folder) = (Controller::fresh(), folder());
     let image = image_that_begins(b"\xeb\xfe", folder.path()); // jmp to itself
     let mut hangs = boot(&controller, &image, &folder.path().join("run"));
-    hangs.args(["--timeout", "5"]);
-    machine_failed(hangs, &["time limit of 5 s", "--timeout"], "");
+    hangs.args(["--timeout", "2"]);
+    machine_failed(hangs, &["time limit of 2 s", "--timeout"], "");
 }
 
 /// Nobody has to bound its time.

@@ -148,13 +148,18 @@ fn combined_loads_run_at_once() {
 
 #[test]
 fn what_a_killed_verification_leaves_is_removed_by_the_next() {
-    let controller = Controller::fresh();
+    let (controller, folder) = (Controller::fresh(), folder());
     let scratch = controller.cache().join("scratch").join(worstcase_base::machine::name());
     let words = format!("lab verify --kernel {GENERIC} --preempt full --samples 200 --seed 1 --fresh-boots");
     let mut child = start(&controller, &format!("{words} --runs 2"));
     wait_until("a boot", &mut child, || !found_at(&scratch).is_empty());
     kill(child, &controller);
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
-    controller.worstcase(&words).args(["--runs", "1"]).assert().success();
+    // The next one need not get far for that.
+    let broken = folder.path().join("qemu");
+    qemu_that("exit 1", &broken);
+    let mut next = controller.worstcase(&format!("{words} --runs 1"));
+    next.arg("--qemu").arg(&broken);
+    machine_failed(next, &["QEMU ended unexpectedly, with exit code 1"], "");
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }

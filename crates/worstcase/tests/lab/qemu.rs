@@ -1,7 +1,7 @@
 //! QEMUs that the lab cannot work with.
 
 use crate::controller::{Controller, GENERIC, ListedKernelFiles, folder, kernel, qemu_that, script, shared};
-use crate::failures::{machine_failed, one_line};
+use crate::failures::{Failure, failure, machine_failed, one_line};
 use assert_cmd::Command;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -96,10 +96,10 @@ fn a_wrapper_that_stays_beside_qemu() {
     one_line(cell(shared(), &wrapper, &folder.path().join("run")), 3, &says);
 }
 
-/// A wrapper has QEMU's own rights. It succeeds only if it may not write here.
+/// A wrapper has QEMU's own rights. It ends with 7 only if it may not write here: at a boot, and where a snapshot is forked.
 #[test]
 fn it_writes_to_no_file_but_its_own() {
-    let (controller, folder) = (Controller::fresh(), folder());
+    let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("file"), "as it was").unwrap();
     // Its own folder, too: what is in it is read afterwards.
@@ -107,11 +107,19 @@ fn it_writes_to_no_file_but_its_own() {
         "for file in {0}/file {0}/new new; do if (: > $file) 2> /dev/null; then exit 1; fi; done\n\
          for file in {0}/file console; do if rm -f $file 2> /dev/null; then exit 1; fi; done\n\
          if ln -s /etc/passwd link 2> /dev/null; then exit 1; fi\n\
-         exec qemu-system-x86_64 \"$@\"",
+         exit 7",
         folder.path().display()
     );
-    qemu_that(&tries, &at("qemu"));
-    cell(&controller, &at("qemu"), &at("run")).assert().success();
+    for (controller, fork, boot) in [(Controller::fresh(), 1, 0), (Controller::booted(), 0, 1)] {
+        let is_meant = format!("(case \"$*\" in *-incoming*) exit {fork};; *) exit {boot};; esac) || exit 1");
+        qemu_that(&format!("{is_meant}\n{tries}"), &at("qemu"));
+        machine_failed(
+            cell(&controller, &at("qemu"), &at("run")),
+            &["QEMU ended unexpectedly, with exit code 7"],
+            "",
+        );
+        fs::remove_dir_all(at("run")).unwrap();
+    }
     assert_eq!(fs::read_to_string(at("file")).unwrap(), "as it was");
     assert!(!at("new").exists());
 }
@@ -198,7 +206,13 @@ fn a_snapshot_that_was_written_to_makes_no_result() {
         crate::controller::entries(&controller.cache().join("cells")),
         Vec::<String>::new()
     );
-    run(Path::new("qemu-system-x86_64")).assert().success();
+    // What is started next is a boot, and no fork of it.
+    qemu_that("case \"$*\" in *-incoming*) exit 6;; *) exit 7;; esac", &at("qemu"));
+    let Failure { line, console } = failure(run(&at("qemu")), 4);
+    assert!(
+        format!("{line}\n{console}").contains("with exit code 7"),
+        "{line}\n{console}"
+    );
 }
 
 /// What a wrapper has started goes with it.

@@ -1,7 +1,7 @@
 //! Cells on machines that ssh reaches: an sshd on loopback, with keys of the test's own. Two names of it are two boards, each
 //! with a cache of its own.
 
-use crate::controller::{Controller, GENERIC, entries, folder, shared, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, give_boot, shared, tree};
 use assert_cmd::Command;
 use std::fs;
 use std::net::TcpListener;
@@ -130,6 +130,8 @@ fn a_board_that_dies_changes_no_byte_and_boards_that_differ_are_told() {
 
     let hosts = boards.hosts(&["board1", "board2"], "");
     let victim = boards.cache("board2");
+    // The other one boots for itself.
+    give_boot(&victim);
     let cells = at("ssh/cells");
     let killer = std::thread::spawn(move || {
         // In its second cell: the first is that of all boards.
