@@ -21,8 +21,8 @@ pub fn cells(words: &str) -> String {
     format!("--kernel {GENERIC} --preempt full --seeds 1 {words}")
 }
 
-fn plain() -> String {
-    cells("--load fork --samples 100 --cpus 1,2,4")
+fn plain(cpus: &str) -> String {
+    cells(&format!("--load fork --samples 100 --cpus {cpus}"))
 }
 
 /// Subject and digest of the samples of each cell.
@@ -99,13 +99,14 @@ fn disturbed(controller: &Controller, words: &str) -> Vec<Record> {
 
 #[test]
 fn cpus_repeat_to_the_bit_however_the_host_interferes() {
-    let calm = shared().measure(&plain());
+    let calm = shared().measure(&plain("1,2,4"));
     assert_eq!(calm.len(), 3);
     let digests: BTreeSet<_> = calm.iter().map(|r| &r.digest).collect();
     assert_eq!(digests.len(), 3, "another number of CPUs is another machine");
 
-    let disturbed = boot_and_measure_disturbed(&plain());
-    assert_eq!(samples(&disturbed), samples(&calm));
+    // One CPU is disturbed in determinism.rs.
+    let disturbed = boot_and_measure_disturbed(&plain("2,4"));
+    assert_eq!(samples(&disturbed), samples(&calm)[1..]);
 }
 
 /// Booted anew, the second one among busy CPUs, it is the same machine; so it is as `run` has measured it.
