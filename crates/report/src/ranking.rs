@@ -2,7 +2,7 @@
 
 use super::ReportView;
 use super::table::{ColumnKind, Table, TableValue, cost, field, name};
-use super::terminal::row_label;
+use crate::labels::row_label;
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::stats::points::{self, HackbenchPoint, SwitchPoint};
 use worstcase_results::verdict::{Outcome, Verdict};

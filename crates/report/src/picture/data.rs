@@ -9,7 +9,7 @@ use worstcase_kernels::{Flavour, version};
 use worstcase_results::record::{CellEntry, Quantity, Record, RunPlan, Subject, SubjectId, SubjectMachine, Venue};
 use worstcase_results::stats::{Ensemble, ensembles};
 
-use super::{MOST_SERIES, SeriesLabel};
+use super::model::{MOST_SERIES, SeriesLabel};
 use worstcase_plan::VirtualMachine;
 use worstcase_plan::parameters::{self, MachineField};
 

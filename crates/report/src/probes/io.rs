@@ -3,8 +3,8 @@
 use super::{figures, place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
-use crate::terminal::distinct;
 use serde_json::json;
+use worstcase_base::distinct;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
 use worstcase_results::stats::io::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};

@@ -3,7 +3,7 @@
 use super::{figures, place, probe, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use crate::terminal::distinct;
+use worstcase_base::distinct;
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::bench::{Bench, Placement, Switch};
 use worstcase_results::record::Venue;
