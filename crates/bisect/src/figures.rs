@@ -1,12 +1,68 @@
 //! What is compared of a run: for each cell a figure over its seeds, and the digests of their samples.
 
-use crate::criterion::BisectedMeasure;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_results::compare::Side;
-use worstcase_results::compare::side::SeedGroup;
+use worstcase_results::compare::side::{DistributionFigures, SeedGroup};
 use worstcase_results::record::{Run, RunError, Subject, SubjectId};
+
+/// What is looked at of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BisectedMeasure {
+    /// The median of the seeds' medians.
+    Median,
+    /// The median of the seeds' 99th percentiles.
+    P99,
+    /// The largest of all seeds.
+    Max,
+}
+
+/// Names as they are typed.
+const MEASURES: [(&str, BisectedMeasure); 3] = [
+    ("max", BisectedMeasure::Max),
+    ("p99", BisectedMeasure::P99),
+    ("median", BisectedMeasure::Median),
+];
+
+impl BisectedMeasure {
+    /// Of the seeds of a cell; none if one of them does not bear it.
+    pub fn value(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
+        let one = |figures: &DistributionFigures| match self {
+            BisectedMeasure::Median => figures.median,
+            BisectedMeasure::P99 => figures.p99,
+            BisectedMeasure::Max => Some(figures.max),
+        };
+        let mut values: Vec<Nanos> = seeds.iter().map(one).collect::<Option<_>>()?;
+        values.sort_unstable();
+        match self {
+            BisectedMeasure::Max => values.last().copied(),
+            BisectedMeasure::Median | BisectedMeasure::P99 => values.get(values.len().checked_sub(1)? / 2).copied(),
+        }
+    }
+}
+
+impl fmt::Display for BisectedMeasure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = MEASURES
+            .iter()
+            .find(|(_, measure)| measure == self)
+            .map_or("", |(name, _)| name);
+        f.pad(name)
+    }
+}
+
+impl FromStr for BisectedMeasure {
+    type Err = String;
+    fn from_str(text: &str) -> Result<BisectedMeasure, String> {
+        let found = MEASURES.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, measure)| *measure)
+            .ok_or_else(|| format!("'{text}' is no measure; take max, p99 or median"))
+    }
+}
 
 /// A cell of a kernel, all its seeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! Why a file cannot be imported.
 
-use super::ForeignFormat;
 use std::path::PathBuf;
 use worstcase_results::record::RecordBuildError;
 
@@ -44,15 +43,6 @@ impl FormatError {
     /// In words.
     pub fn new(what: impl Into<String>) -> FormatError {
         FormatError(what.into())
-    }
-
-    /// Of no tool that is known.
-    pub fn unknown() -> FormatError {
-        let known: Vec<&str> = ForeignFormat::ALL.iter().map(|format| format.name()).collect();
-        FormatError(format!(
-            "it is no output of a known tool; --format says which it is of: {}",
-            known.join(", ")
-        ))
     }
 
     /// In a line of it, counted from 1.

@@ -54,6 +54,14 @@ impl ForeignFormat {
         }
     }
 
+    /// What is wrong with a file that is of none of them.
+    pub(crate) fn none() -> FormatError {
+        let known = ForeignFormat::ALL.map(ForeignFormat::name).join(", ");
+        FormatError::new(format!(
+            "it is no output of a known tool; --format says which it is of: {known}"
+        ))
+    }
+
     /// As its content tells.
     pub fn of(bytes: &[u8]) -> Option<ForeignFormat> {
         let Ok(text) = std::str::from_utf8(bytes) else {

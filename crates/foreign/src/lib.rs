@@ -62,7 +62,7 @@ pub fn read(path: &Path, format: Option<ForeignFormat>, nanoseconds: bool) -> Re
 fn parse(bytes: &[u8], format: Option<ForeignFormat>, nanoseconds: bool) -> Result<ToolMeasurement, FormatError> {
     let format = format
         .or_else(|| ForeignFormat::of(bytes))
-        .ok_or_else(FormatError::unknown)?;
+        .ok_or_else(ForeignFormat::none)?;
     let unit = if nanoseconds { 1 } else { 1_000 };
     let measured = format.read(bytes, unit)?;
     measured.check()?;

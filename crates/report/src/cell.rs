@@ -4,7 +4,7 @@ use super::noise::available;
 use super::table::terminal::figures as table_lines;
 use super::table::{ColumnKind, Table, field, name};
 use super::tail::CellTail;
-use super::terminal::{Style, WIDTH};
+use crate::style::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;

@@ -2,8 +2,10 @@
 
 use super::ReportView;
 use super::ranking::Prices;
+use super::table::json::rows;
 use super::table::{ColumnKind, Table, TableValue, field, name};
-use super::terminal::{Style, row_label, units};
+use crate::labels::{row_label, units};
+use crate::style::Style;
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{micros, plain};
@@ -115,19 +117,10 @@ pub fn of_study(demands: &[Demand], style: Style) -> Vec<String> {
     lines
 }
 
-/// For programs: each class with its verdicts and the cost of the first option that meets it.
-pub(super) fn json(view: &ReportView) -> Vec<Value> {
-    let all = judged(view.plan, view.records);
-    let first = all.first().and_then(|class| class.subjects.first());
-    let prices = first.map(|v| Prices::of(view.records, &v.subject));
-    let one = |class: &JudgedDemand| {
-        let cost = class.lowest.as_ref().zip(prices.as_ref()).map(|(id, prices)| {
-            let (hackbench, switch) = prices.factors(id);
-            json!({ "hackbench": hackbench, "switch": switch })
-        });
-        let mut value = json!(class);
-        value["cost"] = json!(cost);
-        value
-    };
-    all.iter().map(one).collect()
+/// For programs: the options, which are the rows of the table, and each class with its verdicts.
+pub(super) fn json(view: &ReportView) -> Value {
+    match judged(view.plan, view.records)[..] {
+        [] => Value::Null,
+        ref classes => json!({ "options": table(view).map(|table| rows(&table)), "classes": classes }),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::ReportView;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name};
-use super::terminal::{observation_time, row_label, units};
+use crate::labels::{observation_time, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
 use worstcase_contract::probe::ProbeInfo;

@@ -4,8 +4,9 @@
 use super::noise::available;
 use super::table::terminal::figures_with;
 use super::table::{ColumnKind, Table, TableField, field};
-use super::terminal::{Style, distinct};
+use crate::style::Style;
 use worstcase_analysis::noise::{Entered, NoiseRow};
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;

@@ -1,6 +1,6 @@
 //! What is told of records that another tool measured: which, of which file, and what that does not hold.
 
-use super::terminal::distinct;
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros, plain};
 use worstcase_contract::Nanos;

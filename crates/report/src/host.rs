@@ -1,9 +1,10 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::table::{ColumnKind, Table, TableField, TableGroup, field, name};
-use super::terminal::{distinct, row_label};
 use super::{ReportView, foreign, noise};
+use crate::labels::{row_label, row_name};
 use hdrhistogram::Histogram;
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
@@ -126,15 +127,6 @@ fn cpus(records: &[&Record]) -> Option<String> {
         .map(|cpus| format!("the load ran on CPUs {cpus}"));
     let said: Vec<String> = [isolated, load].into_iter().flatten().collect();
     (!said.is_empty()).then(|| plain(&said.join("; ")))
-}
-
-/// The name of a row: the CPU, and the seed where there are several.
-pub(super) fn row_name(record: &Record, seeds: bool) -> String {
-    let cpu = record.cell.cpu.map_or("-".to_string(), |cpu| format!("CPU {cpu}"));
-    match seeds {
-        true => format!("{cpu}, seed {}", record.cell.seed),
-        false => cpu,
-    }
 }
 
 /// What a CPU gave, or all of them together.

@@ -1,14 +1,16 @@
 //! What entered a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
 
-use super::breakdown::terminal::wrapped;
+use super::table::json::rows;
 use super::table::terminal::figures_with;
-use super::table::{ColumnKind, Table, field};
-use super::terminal::Style;
+use super::table::{ColumnKind, Table, TableValue, field};
+use crate::style::Style;
+use crate::style::wrapped;
+use serde_json::json;
 use worstcase_analysis::isolate::{EntryLine, IsolatedCpu, IsolationAnswer, Judgement};
 use worstcase_base::format::{counted, grouped, plain};
 
-/// Below the four columns of figures.
-const INDENT: usize = 39;
+/// The form of the document.
+const SCHEMA: &str = "worstcase-isolate/2";
 /// Causes that are shown.
 const SHOWN: usize = 25;
 /// Senders of one cause that are shown.
@@ -34,7 +36,9 @@ fn of_cpu(cpu: &IsolatedCpu, time_ns: u64, style: Style) -> Vec<String> {
     let rows: Vec<EntryRow> = causes.iter().take(SHOWN).flat_map(CauseLines::rows).collect();
     if !rows.is_empty() {
         lines.push(String::new());
-        lines.extend(figures_with(&table(&rows, time_ns), |nth, _| rows[nth].below.clone()));
+        lines.extend(figures_with(&table(&rows, time_ns), |nth, indent| {
+            rows[nth].below(indent)
+        }));
     }
     if causes.len() > SHOWN {
         lines.push(format!(
@@ -96,65 +100,109 @@ impl<'a> CauseLines<'a> {
     }
 
     /// A row of all its senders, and one of each where there are several. The remedy stands below the last.
-    fn rows(&self) -> Vec<EntryRow> {
+    fn rows(&self) -> Vec<EntryRow<'a>> {
         let first = self.lines[0];
         let excluded = if first.is_excluded { " (excluded)" } else { "" };
         let mut rows = vec![EntryRow::of(&self.lines, format!("{}{excluded}", first.cause))];
         match &self.lines[..] {
             [EntryLine { sent_by: None, .. }] => {}
             [EntryLine { sent_by: Some(one), .. }] => {
-                rows[0].below.push(format!("{:INDENT$}  sent by {}", "", plain(one)));
+                rows[0].sender = Some(one.clone());
             }
             several => rows.extend(senders(several)),
         }
-        let remedy = wrapped(&format!("{:INDENT$}  remedy: ", ""), &first.remedy);
-        rows.iter_mut()
-            .next_back()
-            .into_iter()
-            .for_each(|row| row.below.extend(remedy.clone()));
+        if let Some(last) = rows.last_mut() {
+            last.remedy = Some(first.remedy.clone());
+        }
         rows
     }
 }
 
 /// How often and for how long something entered.
-struct EntryRow {
+struct EntryRow<'a> {
     count: Option<u64>,
     total_ns: Option<u64>,
     worst_ns: Option<u64>,
     cause: String,
-    /// What there is to say of it.
-    below: Vec<String>,
+    /// The only sender, who stands below.
+    sender: Option<String>,
+    /// What helps, if it stands below this row.
+    remedy: Option<String>,
+    /// The lines that it sums up.
+    lines: Vec<&'a EntryLine>,
 }
 
-impl EntryRow {
-    fn of(lines: &[&EntryLine], cause: String) -> EntryRow {
+impl<'a> EntryRow<'a> {
+    fn of(lines: &[&'a EntryLine], cause: String) -> EntryRow<'a> {
         EntryRow {
             count: lines.iter().map(|line| line.count).sum(),
             total_ns: lines.iter().map(|line| line.total_ns).sum(),
             worst_ns: lines.iter().filter_map(|line| line.worst_ns).max(),
             cause,
-            below: Vec::new(),
+            sender: None,
+            remedy: None,
+            lines: lines.to_vec(),
         }
+    }
+
+    /// A line of the answer, as it is.
+    fn of_line(line: &'a EntryLine) -> EntryRow<'a> {
+        EntryRow {
+            sender: line.sent_by.clone(),
+            remedy: Some(line.remedy.clone()),
+            ..EntryRow::of(&[line], line.cause.clone())
+        }
+    }
+
+    /// What there is to say of it, where its cause begins.
+    fn below(&self, indent: usize) -> Vec<String> {
+        let sender = self.sender.iter();
+        let mut lines: Vec<String> = sender
+            .map(|sender| format!("{:indent$}  sent by {}", "", plain(sender)))
+            .collect();
+        let lead = format!("{:indent$}  remedy: ", "");
+        lines.extend(self.remedy.iter().flat_map(|remedy| wrapped(&lead, remedy)));
+        lines
     }
 }
 
-fn table(rows: &[EntryRow], time_ns: u64) -> Table {
-    let rate = move |row: &EntryRow| row.count.map(|n| a_second(n as f64 * 1e9 / time_ns.max(1) as f64));
+/// Senders, remedies and kinds are lines below a row, or a program's.
+fn table<'a>(rows: &[EntryRow<'a>], time_ns: u64) -> Table {
+    let rate = move |row: &EntryRow| {
+        let rate = row.count.map(|n| n as f64 * 1e9 / time_ns.max(1) as f64);
+        rate.map(|rate| TableValue::in_words(a_second(rate), rate))
+            .unwrap_or(TableValue::NONE)
+    };
+    let of_line = |key: &str, value: fn(&EntryLine) -> TableValue| {
+        field(ColumnKind::Text, key, key, move |row: &EntryRow<'a>| {
+            match row.lines[..] {
+                [line] => value(line),
+                _ => TableValue::NONE,
+            }
+        })
+        .programs()
+    };
     let fields = [
         field(ColumnKind::Count, "count", "times", |row: &EntryRow| row.count),
         field(ColumnKind::Words, "a_second", "a second", rate),
         field(ColumnKind::Time, "total_ns", "total us", |row: &EntryRow| row.total_ns),
         field(ColumnKind::Time, "worst_ns", "worst us", |row: &EntryRow| row.worst_ns),
         field(ColumnKind::Text, "cause", "cause", |row: &EntryRow| row.cause.clone()),
+        of_line("kind", |line| line.kind.into()),
+        of_line("name", |line| line.name.clone().into()),
+        of_line("sent_by", |line| line.sent_by.clone().into()),
+        of_line("chain", |line| json!(line.chain).into()),
+        of_line("remedy", |line| line.remedy.clone().into()),
+        of_line("is_excluded", |line| line.is_excluded.into()),
     ];
     Table::new("entries", "", &fields, rows)
 }
 
 /// A row a sender, the last for all that have none of their own.
-fn senders(lines: &[&EntryLine]) -> Vec<EntryRow> {
+fn senders<'a>(lines: &[&'a EntryLine]) -> Vec<EntryRow<'a>> {
     let (shown, others) = lines.split_at(lines.len().min(SENDERS));
     let sent_by = |name: &str| format!("  sent by {name}");
-    let row = |line: &&EntryLine| {
+    let row = |line: &&'a EntryLine| {
         EntryRow::of(
             &[line],
             sent_by(line.sent_by.as_deref().unwrap_or("nobody who is known")),
@@ -190,8 +238,16 @@ fn judged(judgement: &Judgement, style: Style) -> Vec<String> {
     lines
 }
 
-/// The same for programs.
+/// The same for programs, with a row for each cause and sender.
 pub fn json(answer: &IsolationAnswer) -> String {
-    let json = serde_json::to_string_pretty(answer).expect("plain values are serialised");
-    format!("{json}\n")
+    let mut document = json!(answer);
+    document["schema"] = json!(SCHEMA);
+    for (nth, cpu) in answer.cpus.iter().enumerate() {
+        let all: Vec<EntryRow> = cpu.lines.iter().map(EntryRow::of_line).collect();
+        document["cpus"][nth]["lines"] = rows(&table(&all, answer.time_ns));
+    }
+    format!("{document:#}\n")
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,12 @@
 
 use super::probes::PROBES;
 use super::table::json::rows;
-use super::{ReportView, demands, ensembles, noise, probes, ranking, scheduled};
+use super::{ReportView, demands, ensembles, noise, probes, ranking, scheduled, then_now};
 use serde_json::json;
 use worstcase_results::published::compared;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/5";
+pub const SCHEMA: &str = "worstcase-show/6";
 
 /// The document, indented, with a line end.
 pub fn run(view: &ReportView) -> String {
@@ -33,7 +33,7 @@ pub fn run(view: &ReportView) -> String {
         "verdict": verdicts,
         "ranking": ranking::table(view).map(|table| rows(&table)),
         "demands": demands::json(view),
-        "published": compared(view.plan, view.records),
+        "published": then_now::json(&compared(view.plan, view.records)),
     });
     for (key, _) in PROBES {
         document[key] = json!([]);

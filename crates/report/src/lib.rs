@@ -7,6 +7,7 @@
 //! [`terminal`] prints a run, [`cell`] the details of one cell, [`json`] and [`csv`] give the same to programs; all of them take
 //! a [`ReportView`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how
 //! sure a verdict is, [`tail`] what the largest samples say of larger ones.
+//! `style` says how text looks on a terminal, `labels` what rows are called, `markup` keeps foreign text from being Markdown.
 //! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
 
 pub mod bisect;
@@ -25,8 +26,10 @@ pub mod host;
 pub mod html;
 pub mod isolate;
 pub mod json;
+mod labels;
 pub mod machines;
 pub mod markdown;
+mod markup;
 pub mod metrics;
 mod noise;
 pub mod operation;
@@ -37,6 +40,7 @@ mod ranking;
 mod run_tables;
 mod scheduled;
 pub mod sensitivity;
+mod style;
 pub mod table;
 pub mod tail;
 pub mod terminal;

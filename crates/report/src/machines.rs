@@ -2,7 +2,8 @@
 
 use super::table::terminal::lines;
 use super::table::{ColumnKind, Table, field, name};
-use super::terminal::{Style, distinct};
+use crate::style::Style;
+use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Quantity, Record, Summary};
 

@@ -1,10 +1,10 @@
 //! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
 use super::ReportView;
-use super::host::row_name;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
-use super::terminal::{distinct, row_label, units};
+use crate::labels::{row_label, row_name, units};
 use serde_json::json;
+use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{GapAccount, Record};
 

@@ -1,15 +1,17 @@
 //! The longest operation on files, and what the lab's disk did meanwhile.
 
+use super::table::json::rows;
 use super::table::terminal::figures;
-use super::table::{ColumnKind, Table, field, name, us};
-use super::terminal::{Style, WIDTH};
+use super::table::{ColumnKind, Table, TableValue, field, name, us};
+use crate::style::{Style, WIDTH};
+use serde_json::{Value, json};
 use worstcase_analysis::operation::{ConcurrentRequest, Operation, OperationPart};
 use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::DiskAction;
 
 /// The form of the document.
-const SCHEMA: &str = "worstcase-operations/1";
+const SCHEMA: &str = "worstcase-operations/2";
 /// So many requests are shown, of those that came before its own and of its own.
 const SHOWN: usize = 16;
 const SECTOR: f64 = 512.0;
@@ -22,10 +24,14 @@ pub fn terminal(operations: &[Operation], style: Style) -> String {
 
 /// The same for programs.
 pub fn json(operations: &[Operation]) -> String {
-    format!(
-        "{:#}\n",
-        serde_json::json!({ "schema": SCHEMA, "operations": operations })
-    )
+    let one = |operation: &Operation| {
+        let mut value = json!(operation);
+        value["parts"] = rows(&parts(operation));
+        value["requests"] = rows(&requests(&operation.requests));
+        value
+    };
+    let operations: Vec<Value> = operations.iter().map(one).collect();
+    format!("{:#}\n", json!({ "schema": SCHEMA, "operations": operations }))
 }
 
 fn one(operation: &Operation, style: Style) -> Vec<String> {
@@ -62,7 +68,7 @@ fn parts(operation: &Operation) -> Table {
     let took = operation.took_ns.0.max(1) as f64;
     let fields = [
         name("part", "where the time went", |(part, _): &(OperationPart, Nanos)| {
-            words(*part)
+            TableValue::in_words(words(*part), TableValue::key_of(part))
         }),
         field(ColumnKind::Time, "ns", "us", |(_, time): &(OperationPart, Nanos)| *time),
         field(
@@ -78,7 +84,7 @@ fn parts(operation: &Operation) -> Table {
 fn requests(shown: &[ConcurrentRequest]) -> Table {
     let time = |key: &str, heading: &str, ns: fn(&ConcurrentRequest) -> i64| {
         field(ColumnKind::Time, key, heading, move |request: &ConcurrentRequest| {
-            ns(request) as f64
+            ns(request)
         })
     };
     let fields = [
@@ -89,11 +95,17 @@ fn requests(shown: &[ConcurrentRequest]) -> Table {
             "at GB",
             |request: &ConcurrentRequest| request.request.sector as f64 * SECTOR / 1e9,
         ),
-        time("came_ns", "came us", |r| r.arrived_ns),
+        time("arrived_ns", "came us", |r| r.arrived_ns),
         time("waited_ns", "waited", |r| r.began_ns - r.arrived_ns),
         time("seek_ns", "seek", |r| r.request.seek.0 as i64),
         time("rotation_ns", "rotation", |r| r.request.rotation.0 as i64),
-        time("done_ns", "done us", |r| r.ended_ns),
+        time("ended_ns", "done us", |r| r.ended_ns),
+        time("began_ns", "began us", |r| r.began_ns).programs(),
+        field(ColumnKind::Text, "is_own", "its own", |r: &ConcurrentRequest| r.is_own).programs(),
+        field(ColumnKind::Text, "of_disk", "", |r: &ConcurrentRequest| {
+            json!(r.request)
+        })
+        .programs(),
     ];
     Table::new("requests", "", &fields, shown)
 }

@@ -4,7 +4,7 @@ use super::ReportView;
 use super::probes::hackbench::{self, HackbenchPoint};
 use super::probes::switch::{self, SwitchPoint};
 use super::table::{ColumnKind, Table, TableValue, cost, field, name};
-use super::terminal::row_label;
+use crate::labels::row_label;
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::{Outcome, Verdict};
 

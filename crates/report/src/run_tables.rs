@@ -1,8 +1,8 @@
 //! The tables of a run, the same for every form, in the order in which people get them.
 
 use super::table::{Table, TableGroup};
-use super::terminal::distinct;
 use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};
+use worstcase_base::distinct;
 use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::is_host;
 

@@ -1,7 +1,7 @@
 //! What the schedulers counted that were loaded into the lab's kernels.
 
 use super::table::{ColumnKind, Table, field, name};
-use super::terminal::distinct;
+use worstcase_base::distinct;
 use worstcase_results::record::{Record, SubjectId};
 
 /// Two counters whose ratio is the length of a choice.

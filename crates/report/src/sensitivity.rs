@@ -1,8 +1,8 @@
 //! Does a cell's maximum hold on other machines? A table, and the answer in a sentence.
 
+use crate::style::{Style, WIDTH};
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
-use crate::terminal::{Style, WIDTH};
 use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::format::{micros, plain};

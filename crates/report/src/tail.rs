@@ -1,6 +1,6 @@
 //! The tail estimate of a cell, in words and for programs.
 
-use super::terminal::Style;
+use crate::style::Style;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, span};

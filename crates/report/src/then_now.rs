@@ -1,11 +1,14 @@
-//! Then and now: published figures, with ours and whether they agree, for people.
+//! Then and now: published figures, with ours and whether they agree, for people and programs.
 
+use super::table::json::rows;
 use super::table::terminal::figures;
-use super::table::{ColumnKind, Table, field, name};
-use super::terminal::{Style, WIDTH, distinct};
+use super::table::{ColumnKind, Table, TableValue, field, name};
+use crate::style::{Style, WIDTH};
+use serde_json::{Value, json};
+use worstcase_base::distinct;
 use worstcase_base::format::plain;
 use worstcase_plan::study::published::{Published, PublishedFigure, factor};
-use worstcase_results::published::{Agreement, PublishedComparison};
+use worstcase_results::published::{Agreement, Ours, PublishedComparison};
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all groups.
@@ -15,14 +18,23 @@ pub(super) const CAPTION: &str =
     "Only the order of figures and the factors between them compare; a factor is to the first figure of a group.";
 
 /// A figure that was published, and ours.
-struct FigureThenNow {
-    of: String,
-    then: String,
-    factor_then: Option<String>,
-    /// What our value is: statistic, quantity, and cell.
-    cell: Option<String>,
-    now_ns: Option<f64>,
-    factor_now: Option<String>,
+struct FigureThenNow<'a> {
+    nth: usize,
+    group: &'a PublishedComparison,
+}
+
+impl FigureThenNow<'_> {
+    fn figure(&self) -> &PublishedFigure {
+        &self.group.published.figures[self.nth]
+    }
+
+    fn ours(&self) -> Option<&Ours> {
+        self.group.ours[self.nth].as_ref()
+    }
+
+    fn factor_now(&self) -> Option<&Shift> {
+        self.group.factors_now[self.nth].as_ref()
+    }
 }
 
 /// The figures of a group, in the words of its source, and ours.
@@ -33,42 +45,79 @@ pub(super) fn table(group: &PublishedComparison) -> Table {
         [_, _, ..] => "virtual us".to_string(),
         _ => units.concat(),
     };
-    let row = |nth: usize| {
-        let figure = &group.published.figures[nth];
-        FigureThenNow {
-            of: figure.of.clone(),
-            then: figure.said.to_string(),
-            factor_then: group.published.factor_in_words(nth),
-            cell: figure.cell(group.venue).map(ToString::to_string),
-            now_ns: group.ours[nth].as_ref().map(|ours| ours.value_ns),
-            factor_now: group.factors_now[nth].map(|shift| with_interval(nth, &shift)),
-        }
-    };
-    let rows: Vec<FigureThenNow> = (0..group.published.figures.len()).map(row).collect();
-    let words = |key: &str, heading: &str, words: fn(&FigureThenNow) -> Option<String>| {
+    let rows: Vec<FigureThenNow> = (0..group.published.figures.len())
+        .map(|nth| FigureThenNow { nth, group })
+        .collect();
+    let words = |key: &str, heading: &str, words: fn(&FigureThenNow) -> TableValue| {
         field(ColumnKind::Words, key, heading, words).optional()
     };
-    let mut fields = vec![
-        name("of", "figure", |row: &FigureThenNow| row.of.clone()),
-        words("then", "then", |row| Some(row.then.clone())),
-        words("factor_then", "factor then", |row| row.factor_then.clone()),
-    ];
-    if rows.iter().any(|row| row.now_ns.is_some()) {
-        // In microseconds, which may be below zero: a net cost is a difference.
-        let now = |row: &FigureThenNow| row.now_ns.map(|ns| factor(ns / 1_000.0));
-        fields.push(field(ColumnKind::Words, "now", format!("now, {unit}"), now));
-        fields.push(field(
-            ColumnKind::Words,
-            "factor_now",
-            "factor now",
-            |row: &FigureThenNow| row.factor_now.clone(),
-        ));
-    }
-    let cell = field(ColumnKind::Text, "cell", "our cell", |row: &FigureThenNow| {
-        row.cell.clone()
+    let programs =
+        |key: &str, value: fn(&FigureThenNow) -> TableValue| field(ColumnKind::Words, key, key, value).programs();
+    let factor_now = field(ColumnKind::Words, "factor_now", "factor now", |row: &FigureThenNow| {
+        row.factor_now()
+            .map(|shift| TableValue::in_words(with_interval(row.nth, shift), json!(shift)))
     });
-    fields.push(cell.wide().optional());
+    let fields = [
+        name("of", "figure", |row: &FigureThenNow| row.figure().of.clone()),
+        words("said", "then", |row| {
+            let said = &row.figure().said;
+            TableValue::in_words(said.to_string(), json!(said))
+        }),
+        words("factor_then", "factor then", |row| {
+            let bounds = json!(row.group.factors_then[row.nth]);
+            let text = row.group.published.factor_in_words(row.nth);
+            text.map_or(TableValue::NONE, |text| TableValue::in_words(text, bounds))
+        }),
+        // In microseconds, which may be below zero: a net cost is a difference.
+        words("ours.value_ns", &format!("now, {unit}"), |row| {
+            let now = row.ours().map(|ours| ours.value_ns);
+            now.map_or(TableValue::NONE, |ns| TableValue::in_words(factor(ns / 1_000.0), ns))
+        }),
+        match group.ours.iter().any(Option::is_some) {
+            true => factor_now,
+            false => factor_now.programs(),
+        },
+        field(ColumnKind::Text, "cell", "our cell", |row: &FigureThenNow| {
+            let cell = row.figure().cell(row.group.venue);
+            cell.map(|cell| TableValue::in_words(cell.to_string(), json!(cell)))
+        })
+        .wide()
+        .optional(),
+        programs("ours.subject", |row| {
+            row.ours().map(|ours| ours.subject.to_string()).into()
+        }),
+        programs("ours.of_seeds", |row| {
+            row.ours().map(|ours| json!(ours.of_seeds)).into()
+        }),
+        programs("ours.time_unit", |row| {
+            row.ours().map(|ours| ours.time_unit.replacen("us", "ns", 1)).into()
+        }),
+    ];
     Table::new("published", group.published.what.clone(), &fields, &rows)
+}
+
+/// For programs: each group with the rows of its table.
+pub(super) fn json(groups: &[PublishedComparison]) -> Value {
+    let one = |group: &PublishedComparison| {
+        let Published {
+            what,
+            compare,
+            source,
+            why,
+            ..
+        } = &group.published;
+        json!({
+            "what": what,
+            "compare": compare,
+            "source": source,
+            "why": why,
+            "venue": group.venue,
+            "verdict": group.verdict,
+            "reasons": group.reasons,
+            "figures": rows(&table(group)),
+        })
+    };
+    groups.iter().map(one).collect()
 }
 
 fn with_interval(nth: usize, shift: &Shift) -> String {

@@ -1,8 +1,8 @@
 //! What each of a machine's settings brought: a table, and the answer in a sentence.
 
+use crate::style::{Style, WIDTH};
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, TableValue, field, name};
-use crate::terminal::{Style, WIDTH};
 use worstcase_analysis::trial::{Says, Shortest, Trial, Tried};
 use worstcase_base::format::{micros, plain};
 use worstcase_results::stats::interval::AIM;

@@ -1,7 +1,8 @@
 //! Verdicts with how sure they are, in words and for programs.
 
 use super::tail::{CellTail, several};
-use super::terminal::{Style, verdict_heading, verdict_lines};
+use super::terminal::{verdict_heading, verdict_lines};
+use crate::style::Style;
 use serde_json::json;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, plain};

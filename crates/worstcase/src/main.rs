@@ -13,7 +13,7 @@ fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    worstcase::cli::completions::answer();
+    worstcase::cli::complete();
     worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.
         let lines: Vec<String> = error.to_string().lines().map(plain).collect();

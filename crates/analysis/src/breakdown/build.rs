@@ -1,6 +1,6 @@
 //! From an execution to its breakdown.
 
-use super::cause::{Peer, cause};
+use super::cause::cause;
 use super::chance::chance;
 use super::classify::{KindStretch, LabClassifier};
 use super::frames::{WindowWalk, walk};
@@ -10,7 +10,9 @@ use super::milestones::Milestones;
 use super::others::OtherCpuFinder;
 use super::shares::CallChainShares;
 use super::sources::Sources;
-use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Since, Span, SpanKind};
+use super::spans::{
+    AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Peer, Since, Span, SpanKind, preempts,
+};
 use super::stacks::StackId;
 use std::ops::Range;
 use worstcase_contract::{Instructions, Nanos};
@@ -40,11 +42,6 @@ pub struct LabSurroundings {
     pub floor: Nanos,
     /// The same load on other subjects.
     pub peers: Vec<Peer>,
-}
-
-/// Whether a model takes the CPU at any instruction at which preemption is on, for a real-time thread.
-pub(super) fn preempts(model: &str) -> bool {
-    ["full", "lazy", "rt", "rt lazy"].contains(&model)
 }
 
 /// Makes the breakdown of an execution, with the lines of source code that `lines` knows.

@@ -3,117 +3,11 @@
 mod remedy;
 mod sentence;
 
-use super::lines::SourceLine;
+pub use super::spans::{Cause, Mechanism, Peer};
 use super::spans::{CodePlace, ExplainedSample, Span, SpanKind};
 use super::stacks::FrameKind;
 pub use sentence::CauseParts;
-use serde::{Deserialize, Serialize};
 use worstcase_contract::Nanos;
-
-/// Why a wake-up is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mechanism {
-    /// Interrupts are off.
-    InterruptsOff,
-    /// Preemption is off, by a spin lock or by itself.
-    PreemptionOff,
-    /// This kernel gives the CPU away only at certain points.
-    NoReschedulePoint,
-    /// Another thread runs first.
-    OtherThread,
-    /// The probe waits for something else than its timer.
-    Waits,
-    /// Another thread holds a lock that ours needs.
-    LockOwner,
-    /// Soft interrupts run first.
-    SoftInterrupt,
-    /// Other timers' functions run first.
-    OtherTimer,
-    /// Other interrupts run first.
-    OtherInterrupt,
-    /// The wake-up itself is deferred.
-    NotWoken,
-    /// Other CPUs are called, and waited for.
-    OtherCpus,
-    /// Nothing but the way that every wake-up takes.
-    WakeUpPath,
-    /// The breakdown does not tell.
-    Unexplained,
-}
-
-impl Mechanism {
-    /// As it is shown.
-    pub fn title(self) -> &'static str {
-        match self {
-            Mechanism::InterruptsOff => "interrupts off",
-            Mechanism::PreemptionOff => "preemption off",
-            Mechanism::NoReschedulePoint => "no reschedule point",
-            Mechanism::OtherThread => "a thread that runs first",
-            Mechanism::Waits => "a wait of the probe",
-            Mechanism::LockOwner => "a lock's owner",
-            Mechanism::SoftInterrupt => "soft interrupts",
-            Mechanism::OtherTimer => "other timers",
-            Mechanism::OtherInterrupt => "other interrupts",
-            Mechanism::NotWoken => "the wake-up is deferred",
-            Mechanism::OtherCpus => "calls of other CPUs",
-            Mechanism::WakeUpPath => "the wake-up path itself",
-            Mechanism::Unexplained => "unexplained",
-        }
-    }
-
-    /// The mechanism that a kind of span is part of.
-    pub fn of(kind: &SpanKind) -> Mechanism {
-        match kind {
-            SpanKind::IrqsOff { .. } => Mechanism::InterruptsOff,
-            SpanKind::PreemptOff { .. } => Mechanism::PreemptionOff,
-            SpanKind::NoReschedulePoint => Mechanism::NoReschedulePoint,
-            SpanKind::Waits { .. } => Mechanism::Waits,
-            SpanKind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
-            SpanKind::OtherThread { .. } => Mechanism::OtherThread,
-            SpanKind::SoftIrq => Mechanism::SoftInterrupt,
-            SpanKind::OtherTimer { .. } => Mechanism::OtherTimer,
-            SpanKind::OtherIrq { .. } => Mechanism::OtherInterrupt,
-            SpanKind::RunsOn => Mechanism::NotWoken,
-            SpanKind::CallsCpus => Mechanism::OtherCpus,
-            SpanKind::Unexplained => Mechanism::Unexplained,
-            _ => Mechanism::WakeUpPath,
-        }
-    }
-}
-
-/// The same load and probe on another subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// The subject, for sentences: `6.1.0-50-amd64 full`.
-    pub subject: String,
-    /// Its preemption model.
-    pub preempt: String,
-    /// The highest latency of all its cells.
-    pub maximum: Nanos,
-}
-
-/// The first cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
-    /// What kind of cause.
-    pub mechanism: Mechanism,
-    /// The function that caused it.
-    pub function: Option<String>,
-    /// Who called it.
-    pub caller: Option<String>,
-    /// Where in the function, if the source is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<SourceLine>,
-    /// The system call in which it ran.
-    pub system_call: Option<String>,
-    /// Time of all spans of this mechanism.
-    pub length_ns: Nanos,
-    /// One sentence.
-    pub sentence: String,
-    /// What would remove it.
-    pub remedy: String,
-}
 
 /// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
 /// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.

@@ -263,10 +263,10 @@ impl LabClassifier<'_> {
             SpanKind::IrqsOff { off, on } => {
                 *off = self
                     .last_before(start + 1, FrameEvent::IrqsOff)
-                    .map(|m| self.place_of(m, is_flag_helper));
+                    .map(|m| self.place_of(m, roles::is_flag_helper));
                 let after = self.walk.marks_within(start, self.points.sample);
                 let found = after.iter().find(|m| m.what == FrameEvent::IrqsOn && m.count >= end);
-                *on = found.map(|m| self.place_of(m, is_flag_helper));
+                *on = found.map(|m| self.place_of(m, roles::is_flag_helper));
             }
             SpanKind::Waits { at, fault, waker, ran } => {
                 let Some(waits) = self.points.waits else { return };
@@ -383,11 +383,6 @@ impl LabClassifier<'_> {
             ..place
         }
     }
-}
-
-/// The scheduler switches interrupts off on its own account.
-pub fn is_flag_helper(name: &str) -> bool {
-    roles::is_helper(name) && roles::role(name) != Some(FunctionRole::Schedule)
 }
 
 /// What belongs to its neighbours is no longer than this, in instructions.

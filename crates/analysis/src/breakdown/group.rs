@@ -1,7 +1,6 @@
 //! Many breakdowns by cause: what keeps a kernel from being better, in order.
 
-use super::cause::Mechanism;
-use super::spans::Breakdown;
+use super::spans::{Breakdown, Mechanism};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;

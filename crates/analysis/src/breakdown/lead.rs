@@ -10,7 +10,7 @@ mod slack;
 use super::frames::{FrameEvent, WindowWalk};
 use super::roles::{self, FunctionRole};
 use super::sources::Sources;
-use super::spans::{Since, Span, SpanKind};
+use super::spans::{Since, Span};
 use sender::InterruptSender;
 pub(super) use slack::SLACK;
 use worstcase_contract::Nanos;
@@ -73,7 +73,7 @@ impl Lead {
         let send = sender.sends(send);
         let spans = match since {
             _ if !sender.is_whole() => vec![Span::unexplained(Nanos(0), way, None), send],
-            Since::Woken | Since::Pulsed => vec![send, pending(way)],
+            Since::Woken | Since::Pulsed => vec![send, Span::pending(way)],
             _ => [sender.waits(way), vec![send]].concat(),
         };
         Lead {
@@ -96,7 +96,7 @@ impl Lead {
             return Lead {
                 due: entry,
                 entry: Some(entry),
-                spans: in_order(vec![pending(slept)]),
+                spans: in_order(vec![Span::pending(slept)]),
                 notes: Vec::new(),
             };
         }
@@ -143,14 +143,6 @@ fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
         at = at + span.length_ns;
     }
     spans
-}
-
-/// The interrupt is on its way, and no CPU's instructions tell of it.
-fn pending(length: Nanos) -> Span {
-    Span {
-        what: SpanKind::IrqPending,
-        ..Span::unexplained(Nanos(0), length, None)
-    }
 }
 
 #[cfg(test)]

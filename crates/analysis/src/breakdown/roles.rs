@@ -344,6 +344,11 @@ pub fn whole(name: &str) -> &str {
     name.split_once(".cold").map_or(name, |(whole, _)| whole)
 }
 
+/// Whether a function is on the way to the one that switched interrupts off: the scheduler does that on its own account.
+pub fn is_flag_helper(name: &str) -> bool {
+    is_helper(name) && role(name) != Some(FunctionRole::Schedule)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,9 +10,6 @@ use super::top::TopList;
 use serde::Serialize;
 use worstcase_contract::census::Kind;
 
-/// The form of a census as JSON.
-pub const SCHEMA: &str = "worstcase-census/2";
-
 /// What is known of a kind of section.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfKind {
@@ -28,8 +25,6 @@ pub struct OfKind {
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
     /// Which cell.
     pub about: About,
     /// Instructions from the first sample to the last.
@@ -72,7 +67,6 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
     };
     let observed = &taken.census.observed;
     Ok(Findings {
-        schema: SCHEMA,
         about: taken.about.clone(),
         observed_instructions: observed.end.0.saturating_sub(observed.start.0),
         audited_blocks: taken.census.audited,

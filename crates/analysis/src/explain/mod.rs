@@ -14,42 +14,27 @@ mod replay;
 pub use choice::SampleChoice;
 pub use error::ExplainError;
 
-use crate::breakdown::cause::Peer;
 use crate::breakdown::folded::folded;
 use crate::breakdown::lines::SourceLines;
+use crate::breakdown::spans::Peer;
 use crate::breakdown::spans::{ExplainedSample, Since};
 use crate::breakdown::{Breakdown, Explanation, LabSurroundings};
 use crate::kept::kept;
 use choice::choose;
 pub(crate) use replay::PreparedReplay;
+pub use replay::ReplayMeans;
 use replay::Replayed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_kernels::ResolveOptions;
-use worstcase_lab::additions::Additions;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// Where breakdowns are in the cache.
 const AREA: &str = "breakdowns";
-
-/// What a cell of the lab is replayed with.
-#[derive(Clone, Copy)]
-pub struct ReplayMeans<'a> {
-    /// The QEMU that measured the run, if not the one on the search path.
-    pub qemu: Option<&'a Path>,
-    /// What was added when the run was measured, if not what the run names.
-    pub additions: &'a Additions,
-    /// A vmlinux with debug information, if not what the cache has.
-    pub debug_info: Option<&'a Path>,
-    /// Where kernels are found.
-    pub options: &'a ResolveOptions<'a>,
-}
 
 /// An explained sample.
 pub enum Explained {

@@ -1,16 +1,31 @@
 //! From a record back to the machine that gave it, and its replay.
 
-use super::{ExplainError, ReplayMeans};
+use super::error::ExplainError;
 use crate::breakdown::lines::SourceLines;
 use crate::debuginfo::LineOrigin;
+use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{Record, Run, SampleRow};
+
+/// What a cell of the lab is replayed with.
+#[derive(Clone, Copy)]
+pub struct ReplayMeans<'a> {
+    /// The QEMU that measured the run, if not the one on the search path.
+    pub qemu: Option<&'a Path>,
+    /// What was added when the run was measured, if not what the run names.
+    pub additions: &'a Additions,
+    /// A vmlinux with debug information, if not what the cache has.
+    pub debug_info: Option<&'a Path>,
+    /// Where kernels are found.
+    pub options: &'a ResolveOptions<'a>,
+}
 
 /// What a cell's breakdowns are made of.
 pub struct Replayed {

@@ -22,9 +22,6 @@ use worstcase_host::CpuList;
 use worstcase_host::isolate::{CpuEntries, DurationFigures, ObservedEntries, Smis};
 use worstcase_lab::execution::Symbols;
 
-/// The form of the document.
-const SCHEMA: &str = "worstcase-isolate/1";
-
 /// What decides why something came, and what helps.
 #[derive(Clone, Debug, Default)]
 pub struct IsolatedMachine {
@@ -98,8 +95,6 @@ pub struct IsolatedCpu {
 /// What entered the CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IsolationAnswer {
-    /// The form of the document.
-    pub schema: &'static str,
     /// The kernel's release.
     pub kernel: String,
     /// When counting began, on CLOCK_MONOTONIC.
@@ -148,7 +143,6 @@ pub fn answer(
         );
     }
     IsolationAnswer {
-        schema: SCHEMA,
         kernel: machine.release.clone(),
         began_ns: observed.began.0,
         time_ns: observed.time.0,

@@ -1,7 +1,7 @@
 //! As Markdown: for a bug report or a merge request.
 
 use super::ShownBisection;
-use crate::markdown::{commands, text};
+use crate::markup::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use worstcase_bisect::bisection::BisectionStep;

@@ -1,9 +1,9 @@
 //! Two breakdowns side by side, as two tables.
 
 use crate::compare::figures::signed_exact;
+use crate::style::WIDTH;
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
-use crate::terminal::WIDTH;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::compare::{BreakdownChange, compare};
 

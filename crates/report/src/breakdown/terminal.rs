@@ -1,6 +1,6 @@
 //! A breakdown for the terminal: the sentence, a timeline with bars, and for the spans that matter their functions.
 
-use crate::terminal::Style;
+use crate::style::{Style, cut, wrapped};
 use worstcase_analysis::breakdown::lines::SourceLine;
 use worstcase_analysis::breakdown::spans::{
     AtDue, Breakdown, CodePlace, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
@@ -9,8 +9,6 @@ use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_base::format::{micros, micros_exact, plain};
 use worstcase_contract::Nanos;
 
-/// Widest line.
-const WIDTH: usize = 116;
 /// Longest bar.
 const BAR: u64 = 24;
 /// Where the details of a span begin.
@@ -228,33 +226,4 @@ fn shortened<T>(mut frames: Vec<T>, left_out: impl Fn(usize) -> T) -> Vec<T> {
         frames.splice(middle.clone(), [left_out(middle.len())]);
     }
     frames
-}
-
-/// A line that is not wider than a terminal.
-pub fn cut(line: &str) -> String {
-    let line = line.trim_end();
-    match line.chars().count() > WIDTH {
-        true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
-        false => line.to_string(),
-    }
-}
-
-/// Text in lines, the further ones under the first word of the first.
-pub fn wrapped(lead: &str, text: &str) -> Vec<String> {
-    let indent = lead.chars().count();
-    let mut lines = vec![lead.to_string()];
-    for word in plain(text).split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        if line.chars().count() + word.chars().count() > WIDTH && line.chars().count() > indent {
-            lines.push(format!("{}{word} ", " ".repeat(indent)));
-        } else {
-            line.push_str(word);
-            line.push(' ');
-        }
-    }
-    lines
-        .iter()
-        .map(|l| l.trim_end().to_string())
-        .filter(|l| !l.is_empty())
-        .collect()
 }

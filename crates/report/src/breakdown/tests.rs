@@ -3,7 +3,7 @@
 mod lines;
 
 use super::{flame, json, perfetto, terminal};
-use crate::terminal::Style;
+use crate::style::Style;
 use proptest::prelude::*;
 use worstcase_analysis::breakdown::cause::{Mechanism, Peer};
 use worstcase_analysis::breakdown::spans::{Breakdown, BreakdownError, CodePlace, ExplainedSample, SpanKind};

@@ -8,7 +8,7 @@ mod tests;
 
 pub use several::run;
 
-use crate::terminal::Style;
+use crate::style::Style;
 use worstcase_analysis::census::CensusAnswer;
 
 /// For a terminal; the `most` longest owners or largest changes.

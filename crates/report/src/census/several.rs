@@ -1,10 +1,11 @@
 //! Several censuses for the terminal: the cells of a run, and two cells side by side.
 
-use super::terminal::{details, named};
-use crate::breakdown::terminal::wrapped;
+use super::terminal::{details, from_to, named, owner_columns};
+use crate::style::wrapped;
+use crate::style::{Style, WIDTH};
 use crate::table::terminal::{figures, figures_with};
 use crate::table::{ColumnKind, Table, TableValue, field, name};
-use crate::terminal::{Style, WIDTH};
+use serde_json::json;
 use worstcase_analysis::census::diff::{SectionChange, SectionDifference};
 use worstcase_analysis::census::ensemble::{CensusEnsemble, Common, OfSeed};
 use worstcase_analysis::census::findings::Findings;
@@ -27,7 +28,7 @@ pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
         if !ensemble.polls_known {
             out.extend(wrapped("", worstcase_analysis::census::bound::RAW_MEANING));
         }
-        out.extend(seeds(ensemble));
+        out.extend(figures(&seeds(ensemble), WIDTH));
         out.extend(growth(ensemble));
         out.extend(figures_with(&owners(ensemble, most), |_, _| Vec::new()));
         out.push(String::new());
@@ -38,27 +39,20 @@ pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
 }
 
 /// The longest owners of all seeds, and in how many seeds each was.
-fn owners(ensemble: &CensusEnsemble, most: usize) -> Table {
+pub(super) fn owners(ensemble: &CensusEnsemble, most: usize) -> Table {
     let all = ensemble.seeds.len();
-    let fields = [
-        field(ColumnKind::Time, "longest_ns", "longest", |common: &Common| {
-            common.top.longest.length_ns
-        }),
-        field(ColumnKind::Time, "longest_net_ns", "net", |common: &Common| {
-            common.top.longest_net_ns
-        }),
-        field(ColumnKind::Count, "times", "times", |common: &Common| common.top.times),
-        field(ColumnKind::Words, "seeds", "seeds", move |common: &Common| {
-            format!("{} of {all}", common.seeds.len())
-        }),
-        field(ColumnKind::Text, "from_to", "from -> to", |common: &Common| {
-            named(&common.top.from, &common.top.to, common.top.inside.as_deref())
-        }),
-    ];
+    let columns = owner_columns().into_iter();
+    let mut fields: Vec<_> = columns.map(|column| column.on(|common: &Common| &common.top)).collect();
+    fields.push(field(ColumnKind::Words, "seeds", "seeds", move |common: &Common| {
+        TableValue::in_words(format!("{} of {all}", common.seeds.len()), json!(common.seeds))
+    }));
+    fields.push(from_to(|common: &Common| {
+        named(&common.top.from, &common.top.to, common.top.inside.as_deref())
+    }));
     Table::new("owners", "", &fields, ensemble.union.iter().take(most))
 }
 
-fn seeds(ensemble: &CensusEnsemble) -> Vec<String> {
+pub(super) fn seeds(ensemble: &CensusEnsemble) -> Table {
     let fields = [
         name("seed", "seed", |seed: &OfSeed| seed.seed),
         field(ColumnKind::Time, "sampled_ns", "sampled", |seed: &OfSeed| {
@@ -68,13 +62,17 @@ fn seeds(ensemble: &CensusEnsemble) -> Vec<String> {
         field(ColumnKind::Time, "section_ns", "section", |seed: &OfSeed| {
             seed.section_ns
         }),
-        field(ColumnKind::Text, "tail", "tail", |seed: &OfSeed| match seed.agrees {
-            Some(true) => "as expected",
-            Some(false) => "NOT AS EXPECTED",
-            None => "cannot tell",
+        field(ColumnKind::Text, "agrees", "tail", |seed: &OfSeed| {
+            let text = match seed.agrees {
+                Some(true) => "as expected",
+                Some(false) => "NOT AS EXPECTED",
+                None => "cannot tell",
+            };
+            TableValue::in_words(text, seed.agrees)
         }),
+        field(ColumnKind::Text, "cell", "cell", |seed: &OfSeed| seed.cell.clone()).programs(),
     ];
-    figures(&Table::new("seeds", "", &fields, &ensemble.seeds), WIDTH)
+    Table::new("seeds", "", &fields, &ensemble.seeds)
 }
 
 /// How the longest section grows with the number of seeds.
@@ -114,8 +112,8 @@ pub fn diff(
         .filter(|d| d.change != SectionChange::Same)
         .take(most);
     let changed: Vec<&SectionDifference> = changed.collect();
-    out.extend(figures_with(&changes(&changed), |nth, _| match nth < TOLD {
-        true => both_sides(changed[nth]),
+    out.extend(figures_with(&changes(&changed), |nth, indent| match nth < TOLD {
+        true => both_sides(changed[nth], indent),
         false => Vec::new(),
     }));
     let same = differences.iter().filter(|d| d.change == SectionChange::Same).count();
@@ -131,26 +129,24 @@ pub fn diff(
 }
 
 /// Call chains and functions of both.
-fn both_sides(difference: &SectionDifference) -> Vec<String> {
+fn both_sides(difference: &SectionDifference, indent: usize) -> Vec<String> {
     let sides = [("before", &difference.before), ("after", &difference.after)];
     let known = sides.into_iter().filter_map(|(side, top)| Some((side, top.as_ref()?)));
-    let lines = known.map(|(side, top)| [vec![format!("{:32}{side}:", "")], details(&top.longest)].concat());
+    let lines =
+        known.map(|(side, top)| [vec![format!("{:indent$}{side}:", "")], details(&top.longest, indent)].concat());
     lines.flatten().collect()
 }
 
-fn changes(differences: &[&SectionDifference]) -> Table {
+pub(super) fn changes(differences: &[&SectionDifference]) -> Table {
     let length = |time: Nanos, is_known: bool| match is_known {
         true => TableValue::from(time),
-        false => TableValue::AtMost(time.0 as f64),
+        false => TableValue::in_words(format!("<{}", micros(time)), time),
+    };
+    let programs = |key: &str, value: fn(&SectionDifference) -> TableValue| {
+        field(ColumnKind::Text, key, key, move |d: &&SectionDifference| value(d)).programs()
     };
     let fields = [
-        name("change", "", |d: &&SectionDifference| match d.change {
-            SectionChange::Appeared => "appeared",
-            SectionChange::Grew => "grew",
-            SectionChange::Same => "same",
-            SectionChange::Shrank => "shrank",
-            SectionChange::Vanished => "vanished",
-        }),
+        name("change", "", |d: &&SectionDifference| TableValue::key_of(&d.change)),
         field(
             ColumnKind::Time,
             "before_ns",
@@ -166,9 +162,12 @@ fn changes(differences: &[&SectionDifference]) -> Table {
         field(ColumnKind::Count, "times_after", "times", |d: &&SectionDifference| {
             d.after.as_ref().map(|top| top.times)
         }),
-        field(ColumnKind::Text, "from_to", "from -> to", |d: &&SectionDifference| {
-            named(&d.from, &d.to, d.inside.as_deref())
-        }),
+        from_to(|d: &&SectionDifference| named(&d.from, &d.to, d.inside.as_deref())),
+        programs("from", |d| d.from.clone().into()),
+        programs("to", |d| d.to.clone().into()),
+        programs("inside", |d| d.inside.clone().into()),
+        programs("before", |d| json!(d.before).into()),
+        programs("after", |d| json!(d.after).into()),
     ];
     Table::new("changes", "", &fields, differences)
 }

@@ -1,13 +1,17 @@
 //! One cell's census for the terminal.
 
-use crate::breakdown::terminal::{chained, elsewhere, shares, wrapped};
+use crate::breakdown::terminal::{chained, elsewhere, shares};
+use crate::style::wrapped;
+use crate::style::{Style, WIDTH};
+use crate::table::json::rows;
 use crate::table::terminal::{figures, figures_with};
-use crate::table::{ColumnKind, Table, field, name};
-use crate::terminal::{Style, WIDTH};
+use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
+use serde_json::{Value, json};
 use worstcase_analysis::census::cell_census::{About, CensusCpu};
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::LengthBucket;
 use worstcase_analysis::census::join::TimeSpread;
+use worstcase_analysis::census::places::SectionGroup;
 use worstcase_analysis::census::tail::{CensusTail, LEVEL, TailRow};
 use worstcase_analysis::census::top::{OwnedSection, Top, TopList};
 use worstcase_base::format::{grouped, micros, plain};
@@ -16,8 +20,6 @@ use worstcase_contract::census::Kind;
 
 /// Longest bar of a histogram.
 const BAR: usize = 40;
-/// Where what is known of an owner begins.
-const INDENT: usize = 32;
 /// Of so many owners the call chain and the functions are shown.
 const TOLD: usize = 3;
 
@@ -42,7 +44,11 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     ];
     out.extend(bound(findings, style));
     out.push(String::new());
-    out.extend(kinds(findings));
+    out.extend(figures(&kinds(findings), WIDTH));
+    out.push("net: without the interrupts and soft interrupts in them".into());
+    out.push(
+        "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
+    );
     let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
     out.push(style.bold("non-preemptible, by length"));
@@ -107,21 +113,26 @@ fn for_others(findings: &Findings, style: Style) -> Vec<String> {
     lines
 }
 
-fn kinds(findings: &Findings) -> Vec<String> {
+/// What is known of each kind of section; programs get its histogram and its longest sections in the same row.
+pub(super) fn kinds(findings: &Findings) -> Table {
     let time = |key: &str, heading: &str, time: fn(&OfKind) -> Nanos| field(ColumnKind::Time, key, heading, time);
+    let data = |key: &str, data: fn(&OfKind) -> Value| field(ColumnKind::Text, key, key, data).programs();
     let fields = [
-        name("kind", "", |kind: &OfKind| title(kind.sum.kind)),
+        name("kind", "", |kind: &OfKind| {
+            TableValue::in_words(title(kind.sum.kind), kind.sum.kind)
+        }),
         field(ColumnKind::Count, "count", "sections", |kind: &OfKind| kind.sum.count),
         time("total_ns", "in all", |kind| kind.sum.total_ns),
         time("longest_ns", "longest", |kind| kind.sum.longest_ns),
         time("longest_net_ns", "net", |kind| kind.sum.longest_net_ns),
+        data("histogram", |kind| json!(kind.sum.histogram)),
+        data("places", |kind| rows(&places(kind))),
+        data(
+            "longest",
+            |kind| json!({ "above_ns": kind.longest.above_ns, "owners": rows(&of_owners(&kind.longest)) }),
+        ),
     ];
-    let mut lines = figures(&Table::new("kinds", "", &fields, &findings.kinds), WIDTH);
-    lines.push("net: without the interrupts and soft interrupts in them".into());
-    lines.push(
-        "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
-    );
-    lines
+    Table::new("kinds", "", &fields, &findings.kinds)
 }
 
 fn title(kind: &str) -> String {
@@ -155,55 +166,83 @@ fn longest(kind: &OfKind, told: usize, style: Style) -> Vec<String> {
         style.bold(&format!("{}, the longest", title(kind.sum.kind))),
     ];
     if kind.longest.owners.is_empty() {
-        let places = kind.places.iter().map(|place| SectionRow {
-            longest: place.longest_ns,
-            net: place.longest_net_ns,
-            times: place.count,
-            from_to: named(&place.from, &place.to, None),
-        });
-        lines.extend(figures_with(&sections(&places.collect::<Vec<_>>()), |_, _| Vec::new()));
+        lines.extend(figures(&places(kind), WIDTH));
         return lines;
     }
     lines.extend(owners(&kind.longest, told));
     lines
 }
 
-/// Sections of one owner or place.
-struct SectionRow {
-    longest: Nanos,
-    net: Nanos,
-    times: u64,
-    from_to: String,
+/// Sections by the functions that began and ended them.
+pub(super) fn places(kind: &OfKind) -> Table {
+    let fields = [
+        field(ColumnKind::Time, "longest_ns", "longest", |place: &SectionGroup| {
+            place.longest_ns
+        }),
+        field(ColumnKind::Time, "longest_net_ns", "net", |place: &SectionGroup| {
+            place.longest_net_ns
+        }),
+        field(ColumnKind::Count, "count", "times", |place: &SectionGroup| place.count),
+        from_to(|place: &SectionGroup| named(&place.from, &place.to, None)),
+        field(ColumnKind::Text, "kind", "kind", |place: &SectionGroup| place.kind).programs(),
+        field(ColumnKind::Text, "from", "from", |place: &SectionGroup| {
+            place.from.clone()
+        })
+        .programs(),
+        field(ColumnKind::Text, "to", "to", |place: &SectionGroup| place.to.clone()).programs(),
+        field(ColumnKind::Text, "in_helper", "in a helper", |place: &SectionGroup| {
+            place.in_helper
+        })
+        .programs(),
+        field(ColumnKind::Time, "total_ns", "in all", |place: &SectionGroup| {
+            place.total_ns
+        })
+        .programs(),
+        field(ColumnKind::Percent(1), "share", "share", |place: &SectionGroup| {
+            place.share
+        })
+        .programs(),
+    ];
+    Table::new("places", "", &fields, &kind.places)
 }
 
-fn sections(rows: &[SectionRow]) -> Table {
-    let fields = [
-        field(ColumnKind::Time, "longest_ns", "longest", |row: &SectionRow| {
-            row.longest
+/// Who began sections and who ended them, in one text.
+pub(super) fn from_to<S>(text: impl Fn(&S) -> String + 'static) -> TableField<S> {
+    field(ColumnKind::Text, "from_to", "from -> to", text)
+}
+
+/// The columns of an owner's sections, all but the last: [`from_to`].
+pub(super) fn owner_columns() -> Vec<TableField<Top>> {
+    let programs = |key: &str, value: fn(&Top) -> TableValue| field(ColumnKind::Text, key, key, value).programs();
+    vec![
+        field(ColumnKind::Time, "longest_ns", "longest", |top: &Top| {
+            top.longest.length_ns
         }),
-        field(ColumnKind::Time, "longest_net_ns", "net", |row: &SectionRow| row.net),
-        field(ColumnKind::Count, "times", "times", |row: &SectionRow| row.times),
-        field(ColumnKind::Text, "from_to", "from -> to", |row: &SectionRow| {
-            row.from_to.clone()
+        field(ColumnKind::Time, "longest_net_ns", "net", |top: &Top| {
+            top.longest_net_ns
         }),
-    ];
-    Table::new("sections", "", &fields, rows)
+        field(ColumnKind::Count, "times", "times", |top: &Top| top.times),
+        programs("from", |top| top.from.clone().into()),
+        programs("to", |top| top.to.clone().into()),
+        programs("inside", |top| top.inside.clone().into()),
+        programs("total_ns", |top| top.total_ns.into()),
+        programs("longest", |top| json!(top.longest).into()),
+    ]
+}
+
+pub(super) fn of_owners(list: &TopList) -> Table {
+    let mut fields = owner_columns();
+    fields.push(from_to(|top: &Top| named(&top.from, &top.to, top.inside.as_deref())));
+    Table::new("owners", "", &fields, &list.owners)
 }
 
 /// A list of owners, the first `told` with what is known of their longest section.
 pub fn owners(list: &TopList, told: usize) -> Vec<String> {
-    let row = |top: &Top| SectionRow {
-        longest: top.longest.length_ns,
-        net: top.longest_net_ns,
-        times: top.times,
-        from_to: named(&top.from, &top.to, top.inside.as_deref()),
-    };
-    let rows: Vec<SectionRow> = list.owners.iter().map(row).collect();
-    let below = |nth: usize, _| match nth < told {
-        true => details(&list.owners[nth].longest),
+    let below = |nth: usize, indent| match nth < told {
+        true => details(&list.owners[nth].longest, indent),
         false => Vec::new(),
     };
-    let mut lines = figures_with(&sections(&rows), below);
+    let mut lines = figures_with(&of_owners(list), below);
     lines.push(format!(
         "times: of the sections longer than {} us",
         micros(list.above_ns)
@@ -218,21 +257,21 @@ pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
 }
 
 /// Call chain and functions of one section.
-pub fn details(owned: &OwnedSection) -> Vec<String> {
+pub fn details(owned: &OwnedSection, indent: usize) -> Vec<String> {
     let shown = if owned.inside.is_some() {
         &owned.common
     } else {
         &owned.chain
     };
-    let lead = format!("{:INDENT$}in {}: ", "", plain(&owned.task.named()));
-    let mut lines = chained(&lead, INDENT, shown);
+    let lead = format!("{:indent$}in {}: ", "", plain(&owned.task.named()));
+    let mut lines = chained(&lead, indent, shown);
     if owned.irregular {
-        lines.push(format!("{:INDENT$}returns fit no frame: the chain may be wrong", ""));
+        lines.push(format!("{:indent$}returns fit no frame: the chain may be wrong", ""));
     }
     for other in &owned.waited_for {
-        lines.extend(elsewhere(INDENT, "it waited; meanwhile", other));
+        lines.extend(elsewhere(indent, "it waited; meanwhile", other));
     }
-    lines.extend(shares(INDENT, owned.length_ns, &owned.functions, &owned.lines));
+    lines.extend(shares(indent, owned.length_ns, &owned.functions, &owned.lines));
     lines
 }
 
@@ -260,18 +299,7 @@ fn tail(tail: &CensusTail, style: Style) -> Vec<String> {
         lines.extend(tail.why_not.iter().flat_map(|why| wrapped("  not compared: ", why)));
         return lines;
     }
-    let fields = [
-        field(ColumnKind::Time, "above_ns", "us", |row: &TailRow| row.above_ns),
-        field(ColumnKind::Number(1), "expected", "expected", |row: &TailRow| {
-            row.expected
-        }),
-        field(ColumnKind::Count, "seen", "seen", |row: &TailRow| row.seen),
-        field(ColumnKind::Number(3), "p", "p", |row: &TailRow| row.p),
-        field(ColumnKind::Text, "in_step", "", |row: &TailRow| {
-            if row.in_step { "in step" } else { "" }
-        }),
-    ];
-    lines.extend(figures(&Table::new("tail", "", &fields, &tail.rows), WIDTH));
+    lines.extend(figures(&tail_rows(tail), WIDTH));
     let test = format!("(exact Poisson test, Holm's correction, level {LEVEL})");
     match (&tail.why_not, tail.agrees) {
         (Some(why), _) => lines.extend(wrapped("cannot tell: ", why)),
@@ -297,4 +325,25 @@ fn tail(tail: &CensusTail, style: Style) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// How many samples were expected above each latency, and how many were seen.
+pub(super) fn tail_rows(tail: &CensusTail) -> Table {
+    let fields = [
+        field(ColumnKind::Time, "above_ns", "us", |row: &TailRow| row.above_ns),
+        field(ColumnKind::Number(1), "expected", "expected", |row: &TailRow| {
+            row.expected
+        }),
+        field(ColumnKind::Count, "seen", "seen", |row: &TailRow| row.seen),
+        field(ColumnKind::Number(3), "p", "p", |row: &TailRow| row.p),
+        field(ColumnKind::Text, "in_step", "", |row: &TailRow| {
+            TableValue::in_words(if row.in_step { "in step" } else { "" }, row.in_step)
+        }),
+        field(ColumnKind::Number(2), "dispersion", "dispersion", |row: &TailRow| {
+            row.dispersion
+        })
+        .programs(),
+        field(ColumnKind::Text, "can_tell", "can tell", |row: &TailRow| row.can_tell).programs(),
+    ];
+    Table::new("tail", "", &fields, &tail.rows)
 }

@@ -1,5 +1,6 @@
 use super::{json, several, terminal};
-use crate::terminal::Style;
+use crate::style::Style;
+use crate::table::testing::assert_in_every_form;
 use worstcase_analysis::breakdown::spans::FunctionShare;
 use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_analysis::census::diff::diff;
@@ -90,10 +91,10 @@ fn one_cell() {
         non-preemptible, the longest
            longest   net  times  from -> to
               80.0  80.0      1  free_pages -> shm_close
-                                        in an unknown task: [user] init > free_pages
-                                         50 %     40.0 us  clear_page < free_pages
+                                 in an unknown task: [user] init > free_pages
+                                  50 %     40.0 us  clear_page < free_pages
               4.00  4.00      1  do_exit -> do_exit
-                                        in an unknown task:
+                                 in an unknown task:
         times: of the sections longer than 0.999 us
 
         interrupts off, the longest
@@ -146,13 +147,13 @@ fn two_cells() {
 
                    before   after  times  times  from -> to
         appeared   <0.999    90.0      -      1  free_folios -> shm_close
-                                        after:
-                                        in an unknown task: [user] init > free_folios
-                                         50 %     45.0 us  clear_page < free_folios
+                                                 after:
+                                                 in an unknown task: [user] init > free_folios
+                                                  50 %     45.0 us  clear_page < free_folios
         vanished     50.0  <0.999      1      -  free_pages -> shm_close
-                                        before:
-                                        in an unknown task: [user] init > free_pages
-                                         50 %     25.0 us  clear_page < free_pages
+                                                 before:
+                                                 in an unknown task: [user] init > free_pages
+                                                  50 %     25.0 us  clear_page < free_pages
         1 more are as long in both
         compared: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
     ");
@@ -163,11 +164,34 @@ fn two_cells() {
 #[test]
 fn json_names_its_form() {
     let value: serde_json::Value = serde_json::from_str(&json::cell(&found(80_000, 1, "a"))).unwrap();
-    assert_eq!(value["schema"], "worstcase-census/2");
+    assert_eq!(value["schema"], "worstcase-census/3");
     assert_eq!(value["bound"]["bound_ns"], 80_000 + 2_400);
     assert_eq!(value["kinds"][0]["kind"], "non-preemptible");
     assert_eq!(
         value["kinds"][0]["longest"]["owners"][0]["longest"]["chain"][1]["function"],
         "a"
     );
+}
+
+#[test]
+fn each_column_is_in_every_form() {
+    let cells = [found(80_000, 2, "free_pages"), found(50_000, 1, "do_wp_page")];
+    let document = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let cell = document(json::cell(&cells[0]));
+    assert_in_every_form(&terminal::kinds(&cells[0]), &cell["kinds"]);
+    assert_in_every_form(&terminal::tail_rows(&cells[0].tail), &cell["tail"]["rows"]);
+    let [non_preemptible, interrupts_off] =
+        [Kind::NonPreemptible, Kind::InterruptsOff].map(|kind| cells[0].of_kind(kind));
+    let owners = &cell["kinds"][0]["longest"]["owners"];
+    assert_in_every_form(&terminal::of_owners(&non_preemptible.longest), owners);
+    assert_in_every_form(&terminal::places(interrupts_off), &cell["kinds"][2]["places"]);
+    let all = ensembles(&cells);
+    let run = document(json::ensembles(&all));
+    assert_in_every_form(&several::seeds(&all[0]), &run["ensembles"][0]["seeds"]);
+    assert_in_every_form(&several::owners(&all[0], 10), &run["ensembles"][0]["union"]);
+    let lists = [&cells[1], &cells[0]].map(|f| &f.of_kind(Kind::NonPreemptible).longest);
+    let differences = diff(lists[0], lists[1]);
+    let several_rows: Vec<_> = differences.iter().collect();
+    let pair = document(json::diff(&cells[1], &cells[0], &differences));
+    assert_in_every_form(&several::changes(&several_rows), &pair["differences"]);
 }

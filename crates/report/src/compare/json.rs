@@ -1,12 +1,14 @@
 //! `worstcase compare --json`: times in ns; `docs/formats-output.md` has the fields.
 
 use super::ShownComparison;
+use super::table::of_cells;
+use crate::table::json::rows;
 use serde_json::{Value, json};
 use worstcase_results::compare::Side;
-use worstcase_results::compare::words::LEVEL;
+use worstcase_results::compare::words::{Compared, LEVEL};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-compare/2";
+pub const SCHEMA: &str = "worstcase-compare/3";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownComparison) -> String {
@@ -17,10 +19,17 @@ pub fn document(shown: &ShownComparison) -> String {
         "level": LEVEL,
         "correction": "Benjamini-Hochberg",
         "tests": shown.comparison.tests,
-        "cells": shown.comparison.cells,
+        "cells": shown.comparison.cells.iter().map(cell).collect::<Vec<_>>(),
         "unmatched": shown.comparison.unmatched,
     });
     format!("{document:#}\n")
+}
+
+/// A cell, and the rows that the text has of it.
+fn cell(cell: &Compared) -> Value {
+    let mut value = json!(cell.pair);
+    value["changes"] = rows(&of_cells(String::new(), [cell], |_| true));
+    value
 }
 
 /// What a side is of.

@@ -2,7 +2,7 @@
 
 use super::table::of_cells;
 use super::{ShownComparison, exact};
-use crate::markdown::{commands, text};
+use crate::markup::{commands, text};
 use crate::table::markdown::figures;
 use worstcase_base::format::shell;
 use worstcase_results::compare::pair::ComparedSide;

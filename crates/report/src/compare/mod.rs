@@ -3,10 +3,11 @@
 pub mod figures;
 pub mod json;
 pub mod markdown;
-mod table;
+pub(crate) mod table;
 pub mod terminal;
 
-use crate::terminal::{distinct, row_label};
+use crate::labels::row_label;
+use worstcase_base::distinct;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
 use worstcase_results::compare::{Side, SideComparison};

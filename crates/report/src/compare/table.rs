@@ -1,9 +1,12 @@
-//! The changes of cells: one list of columns for terminal and Markdown.
+//! The changes of cells: one list of columns for all forms.
 
 use super::figures::{probability, ratio, ratio_interval, signed, spread, value};
 use super::word;
-use crate::table::{ColumnKind, Table, TableField, field, name};
-use worstcase_results::compare::words::{Compared, JudgedChange};
+use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
+use serde_json::json;
+use worstcase_results::compare::change::{MeasureChange, SideValues};
+use worstcase_results::compare::words::{ChangeWord, Compared, JudgedChange};
+use worstcase_results::stats::ranks::Shift;
 
 /// A change of a cell.
 struct ChangeRow<'a> {
@@ -11,38 +14,141 @@ struct ChangeRow<'a> {
     judged: &'a JudgedChange,
 }
 
-/// A figure reads as its measure does: a time, or a count of periods.
 fn columns<'a>() -> Vec<TableField<ChangeRow<'a>>> {
-    let words = |key: &str, heading: &str, words: fn(&JudgedChange) -> String| {
-        field(ColumnKind::Words, key, heading, move |row: &ChangeRow| {
-            words(row.judged)
-        })
-    };
-    vec![
+    let mut fields = vec![
         name("subject", "subject", |row: &ChangeRow| row.cell.pair.subjects()).wide(),
         name("cell", "cell", |row: &ChangeRow| row.cell.pair.how.name()).wide(),
         name("measure", "measure", |row: &ChangeRow| {
-            row.judged.change.name(row.cell.pair.several())
+            let change = &row.judged.change;
+            TableValue::in_words(
+                change.name(row.cell.pair.several()),
+                TableValue::key_of(&change.measure),
+            )
         }),
-        words("a", "A", |j| value(j.change.measure, j.change.a.median)),
-        words("a_of_seeds", "of seeds", |j| spread(j.change.measure, &j.change.a)),
-        words("b", "B", |j| value(j.change.measure, j.change.b.median)),
-        words("b_of_seeds", "of seeds", |j| spread(j.change.measure, &j.change.b)),
-        words("difference", "difference", |j| {
-            signed(j.change.measure, j.change.difference.best)
+    ];
+    fields.extend(
+        figures()
+            .into_iter()
+            .map(|figure| figure.on(|row: &ChangeRow| &row.judged.change)),
+    );
+    fields.extend([
+        field(ColumnKind::Number(4), "p", "p of its own", |row: &ChangeRow| {
+            row.judged.p
+        })
+        .programs(),
+        p_corrected(|row: &ChangeRow| row.judged.p_corrected),
+        field(ColumnKind::Text, "word", "said", |row: &ChangeRow| {
+            let key = json!(row.judged.word)["word"].as_str().map(String::from);
+            TableValue::in_words(word(row.judged.word), key)
         }),
-        words("difference_interval", "interval", |j| {
-            let (low, high) = (j.change.difference.low, j.change.difference.high);
-            format!("{}..{}", signed(j.change.measure, low), signed(j.change.measure, high))
-        }),
-        words("ratio", "ratio", |j| ratio(j.change.ratio.as_ref())),
-        words("ratio_interval", "interval", |j| {
-            ratio_interval(j.change.ratio.as_ref())
-        }),
-        words("p", "p", |j| probability(j.p_corrected)),
-        field(ColumnKind::Text, "said", "said", |row: &ChangeRow| {
-            word(row.judged.word)
-        }),
+        field(ColumnKind::Count, "needs", "needs", |row: &ChangeRow| {
+            match row.judged.word {
+                ChangeWord::TooFewSeeds { needs } => Some(needs),
+                _ => None,
+            }
+        })
+        .programs(),
+    ]);
+    fields
+}
+
+/// The probability of a change as large by chance, beside all others that were tested.
+pub(crate) fn p_corrected<S>(p: impl Fn(&S) -> Option<f64> + 'static) -> TableField<S> {
+    field(ColumnKind::Words, "p_corrected", "p", move |row: &S| {
+        let p = p(row);
+        TableValue::in_words(probability(p), p)
+    })
+}
+
+/// The figures of a change, which `compare` and a gate have in common. A figure reads as its measure does: a time, or a count
+/// of periods.
+pub(crate) fn figures() -> Vec<TableField<MeasureChange>> {
+    let mut fields = vec![
+        field(ColumnKind::Text, "quantity", "quantity", |c: &MeasureChange| {
+            c.quantity.as_ref().map(TableValue::key_of).unwrap_or(TableValue::NONE)
+        })
+        .programs(),
+    ];
+    fields.extend(of_side("a", "A", |c| &c.a));
+    fields.extend(of_side("b", "B", |c| &c.b));
+    fields.extend(of_shift(
+        "difference",
+        |c| Some(&c.difference),
+        |c, shift| {
+            let sign = |difference| signed(c.measure, difference);
+            let shift = shift.unwrap_or(&c.difference);
+            [sign(shift.best), format!("{}..{}", sign(shift.low), sign(shift.high))]
+        },
+    ));
+    fields.extend(of_shift(
+        "ratio",
+        |c| c.ratio.as_ref(),
+        |_, shift| [ratio(shift), ratio_interval(shift)],
+    ));
+    fields
+}
+
+/// The values of a side.
+fn of_side(key: &str, heading: &str, side: fn(&MeasureChange) -> &SideValues) -> [TableField<MeasureChange>; 4] {
+    let end = |end: &str, value: fn(&SideValues) -> u64| {
+        field(
+            ColumnKind::Count,
+            format!("{key}.{end}"),
+            end,
+            move |c: &MeasureChange| value(side(c)),
+        )
+        .programs()
+    };
+    [
+        field(
+            ColumnKind::Words,
+            format!("{key}.median"),
+            heading,
+            move |c: &MeasureChange| {
+                let median = side(c).median;
+                TableValue::in_words(value(c.measure, median), median)
+            },
+        ),
+        field(
+            ColumnKind::Words,
+            format!("{key}.of_seeds"),
+            "of seeds",
+            move |c: &MeasureChange| TableValue::in_words(spread(c.measure, side(c)), json!(side(c).of_seeds)),
+        ),
+        end("lowest", |values| values.lowest),
+        end("highest", |values| values.highest),
+    ]
+}
+
+/// An estimate with its interval; `words` has the texts of both.
+fn of_shift(
+    key: &str,
+    shift: fn(&MeasureChange) -> Option<&Shift>,
+    words: fn(&MeasureChange, Option<&Shift>) -> [String; 2],
+) -> [TableField<MeasureChange>; 3] {
+    let with = |value: Option<TableValue>, text: String| TableValue::in_words(text, value.unwrap_or(TableValue::NONE));
+    [
+        field(
+            ColumnKind::Words,
+            format!("{key}.best"),
+            key,
+            move |c: &MeasureChange| {
+                let [best, _] = words(c, shift(c));
+                with(shift(c).map(|s| s.best.into()), best)
+            },
+        ),
+        field(ColumnKind::Words, key, "interval", move |c: &MeasureChange| {
+            let [_, interval] = words(c, shift(c));
+            with(shift(c).map(|s| TableValue::Between(s.low, s.high, None)), interval)
+        })
+        .ends("low", "high"),
+        field(
+            ColumnKind::Percent(0),
+            format!("{key}.coverage"),
+            "coverage",
+            move |c: &MeasureChange| shift(c).map(|s| s.coverage),
+        )
+        .programs(),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use super::table::of_cells;
 use super::{ShownComparison, exact};
+use crate::style::Style;
 use crate::table::terminal::lines_within;
-use crate::terminal::Style;
 use worstcase_base::format::plain;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::Compared;

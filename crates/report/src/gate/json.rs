@@ -1,12 +1,14 @@
 //! `worstcase gate --json`: times in ns; `docs/formats-output.md` has the fields.
 
 use super::ShownGate;
+use super::table::of_cells;
 use crate::compare::json::side;
+use crate::table::json::rows;
 use serde_json::json;
 use worstcase_results::compare::judged::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/3";
+pub const SCHEMA: &str = "worstcase-gate/4";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownGate) -> String {
@@ -21,7 +23,7 @@ pub fn document(shown: &ShownGate) -> String {
         "level": LEVEL,
         "correction": "Holm",
         "tests": shown.gate.tests,
-        "cells": shown.gate.cells,
+        "cells": rows(&of_cells(&shown.gate.cells, shown.gate.limits)),
         "new": shown.gate.new,
         "verdict": criterion.map(|(c, verdicts, _)| json!({ "limit_ns": c.limit, "subjects": verdicts })),
     });

@@ -1,6 +1,6 @@
 //! The gate as JUnit XML: a suite for each subject, a test case for each cell. Worse is a failure, inconclusive an error.
 
-use super::ShownGate;
+use super::{ShownGate, why};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use worstcase_base::format::plain;
 use worstcase_results::verdict::Outcome;
@@ -14,7 +14,12 @@ pub fn document(shown: &ShownGate) -> Result<String, SerializeError> {
     for subject in subjects {
         let mut suite = TestSuite::new(plain(subject));
         for cell in shown.gate.cells.iter().filter(|c| c.subject.as_str() == subject) {
-            suite.add_test_case(case(subject, &cell.how.name(), cell.outcome, &shown.why(cell)));
+            suite.add_test_case(case(
+                subject,
+                &cell.how.name(),
+                cell.outcome,
+                &why(cell, &shown.gate.limits),
+            ));
         }
         report.add_test_suite(suite);
     }

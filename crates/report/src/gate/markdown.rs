@@ -1,8 +1,9 @@
 //! The gate for a pull request: what is worse on top and how to look into it, everything else to be opened.
 
-use super::{ShownGate, why};
+use super::ShownGate;
+use super::table::{name_of, of_cells};
 use crate::compare::figures::{ratio, times, value};
-use crate::markdown::{commands, text};
+use crate::markup::{commands, text};
 use crate::table::markdown::figures;
 use crate::table::{ColumnKind, Table, TableValue, field, name};
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ pub fn lines(shown: &ShownGate) -> String {
     }
     out.extend(look(shown));
     let summary = format!("All {} cells, and how they were judged", shown.gate.cells.len());
-    let mut rest = figures(&all(shown));
+    let mut rest = figures(&of_cells(&shown.gate.cells, shown.gate.limits));
     rest.push(String::new());
     rest.extend(shown.new_cells().map(|line| format!("{}\n", text(&line))));
     rest.push(format!("{}.", text(&shown.rule())));
@@ -132,7 +133,7 @@ fn changed(m: &JudgedMeasure, values: [u64; 2], by: Option<String>, decided: boo
     // Spaces that do not break: a value stays in its line.
     let change = format!("{before} → {now}{by}").replace(' ', "\u{a0}");
     match decided {
-        true => TableValue::Decisive(change),
+        true => TableValue::Decisive(Box::new(change.into())),
         false => TableValue::Text(change),
     }
 }
@@ -170,21 +171,4 @@ fn look(shown: &ShownGate) -> Vec<String> {
         commands(&[shell(&command)]),
         String::new(),
     ]
-}
-
-fn name_of(cell: &GateCell) -> String {
-    format!("{}: {}", cell.subject, cell.how.name())
-}
-
-/// Every cell with its outcome and the reasons for it.
-fn all(shown: &ShownGate) -> Table {
-    let limits = shown.gate.limits;
-    let fields = [
-        field(ColumnKind::Outcome, "outcome", "", |cell: &GateCell| cell.outcome),
-        name("cell", "cell", name_of),
-        field(ColumnKind::Text, "why", "why", move |cell: &GateCell| {
-            TableValue::Lines(why(cell, &limits))
-        }),
-    ];
-    Table::new("cells", "", &fields, &shown.gate.cells)
 }

@@ -3,6 +3,7 @@
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod table;
 pub mod terminal;
 
 use super::compare::figures::{probability, ratio, ratio_interval, times, value};
@@ -45,11 +46,6 @@ impl ShownGate<'_> {
             self.count(Outcome::Inconclusive),
             self.count(Outcome::Pass)
         )
-    }
-
-    /// Why a cell has its outcome, a line each.
-    fn why(&self, cell: &GateCell) -> Vec<String> {
-        why(cell, &self.gate.limits)
     }
 
     /// What decided.

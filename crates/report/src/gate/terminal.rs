@@ -1,7 +1,10 @@
 //! The gate for people: the worst cells first.
 
 use super::ShownGate;
-use crate::terminal::{Style, verdict_heading, verdict_lines};
+use super::table::of_cells;
+use crate::style::Style;
+use crate::table::terminal::listed;
+use crate::terminal::{verdict_heading, verdict_lines};
 use worstcase_base::format::plain;
 
 /// The whole report.
@@ -12,26 +15,7 @@ pub fn lines(shown: &ShownGate, style: Style) -> String {
     ];
     out.extend(shown.gate.reasons.iter().map(|r| plain(r)));
     out.push(String::new());
-    let name =
-        |cell: &worstcase_results::compare::gate::GateCell| plain(&format!("{}: {}", cell.subject, cell.how.name()));
-    let width = shown
-        .gate
-        .cells
-        .iter()
-        .map(|c| name(c).chars().count())
-        .max()
-        .unwrap_or(0);
-    for cell in &shown.gate.cells {
-        let mut lines = shown.why(cell).into_iter();
-        let first = lines.next().unwrap_or_default();
-        out.push(format!(
-            "  {:width$}  {}  {}",
-            name(cell),
-            style.outcome(cell.outcome),
-            plain(&first)
-        ));
-        out.extend(lines.map(|line| format!("  {:width$}  {:12}  {}", "", "", plain(&line))));
-    }
+    out.extend(listed(&of_cells(&shown.gate.cells, shown.gate.limits), style));
     out.extend(shown.new_cells().map(|line| format!("  {}", plain(&line))));
     if let Some((criterion, verdicts, records)) = &shown.criterion {
         out.push(String::new());

@@ -1,10 +1,12 @@
 //! `worstcase history --json`: times in ns; `docs/formats-output.md` has the fields.
 
-use serde_json::json;
-use worstcase_results::history::{History, LEVEL};
+use super::table::of_line;
+use crate::table::json::rows;
+use serde_json::{Value, json};
+use worstcase_results::history::{History, HistoryLine, LEVEL};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-history/1";
+pub const SCHEMA: &str = "worstcase-history/2";
 
 /// The document, indented, with a line end.
 pub fn document(history: &History) -> String {
@@ -15,7 +17,18 @@ pub fn document(history: &History) -> String {
         "tests": history.tests,
         "is_worse": history.is_worse(),
         "skipped": history.skipped,
-        "lines": history.lines,
+        "lines": history.lines.iter().map(line).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
+}
+
+/// A line with all its points, which are the rows of the text and of the CSV.
+fn line(line: &HistoryLine) -> Value {
+    let all: Vec<usize> = (0..line.points.len()).collect();
+    json!({
+        "key": line.key,
+        "points": rows(&of_line(line, &all)),
+        "series": line.series,
+        "notes": line.notes,
+    })
 }

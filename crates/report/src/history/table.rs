@@ -1,7 +1,8 @@
-//! The points of lines: one list of columns for terminal and CSV.
+//! The points of lines: one list of columns for all forms.
 
 use super::words::when;
 use crate::table::{ColumnKind, Table, TableField, field, name};
+use serde_json::{Value, json};
 use worstcase_contract::Nanos;
 use worstcase_results::history::{History, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, Typical};
 use worstcase_results::record::Venue;
@@ -61,6 +62,10 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
             count(row.point())
         })
     };
+    // Trees, which CSV has no place for.
+    let data = |key: &str, data: fn(&HistoryPoint) -> Value| {
+        field(ColumnKind::Text, key, key, move |row: &PointRow| data(row.point())).programs()
+    };
     let changed = |key: &str, is: fn(HistoryMeasure) -> bool| {
         field(ColumnKind::Text, key, key, move |row: &PointRow| row.changed(is)).programs()
     };
@@ -81,6 +86,8 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
         name("run", "run", |row: &PointRow| row.point().run.display().to_string()).programs(),
         count("samples", "n", |p| Some(p.samples)),
         count("observation_ns", "observed", |p| Some(p.observation.0)).programs(),
+        count("median_ns", "median", |p| p.median_ns).programs(),
+        count("noise_ns_a_second", "noise", |p| p.noise_ns_a_second).programs(),
         field(ColumnKind::Text, "measure", "measure", |row: &PointRow| {
             row.typical().name()
         })
@@ -101,6 +108,9 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
         changed("changed_measure", |m| matches!(m, HistoryMeasure::Typical(_))),
         changed("changed_max", |m| m == HistoryMeasure::Max),
         changed("changed_missed", |m| m == HistoryMeasure::Missed),
+        data("percentiles_ns", |p| json!(p.percentiles_ns)),
+        data("circumstances", |p| json!(p.circumstances)),
+        data("seeds", |p| json!(p.seeds)),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use super::table::{changes_at, of_line};
 use super::words::sentences;
+use crate::style::{Style, WIDTH};
 use crate::table::terminal::figures;
-use crate::terminal::{Style, WIDTH};
 use worstcase_base::format::{grouped, plain};
 use worstcase_results::history::{History, HistoryLine, LEVEL};
 use worstcase_results::record::Venue;

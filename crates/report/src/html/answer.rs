@@ -1,9 +1,10 @@
 //! What was asked and what came out, in plain words.
 
 use super::extremes::extremes;
-use super::part::{SubjectLabels, distinct};
+use super::labels::SubjectLabels;
 use crate::ReportView;
 use serde::Serialize;
+use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, shell};
 use worstcase_contract::Nanos;

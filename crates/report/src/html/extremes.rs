@@ -1,8 +1,9 @@
 //! Where a run's figures are smallest and largest, a sentence for each question.
 
-use super::part::SubjectLabels;
+use super::labels::SubjectLabels;
 use crate::ReportView;
-use crate::terminal::{distinct, units};
+use crate::labels::units;
+use worstcase_base::distinct;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_contract::names;

@@ -1,8 +1,9 @@
 //! What was measured on: what all subjects share, and in what they differ.
 
-use super::part::{SubjectLabels, distinct};
+use super::labels::SubjectLabels;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use worstcase_base::distinct;
 use worstcase_base::format::grouped;
 use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine};
 

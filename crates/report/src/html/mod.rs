@@ -15,6 +15,7 @@ mod breakdown;
 mod embed;
 mod extremes;
 mod facts;
+mod labels;
 mod part;
 
 pub use breakdown::BreakdownPart;

@@ -3,17 +3,17 @@
 use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;
 use super::facts::RunFacts;
+use super::labels::SubjectLabels;
 use crate::ReportView;
 use crate::picture::Picture;
-use crate::picture::data::PictureData;
 use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
 use crate::{run_tables, then_now};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use worstcase_base::distinct;
 use worstcase_base::format::shell;
 use worstcase_results::published::{PublishedComparison, compared};
-use worstcase_results::record::{Record, RunPlan, SubjectId, Venue};
+use worstcase_results::record::Venue;
 
 /// What was made of a run beside its view.
 #[derive(Debug, Default)]
@@ -109,32 +109,4 @@ impl RunPart {
     pub fn title(&self) -> &str {
         &self.title
     }
-}
-
-/// What is shown of each subject: as in its pictures.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub struct SubjectLabels(BTreeMap<SubjectId, String>);
-
-impl SubjectLabels {
-    pub(super) fn of(plan: &RunPlan, records: &[Record]) -> SubjectLabels {
-        let mut labels: BTreeMap<SubjectId, String> = plan
-            .cells
-            .iter()
-            .map(|c| (c.subject.clone(), c.subject.to_string()))
-            .collect();
-        let data = PictureData::new(plan, records, None);
-        labels.extend(data.subjects.into_iter().map(|subject| (subject.id, subject.label)));
-        SubjectLabels(labels)
-    }
-
-    /// Of a subject of the run.
-    pub fn get(&self, id: &SubjectId) -> String {
-        self.0.get(id).cloned().unwrap_or_else(|| id.to_string())
-    }
-}
-
-/// Every value once, in the order in which it comes first.
-pub(super) fn distinct(values: impl Iterator<Item = String>) -> Vec<String> {
-    crate::terminal::distinct(values)
 }

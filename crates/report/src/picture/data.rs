@@ -12,7 +12,7 @@ use worstcase_results::record::{
 };
 use worstcase_results::stats::{Ensemble, ensembles};
 
-use super::{MOST_SERIES, SeriesLabel};
+use super::model::{MOST_SERIES, SeriesLabel};
 use worstcase_plan::VirtualMachine;
 use worstcase_plan::parameters::{self, MachineField};
 

@@ -2,7 +2,7 @@
 
 use crate::ReportView;
 use crate::table::{ColumnKind, TableField, field, name};
-use crate::terminal::distinct;
+use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::SendTimes;
 use worstcase_results::record::SubjectId;

@@ -3,8 +3,8 @@
 use super::fields::{figures, place, probe, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, field, name};
-use crate::terminal::distinct;
 use serde::Serialize;
+use worstcase_base::distinct;
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::bench::{Bench, Details, Placement, Switch, SwitchDetails, SwitchRepetition};
 use worstcase_results::record::{Record, Venue};

@@ -2,8 +2,8 @@
 
 use super::PROBES;
 use crate::picture::testing::{cell, of_bench, plan, subject};
-use crate::table::{Audience, ColumnKind, Table, TableColumn, csv, json, markdown, page::ScriptTable, terminal, text};
-use crate::terminal::Style;
+use crate::table::testing::{assert_in_every_form, is_of_key, member, shown};
+use crate::table::{ColumnKind, json};
 use crate::{ReportView, csv as cells_csv, json as document};
 use serde_json::{Value, json};
 use worstcase_contract::bench::Details;
@@ -72,21 +72,6 @@ fn with_view<T>(records: &[Record], show: impl Fn(&ReportView) -> T) -> T {
     })
 }
 
-/// Every column that people see of a table, with the text of its first value.
-fn shown(table: &Table) -> Vec<(TableColumn, String)> {
-    let of_column = |at: usize| {
-        (
-            table.columns[at].clone(),
-            text(table.columns[at].kind, &table.rows[0][at]),
-        )
-    };
-    table.shown(Audience::Wide).into_iter().map(of_column).collect()
-}
-
-fn member<'a>(object: &'a Value, key: &str) -> Option<&'a Value> {
-    key.split('.').try_fold(object, |object, key| object.get(key))
-}
-
 #[test]
 fn each_column_of_each_probe_is_in_every_form() {
     let records = records();
@@ -97,57 +82,24 @@ fn each_column_of_each_probe_is_in_every_form() {
         let cells = with_view(&records, cells_csv::run).unwrap();
         let header: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
         for table in &tables {
-            let lines = terminal::lines_within(table, Style::PLAIN, 10_000).join("\n");
-            let markdown = markdown::lines(table).join("\n");
-            let page = serde_json::to_value(ScriptTable::new(table)).unwrap();
-            let own = csv::text(table).unwrap();
-            for (column, value) in shown(table) {
-                let (key, heading) = (&column.key, column.heading.as_str());
-                let forms = [("terminal", &lines), ("Markdown", &markdown)];
-                for (form, text) in forms {
-                    // Titles of groups are values, under no heading.
-                    let is_group = table.across == Some(key) && form == "terminal";
-                    assert!(
-                        is_group || text.contains(heading),
-                        "{probe}: {heading} in {form}: {text}"
-                    );
-                    let value = value.replace("_", "&#95;").replace("..", "");
-                    assert!(
-                        text.replace("..", "").contains(&value) || text.contains(&value),
-                        "{probe}: {key} {value} in {form}: {text}"
-                    );
-                }
-                let on_page = |column: &Value| column["title"] == heading;
-                assert!(
-                    page["columns"].as_array().unwrap().iter().any(on_page),
-                    "{probe}: {heading} on the page"
-                );
-                let cells_of_row = page["rows"][0]["cells"].as_array().unwrap();
-                assert!(
-                    cells_of_row.iter().any(|cell| *cell == value),
-                    "{probe}: {key} on the page"
-                );
-                let is_of_key = |field: &&str| {
-                    *field == key
-                        || field
-                            .strip_prefix(key.as_str())
-                            .is_some_and(|rest| rest.starts_with('.'))
-                };
-                assert!(
-                    own.lines().next().unwrap().split(',').any(|field| is_of_key(&field)),
-                    "{probe}: {key} in CSV"
-                );
+            // A view has its columns in the whole table of the same key.
+            let rows = match table.is_view {
+                true => json::rows(table),
+                false => document[table.key].clone(),
+            };
+            assert_in_every_form(table, &rows);
+            for (column, _) in shown(table) {
+                let key = &column.key;
                 let row = &document[table.key][0];
                 assert!(member(row, key).is_some(), "{probe}: {key} in JSON: {row:#}");
                 let of_cell = key.trim_start_matches("place.");
                 let is_of_several = table.key == "io_schedulers" && column.kind == ColumnKind::Name;
-                let named = |field: &&str| is_of_key(field) || *field == of_cell;
+                let named = |field: &&str| is_of_key(field, key) || *field == of_cell;
                 assert!(
                     is_of_several || of_cell == "subject" || header.iter().any(named),
                     "{probe}: {key} in the cells' CSV: {header:?}"
                 );
             }
-            assert_eq!(json::rows(table).as_array().unwrap().len(), table.rows.len());
         }
     }
 }

@@ -17,13 +17,17 @@ pub fn text(table: &Table) -> Result<String, ::csv::Error> {
 
 /// What is a tree of its own has no place in a line.
 fn fits(table: &Table, at: usize) -> bool {
-    let is_tree = |row: &Vec<TableValue>| matches!(&row[at], TableValue::Data(data) if !data.is_null());
+    let is_tree = |row: &Vec<TableValue>| matches!(row[at].for_programs(), TableValue::Data(data) if !data.is_null());
     !table.rows.iter().any(is_tree)
 }
 
 fn is_range(table: &Table, at: usize) -> bool {
     let column: &TableColumn = &table.columns[at];
-    column.ends.is_some() || table.rows.iter().any(|row| matches!(row[at], TableValue::Between(..)))
+    column.ends.is_some()
+        || table
+            .rows
+            .iter()
+            .any(|row| matches!(row[at].for_programs(), TableValue::Between(..)))
 }
 
 fn keys(table: &Table, at: usize) -> Vec<String> {
@@ -42,7 +46,10 @@ fn fields(value: &TableValue, is_range: bool) -> Vec<String> {
     let field = match value {
         TableValue::Between(low, high, _) => return vec![low.to_string(), high.to_string()],
         TableValue::Absent(_) | TableValue::Data(_) => String::new(),
-        TableValue::Text(text) | TableValue::Decisive(text) => plain(text),
+        TableValue::Text(text) => plain(text),
+        TableValue::InWords(_, value) | TableValue::Decisive(value) => return fields(value, is_range),
+        TableValue::Signed(number) => number.to_string(),
+        TableValue::Flag(is_so) => is_so.to_string(),
         TableValue::Lines(lines) => plain(&lines.join("; ")),
         TableValue::Judged(_, word) => (*word).to_string(),
         TableValue::Whole(number) => number.to_string(),

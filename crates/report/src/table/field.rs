@@ -62,6 +62,18 @@ impl<S> TableField<S> {
         self
     }
 
+    /// The same column of rows that each hold one of its sources.
+    pub fn on<R>(self, part: impl Fn(&R) -> &S + 'static) -> TableField<R>
+    where
+        S: 'static,
+    {
+        let value = self.value;
+        TableField {
+            column: self.column,
+            value: Box::new(move |row| value(part(row))),
+        }
+    }
+
     pub(super) fn value_of(&self, source: &S) -> TableValue {
         (self.value)(source)
     }

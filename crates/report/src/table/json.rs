@@ -17,7 +17,7 @@ pub fn rows(table: &Table) -> Value {
 }
 
 fn put(object: &mut Map<String, Value>, column: &TableColumn, value: &TableValue) {
-    match (column.ends, value) {
+    match (column.ends, value.for_programs()) {
         (Some(ends), TableValue::Between(low, high, _)) => {
             for (end, value) in std::iter::zip(ends, [low, high]) {
                 put_at(object, &format!("{}.{end}", column.key), json!(value));
@@ -48,7 +48,7 @@ fn put_at(object: &mut Map<String, Value>, key: &str, value: Value) {
 
 /// A member that has nothing at all is not there.
 fn empty_is_null(value: &mut Value) {
-    if matches!(value, Value::Object(members) if members.values().all(Value::is_null)) {
+    if matches!(value, Value::Object(members) if !members.is_empty() && members.values().all(Value::is_null)) {
         *value = Value::Null;
     }
 }
@@ -56,7 +56,10 @@ fn empty_is_null(value: &mut Value) {
 fn plain_value(value: &TableValue) -> Value {
     match value {
         TableValue::Absent(_) => Value::Null,
-        TableValue::Text(text) | TableValue::Decisive(text) => json!(text),
+        TableValue::Text(text) => json!(text),
+        TableValue::InWords(_, value) | TableValue::Decisive(value) => plain_value(value),
+        TableValue::Signed(number) => json!(number),
+        TableValue::Flag(is_so) => json!(is_so),
         TableValue::Lines(lines) => json!(lines),
         TableValue::Judged(_, word) => json!(word),
         TableValue::Whole(number) => json!(number),

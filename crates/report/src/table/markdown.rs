@@ -1,14 +1,14 @@
 //! Markdown, of GitHub's and GitLab's kind.
 
 use super::{Audience, Table, TableValue};
-use crate::markdown;
+use crate::markup;
 
 /// Title, lines above, figures, lines below.
 pub fn lines(table: &Table) -> Vec<String> {
-    let mut lines = vec![format!("**{}**", markdown::text(&table.title)), String::new()];
+    let mut lines = vec![format!("**{}**", markup::text(&table.title)), String::new()];
     let folded = |text: &[String]| {
         text.iter()
-            .map(|line| format!("{}  ", markdown::text(line)))
+            .map(|line| format!("{}  ", markup::text(line)))
             .collect::<Vec<_>>()
     };
     lines.extend(folded(&table.about));
@@ -27,7 +27,7 @@ pub fn figures(table: &Table) -> Vec<String> {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let headings = shown
         .iter()
-        .map(|at| markdown::text(&table.columns[*at].heading))
+        .map(|at| markup::text(&table.columns[*at].heading))
         .collect();
     let rule = shown.iter().map(|at| match table.columns[*at].kind.is_text() {
         true => "---".to_string(),
@@ -41,12 +41,12 @@ pub fn figures(table: &Table) -> Vec<String> {
 
 fn cell(table: &Table, row: &[TableValue], at: usize) -> String {
     match &row[at] {
-        TableValue::Decisive(text) => format!("**{}**", markdown::text(text)),
+        TableValue::Decisive(_) => format!("**{}**", markup::text(&table.text(row, at))),
         TableValue::Lines(lines) => lines
             .iter()
-            .map(|line| markdown::text(line))
+            .map(|line| markup::text(line))
             .collect::<Vec<_>>()
             .join("<br>"),
-        _ => markdown::text(&table.text(row, at)),
+        _ => markup::text(&table.text(row, at)),
     }
 }

@@ -9,7 +9,9 @@
 //!   page         final texts, for the page's script
 //! text           how a value of a kind reads for people, the same in every form
 //! ```
-//! What one form shows, all show. A column that only programs get ([`Audience::Programs`]) is in CSV and JSON alone.
+//! What one form shows, all show: a document that has more than a table (a verdict, options, notes) takes its rows from the table.
+//! A column that only programs get ([`Audience::Programs`]) is in CSV and JSON alone; a figure that people read in words
+//! ([`TableValue::InWords`]) is a plain value there.
 
 pub mod csv;
 mod field;
@@ -23,6 +25,7 @@ mod text;
 pub use field::{TableField, field, name};
 pub use text::{cost, text, us};
 
+use serde::Serialize;
 use serde_json::Value;
 use worstcase_contract::Nanos;
 use worstcase_results::verdict::Outcome;
@@ -138,16 +141,22 @@ pub enum TableValue {
     Text(String),
     /// A whole number.
     Whole(u64),
+    /// A whole number that may be negative.
+    Signed(i64),
     /// Any number.
     Real(f64),
+    /// Whether it is so.
+    Flag(bool),
     /// More than this was not known.
     AtLeast(f64),
     /// No more than this, and not known to be less.
     AtMost(f64),
     /// From one value to another, and the coverage if it is an interval.
     Between(f64, f64, Option<f64>),
-    /// Text of what decided.
-    Decisive(String),
+    /// What decided.
+    Decisive(Box<TableValue>),
+    /// People read the text: its unit, or how it reads, is not that of the whole column. Programs get the value.
+    InWords(String, Box<TableValue>),
     /// Sentences.
     Lines(Vec<String>),
     /// A verdict, and the word for it.
@@ -229,6 +238,27 @@ impl Table {
 impl TableValue {
     /// Absent, with nothing to say of it.
     pub const NONE: TableValue = TableValue::Absent("");
+
+    /// For people the text, for programs the value.
+    pub fn in_words(text: impl Into<String>, value: impl Into<TableValue>) -> TableValue {
+        TableValue::InWords(text.into(), Box::new(value.into()))
+    }
+
+    /// The name by which JSON knows a value of a plain enum.
+    pub fn key_of(value: &impl Serialize) -> TableValue {
+        match serde_json::to_value(value) {
+            Ok(Value::String(name)) => TableValue::Text(name),
+            other => TableValue::Data(other.unwrap_or_default()),
+        }
+    }
+
+    /// What programs get.
+    fn for_programs(&self) -> &TableValue {
+        match self {
+            TableValue::InWords(_, value) | TableValue::Decisive(value) => value.for_programs(),
+            value => value,
+        }
+    }
 }
 
 impl TableColumn {
@@ -281,6 +311,18 @@ impl From<usize> for TableValue {
     }
 }
 
+impl From<i64> for TableValue {
+    fn from(number: i64) -> TableValue {
+        TableValue::Signed(number)
+    }
+}
+
+impl From<bool> for TableValue {
+    fn from(is_so: bool) -> TableValue {
+        TableValue::Flag(is_so)
+    }
+}
+
 impl From<f64> for TableValue {
     fn from(number: f64) -> TableValue {
         TableValue::Real(number)
@@ -310,5 +352,7 @@ impl<T: Into<TableValue>> From<Option<T>> for TableValue {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

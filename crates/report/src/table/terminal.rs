@@ -2,8 +2,8 @@
 
 use super::grid::{ColumnGroup, TableGrid};
 use super::{Audience, ColumnKind, Table, TableGroup, TableValue};
-use crate::breakdown::terminal::cut;
-use crate::terminal::{Style, WIDTH, shortened, width};
+use crate::style::cut;
+use crate::style::{Style, WIDTH, shortened, width};
 use worstcase_base::distinct;
 use worstcase_base::format::plain;
 
@@ -43,8 +43,8 @@ pub fn groups(groups: &[TableGroup], style: Style) -> Vec<String> {
     out
 }
 
-/// The headings and rows alone, each row with what there is to say of it below; longer lines are cut. What is said is told
-/// where the last column begins.
+/// The headings and rows alone, each with lines below it; longer lines are cut. `below` gets the row's number and where the
+/// last column begins, under which its lines are to stand.
 pub fn figures_with(table: &Table, below: impl Fn(usize, usize) -> Vec<String>) -> Vec<String> {
     let lines = rendered(table, usize::MAX);
     let heading = lines.first().map_or(0, |line| line.chars().count());
@@ -58,6 +58,44 @@ pub fn figures_with(table: &Table, below: impl Fn(usize, usize) -> Vec<String>) 
         out.extend(below(nth, indent));
     }
     out
+}
+
+/// Rows without headings: names first, then the other figures. Sentences stand beside them, one below the other.
+pub fn listed(table: &Table, style: Style) -> Vec<String> {
+    let has_lines = |at: &usize| table.rows.iter().any(|row| matches!(row[*at], TableValue::Lines(_)));
+    let (beside, mut short): (Vec<usize>, Vec<usize>) =
+        table.shown(Audience::Everybody).into_iter().partition(has_lines);
+    short.sort_by_key(|at| table.columns[*at].kind != ColumnKind::Name);
+    let cell = |row: &[TableValue], at: usize, style: Style| match &row[at] {
+        // As wide as any verdict.
+        TableValue::Judged(outcome, word) if *word == outcome.to_string() => style.outcome(*outcome),
+        _ => {
+            let widths = table.rows.iter().map(|row| table.text(row, at).chars().count());
+            format!("{:1$}", table.text(row, at), widths.max().unwrap_or(0))
+        }
+    };
+    let head = |row: &[TableValue], style| {
+        let cells: Vec<String> = short.iter().map(|at| cell(row, *at, style)).collect();
+        cells.join(GAP)
+    };
+    let of_row = |row: &Vec<TableValue>| {
+        let lines = beside.iter().flat_map(|at| match &row[*at] {
+            TableValue::Lines(lines) => lines.clone(),
+            _ => vec![table.text(row, *at)],
+        });
+        let lines: Vec<String> = lines.map(|line| plain(&line)).collect();
+        let first = lines.first().map_or("", String::as_str);
+        let mut out = vec![format!("{GAP}{}{GAP}{first}", head(row, style))];
+        let indent = head(row, Style::PLAIN).chars().count();
+        out.extend(
+            lines
+                .iter()
+                .skip(1)
+                .map(|line| format!("{GAP}{:indent$}{GAP}{line}", "")),
+        );
+        out
+    };
+    table.rows.iter().flat_map(of_row).collect()
 }
 
 /// The headings and rows alone. Where they do not fit, names that all rows share stand in a line above.

@@ -1,7 +1,7 @@
 //! One table in every form.
 
 use super::{ColumnKind, Table, TableField, TableValue, csv, field, json, markdown, name, page::ScriptTable, terminal};
-use crate::terminal::Style;
+use crate::style::Style;
 use serde_json::json;
 use worstcase_results::verdict::Outcome;
 
@@ -145,7 +145,9 @@ fn for_pull_requests() {
     below  
     ");
     let fields = [
-        field(ColumnKind::Words, "a", "a", |(): &()| TableValue::Decisive("x".into())),
+        field(ColumnKind::Words, "a", "a", |(): &()| {
+            TableValue::Decisive(Box::new("x".into()))
+        }),
         field(ColumnKind::Text, "b", "b", |(): &()| {
             TableValue::Lines(vec!["<1>".into(), "2".into()])
         }),

@@ -10,7 +10,10 @@ pub fn text(kind: ColumnKind, value: &TableValue) -> String {
     match value {
         TableValue::Absent("") | TableValue::Data(_) => "-".to_string(),
         TableValue::Absent(why) => (*why).to_string(),
-        TableValue::Text(text) | TableValue::Decisive(text) => plain(text),
+        TableValue::Text(text) | TableValue::InWords(text, _) => plain(text),
+        TableValue::Decisive(value) => self::text(kind, value),
+        TableValue::Signed(number) => number_text(kind, *number as f64),
+        TableValue::Flag(is_so) => if *is_so { "yes" } else { "no" }.to_string(),
         TableValue::Lines(lines) => plain(&lines.join("; ")),
         TableValue::Judged(_, word) => (*word).to_string(),
         TableValue::Whole(number) => match kind {

@@ -1,7 +1,7 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
 use super::Error;
-use super::completions;
+use super::cell_names;
 use super::lab::{Jobs, with_slurm};
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -51,7 +51,7 @@ pub struct CensusArgs {
     /// The run's folder
     run: PathBuf,
     /// One cell, in detail [default: a table of all; in detail if there is only one]
-    #[arg(long, value_name = "ID", add = completions::cells())]
+    #[arg(long, value_name = "ID", add = cell_names::cells())]
     cell: Option<String>,
     /// What changes from the cell to this one: an ID, another run's folder, or a folder of one of its cells
     #[arg(long, value_name = "OTHER", requires = "cell")]
@@ -59,7 +59,7 @@ pub struct CensusArgs {
     /// So many of the longest sections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(OWNERS).unwrap())]
     top: NonZeroUsize,
-    /// Print JSON (worstcase-census/2), times in ns
+    /// Print JSON (worstcase-census/3), times in ns
     #[arg(long)]
     json: bool,
     /// Of several CPUs: which one [default: the probe's]

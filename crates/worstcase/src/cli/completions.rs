@@ -2,15 +2,11 @@
 //! so that cells of a run that is on the line are known.
 
 use super::output::print_data;
-use super::visible;
 use crate::cli::Error;
 use clap::{Args, ValueEnum};
+use clap_complete::CompleteEnv;
 use clap_complete::env::Shells;
-use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
-use std::env;
-use std::path::Path;
 use std::process::ExitCode;
-use worstcase_results::record::Run;
 
 /// Set by the shell's script, to its name.
 const ASKED: &str = "WORSTCASE_COMPLETE";
@@ -59,16 +55,7 @@ pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a shell and ends, if a shell asks.
-pub fn answer() {
-    CompleteEnv::with_factory(visible).var(ASKED).complete();
-}
-
-/// Names of the cells of the runs on the command line.
-pub fn cells() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let runs = env::args_os().filter_map(|word| Run::open(Path::new(&word)).ok());
-        let ids = runs.flat_map(|run| run.plan().cells.clone());
-        ids.map(|cell| CompletionCandidate::new(cell.id.to_string())).collect()
-    })
+/// Answers a shell about this command line and ends, if a shell asks.
+pub fn answer(command_line: fn() -> clap::Command) {
+    CompleteEnv::with_factory(command_line).var(ASKED).complete();
 }

@@ -1,6 +1,6 @@
 //! `worstcase explain`: why a sample was late.
 
-use super::completions;
+use super::cell_names;
 use super::lab::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -45,13 +45,13 @@ pub struct ExplainArgs {
     /// The run's folder
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
-    #[arg(long, value_name = "ID", add = completions::cells())]
+    #[arg(long, value_name = "ID", add = cell_names::cells())]
     cell: Option<String>,
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
     sample: SampleChoice,
     /// Lay a sample of another cell beside it: the same percentile, else the worst
-    #[arg(long, value_name = "ID", add = completions::cells(), conflicts_with = "all")]
+    #[arg(long, value_name = "ID", add = cell_names::cells(), conflicts_with = "all")]
     compare: Option<String>,
     /// Group the worst samples of every cell by cause
     #[arg(long)]

@@ -44,7 +44,7 @@ pub struct HistoryArgs {
     /// Show all points in the tables
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     all: bool,
-    /// Print JSON (worstcase-history/1), times in ns
+    /// Print JSON (worstcase-history/2), times in ns
     #[arg(long, conflicts_with = "csv")]
     json: bool,
     /// Print a line for each point as CSV, times in ns

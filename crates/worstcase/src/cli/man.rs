@@ -1,7 +1,6 @@
 //! `worstcase man`: the manual's pages, from the command line itself.
 
 use super::output::{OutputError, print};
-use super::visible;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
@@ -47,14 +46,14 @@ impl ManError {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &ManArgs) -> Result<(), ManError> {
+/// Writes the pages of this command line.
+pub fn run(args: &ManArgs, command_line: Command) -> Result<(), ManError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
         move |source| ManError::Write { path, source }
     };
     let folder = OutputFolder::create(&args.output).map_err(failed(&args.output))?;
-    let pages = pages();
+    let pages = pages(command_line);
     for (name, text) in &pages {
         folder.write(name, text).map_err(failed(&args.output.join(name)))?;
     }
@@ -64,8 +63,8 @@ pub fn run(args: &ManArgs) -> Result<(), ManError> {
 }
 
 /// The name and the text of every page.
-fn pages() -> Vec<(String, Vec<u8>)> {
-    let mut root = visible().disable_help_subcommand(true);
+fn pages(command_line: Command) -> Vec<(String, Vec<u8>)> {
+    let mut root = command_line.disable_help_subcommand(true);
     root.build();
     let mut pages = Vec::new();
     add(&root, &mut pages);

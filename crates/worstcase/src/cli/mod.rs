@@ -1,9 +1,10 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
 pub mod bisect;
+mod cell_names;
 pub mod census;
 pub mod compare;
-pub mod completions;
+mod completions;
 mod error;
 pub mod explain;
 pub mod gate;
@@ -33,6 +34,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use words::VERSION;
 use worstcase_plan::ExperimentPlan;
 
 /// Measures how late Linux can be, which kernel or setting is better, and why.
@@ -46,9 +48,6 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
-
-/// The version, and the commit where it was built from a repository.
-const VERSION: &str = env!("WORSTCASE_VERSION");
 
 /// The same with what lab results depend on: figures of a document hold for a worstcase that carries the same.
 fn long_version() -> &'static str {
@@ -157,7 +156,9 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
         Command::Import(args) => Ok(import::run(&args)?),
-        Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
+        Command::Man(args) => man::run(&args, visible())
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(Error::from),
         Command::Completions(args) => completions::run(&args),
         Command::Licences(args) => licences::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::HostGuard(args) => host::run_guard(&args),
@@ -178,6 +179,11 @@ impl Cli {
             _ => None,
         }
     }
+}
+
+/// Answers a shell and ends, if a shell asks what completes the command line.
+pub fn complete() {
+    completions::answer(visible);
 }
 
 /// The command line as users see it: without what worstcase and its tests alone use.

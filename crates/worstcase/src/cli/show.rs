@@ -2,7 +2,7 @@
 
 mod data;
 
-use super::completions;
+use super::cell_names;
 use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with_all = ["json", "csv", "samples", "histogram", "cell"])]
     markdown: bool,
     /// Print one cell in every detail
-    #[arg(long, value_name = "ID", add = completions::cells())]
+    #[arg(long, value_name = "ID", add = cell_names::cells())]
     cell: Option<String>,
     /// Judge every subject: no latency above this, e.g. 100us (default: the run's own criterion)
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]

@@ -7,6 +7,9 @@ use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_plan::study;
 
+/// The version, and the commit where it was built from a repository.
+pub const VERSION: &str = env!("WORSTCASE_VERSION");
+
 /// Reads what it is given, and completes these words.
 #[derive(Clone)]
 pub struct CompletedParser<P> {

@@ -108,7 +108,7 @@ fn membarrier(command: i32) {
 fn lines(said: &Output) -> Vec<Value> {
     let answer: Value =
         serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&said.stderr)));
-    assert_eq!(answer["schema"], "worstcase-isolate/1");
+    assert_eq!(answer["schema"], "worstcase-isolate/2");
     answer["cpus"][0]["lines"].as_array().unwrap().clone()
 }
 

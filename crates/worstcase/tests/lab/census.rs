@@ -33,7 +33,7 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
     let [full, none] = ["full", "none"].map(|m| ids.iter().find(|id| id.contains(&format!(".{m}."))).unwrap());
     let json = output(controller, &format!("--cell {none} --json"), &run);
     let cell: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(cell["schema"], "worstcase-census/2");
+    assert_eq!(cell["schema"], "worstcase-census/3");
     assert_eq!(cell["polls_known"], true);
     // Reading /proc holds a kernel without preemption for some hundred microseconds; the census knows by whom.
     let longest = &cell["kinds"][0]["longest"]["owners"][0];

@@ -88,12 +88,12 @@ fn the_longest_operation_is_told_in_parts_that_add_up() {
         assert_eq!(took, record.summary.latency.as_ref().unwrap().max_ns);
         assert_eq!(operation["cell"], record.id.as_str());
         let parts = operation["parts"].as_array().unwrap();
-        assert_eq!(parts.iter().map(|part| ns(&part[1])).sum::<u64>(), took);
+        assert_eq!(parts.iter().map(|part| ns(&part["ns"])).sum::<u64>(), took);
         let own = |request: &&serde_json::Value| request["is_own"] == true;
         let own: Vec<_> = operation["requests"].as_array().unwrap().iter().filter(own).collect();
         assert_eq!(own.len(), 1, "{operation}");
         assert_eq!(
-            (&own[0]["request"]["action"], &own[0]["request"]["sectors"]),
+            (&own[0]["of_disk"]["action"], &own[0]["of_disk"]["sectors"]),
             (&"read".into(), &8.into())
         );
     }

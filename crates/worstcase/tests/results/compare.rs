@@ -178,3 +178,43 @@ fn bad_input_is_one_line_and_two() {
         .stderr(contains("there is none"));
     worstcase(&[], &[&run]).assert().code(2);
 }
+
+/// Each change is a row of the text, of the Markdown and of the JSON, with the same figures.
+#[test]
+fn each_change_is_in_every_form() {
+    let [a, b] = two(1..=6);
+    let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
+    let text = |more: &[&str]| {
+        let out = worstcase(more, &[&a, &b]).assert().success();
+        String::from_utf8(out.get_output().stdout.clone()).unwrap()
+    };
+    let [plain, markdown] = [text(&[]), text(&["--markdown"])];
+    let cells = json(&[], &[&a, &b])["cells"].as_array().unwrap().clone();
+    let changes: Vec<_> = cells
+        .iter()
+        .flat_map(|cell| cell["changes"].as_array().unwrap())
+        .collect();
+    assert!(changes.len() > 2, "{changes:?}");
+    for change in changes {
+        let us = |key: &str| {
+            let ns = change
+                .pointer(key)
+                .unwrap_or_else(|| panic!("{key}: {change:#}"))
+                .as_u64()
+                .unwrap();
+            worstcase_base::format::micros(worstcase_contract::Nanos(ns))
+        };
+        let measure = change["measure"].as_str().unwrap();
+        if measure == "missed" {
+            continue;
+        }
+        let figures = [us("/a/median"), us("/b/median"), us("/a/lowest"), us("/b/highest")];
+        for (form, text) in [("text", &plain), ("Markdown", &markdown)] {
+            let has = |line: &str| line.contains(measure) && figures.iter().all(|figure| line.contains(figure));
+            assert!(text.lines().any(has), "{measure} {figures:?} in {form}:\n{text}");
+        }
+        for key in ["difference", "ratio", "p", "p_corrected", "word", "subject", "cell"] {
+            assert!(change.get(key).is_some(), "{key}: {change:#}");
+        }
+    }
+}

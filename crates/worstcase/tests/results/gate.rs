@@ -333,12 +333,27 @@ fn markdown_junit_and_json() {
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
     assert_eq!(
         (&json["schema"], &json["outcome"]),
-        (&"worstcase-gate/3".into(), &"FAIL".into())
+        (&"worstcase-gate/4".into(), &"FAIL".into())
     );
     assert_eq!(
         (&json["cells"][0]["load"], &json["cells"][1]["outcome"]),
         (&hostile.into(), &"PASS".into())
     );
+    // Why is told in every form, in the same words.
+    let told = String::from_utf8(controller.gate().output().unwrap().stdout).unwrap();
+    let markdown = fs::read_to_string(at("gate.md")).unwrap();
+    for cell in json["cells"].as_array().unwrap() {
+        let why = cell["why"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().unwrap());
+        for line in why {
+            assert!(told.contains(line), "{line}:\n{told}");
+            assert!(markdown.contains(line), "{line}:\n{markdown}");
+        }
+        assert!(told.contains(cell["cell"].as_str().unwrap()), "{told}");
+    }
     let xml = fs::read_to_string(at("gate.xml")).unwrap();
     insta::assert_snapshot!("gate_junit", xml);
     let report = quick_junit::Report::deserialize_from_str(&xml).unwrap();

@@ -96,13 +96,33 @@ fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
     history(dir.path()).arg("--fail-on-change").assert().code(1);
     let json = history(dir.path()).arg("--json").output().unwrap().stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    assert_eq!(json["schema"], "worstcase-history/1");
+    assert_eq!(json["schema"], "worstcase-history/2");
     let change = &json["lines"][0]["series"][0]["changes"]["changes"][0];
     assert_eq!((&change["at"], &change["after"]), (&12.into(), &11.into()));
     let csv = history(dir.path()).arg("--csv").output().unwrap().stdout;
     let csv = String::from_utf8(csv).unwrap();
     assert_eq!(csv.lines().count(), 25, "{csv}");
     assert!(csv.lines().nth(13).unwrap().ends_with(",rose,rose,"), "{csv}");
+    same_points(&csv, json["lines"][0]["points"].as_array().unwrap());
+}
+
+/// The points of CSV and of JSON are the same, column by column; the text has their figures.
+fn same_points(csv: &str, points: &[serde_json::Value]) {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let rows: Vec<_> = reader.records().map(|row| row.unwrap()).collect();
+    assert_eq!(rows.len(), points.len());
+    for (row, point) in rows.iter().zip(points) {
+        for (key, field) in header.iter().zip(row) {
+            let value = match point.get(key).unwrap_or_else(|| panic!("{key}: {point:#}")) {
+                serde_json::Value::Null => String::new(),
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            // Its heading differs from line to line, and so does what it is of.
+            assert!(field == value || key == "measure", "{key}: {field} {value}");
+        }
+    }
 }
 
 #[test]

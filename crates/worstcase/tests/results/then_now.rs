@@ -215,15 +215,15 @@ fn programs_get_verdict_factors_and_interval() {
     assert_eq!(group["figures"][0]["said"]["value"]["value"], 200.0);
     assert_eq!(group["figures"][0]["said"]["value"]["relation"], "about");
     assert_eq!(group["figures"][0]["cell"]["subject"]["preempt"], "rt");
-    assert_eq!(group["ours"][1]["subject"], "6.1.none");
-    assert_eq!(group["ours"][1]["of_seeds"].as_array().unwrap().len(), 5);
-    assert_eq!(group["ours"][1]["time_unit"], "virtual ns at 1000 MIPS");
-    let factor = &group["factors_now"][1];
+    assert_eq!(group["figures"][1]["ours"]["subject"], "6.1.none");
+    assert_eq!(group["figures"][1]["ours"]["of_seeds"].as_array().unwrap().len(), 5);
+    assert_eq!(group["figures"][1]["ours"]["time_unit"], "virtual ns at 1000 MIPS");
+    let factor = &group["figures"][1]["factor_now"];
     let number = |key: &str| factor[key].as_f64().unwrap();
     assert!(
         number("low") < number("best") && number("best") < number("high"),
         "{factor}"
     );
     assert!(number("coverage") >= 0.95);
-    assert_eq!(group["factors_then"][1]["low"], 1_000.0 / 1.25 / 250.0);
+    assert_eq!(group["figures"][1]["factor_then"]["low"], 1_000.0 / 1.25 / 250.0);
 }

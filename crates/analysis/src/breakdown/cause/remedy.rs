@@ -1,8 +1,6 @@
 //! What would remove a cause, with a maximum that was measured where it is removed.
 
-use super::{Mechanism, Peer};
-use crate::breakdown::build::preempts;
-use crate::breakdown::spans::{ExplainedSample, Since};
+use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, preempts};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 

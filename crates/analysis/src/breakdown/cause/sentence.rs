@@ -1,8 +1,9 @@
 //! A cause in one sentence.
 
-use super::Mechanism;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{CodePlace, ExplainedSample, LockWait, OtherCpu, Since, Span, SpanKind, in_call};
+use crate::breakdown::spans::{
+    CodePlace, ExplainedSample, LockWait, Mechanism, OtherCpu, Since, Span, SpanKind, in_call,
+};
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;

@@ -1,7 +1,7 @@
 //! What was executed, written down: intervals, cut where the interrupt flag changes.
 
 use super::walk::Walker;
-use super::{FrameEvent, StackInterval, WindowWalk};
+use super::{FrameEvent, StackInterval};
 use crate::breakdown::decode::Flag;
 
 impl Walker<'_> {
@@ -63,16 +63,4 @@ impl Walker<'_> {
             }),
         }
     }
-}
-
-/// Before the first change of the flag, it was what that change tells: `sti` is executed when it is off, `cli` and
-/// interrupts come when it is on.
-pub(super) fn settle_first_flag(walk: &mut WindowWalk) {
-    let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, FrameEvent::Enter(_))) else {
-        return;
-    };
-    let before = first.what == FrameEvent::IrqsOff;
-    let count = first.count;
-    let unknown = walk.intervals.iter_mut().take_while(|i| i.start < count);
-    unknown.filter(|i| i.irqs.is_none()).for_each(|i| i.irqs = Some(before));
 }

@@ -1,6 +1,5 @@
 //! The walk through the blocks.
 
-use super::flags::settle_first_flag;
 use super::names::{Named, WindowNames};
 use super::shadow::{Revealed, Shadow, ShadowThread, Transfer, TransferKind};
 use super::{FrameEvent, FrameMark, WindowWalk};
@@ -351,4 +350,16 @@ impl<'a> Walker<'a> {
             self.mark(count, FrameEvent::IrqsOn);
         }
     }
+}
+
+/// Before the first change of the flag, it was what that change tells: `sti` is executed when it is off, `cli` and
+/// interrupts come when it is on.
+fn settle_first_flag(walk: &mut WindowWalk) {
+    let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, FrameEvent::Enter(_))) else {
+        return;
+    };
+    let before = first.what == FrameEvent::IrqsOff;
+    let count = first.count;
+    let unknown = walk.intervals.iter_mut().take_while(|i| i.start < count);
+    unknown.filter(|i| i.irqs.is_none()).for_each(|i| i.irqs = Some(before));
 }

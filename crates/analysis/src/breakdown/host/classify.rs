@@ -1,7 +1,7 @@
 //! What each stretch of a recording is.
 
 use super::points::HostMilestones;
-use super::task;
+use super::threads::task;
 use crate::breakdown::roles;
 use crate::breakdown::spans::{CodePlace, Span, SpanKind};
 use crate::breakdown::stacks::{FrameKind, StackFrame};

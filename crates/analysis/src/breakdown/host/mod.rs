@@ -15,17 +15,18 @@ mod names;
 mod points;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod words;
 
 pub use names::{NamesError, running_kernel};
 
-use super::cause::{CauseParts, Peer, cause_in_words};
+use super::cause::{CauseParts, cause_in_words};
 use super::lead::SLACK;
-use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Since, Span, SpanKind};
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, Peer, Since, Span, SpanKind, preempts};
 use classify::HostClassifier;
 use points::HostMilestones;
+use threads::{task, threads};
 use worstcase_contract::Nanos;
-use worstcase_host::trace::events::TracedThread;
 use worstcase_host::trace::timeline::{TimeStretch, Timeline};
 use worstcase_host::trace::{EventSnapshot, LatenessParts, TracedChange};
 use worstcase_lab::execution::Symbols;
@@ -56,7 +57,7 @@ pub fn tell(
         symbols,
         points: &points,
         ordinary: &around.ordinary,
-        preempts: super::build::preempts(&sample.preempt),
+        preempts: preempts(&sample.preempt),
     };
     let mut spans = Vec::new();
     let mut at = ask.due;
@@ -150,22 +151,6 @@ fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
 
 fn unexplained(due: Nanos, from: Nanos, to: Nanos) -> Span {
     Span::unexplained(from - due, to - from, None)
-}
-
-fn task(thread: &TracedThread) -> KernelTask {
-    KernelTask {
-        pid: thread.tid,
-        comm: thread.comm.to_string(),
-    }
-}
-
-/// The threads that the recording's switches name.
-fn threads(snapshot: &EventSnapshot) -> Vec<TracedThread> {
-    let switched = snapshot.events.iter().filter_map(|event| match event.what {
-        TracedChange::Switch { from, to, .. } => Some([from, to]),
-        _ => None,
-    });
-    switched.flatten().collect()
 }
 
 fn notes(snapshot: &EventSnapshot, spans: &[Span]) -> Vec<String> {

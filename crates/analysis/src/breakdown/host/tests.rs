@@ -1,9 +1,10 @@
 //! Breakdowns of made-up recordings.
 
 use super::*;
-use crate::breakdown::cause::Mechanism;
+use crate::breakdown::spans::Mechanism;
 use crate::breakdown::testing::sample;
 use proptest::prelude::*;
+use worstcase_host::trace::events::TracedThread;
 use worstcase_host::trace::parts::AskedSample;
 use worstcase_host::trace::recorder::RecordedEvent;
 use worstcase_host::trace::{CpuContext, Splitter};

@@ -1,8 +1,8 @@
 //! The cause in words, from what a recording tells.
 
 use super::points::HostMilestones;
-use crate::breakdown::cause::{CauseParts, Mechanism};
-use crate::breakdown::spans::{KernelTask, SpanKind, in_call};
+use crate::breakdown::cause::CauseParts;
+use crate::breakdown::spans::{KernelTask, Mechanism, SpanKind, in_call};
 use worstcase_host::trace::events::TracedThread;
 
 /// Priorities below this are real-time ones (MAX_RT_PRIO).

@@ -1,11 +1,9 @@
 //! The CPU that sent the interrupt by which the probe is woken.
 
-use super::pending;
-use crate::breakdown::classify::is_flag_helper;
 use crate::breakdown::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk, walk};
 use crate::breakdown::lines::SourceLines;
 use crate::breakdown::others::OtherCpuFinder;
-use crate::breakdown::roles::FunctionRole;
+use crate::breakdown::roles::{FunctionRole, is_flag_helper};
 use crate::breakdown::shares::{CallChainShares, place};
 use crate::breakdown::sources::Sources;
 use crate::breakdown::spans::{CodePlace, OtherCpu, Since, Span, SpanKind};
@@ -107,7 +105,7 @@ impl<'a> InterruptSender<'a> {
         let time = |from: u64, to: u64| self.execution.time_of(to - from);
         // An idle CPU does not say how long it slept.
         if self.other.task.0 == 0 {
-            return vec![pending(length)];
+            return vec![Span::pending(length)];
         }
         let intervals: Vec<_> = self.walk.within(from, self.begin()).collect();
         let pieces = intervals.chunk_by(|a, b| self.kind(a) == self.kind(b));
@@ -120,7 +118,7 @@ impl<'a> InterruptSender<'a> {
             Some(self.span(kind, piece, time(first.start, last.end)))
         });
         let unknown = length.saturating_sub(time(from, self.begin()));
-        [pending(unknown)].into_iter().chain(pieces).collect()
+        [Span::pending(unknown)].into_iter().chain(pieces).collect()
     }
 
     fn kind(&self, i: &StackInterval) -> SpanKind {

@@ -1,6 +1,6 @@
 //! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, to end several by one interrupt.
 
-use super::{Lead, in_order, pending};
+use super::{Lead, in_order};
 use crate::breakdown::frames::{FrameEvent, FrameMark, WindowWalk};
 use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::spans::{Span, SpanKind};
@@ -41,7 +41,7 @@ impl Lead {
             what: SpanKind::TimerSlack,
             ..Span::unexplained(Nanos(0), waited.min(SLACK), None)
         };
-        let rest = pending(waited - slack.length_ns);
+        let rest = Span::pending(waited - slack.length_ns);
         Lead {
             due: told_from,
             entry: Some(entry),

@@ -1,6 +1,6 @@
 use super::sender::WAKER;
 use super::*;
-use crate::breakdown::spans::{BreakdownError, ExplainedSample};
+use crate::breakdown::spans::{BreakdownError, ExplainedSample, SpanKind};
 use crate::breakdown::testing::{SyntheticMachine, USER, sample};
 use crate::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_contract::Instructions;

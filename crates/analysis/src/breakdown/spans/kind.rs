@@ -1,6 +1,6 @@
 //! What happens during a span.
 
-use super::KernelTask;
+use super::task::KernelTask;
 use crate::breakdown::lines::SourceLine;
 use serde::{Deserialize, Serialize};
 use worstcase_contract::Nanos;

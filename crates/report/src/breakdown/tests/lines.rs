@@ -2,7 +2,7 @@
 
 use super::{Due, machine, sample, switched};
 use crate::breakdown::{json, perfetto, terminal};
-use crate::terminal::Style;
+use crate::style::Style;
 use worstcase_analysis::breakdown::lines::{Inlined, SourceLine, SourceLines};
 use worstcase_analysis::breakdown::spans::CodePlace;
 use worstcase_analysis::breakdown::testing::SyntheticMachine;

@@ -5,9 +5,9 @@ mod point;
 use super::fields::{figures, place, probe, rounds, units};
 use crate::ReportView;
 use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
-use crate::terminal::distinct;
 use point::{BesideRates, DeviceQueue, IoPoint, Schedulers, ios};
 use serde_json::json;
+use worstcase_base::distinct;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
 

@@ -1,6 +1,6 @@
 //! Where the candidates of a bisection come from, and how each becomes a kernel that is measured.
 
-use super::BisectArgs;
+use super::args::BisectArgs;
 use crate::cli::Error;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! One kernel, answered with the exit code that `git bisect run` takes.
 
-use super::{BisectArgs, KernelBench};
+use super::args::BisectArgs;
+use super::bench::KernelBench;
 use crate::cli::Error;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
@@ -8,8 +9,7 @@ use std::process::ExitCode;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::CandidateOutcome;
 use worstcase_bisect::figures;
-use worstcase_kernels::{KernelError, ResolveOptions};
-use worstcase_lab::LabError;
+use worstcase_kernels::ResolveOptions;
 
 /// `git bisect run`: this one cannot be tested.
 const SKIP: u8 = 125;
@@ -51,45 +51,5 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
             }
             Ok(u8::from(!bad.is_empty()))
         }
-    }
-}
-
-/// Whether an error is the kernel's, so that another kernel may do better: it does not boot, is none, or cannot be had.
-pub fn of_the_kernel(error: &Error) -> bool {
-    match error {
-        Error::Kernel(e) | Error::Lab(LabError::Kernel(e)) => {
-            e.is_listed_in_vain()
-                || matches!(
-                    e,
-                    KernelError::NotAKernel { .. }
-                        | KernelError::BadPackage { .. }
-                        | KernelError::Lacks { .. }
-                        | KernelError::ModelNotInKernel { .. }
-                )
-        }
-        Error::Lab(e) => matches!(
-            e,
-            LabError::Guest { .. }
-                | LabError::NoResult { .. }
-                | LabError::TimeLimit(_)
-                | LabError::StandsStill(..)
-                | LabError::Endless(_)
-                | LabError::OtherPreempt { .. }
-        ),
-        Error::Remote(e) => e.is_of_the_cell(),
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_that_the_archive_does_not_give_is_skipped_and_a_lost_network_is_not() {
-        let (what, why) = (String::new(), String::new());
-        assert!(of_the_kernel(&KernelError::AptFailed { what, why }.into()));
-        let (what, why) = (String::new(), String::new());
-        assert!(!of_the_kernel(&KernelError::NoNetwork { what, why }.into()));
     }
 }

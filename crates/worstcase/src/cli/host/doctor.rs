@@ -9,8 +9,8 @@ use worstcase_host::doctor::{Finding, FindingLevel, apply, examine, settable};
 use worstcase_host::facts::FileTree;
 use worstcase_host::journal::{UndoResult, failures};
 use worstcase_host::{CpuList, HostError, Journal, MachineFacts, StateFolder, command};
-use worstcase_report::breakdown::terminal::wrapped;
 use worstcase_report::terminal::Style;
+use worstcase_report::terminal::wrapped;
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
 //! The executor of a matrix: this machine, Slurm, or machines that ssh reaches.
 
+use crate::cli::Error;
 use crate::cli::progress::ProgressDisplay;
-use crate::cli::{Error, VERSION};
+use crate::cli::words::VERSION;
 use std::io::{BufRead, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::how::{Jobs, QemuArgs};
 use crate::cli::Error;
-use crate::cli::completions;
+use crate::cli::cell_names;
 use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::replay::AddedArgs;
@@ -39,7 +39,7 @@ pub struct SensitivityArgs {
     /// The run's folder
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
-    #[arg(long, value_name = "ID", add = completions::cells())]
+    #[arg(long, value_name = "ID", add = cell_names::cells())]
     cell: Option<String>,
     /// Seeds of each line
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]

@@ -1,6 +1,6 @@
 //! How many samples were how late: latency to the right, number upwards, both axes logarithmic.
 
-use super::draw::{BOLD, TerminalLooks};
+use super::looks::{BOLD, TerminalLooks};
 use super::model::LiveModel;
 use super::words;
 use ratatui::buffer::Buffer;

@@ -4,12 +4,14 @@
 //! model      what is known, from messages            terminal   raw mode and alternate screen, and back
 //! draw       model -> screen: a pure function        screen     the thread that draws and reads keys
 //! table, histogram    its parts                      words      numbers and names as shown
+//! looks      colours and characters
 //! ```
 
 mod draw;
 #[cfg(test)]
 pub(super) mod examples;
 mod histogram;
+mod looks;
 mod model;
 mod screen;
 mod table;

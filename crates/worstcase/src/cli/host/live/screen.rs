@@ -1,6 +1,7 @@
 //! The thread that draws and reads keys.
 
-use super::draw::{self, TerminalLooks};
+use super::draw;
+use super::looks::TerminalLooks;
 use super::model::LiveModel;
 use super::terminal::{Frames, RawTerminal};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};

@@ -1,6 +1,6 @@
 //! The CPUs: a row each, the worst where there is no room for all, and one of all together.
 
-use super::draw::{BOLD, TerminalLooks};
+use super::looks::{BOLD, TerminalLooks};
 use super::model::LiveModel;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

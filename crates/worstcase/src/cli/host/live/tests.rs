@@ -1,7 +1,8 @@
 //! Screens as one sees them.
 
-use super::draw::{TerminalLooks, draw};
+use super::draw::draw;
 use super::examples::{spec, tick};
+use super::looks::TerminalLooks;
 use super::model::LiveModel;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,0 +1,86 @@
+//! The sample that a breakdown is of.
+
+use serde::{Deserialize, Serialize};
+use worstcase_contract::Nanos;
+
+/// What the time of a sample begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Since {
+    /// The probe's timer is due.
+    #[default]
+    Due,
+    /// It is, and the kernel may be late by the slack that an ordinary thread's timer has.
+    DueWithSlack,
+    /// The probe's timer is due, and another CPU waits for it.
+    DueElsewhere,
+    /// A thread on another CPU is about to wake the probe.
+    Woken,
+    /// A thread on another CPU is about to send a pulse on the wire that interrupts this one.
+    Pulsed,
+    /// A device's timer is due, which the probe waits for.
+    DueDevice,
+    /// The probe makes the system call that is measured.
+    Called,
+}
+
+impl Since {
+    /// That moment, in words.
+    pub fn moment(self) -> &'static str {
+        match self {
+            Since::Due | Since::DueWithSlack | Since::DueElsewhere | Since::DueDevice => "the timer was due",
+            Since::Woken => "the probe was woken",
+            Since::Pulsed => "the pulse was sent",
+            Since::Called => "the probe made its call",
+        }
+    }
+
+    /// Whether the time since then is how late the probe was.
+    pub fn is_lateness(self) -> bool {
+        self != Since::Called
+    }
+
+    /// Whether a device's handler wakes the probe.
+    pub fn is_device(self) -> bool {
+        matches!(self, Since::Pulsed | Since::DueDevice)
+    }
+
+    /// Whether a timer of the probe's own CPU wakes it.
+    pub fn is_own_timer(self) -> bool {
+        matches!(self, Since::Due | Since::DueWithSlack)
+    }
+
+    fn is_due(&self) -> bool {
+        *self == Since::Due
+    }
+}
+
+/// Which sample a breakdown is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainedSample {
+    /// The cell's name.
+    pub cell: String,
+    /// The subject's name.
+    pub subject: String,
+    /// The load.
+    pub load: String,
+    /// The preemption model in force.
+    pub preempt: String,
+    /// The unit of times, e.g. `virtual us at 1000 MIPS`.
+    pub unit: String,
+    /// Number of the period.
+    pub index: u32,
+    /// How late it was, or how long it took.
+    pub latency_ns: Nanos,
+    /// From when on.
+    #[serde(default, skip_serializing_if = "Since::is_due")]
+    pub since: Since,
+    /// The scheduler of tasks that was loaded; none is the kernel's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+}
+
+/// Whether a preemption model lets a real-time thread have the CPU at any instruction at which preemption is on.
+pub(in crate::breakdown) fn preempts(model: &str) -> bool {
+    ["full", "lazy", "rt", "rt lazy"].contains(&model)
+}

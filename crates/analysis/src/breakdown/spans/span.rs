@@ -1,0 +1,178 @@
+//! A part of a sample's time, with what ran in it.
+
+use super::kind::SpanKind;
+use super::task::{KernelTask, in_call};
+use crate::breakdown::lines::SourceLine;
+use crate::breakdown::roles;
+use crate::breakdown::stacks::StackFrame;
+use serde::{Deserialize, Serialize};
+use worstcase_contract::{Instructions, Nanos};
+
+/// A function's part of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionShare {
+    /// The function.
+    pub function: String,
+    /// Who called it.
+    pub caller: Option<String>,
+    /// Time in it and in what it called.
+    pub total_ns: Nanos,
+    /// Time in itself alone.
+    pub self_ns: Nanos,
+}
+
+/// A line's part of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineShare {
+    /// The function, as the symbols name it.
+    pub function: String,
+    /// The line.
+    pub source: SourceLine,
+    /// Time in itself alone.
+    pub self_ns: Nanos,
+}
+
+/// What another CPU did at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherCpu {
+    /// Which CPU.
+    pub cpu: u32,
+    /// The thread that ran there.
+    pub task: KernelTask,
+    /// The system call that it had made, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_call: Option<String>,
+    /// Its call chain, outermost first; over a range of time, what most of it has in common.
+    pub chain: Vec<StackFrame>,
+    /// Over a range of time: the innermost function that holds more than half of what is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<FunctionShare>,
+}
+
+impl OtherCpu {
+    /// The innermost function that is not the way to an interrupt itself.
+    pub fn by(&self) -> Option<&str> {
+        let functions = self.chain.iter().rev().map(|frame| frame.function.as_str());
+        let mut functions = functions.filter(|function| !roles::is_way_to_cpus(function));
+        functions.next()
+    }
+
+    /// Function, thread and system call, as in `text_poke_bp_batch, sh in write(2)`.
+    pub fn summary(&self) -> String {
+        let by = self.by().map_or(String::new(), |by| format!("{by}, "));
+        format!("{by}{}", in_call(self.task.comm.clone(), self.system_call.as_deref()))
+    }
+
+    /// Thread and system call, as in `sh (87) in write(2)`.
+    pub fn thread(&self) -> String {
+        self.task.within(self.system_call.as_deref())
+    }
+}
+
+/// One span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// What happens.
+    #[serde(flatten)]
+    pub what: SpanKind,
+    /// When it begins, from the due time on.
+    pub start_ns: Nanos,
+    /// How long it takes.
+    pub length_ns: Nanos,
+    /// Lab: instructions executed.
+    pub instructions: Option<Instructions>,
+    /// If another CPU than the probe's is told of: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// The thread that ran.
+    pub task: KernelTask,
+    /// The system call that it had made, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_call: Option<String>,
+    /// Of an interrupt from another CPU: who sent it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<OtherCpu>,
+    /// If it waited in a loop of the kernel's: what each other CPU that did not idle was at, until the last moment of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_for: Vec<OtherCpu>,
+    /// The call chain that most of it has in common, outermost first.
+    pub chain: Vec<StackFrame>,
+    /// The innermost function that holds more than half of it.
+    pub most: Option<FunctionShare>,
+    /// The functions that took most of it in themselves.
+    pub functions: Vec<FunctionShare>,
+    /// The lines that took most of it in themselves, if the source is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineShare>,
+}
+
+impl Span {
+    /// Nothing is known of it.
+    pub(in crate::breakdown) fn unexplained(
+        start_ns: Nanos,
+        length_ns: Nanos,
+        instructions: Option<Instructions>,
+    ) -> Span {
+        Span {
+            what: SpanKind::Unexplained,
+            start_ns,
+            length_ns,
+            instructions,
+            cpu: None,
+            task: KernelTask::default(),
+            system_call: None,
+            sender: None,
+            waited_for: Vec::new(),
+            chain: Vec::new(),
+            most: None,
+            functions: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// An interrupt is on its way, and no CPU's instructions tell of it.
+    pub(in crate::breakdown) fn pending(length: Nanos) -> Span {
+        Span {
+            what: SpanKind::IrqPending,
+            ..Span::unexplained(Nanos(0), length, None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept is read back as it was; a name that a span and its kind both have would be there twice.
+    #[test]
+    fn a_span_of_every_kind_is_read_back() {
+        let text = || "f".to_string();
+        let task = || KernelTask { pid: 7, comm: text() };
+        let kinds = [
+            SpanKind::IrqsOff { off: None, on: None },
+            SpanKind::OtherTimer { function: text() },
+            SpanKind::OtherIrq { entry: text() },
+            SpanKind::OtherThread {
+                task: task(),
+                owns_lock: true,
+                wait: None,
+            },
+            SpanKind::NoReschedulePoint,
+            SpanKind::PreemptOff {
+                lock: None,
+                released: None,
+            },
+            SpanKind::Unexplained,
+        ];
+        for what in kinds {
+            let span = Span {
+                what,
+                system_call: Some("write".into()),
+                task: task(),
+                ..Span::unexplained(Nanos(1), Nanos(2), Some(Instructions(3)))
+            };
+            let json = serde_json::to_string(&span).unwrap();
+            assert_eq!(serde_json::from_str::<Span>(&json).unwrap(), span, "{json}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Threads, as breakdowns name them.
+
+use serde::{Deserialize, Serialize};
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelTask {
+    /// Its id; 0 is the idle task.
+    pub pid: u32,
+    /// The kernel's name of it.
+    pub comm: String,
+}
+
+impl KernelTask {
+    /// Name and id; what is known of a thread whose name is not.
+    pub fn named(&self) -> String {
+        match (self.comm.is_empty(), self.pid) {
+            (true, 0) => "an unknown task".into(),
+            (true, pid) => format!("thread {pid}"),
+            (false, pid) => format!("{} ({pid})", self.comm),
+        }
+    }
+
+    /// That, and the system call if one is known, as in `sh (87) in write(2)`.
+    pub fn within(&self, system_call: Option<&str>) -> String {
+        in_call(self.named(), system_call)
+    }
+}
+
+/// Somebody, in a system call if one is known.
+pub fn in_call(who: String, system_call: Option<&str>) -> String {
+    match system_call {
+        Some(call) => format!("{who} in {call}(2)"),
+        None => who,
+    }
+}

@@ -1,0 +1,185 @@
+//! How text on a terminal looks, and how wide it may be.
+
+use std::io::IsTerminal;
+use worstcase_base::format::plain;
+use worstcase_results::published::Agreement;
+use worstcase_results::verdict::Outcome;
+
+/// Widest line of a table.
+pub(crate) const WIDTH: usize = 120;
+/// Widest line of sentences.
+const TEXT_WIDTH: usize = 116;
+
+/// How text may look.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    colour: bool,
+}
+
+impl Style {
+    /// Nothing but text.
+    pub const PLAIN: Style = Style { colour: false };
+
+    /// Colour on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is `dumb`.
+    pub fn of_stdout() -> Style {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        Style {
+            colour: std::io::stdout().is_terminal() && !refused && !dumb,
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self.colour {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_string(),
+        }
+    }
+
+    /// A heading.
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// A verdict's word, told apart without colour too.
+    pub fn outcome(self, outcome: Outcome) -> String {
+        let code = match outcome {
+            Outcome::Pass => "32",
+            Outcome::Inconclusive => "33",
+            Outcome::Fail => "1;31",
+        };
+        self.paint(code, &format!("{outcome:<12}"))
+    }
+
+    /// Whether ours agree with what is published.
+    pub fn agreement(self, agreement: Agreement) -> String {
+        let code = match agreement {
+            Agreement::Agrees => "32",
+            Agreement::CannotBeCompared => "33",
+            Agreement::Differs => "1;31",
+        };
+        self.paint(code, agreement.name())
+    }
+}
+
+/// How wide a table may be: no wider than the terminal that it goes to.
+pub(crate) fn width(most: usize) -> usize {
+    columns().map_or(most, |columns| columns.clamp(LEAST, most))
+}
+
+/// Narrower terminals break what they like.
+const LEAST: usize = 40;
+
+/// Of the terminal that standard output is.
+fn columns() -> Option<usize> {
+    let out = std::io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
+    (size.ws_col > 0).then_some(size.ws_col.into())
+}
+
+/// Text with its long lines broken between words, if it goes to a terminal.
+pub fn fitted(text: &str) -> String {
+    match columns() {
+        Some(columns) => fitted_to(text, columns.max(LEAST)),
+        None => text.to_string(),
+    }
+}
+
+fn fitted_to(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        // Colours take no room; what is aligned is a table's.
+        if seen(line.trim_end()) <= width || bare.contains("  ") {
+            out.push_str(line);
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let mut used = indent;
+        out.push_str(&line[..indent]);
+        for (nth, word) in bare.split(' ').enumerate() {
+            if nth > 0 && used + 1 + seen(word) > width {
+                used = indent + 2;
+                out.push_str(&format!("\n{:used$}", ""));
+            } else if nth > 0 {
+                used += 1;
+                out.push(' ');
+            }
+            used += seen(word);
+            out.push_str(word);
+        }
+        out.push_str(if line.ends_with('\n') { "\n" } else { "" });
+    }
+    out
+}
+
+/// Characters that are seen: all but escape sequences that colour.
+fn seen(text: &str) -> usize {
+    let mut escaped = false;
+    let is_seen = |c: char| match (escaped, c) {
+        (true, _) => {
+            escaped = c != 'm';
+            false
+        }
+        (false, '\x1b') => {
+            escaped = true;
+            false
+        }
+        _ => true,
+    };
+    text.chars().map(is_seen).filter(|seen| *seen).count()
+}
+
+/// The title of a group of columns, cut.
+pub(crate) fn shortened(title: &str) -> String {
+    match title.chars().count() {
+        0..=28 => title.to_string(),
+        _ => title.chars().take(27).chain(['…']).collect(),
+    }
+}
+
+/// A line that is not wider than a terminal.
+pub(crate) fn cut(line: &str) -> String {
+    let line = line.trim_end();
+    match line.chars().count() > TEXT_WIDTH {
+        true => line.chars().take(TEXT_WIDTH - 1).chain(['…']).collect(),
+        false => line.to_string(),
+    }
+}
+
+/// Text in lines, the further ones under the first word of the first.
+pub fn wrapped(lead: &str, text: &str) -> Vec<String> {
+    let indent = lead.chars().count();
+    let mut lines = vec![lead.to_string()];
+    for word in plain(text).split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.chars().count() + word.chars().count() > TEXT_WIDTH && line.chars().count() > indent {
+            lines.push(format!("{}{word} ", " ".repeat(indent)));
+        } else {
+            line.push_str(word);
+            line.push(' ');
+        }
+    }
+    lines
+        .iter()
+        .map(|l| l.trim_end().to_string())
+        .filter(|l| !l.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = "\x1b[1mshort\x1b[0m\n  Missed: 3 of 1 000 periods, in 6.1.0-56-amd64.none.idle.s1 (3).\na  table  that is wider than all of it\n";
+        let fitted = fitted_to(text, 34);
+        assert_eq!(
+            fitted,
+            "\x1b[1mshort\x1b[0m\n  Missed: 3 of 1 000 periods, in\n    6.1.0-56-amd64.none.idle.s1\n    (3).\na  table  that is wider than all of it\n"
+        );
+        assert_eq!(fitted_to(text, 200), text);
+        assert_eq!(seen("\x1b[1;31mFAIL\x1b[0m"), 4);
+    }
+}

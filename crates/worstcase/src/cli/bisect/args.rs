@@ -1,0 +1,70 @@
+//! The arguments of `worstcase bisect`.
+
+use crate::cli::lab::{CellSelection, ExecutorArgs, Jobs, QemuArgs};
+use clap::Args;
+use std::path::PathBuf;
+use worstcase_bisect::criterion::BadCriterion;
+use worstcase_bisect::figures::BisectedMeasure;
+
+/// Which kernel, or which commit of a git tree, is the first that is worse
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  worstcase bisect --good debian:6.12-cloud@6.12.43 --bad debian:6.12-cloud@6.12.95-1~bpo12+1 --preempt none --load shm
+  worstcase bisect --kernels ./built --good 6.1.9 --bad 6.1.20 --load fork --criterion 100us
+  worstcase bisect --tree ./linux --config ./config --good v6.12 --bad HEAD --load fork --worse 50% --revert
+  git bisect run worstcase bisect --step ./linux --load fork --criterion 100us
+
+Both ends are measured first. What does not build or boot is skipped and told. The folder (-o) keeps what was done: the
+same command goes on there, whenever it was killed. It ends with bisect.md and bisect.mail in that folder (docs/bisect.md).
+
+Exit code: 0 found; 2 good is bad, bad is good or the input is wrong; 4 an end cannot be measured, or it was ended early.
+With --step, for git bisect run: 0 good, 1 bad, 125 this kernel cannot be tested, from 128 on something here is wrong.")]
+pub struct BisectArgs {
+    /// A kernel that is good: a version, a file of --kernels, a commit of --tree
+    #[arg(long, value_name = "KERNEL", required_unless_present = "step")]
+    pub(super) good: Option<String>,
+    /// A later one that is bad
+    #[arg(long, value_name = "KERNEL", required_unless_present = "step")]
+    pub(super) bad: Option<String>,
+    /// Bisect the kernels of a folder: packages, images, folders with one kernel each, by version
+    #[arg(long, value_name = "FOLDER", conflicts_with = "tree")]
+    pub(super) kernels: Option<PathBuf>,
+    /// Bisect the commits of a kernel's git tree
+    #[arg(long, value_name = "DIR", requires = "config")]
+    pub(super) tree: Option<PathBuf>,
+    /// The configuration that commits are built with: a file, or a kernel that has one, e.g. debian:6.12
+    #[arg(long, value_name = "FILE|KERNEL", requires = "tree")]
+    pub(super) config: Option<String>,
+    /// A kernel is bad if a cell is above this: 'max > 100us', 'p99 > 20us', 'median > 5us'
+    #[arg(long, value_name = "MEASURE > LIMIT", conflicts_with = "worse")]
+    pub(super) criterion: Option<BadCriterion>,
+    /// A kernel is bad if the maximum of a cell is by so much above the good end's [default: 20%]
+    #[arg(long, value_name = "PERCENT%")]
+    pub(super) worse: Option<BadCriterion>,
+    /// Also build the bad end with the found commit reverted, and measure it
+    #[arg(long, requires = "tree")]
+    pub(super) revert: bool,
+    /// Measure this one kernel and answer with the exit code that git bisect run takes
+    #[arg(long, value_name = "KERNEL", requires = "criterion", conflicts_with_all = ["good", "bad", "kernels", "tree", "revert", "output"])]
+    pub(super) step: Option<String>,
+    /// Where everything is kept
+    #[arg(long, short, value_name = "DIR", default_value = "worstcase-bisect")]
+    pub(super) output: PathBuf,
+    #[command(flatten)]
+    pub(super) selection: CellSelection,
+    #[command(flatten)]
+    pub(super) executor: ExecutorArgs,
+    #[command(flatten)]
+    pub(super) jobs: Jobs,
+    #[command(flatten)]
+    pub(super) qemu: QemuArgs,
+}
+
+impl BisectArgs {
+    /// The criterion that was given, or the usual one.
+    pub(super) fn criterion(&self) -> BadCriterion {
+        let usual = BadCriterion::Worse(BisectedMeasure::Max, 20.0);
+        self.criterion.or(self.worse).unwrap_or(usual)
+    }
+}

@@ -1,0 +1,225 @@
+//! What measures the kernels of a bisection, and tells what came out.
+
+use super::args::BisectArgs;
+use super::kernels::CandidateArgs;
+use crate::cli::Error;
+use crate::cli::compare::{CompareCliError, breakdown, worsening};
+use crate::cli::lab::{self, run_cells};
+use crate::cli::output::print;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_analysis::explain::ReplayMeans;
+use worstcase_base::format::{file_name, shell};
+use worstcase_bisect::BisectError;
+use worstcase_bisect::bisection::{BisectionEnding, BisectionStep, CandidateOutcome};
+use worstcase_bisect::criterion::BadCriterion;
+use worstcase_bisect::figures;
+use worstcase_bisect::search::CandidateWord;
+use worstcase_kernels::{KernelError, ResolveOptions};
+use worstcase_lab::LabError;
+use worstcase_lab::additions::Additions;
+use worstcase_lab::qemu::Qemu;
+use worstcase_plan::ExperimentPlan;
+use worstcase_report::bisect::{ShownBisection, mail, markdown};
+use worstcase_results::compare::{Side, compare};
+
+/// What measures a kernel.
+pub(super) struct KernelBench<'a> {
+    pub(super) args: &'a BisectArgs,
+    pub(super) criterion: BadCriterion,
+    pub(super) qemu: &'a Qemu,
+    pub(super) options: &'a ResolveOptions<'a>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl KernelBench<'_> {
+    /// Measures a candidate, if a kernel can be made of it.
+    pub(super) fn candidate(
+        &self,
+        kernels: &CandidateArgs,
+        candidate: &str,
+        output: &Path,
+    ) -> Result<CandidateOutcome, Error> {
+        let built = kernels.name(candidate);
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(BisectError::Stopped.into());
+        }
+        match built? {
+            Ok(kernel) => self.measure(&kernel, &run_folder(output, candidate)),
+            Err(why) => Ok(CandidateOutcome::Cannot(why)),
+        }
+    }
+
+    /// Measures a kernel into a run's folder.
+    pub(super) fn measure(&self, kernel: &str, folder: &Path) -> Result<CandidateOutcome, Error> {
+        let experiment = self.args.selection.experiment(&[kernel.to_string()], None)?;
+        let additions = Additions::of(&experiment)?;
+        let means = lab::MatrixMeans {
+            executor: &self.args.executor.executor,
+            jobs: self.args.jobs.count(),
+            qemu: self.qemu,
+            named: self.args.qemu.path(),
+            limit: self.args.qemu.limit(),
+            options: self.options,
+            stop: &self.stop,
+        };
+        let plan = ExperimentPlan::new("lab run", experiment);
+        match run_cells(plan, folder, &additions, &means) {
+            Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
+            Ok((run, _)) => Ok(CandidateOutcome::Measured(figures::of_run(
+                &run,
+                self.criterion.measure(),
+            )?)),
+            Err(error) => match is_of_the_kernel(&error) {
+                true => {
+                    let said = error.to_string();
+                    Ok(CandidateOutcome::Cannot(
+                        said.lines().next().unwrap_or_default().to_string(),
+                    ))
+                }
+                false => Err(error),
+            },
+        }
+    }
+
+    /// The bad end without the commit; or why it cannot be had.
+    pub(super) fn reverted(
+        &self,
+        kernels: &CandidateArgs,
+        bad: &str,
+        ending: &BisectionEnding,
+        output: &Path,
+    ) -> Result<Result<BisectionStep, String>, Error> {
+        let commit = &ending.first_bad.candidate;
+        eprintln!("worstcase: reverting {} at the bad end", kernels.shown(commit));
+        let kernel = match kernels.reverted(bad, commit)? {
+            Ok(kernel) => kernel,
+            Err(why) => return Ok(Err(why)),
+        };
+        let name = format!("revert-{}", kernels.shown(commit));
+        Ok(match self.measure(&kernel, &run_folder(output, &name))? {
+            CandidateOutcome::Cannot(why) => Err(why),
+            CandidateOutcome::Measured(figures) => Ok(BisectionStep {
+                candidate: name,
+                word: CandidateWord::Good,
+                why: None,
+                figures,
+            }),
+        })
+    }
+
+    /// Prints what was found, and writes it as a report and as a mail.
+    pub(super) fn tell(
+        &self,
+        kernels: &CandidateArgs,
+        ending: &BisectionEnding,
+        reverted: Option<&Result<BisectionStep, String>>,
+        output: &Path,
+    ) -> Result<ExitCode, Error> {
+        let folders = [&ending.before, &ending.first_bad].map(|step| run_folder(output, &step.candidate));
+        let why = match self.why(&folders) {
+            Ok(why) => why,
+            Err(error) => {
+                eprintln!("worstcase: note: no breakdown: {error}");
+                None
+            }
+        };
+        let commit = kernels.commit(&ending.first_bad.candidate)?;
+        let names = [&ending.first_bad, &ending.before].map(|step| kernels.shown(&step.candidate));
+        let first_bad = commit.as_ref().map_or(names[0].clone(), |commit| commit.cited());
+        let mut commands = vec![shell(&std::env::args().collect::<Vec<_>>())];
+        for folder in &folders {
+            commands.push(shell(&worstcase_results::record::Run::open(folder)?.command()));
+        }
+        let paths = folders.each_ref().map(|folder| folder.display().to_string());
+        let compared = ["worstcase", "compare", &paths[0], &paths[1], "--explain"];
+        commands.push(shell(&compared.map(String::from)));
+        let found = ShownBisection {
+            ending,
+            criterion: self.criterion,
+            ends: [&self.args.good, &self.args.bad].map(|end| end.as_deref().unwrap_or_default()),
+            commit: commit.as_ref(),
+            names: [&first_bad, &names[1]],
+            measured_with: &self.qemu.version,
+            breakdown: why.as_deref(),
+            reverted,
+            commands: &commands,
+        };
+        for (file, text) in [("bisect.md", markdown(&found)), ("bisect.mail", mail(&found))] {
+            let path = output.join(file);
+            worstcase_base::output::write(&path, text.as_bytes()).map_err(BisectError::io(&path))?;
+        }
+        print(&found.terminal())?;
+        print(&format!(
+            "\n{0}/bisect.md and {0}/bisect.mail have it all\n",
+            output.display()
+        ))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What ran in the worst sample before and after; nothing if none got later.
+    fn why(&self, [before, after]: &[PathBuf; 2]) -> Result<Option<String>, Error> {
+        let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
+        let (a, b) = (open(before)?, open(after)?);
+        let comparison = compare(&a, &b, &[], false).map_err(CompareCliError::from)?;
+        let Some(worst) = worsening(&comparison) else {
+            return Ok(None);
+        };
+        let additions = Additions::default();
+        let means = ReplayMeans {
+            qemu: self.args.qemu.path(),
+            additions: &additions,
+            debug_info: None,
+            options: self.options,
+        };
+        breakdown(&means, before, after, worst).map(Some)
+    }
+}
+
+fn run_folder(output: &Path, candidate: &str) -> PathBuf {
+    output
+        .join("runs")
+        .join(file_name(candidate.rsplit('/').next().unwrap_or(candidate)))
+}
+
+/// Whether an error is the kernel's, so that another kernel may do better: it does not boot, is none, or cannot be had.
+pub(super) fn is_of_the_kernel(error: &Error) -> bool {
+    match error {
+        Error::Kernel(e) | Error::Lab(LabError::Kernel(e)) => {
+            e.is_listed_in_vain()
+                || matches!(
+                    e,
+                    KernelError::NotAKernel { .. }
+                        | KernelError::BadPackage { .. }
+                        | KernelError::Lacks { .. }
+                        | KernelError::ModelNotInKernel { .. }
+                )
+        }
+        Error::Lab(e) => matches!(
+            e,
+            LabError::Guest { .. }
+                | LabError::NoResult { .. }
+                | LabError::TimeLimit(_)
+                | LabError::StandsStill(..)
+                | LabError::Endless(_)
+                | LabError::OtherPreempt { .. }
+        ),
+        Error::Remote(e) => e.is_of_the_cell(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_the_archive_does_not_give_is_skipped_and_a_lost_network_is_not() {
+        let (what, why) = (String::new(), String::new());
+        assert!(is_of_the_kernel(&KernelError::AptFailed { what, why }.into()));
+        let (what, why) = (String::new(), String::new());
+        assert!(!is_of_the_kernel(&KernelError::NoNetwork { what, why }.into()));
+    }
+}
