@@ -9,6 +9,9 @@ use crate::venue::{Only, Venue};
 use worstcase_instruments::bench::{Bench, Details, Placement};
 use worstcase_logs::Nanos;
 
+/// Values that follow from a cell's details, one for each repetition.
+pub type DerivedValues = fn(&Details) -> Vec<f64>;
+
 /// What controllers know of a probe. Functions are asked with its parameters; without them, of all that it can be.
 pub struct ProbeInfo {
     /// Its name without parameters, as users type it.
@@ -63,7 +66,7 @@ pub struct ProbeInfo {
     /// What is measured, the usual one first.
     pub(crate) quantities: fn(Venue) -> &'static [Quantity],
     /// What figures of a study can be of beside these, and before them, with the values in what a record tells beside its samples.
-    pub derived: &'static [(&'static str, fn(&Details) -> Vec<f64>)],
+    pub derived: &'static [(&'static str, DerivedValues)],
     /// From the first operation until everything was on the device, where the probe has such a thing.
     pub elapsed: fn(&Details) -> Option<Nanos>,
     /// Whether what a record tells beside so many samples fits them, and what was asked for; never asked of one without parameters.
