@@ -6,7 +6,7 @@ pub fn renewed(block: &str, output: &str) -> Result<String, String> {
     let first = block.lines().next().unwrap_or_default();
     match output.lines().position(|line| has_columns(line, first)) {
         Some(at) => table(block, &output.lines().skip(at).collect::<Vec<_>>()),
-        None => lines(block, output),
+        None => lines(block, output).or_else(|why| whole(block, output).ok_or(why)),
     }
 }
 
@@ -85,6 +85,12 @@ fn shape(line: &str) -> String {
     shape.trim_end().into()
 }
 
+/// All of the output, if the block begins and ends as it does.
+fn whole(block: &str, output: &str) -> Option<String> {
+    let ends = |text: &str| Some((shape(text.lines().next()?), shape(text.trim_end().lines().last()?)));
+    (ends(block) == ends(output)).then(|| output.trim_end().to_string())
+}
+
 /// Each line of the block as the output has it, in the same order.
 fn lines(block: &str, output: &str) -> Result<String, String> {
     let mut ahead = output.lines();
@@ -130,5 +136,12 @@ rest 1";
         );
         assert!(renewed("rest 1\nsum 9 us: f (3), in 12 parts", OUTPUT).is_err());
         assert!(renewed("sum 9 us: g (3), in 12 parts", OUTPUT).is_err());
+    }
+
+    #[test]
+    fn what_begins_and_ends_as_the_output_is_all_of_it() {
+        let block = "woken by another thread\nas it was once\nrest 9";
+        assert_eq!(renewed(block, OUTPUT).unwrap(), OUTPUT);
+        assert!(renewed("woken by another thread\nas it was once", OUTPUT).is_err());
     }
 }
