@@ -1,4 +1,5 @@
-//! What each stretch between due time and sample is: one decision per interval, equal neighbours joined.
+//! Classifies each stretch between due time and sample: one decision per interval, then equal neighbours are
+//! joined.
 
 use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
 use super::milestones::Milestones;
@@ -33,7 +34,7 @@ enum Nearest {
     Other,
 }
 
-/// What is needed to decide.
+/// The data that a classification needs.
 pub struct LabClassifier<'a> {
     /// The window.
     pub walk: &'a WindowWalk,
@@ -161,7 +162,8 @@ impl LabClassifier<'_> {
                 () => SpanKind::ThreadedHandler,
             };
         }
-        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
+        // A thread that runs on unmarked after the probe woke comes before the probe, as does any thread that was
+        // switched in.
         let marked = p.is_marked(i.start);
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
         if comes_first && i.pid != 0 {
@@ -253,7 +255,7 @@ impl LabClassifier<'_> {
         }
     }
 
-    /// Fills in what the whole stretch tells.
+    /// Adds to a stretch's kind the details that only the whole stretch shows.
     fn complete(&self, stretch: &mut KindStretch) {
         let (Some(first), Some(last)) = (stretch.intervals.first(), stretch.intervals.last()) else {
             return;
@@ -296,7 +298,7 @@ impl LabClassifier<'_> {
         }
     }
 
-    /// Who ran longest.
+    /// The thread that ran longest.
     fn longest(&self, intervals: &[StackInterval]) -> Option<ThreadRun> {
         let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
         for i in intervals {
@@ -349,7 +351,7 @@ impl LabClassifier<'_> {
         held.pop()
     }
 
-    /// Where the probe waited last for a lock, and whether it gave its owner its priority.
+    /// The place where the probe last waited for a lock, and whether the probe gave the owner its priority.
     fn lock_wait(&self, start: u64) -> Option<LockWait> {
         let marks = self.walk.marks_within(self.points.due, start);
         let of = |role: FunctionRole| {
@@ -385,11 +387,11 @@ impl LabClassifier<'_> {
     }
 }
 
-/// What belongs to its neighbours is no longer than this, in instructions.
+/// A gap of at most this many instructions belongs to its neighbours.
 const FEW: u64 = 64;
 
-/// What lies between two stretches of one kind and belongs to them: the scheduler's few instructions between the
-/// change of address space and that of the stack, the interrupt's between its two looks at need_resched.
+/// Whether `between` belongs to the two stretches of one kind around it: the scheduler's few instructions between
+/// the change of address space and that of the stack, the interrupt's between its two looks at need_resched.
 fn belongs(between: &SpanKind, around: &SpanKind) -> bool {
     matches!(
         (between, around),

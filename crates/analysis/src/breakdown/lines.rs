@@ -27,7 +27,7 @@ pub struct Inlined {
 }
 
 impl SourceLine {
-    /// With the functions inlined there; a file's name only where it changes.
+    /// The line with the functions inlined there; a file's name only where it changes.
     pub fn whole(&self) -> String {
         let mut text = self.to_string();
         let mut file = &self.file;
@@ -55,7 +55,7 @@ pub trait SourceLines {
     fn source(&self, address: u64) -> Option<SourceLine>;
 }
 
-/// Nobody knows.
+/// A source that knows no lines.
 impl SourceLines for () {
     fn source(&self, _: u64) -> Option<SourceLine> {
         None

@@ -40,7 +40,7 @@ pub struct Milestones {
     pub first_resched: u64,
     /// The running thread is marked for rescheduling by our wake-up.
     pub resched: u64,
-    /// Several timers woke somebody; which was ours is told by need_resched alone.
+    /// Several timers woke a thread; need_resched alone tells which timer was the probe's.
     pub ambiguous: bool,
     /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
     pub is_deferred: bool,
@@ -65,7 +65,7 @@ impl Milestones {
         Milestones::of_timer(execution, walk, Since::Due, due, entry, wake(walk, marks))
     }
 
-    /// Those of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
+    /// The milestones of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
     pub fn with_slack(execution: &Execution, walk: &WindowWalk, due: u64, entry: Option<u64>) -> Option<Milestones> {
         let marks = walk.marks_within(due, execution.sample.0).iter();
         let mut wakes =
@@ -130,8 +130,8 @@ impl Milestones {
         })
     }
 
-    /// Those of a sample that begins with no timer of this CPU's: it is woken by the interrupt that is entered at `entry`, or not
-    /// at all, because it runs.
+    /// The milestones of a sample that begins with no timer of this CPU. The interrupt entered at `entry` wakes the probe, or
+    /// nothing does, because the probe runs.
     pub fn without_timer(
         execution: &Execution,
         walk: &WindowWalk,
@@ -172,7 +172,7 @@ impl Milestones {
         })
     }
 
-    /// Those of a device's interrupt: its handler wakes the probe, there or in a thread.
+    /// The milestones of a device's interrupt: its handler wakes the probe, directly or in a thread.
     pub fn of_device(
         execution: &Execution,
         walk: &WindowWalk,
@@ -211,7 +211,8 @@ impl Milestones {
         })
     }
 
-    /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
+    /// The instruction at which this CPU's part begins: the due time, or the code that another CPU's interrupt
+    /// interrupted if it came at once.
     pub fn before_interrupt(&self) -> u64 {
         let came_at_once = self.entry == self.due
             && (self.since.is_device()

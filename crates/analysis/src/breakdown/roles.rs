@@ -53,7 +53,7 @@ pub enum FunctionRole {
     Idle,
 }
 
-/// How a name is compared.
+/// How a name is compared with the table.
 enum NamePattern {
     Is(&'static str),
     Begins(&'static str),
@@ -148,7 +148,7 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("do_idle"), FunctionRole::Idle),
 ];
 
-/// The role of a function, if it has one. What the compiler appends (`.isra.0`, `.constprop.0`) does not matter.
+/// The role of a function, if it has one. Suffixes of the compiler (`.isra.0`, `.constprop.0`) do not matter.
 pub fn role(name: &str) -> Option<FunctionRole> {
     let name = name.split_once('.').map_or(name, |(own, _)| own);
     let fits = |n: &NamePattern| match n {
@@ -314,8 +314,8 @@ pub fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Optio
     functions.into_iter().find_map(system_call).map(str::to_string)
 }
 
-/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to; as its manual page
-/// names it.
+/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, to which that jumps; named as in its
+/// manual page.
 pub fn system_call(name: &str) -> Option<&str> {
     const RENAMED: [(&str, &str); 6] = [
         ("newstat", "stat"),
@@ -371,7 +371,8 @@ mod tests {
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
-        // What a worker copies its description with is nobody's work (`sized_strscpy` from 6.12 on).
+        // The function with which a worker copies its description belongs to no work item (`sized_strscpy` from
+        // 6.12 on).
         assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));
     }
 }

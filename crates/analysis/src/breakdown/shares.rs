@@ -1,4 +1,4 @@
-//! Which functions took a stretch of a window: the chain that most of it has in common, and what is below.
+//! Which functions took a stretch of a window: the chain common to most of the stretch, and the functions below.
 
 use super::frames::{StackInterval, WindowWalk};
 use super::spans::{CodePlace, FunctionShare};
@@ -17,14 +17,14 @@ const LEAST: f64 = 0.03;
 /// Instructions by call chain.
 pub struct CallChainShares<'a> {
     walk: &'a WindowWalk,
-    /// In the chain and below it.
+    /// Instructions in the chain and below it.
     total: BTreeMap<StackId, u64>,
     alone: BTreeMap<StackId, u64>,
     all: u64,
 }
 
 impl<'a> CallChainShares<'a> {
-    /// Of these intervals.
+    /// The shares of these intervals.
     pub fn of(walk: &'a WindowWalk, intervals: &[StackInterval]) -> CallChainShares<'a> {
         let mut shares = CallChainShares {
             walk,

@@ -1,4 +1,4 @@
-//! Which lines of source code a part of a window ran, if somebody knows them.
+//! Which lines of source code a part of a window ran, if the lines are known.
 
 use super::frames::{FrameMark, StackInterval, WindowWalk};
 use super::lines::{SourceLine, SourceLines};
@@ -24,7 +24,7 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Where a frame was at a mark: the innermost, or one `depth` callers further out.
+    /// The line of a frame at a mark: the innermost frame, or one `depth` callers further out.
     pub fn of_mark(&self, mark: &FrameMark, depth: usize) -> Option<SourceLine> {
         let address = match depth.checked_sub(1) {
             None => Some(mark.address),
@@ -108,7 +108,7 @@ impl Sources<'_> {
             });
     }
 
-    /// By line, that of most time first.
+    /// The time of each line, the line of most time first.
     fn by_line(&self, weights: &Weights) -> Vec<(SourceLine, u64)> {
         let mut lines: BTreeMap<SourceLine, u64> = BTreeMap::new();
         for (address, count) in weights {

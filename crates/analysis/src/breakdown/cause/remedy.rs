@@ -1,13 +1,15 @@
-//! What would remove a cause, with a maximum that was measured where it is removed.
+//! What would remove a cause, with the maximum of another subject of the run in which it is removed.
 
 use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, preempts};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
-/// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
+/// A probe that waits this long for a thread of lower priority waits for the share of each second that ordinary
+/// threads have.
 const SHARE: Nanos = Nanos(1_000_000);
 
-/// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
+/// The remedy in words. It cites the run's other subjects if they show it. `by` is the thread that causes the
+/// delay.
 pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
@@ -96,7 +98,7 @@ fn words(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Where the kernel does not preempt, what it would do if it did is the first thought.
+/// On a kernel that does not preempt, the first thought is how a preempting kernel would behave.
 fn words_without_preemption(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::PreemptionOff => {
@@ -106,7 +108,7 @@ fn words_without_preemption(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Where PREEMPT_RT is in force, it is no advice.
+/// With PREEMPT_RT in force, PREEMPT_RT is no advice.
 fn words_for_rt(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::InterruptsOff => {

@@ -1,4 +1,4 @@
-//! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
+//! Frames and what is known about them: names, what a thread starts with, the kind of call.
 
 use super::shadow::{Revealed, Shadow, ShadowThread};
 use super::sites::SiteId;
@@ -7,7 +7,7 @@ use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::{FrameKind, StackFrame, StackId};
 
 impl Walker<'_> {
-    /// A thread that was not seen before, with what is known of it beforehand.
+    /// A thread that was not seen before, with what is known about it beforehand.
     pub(super) fn fresh_thread(&mut self, pid: u32) -> ShadowThread {
         let mut thread = ShadowThread::default();
         let known = self.revealed.get(&pid).cloned().unwrap_or_default();
@@ -28,18 +28,18 @@ impl Walker<'_> {
             let mut shadow = match frame {
                 Revealed::User => self.user(pid),
                 Revealed::Kernel(address) => {
-                    // Behind a call, at what an entry interrupted.
+                    // Just behind a call, or at the instruction that an entry interrupted.
                     let back = u64::from(!self.kind_of(*address).is_entry());
                     self.kernel(caller, *address, goes_on_at.map(|a| a - back))
                 }
             };
-            // It returns to where the frame below it was revealed; an entry is left in another way.
+            // The frame returns to where the frame below was revealed; an entry is left in another way.
             if !shadow.kind.is_entry() {
                 shadow.returns_to = goes_on_at;
             }
             thread.frames.push(shadow);
         }
-        // They are known now, and the next walk would find the same.
+        // These frames are known now, and the next walk would find the same.
         thread.revealed = known;
         thread
     }
@@ -129,7 +129,8 @@ impl Walker<'_> {
         frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(FunctionRole::SwitchTo)
     }
 
-    /// A call within one function or one thunk: for its address on the stack, not for what it calls.
+    /// Whether a call stays within one function or one thunk: such a call is made for its address on the stack, not
+    /// to run a function.
     pub(super) fn is_inner_call(&self, from: u64, to: u64) -> bool {
         let (from, named) = (self.names.at(from), self.names.at(to));
         let (Some(caller), Some(symbol)) = (from.symbol, named.symbol) else {

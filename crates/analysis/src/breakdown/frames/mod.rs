@@ -45,7 +45,7 @@ pub struct StackInterval {
     pub pid: u32,
 }
 
-/// What happened at one instruction.
+/// An event at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEvent {
     /// A function with a role was entered.
@@ -61,7 +61,7 @@ pub enum FrameEvent {
 /// Something worth remembering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameMark {
-    /// From this instruction on.
+    /// The count of the instruction from which it holds.
     pub count: u64,
     /// What.
     pub what: FrameEvent,

@@ -1,4 +1,5 @@
-//! What is at an address, looked up once in a window: a loop asks for the same few addresses millions of times.
+//! The function at an address, looked up once in a window: a loop asks for the same few addresses millions of
+//! times.
 
 use crate::breakdown::roles::{self, FunctionRole};
 use rustc_hash::FxHashMap;

@@ -173,7 +173,7 @@ fn threads_keep_their_chains() {
     assert_eq!(walk.irregular, 0);
     let chains = chains(&walk);
     for chain in [
-        // Of the probe's, nothing was known but what its returns told later.
+        // Only the returns revealed the probe's frames, and later.
         "[user] probe;entry_SYSCALL_64;do_nanosleep;__schedule",
         "[user] probe;entry_SYSCALL_64",
         "[user] probe",

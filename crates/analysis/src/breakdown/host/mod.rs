@@ -1,13 +1,13 @@
 //! The breakdown of a sample of the machine in front of you, from its recording: what the kernel's tracepoints tell.
 //!
 //! ```text
-//! names      the running kernel's symbols        chain      what the timer interrupt came into
-//! points     interrupt, wake-up, switch          classify   what each stretch is
+//! names      the running kernel's symbols        chain      the code that the timer interrupt interrupted
+//! points     interrupt, wake-up, switch          classify   the kind of each stretch
 //! words      the cause in one sentence
 //! ```
 //!
-//! Coarser than the lab's: no tracepoint tells when interrupts or preemption are off. What only an inference tells is said in
-//! a note, and what nothing tells is unexplained.
+//! Coarser than the lab's: no tracepoint tells when interrupts or preemption are off. A note says what is only inferred; time
+//! that no tracepoint explains is unexplained.
 
 mod chain;
 mod classify;
@@ -31,10 +31,10 @@ use worstcase_host::trace::timeline::{TimeStretch, Timeline};
 use worstcase_host::trace::{EventSnapshot, LatenessParts, TracedChange};
 use worstcase_lab::execution::Symbols;
 
-/// What is known of a sample beside its recording.
+/// What is known about a sample besides its recording.
 #[derive(Clone, Debug, Default)]
 pub struct HostSurroundings {
-    /// How long an ordinary sample takes: the cell's minimum.
+    /// The duration of an ordinary sample: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
     pub ordinary: LatenessParts,

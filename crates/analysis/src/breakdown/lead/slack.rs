@@ -13,7 +13,7 @@ pub const SLACK: Nanos = Nanos(50_000);
 const ENTRY: FrameEvent = FrameEvent::Enter(FunctionRole::InterruptEntry);
 
 impl Lead {
-    /// Of a sample that begins with the timer of an ordinary thread.
+    /// The lead of a sample that begins with the timer of an ordinary thread.
     pub fn with_slack(walk: &WindowWalk, execution: &Execution) -> Lead {
         let (due, sample) = (execution.due.0, execution.sample.0);
         let before = |at: u64| execution.latency.saturating_sub(execution.time_of(sample - at));
@@ -22,7 +22,7 @@ impl Lead {
         let mut entries: Vec<u64> = woken_by(walk, due, sample).collect();
         // While the probe waits for its CPU, that does not idle.
         entries.retain(|entry| idled.is_none_or(|idled| *entry >= idled.count));
-        // At the end of the slack the hardware interrupts for this timer; before that, for another one.
+        // At the end of the slack the hardware interrupts for the probe's timer; before that, for another timer.
         let at_the_end = entries.iter().find(|entry| before(**entry) >= SLACK);
         let Some(entry) = at_the_end.or(entries.last()).copied() else {
             return Lead {
@@ -31,7 +31,8 @@ impl Lead {
                 ..Lead::default()
             };
         };
-        // A CPU that slept meanwhile executed nothing: what it executed then is not where the due time seems to be.
+        // A CPU that slept executed nothing meanwhile, so the instruction computed for the due time is not where it
+        // was due.
         let told_from = match idled {
             Some(_) => entry,
             None => entry.min(due + (SLACK.0 >> execution.shift)),

@@ -4,8 +4,8 @@ use crate::breakdown::{LabSurroundings, tell};
 
 const PROBE: u32 = 9;
 
-/// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
-/// probe has its turn. What is told until then, with lengths.
+/// A busy CPU with timer interrupts at these distances after the probe was due. Each wakes a thread; after the last one
+/// the probe has its turn. Returns the spans until then, with lengths.
 fn span_lengths(interrupts: &[usize]) -> Vec<(String, u64)> {
     let mut m = SyntheticMachine::in_user(20, "load");
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);

@@ -9,7 +9,7 @@ use worstcase_lab::execution::Elsewhere;
 /// A wake-up of the probe by another CPU.
 struct RemoteWake {
     since: Since,
-    /// From the clock read, or the timer interrupt's entry, to the interrupt that is sent.
+    /// From the clock read, or the timer interrupt's entry, to the send of the interrupt.
     send: u64,
     /// From the entry to the sample.
     own: u64,
@@ -86,7 +86,7 @@ impl RemoteWake {
         tell(&execution, &self.symbols, &(), sample, &LabSurroundings::default())
     }
 
-    /// What is told until this CPU is interrupted, with the length of each span; and the notes.
+    /// The spans until this CPU is interrupted, each with its length, and the number of notes.
     fn before(&self, latency: u64) -> (Vec<(String, u64)>, usize) {
         let told = self.explained(latency).unwrap().breakdown;
         let spans = told
@@ -175,7 +175,7 @@ fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
         panic!("{:?}", before[1].what);
     };
     assert_eq!((off.function.as_str(), off.offset_ns), ("locked", Some(2)));
-    // More than what is known of that CPU.
+    // A latency longer than what is known about that CPU.
     assert_eq!(
         wake.before(900 + wake.send + wake.own).0[0],
         ("interrupt pending".into(), 900 - 45)
