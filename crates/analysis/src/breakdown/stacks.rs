@@ -5,7 +5,7 @@ use super::roles::FunctionRole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// What a frame of a call chain is.
+/// The kind of a frame in a call chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameKind {
@@ -21,11 +21,11 @@ pub enum FrameKind {
     Syscall,
     /// Soft interrupts.
     SoftIrq,
-    /// Where a thread begins.
+    /// The function with which a thread begins.
     ThreadStart,
-    /// User code, whatever it does there.
+    /// User code of any kind.
     User,
-    /// The window does not show what is here.
+    /// The window does not show this frame.
     Unknown,
 }
 
@@ -61,7 +61,7 @@ pub struct StackFrame {
     pub module: Option<String>,
     /// What it is.
     pub kind: FrameKind,
-    /// In a breakdown: where it was, if the source is known.
+    /// The line of the frame, if the source is known; only in a breakdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
 }

@@ -7,7 +7,7 @@ use super::shares::place;
 use super::spans::CodePlace;
 use super::stacks::{FrameKind, StackId};
 
-/// Where threads sleep until their timer wakes them.
+/// Functions in which threads sleep until their own timer wakes them.
 const OWN_SLEEPS: [&str; 4] = [
     "do_nanosleep",
     "timerfd_read",
@@ -18,14 +18,14 @@ const OWN_SLEEPS: [&str; 4] = [
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// The instruction from which the probe's thread runs again.
+    /// The instruction at which the probe's thread runs again.
     pub until: u64,
     /// Its call chain there.
     stack: StackId,
 }
 
 impl Waits {
-    /// What the probe's thread comes back from first, if it is a wait.
+    /// The first wait from which the probe's thread comes back, if there is one.
     pub fn find(walk: &WindowWalk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
         if walk.at(due)?.pid == probe {
             return None;
@@ -65,7 +65,7 @@ impl Waits {
         frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))
     }
 
-    /// Where its thread was woken, which has the running one marked for rescheduling.
+    /// The mark where the probe's thread was woken, and the running one marked for rescheduling.
     pub fn waker<'a>(&self, walk: &'a WindowWalk, due: u64) -> Option<&'a FrameMark> {
         let mut marks = walk.marks_within(due, self.until).iter().rev();
         marks.find(|m| m.what == FrameEvent::Enter(FunctionRole::Resched))

@@ -1,4 +1,4 @@
-//! From what is asked of a run to what its censuses say.
+//! From a question about a run to the answer of its censuses.
 
 use super::CensusTakeError;
 use super::cell_census::CellCensus;
@@ -13,7 +13,7 @@ use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::census::Kind;
 use worstcase_results::record::{Run, parallel};
 
-/// What censuses say.
+/// The answer of censuses.
 #[derive(Clone, Debug)]
 pub enum CensusAnswer {
     /// One cell in detail.

@@ -23,7 +23,7 @@ pub struct SectionGroup {
     pub to: String,
     /// Whether the first function is a lock's or the scheduler's own: its caller, not it, is the owner.
     pub in_helper: bool,
-    /// How many.
+    /// The number of sections.
     pub count: u64,
     /// All of them together.
     pub total_ns: Nanos,

@@ -12,7 +12,7 @@ pub struct KernelTask {
 }
 
 impl KernelTask {
-    /// Name and id; what is known of a thread whose name is not.
+    /// The thread's name and id; a thread without a known name is described by what is known about it.
     pub fn named(&self) -> String {
         match (self.comm.is_empty(), self.pid) {
             (true, 0) => "an unknown task".into(),
@@ -21,7 +21,7 @@ impl KernelTask {
         }
     }
 
-    /// That, and the system call if one is known, as in `sh (87) in write(2)`.
+    /// The thread as in `named`, and the system call if one is known, as in `sh (87) in write(2)`.
     pub fn within(&self, system_call: Option<&str>) -> String {
         in_call(self.named(), system_call)
     }

@@ -108,7 +108,7 @@ fn who_was_preempted_or_sleeps_on_its_timer_does_not_wait() {
         let told = sampled(&mut machine(&chain), true);
         assert!(!waits(&told), "{own:?}");
     }
-    // Whatever the function is in which its timer finds it.
+    // A thread sleeps on its timer whichever of these functions it sleeps in.
     let mut m = SyntheticMachine::in_user(7, "load-shm");
     m.park(1, &WAITS).work(100).due().work(50);
     woken_by_a_timer(&mut m);
