@@ -1,6 +1,7 @@
 //! `worstcase show --csv`: a line for each cell and quantity, for spreadsheets and data frames.
 //!
-//! What a probe with parameters has of its own stands in further columns: those of its table, of this cell alone.
+//! The columns of a probe with parameters are those of its table, for this cell alone; they stand behind the common
+//! ones.
 
 use super::table::csv::text;
 use super::table::{ColumnKind, Table, TableColumn, TableField, TableValue, field, name};

@@ -15,10 +15,10 @@ use worstcase_results::demands::{JudgedDemand, in_words, judged};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
-/// What is said above the table.
+/// The line above the table.
 const HEADING: &str = "Classes of demand: who meets them with the largest latency under all loads";
 
-/// A subject and what it costs.
+/// A subject and its cost.
 struct DemandOption {
     subject: SubjectId,
     label: String,
@@ -29,7 +29,8 @@ struct DemandOption {
     met: Vec<Outcome>,
 }
 
-/// Of a run whose study has demands and which has a subject: a column for each class, an answer for each below.
+/// The table of a run whose study has demands and which has a subject: a column for each class, an answer for each
+/// below.
 pub(super) fn table(view: &ReportView) -> Option<Table> {
     let all = judged(view.plan, view.records);
     let first = all.first().filter(|class| !class.subjects.is_empty())?;

@@ -1,4 +1,4 @@
-//! What entered a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
+//! Entries into a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
 
 use super::table::json::rows;
 use super::table::terminal::figures_with;
@@ -118,7 +118,7 @@ impl<'a> CauseLines<'a> {
     }
 }
 
-/// How often and for how long something entered.
+/// The number and duration of entries of one kind.
 struct EntryRow<'a> {
     count: Option<u64>,
     total_ns: Option<u64>,
@@ -126,7 +126,7 @@ struct EntryRow<'a> {
     cause: String,
     /// The only sender, who stands below.
     sender: Option<String>,
-    /// What helps, if it stands below this row.
+    /// The remedy, if it stands below this row.
     remedy: Option<String>,
     /// The lines that it sums up.
     lines: Vec<&'a EntryLine>,
@@ -154,7 +154,7 @@ impl<'a> EntryRow<'a> {
         }
     }
 
-    /// What there is to say of it, where its cause begins.
+    /// The further lines about the row, indented to its cause.
     fn below(&self, indent: usize) -> Vec<String> {
         let sender = self.sender.iter();
         let mut lines: Vec<String> = sender

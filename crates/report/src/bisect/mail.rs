@@ -1,4 +1,4 @@
-//! As a mail to the list for regressions, in the form that the kernel's documentation asks for
+//! A bisection as a mail to the list for regressions, in the form that the kernel's documentation asks for
 //! (Documentation/admin-guide/reporting-regressions.rst): the tag, the two versions or the commit, how to repeat it.
 
 use super::ShownBisection;
@@ -6,7 +6,7 @@ use super::ShownBisection;
 /// Where regressions are reported.
 const LIST: &str = "regressions@lists.linux.dev";
 
-/// The text, headers first. Who else should get it is for the sender to decide.
+/// The text, headers first. The sender decides who else should get it.
 pub fn mail(found: &ShownBisection) -> String {
     let mut out = vec![format!("To: {LIST}")];
     if let Some(commit) = found.commit {

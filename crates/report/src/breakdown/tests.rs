@@ -100,7 +100,7 @@ fn explained(m: &SyntheticMachine, preempt: &str) -> Explanation {
     tell(&execution, &symbols, &(), sample, &around).unwrap()
 }
 
-/// Where interrupts went off and on in the first span.
+/// The places where interrupts went off and on in the first span.
 fn switched(breakdown: &Breakdown) -> (&CodePlace, &CodePlace) {
     match &breakdown.spans()[0].what {
         SpanKind::IrqsOff {

@@ -1,4 +1,4 @@
-//! Where a run's figures are smallest and largest, a sentence for each question.
+//! The places of a run's smallest and largest figures, a sentence for each question.
 
 use super::labels::SubjectLabels;
 use crate::ReportView;
@@ -25,11 +25,11 @@ pub struct ExtremesQuestion<'a> {
     pub family: &'a str,
     /// Any of its probes.
     pub probe: &'a str,
-    /// What of it.
+    /// The quantity of the probe.
     pub quantity: Quantity,
     /// Never empty.
     pub ensembles: Vec<Ensemble>,
-    /// Of its times.
+    /// The unit of its times.
     pub unit: String,
 }
 
@@ -62,8 +62,8 @@ pub fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
     questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
 }
 
-/// What is said of a question, and which figure of an ensemble says it: of how late something was the worst case, of what
-/// something costs the median.
+/// The words for a question, and the figure of an ensemble that answers it: the worst case for lateness, the median for a
+/// cost.
 fn subject_of(question: &ExtremesQuestion) -> (String, fn(&Ensemble) -> Nanos) {
     let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
     let extreme = ProbeInfo::of_word(family).map_or(Extreme::WorstLatency, |info| info.extreme);

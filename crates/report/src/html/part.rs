@@ -15,7 +15,7 @@ use worstcase_base::format::shell;
 use worstcase_results::published::{PublishedComparison, compared};
 use worstcase_results::record::Venue;
 
-/// What was made of a run beside its view.
+/// The parts of a page beside a run's view.
 #[derive(Debug, Default)]
 pub struct PageParts {
     /// Its pictures.
@@ -29,7 +29,7 @@ pub struct PageParts {
 pub struct RunPart {
     title: String,
     venue: &'static str,
-    /// What is shown of a subject.
+    /// The labels of the subjects.
     labels: SubjectLabels,
     subjects: Vec<String>,
     loads: Vec<String>,
@@ -69,7 +69,7 @@ impl ThenAndNow {
 }
 
 impl RunPart {
-    /// Of a run.
+    /// The part of a run.
     pub fn new(view: &ReportView, parts: PageParts) -> RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));

@@ -9,7 +9,7 @@ use worstcase_analysis::breakdown::testing::SyntheticMachine;
 use worstcase_analysis::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_lab::execution::Symbols;
 
-/// So many bytes of a function are a line; what follows the fourth byte of `zap` comes from a header.
+/// So many bytes of a function are a line; the code behind the fourth byte of `zap` comes from a header.
 struct Bytes(Symbols, u64);
 
 impl SourceLines for Bytes {
@@ -119,7 +119,7 @@ fn a_frame_that_a_return_reveals_was_left_before_it() {
     }
 }
 
-/// What a trace shows of a function, in the order of time.
+/// The slices of a function in a trace, in the order of time.
 fn slices_of(explanation: &Explanation, lines: &dyn SourceLines, function: &str) -> Vec<serde_json::Value> {
     let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(explanation, lines)).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
