@@ -14,7 +14,7 @@ const STEP: u64 = 1_000;
 #[derive(Debug)]
 pub struct HistogramColumn {
     name: String,
-    /// By whole microseconds, rounded down.
+    /// The counts by whole microseconds, rounded down.
     counts: BucketCounts<Thousands>,
     /// Samples that another tool's histogram does not hold.
     beyond: u64,
@@ -23,7 +23,7 @@ pub struct HistogramColumn {
 }
 
 impl HistogramColumn {
-    /// Of a record, without samples yet.
+    /// The column of a record, without samples yet.
     pub fn new(record: &Record) -> HistogramColumn {
         let summary = record.summary(Quantity::Latency);
         let mut column = HistogramColumn {

@@ -1,4 +1,4 @@
-//! What the schedulers counted that were loaded into the lab's kernels.
+//! The counts of the schedulers that were loaded into the lab's kernels.
 
 use super::table::{ColumnKind, Table, field, name};
 use worstcase_base::distinct;

@@ -26,7 +26,7 @@ struct IoSeed<'a> {
     record: &'a Record,
 }
 
-/// What work with files told, if it did.
+/// The details of work with files, if the record has them.
 pub fn details(record: &Record) -> Option<(Io, &IoDetails)> {
     match (names::parse(&record.cell.probe), record.details.as_ref()) {
         (Ok(Bench::Io(io)), Some(Details::Io(details))) => Some((io, details)),
@@ -201,7 +201,7 @@ pub fn three(value: f64) -> String {
         0.0 => "0".into(),
         size if size >= 999.5 => grouped(value.round() as u64),
         size => {
-            // What is rounded up to the next power of ten has a digit less.
+            // A value that is rounded up to the next power of ten has a digit less.
             let rounded: f64 = format!("{size:.2e}").parse().unwrap_or(size);
             let digits = 2 - rounded.log10().floor() as i32;
             format!("{value:.*}", digits.clamp(0, 9) as usize)

@@ -7,14 +7,14 @@ use worstcase_contract::bench::{Bench, Details, Pick};
 use worstcase_results::record::Record;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// What a choice costs.
+/// The cost of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PickPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
     /// Among how many.
     pub pick: Pick,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Choices of the task that had just given the CPU away.
     pub same: u64,

@@ -1,4 +1,4 @@
-//! For tests: what one form of a table shows, all show.
+//! For tests: all forms of a table show the same.
 
 use super::{Audience, Table, TableColumn, TableValue, csv, json, markdown, page::ScriptTable, terminal, text};
 use crate::markup;
