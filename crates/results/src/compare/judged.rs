@@ -33,7 +33,7 @@ impl Default for GateLimits {
     fn default() -> GateLimits {
         GateLimits {
             tolerance: 0.1,
-            // Of unchanged kernels the worst of six seeds is rarely that much above the worst of six others:
+            // On an unchanged kernel the worst of six seeds is rarely that much above the worst of six others:
             // docs/statistics.md has the figures.
             worst_seed: 0.5,
             exact: false,
@@ -50,7 +50,7 @@ pub struct WorstSeed {
     pub baseline: u64,
     /// The highest of the run's.
     pub run: u64,
-    /// How many times as much; nothing if the baseline has 0.
+    /// The ratio to the baseline; nothing if the baseline has 0.
     pub ratio: Option<f64>,
     /// Whether it is above its limit. Above 0 there is no limit: anything is.
     pub beyond: bool,
@@ -134,11 +134,11 @@ fn beyond(change: &MeasureChange, tolerance: f64) -> bool {
 /// All tests of a run, corrected together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tests {
-    /// Of each change its corrected p; nothing for what no order of its values could show.
+    /// The corrected p of each change; nothing for a change whose values could show nothing in any order.
     pub corrected: Vec<Option<f64>>,
-    /// How many took part.
+    /// The number of tests that took part.
     pub count: usize,
-    /// What p a test must be able to reach to take part.
+    /// The p that a test must be able to reach to take part.
     pub needed: f64,
     /// Changes that are not constant: so many tests would take part with seeds enough.
     pub could_be: usize,

@@ -1,4 +1,5 @@
-//! Which changes are called better or worse: those that the test shows, all changes of a comparison taken together.
+//! Which changes are called better or worse: those that the test shows, with all changes of a comparison taken
+//! together.
 
 use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
@@ -10,7 +11,7 @@ use serde::Serialize;
 /// Share of wrong words among all that are said.
 pub const LEVEL: f64 = 0.05;
 
-/// What may be said of a change.
+/// The word for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub enum ChangeWord {
@@ -24,9 +25,9 @@ pub enum ChangeWord {
     Identical,
     /// Every seed of both sides has the same value.
     Equal,
-    /// No outcome of the test could have shown one.
+    /// No outcome of the test could have shown a change.
     TooFewSeeds {
-        /// Seeds of each side with which one can.
+        /// The number of seeds on each side with which a test can show one.
         needs: usize,
     },
 }
@@ -41,7 +42,7 @@ pub struct JudgedChange {
     pub p: f64,
     /// The same beside all other changes; nothing where no test could show any.
     pub p_corrected: Option<f64>,
-    /// What may be said.
+    /// The word.
     #[serde(flatten)]
     pub word: ChangeWord,
 }
@@ -99,7 +100,7 @@ pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Res
         });
     }
     let pairs: Vec<Pair> = pairing.pairs.iter().map(|(x, y)| Pair::new(a, x, b, y)).collect();
-    // What no outcome could have shown takes part in no correction.
+    // A change that no outcome of its test could have shown takes no part in the correction.
     let family: Vec<f64> = changes(&pairs)
         .filter(|(p, c)| tested(p, c))
         .map(|(_, c)| c.test.two_sided())

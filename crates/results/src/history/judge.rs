@@ -1,4 +1,4 @@
-//! Where a line changed: on a machine by a test over all lines together, in the lab as facts.
+//! Finds the points where a line changed: on a machine by a test over all lines together, in the lab as facts.
 
 use super::measure::HistoryMeasure;
 use super::{HistoryLine, HistoryPoint};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// The probability of any change shown by one command where there is none.
 pub const LEVEL: f64 = 0.05;
-/// In the lab, where every difference is a fact: what counts as worse is higher by more than this share.
+/// In the lab, where every difference is a fact: a value that is higher by more than this share counts as worse.
 pub const TOLERANCE: f64 = 0.10;
 /// Series of fewer values tell nothing of how values follow each other.
 const LONG: usize = 20;
@@ -18,15 +18,15 @@ const LONG: usize = 20;
 /// One measure of a line.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeasureSeries {
-    /// Which.
+    /// The measure.
     pub measure: HistoryMeasure,
-    /// Of each point, where it has one that compares.
+    /// The value of each point, if it has one that compares.
     pub values: Vec<Option<u64>>,
-    /// Where it changed.
+    /// The changes of the series.
     pub changes: Changes,
 }
 
-/// What is known of a series' changes.
+/// The knowledge about a series' changes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "answer", content = "changes")]
 pub enum Changes {
@@ -36,7 +36,7 @@ pub enum Changes {
     TooFew,
     /// All values are equal.
     Constant,
-    /// It was tested, or in the lab compared; none may have been found.
+    /// The series was tested, or in the lab compared; the list may be empty.
     Found(Vec<HistoryChange>),
 }
 
@@ -53,7 +53,7 @@ pub struct HistoryChange {
     pub since: u64,
     /// Its probability by chance, corrected for all tests of the command; in the lab it is no chance.
     pub p: Option<f64>,
-    /// What else is not as it was.
+    /// Other circumstances that changed at the same point.
     pub with: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl MeasureSeries {
         }
     }
 
-    /// Whether the last change is for the worse. What worstcase lost is not the machine's fault.
+    /// Whether the last change is for the worse. Lost samples are not the machine's fault.
     pub fn is_worse(&self) -> bool {
         let enough = |change: &HistoryChange| match change.p {
             Some(_) => change.is_rise(),
@@ -145,7 +145,7 @@ pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     tested.len()
 }
 
-/// In the lab each difference from the kernel before is one.
+/// In the lab each difference from the previous kernel is a change.
 fn facts(line: &mut HistoryLine) {
     let HistoryLine { points, series, .. } = line;
     for series in series {

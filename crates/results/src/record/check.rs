@@ -10,7 +10,7 @@ pub const MOST: u64 = 1 << 62;
 const LONGEST: usize = 10_000;
 
 impl Record {
-    /// What contradicts itself in this record, in words.
+    /// A contradiction in this record, in words.
     pub fn check(&self) -> Result<(), String> {
         let a = &self.accounting;
         if self.schema != SCHEMA {

@@ -1,4 +1,4 @@
-//! What of a probe's samples is judged, shown and compared.
+//! Which samples of a probe are judged, shown and compared.
 
 use super::{Quantity, Record, Venue};
 use worstcase_contract::probe::ProbeInfo;

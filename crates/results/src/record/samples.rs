@@ -8,11 +8,11 @@ use worstcase_contract::{Instructions, Nanos};
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleRow {
-    /// Which period.
+    /// The number of its period.
     pub index: u32,
     /// When it was due, on the probe's clock.
     pub due: Nanos,
-    /// How late it was.
+    /// The lateness.
     pub latency: Nanos,
     /// Due time to the first instruction of the timer interrupt, where it was seen.
     pub irq_latency: Option<Nanos>,
