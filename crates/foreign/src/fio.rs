@@ -15,7 +15,7 @@ use worstcase_results::stats::Percentile;
 const TOOL: &str = "fio";
 /// Engines that have one request at a time, whatever iodepth says.
 const ONE_AT_A_TIME: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
-/// Options that leave what is measured as it is.
+/// Options that do not change the measured work.
 const HARMLESS: [&str; 22] = [
     "name",
     "directory",
@@ -67,7 +67,7 @@ struct FioJob {
 #[derive(Deserialize)]
 struct Direction {
     io_bytes: u64,
-    /// In ms.
+    /// The duration, in ms.
     runtime: u64,
     total_ios: u64,
     slat_ns: Option<FioLatency>,
@@ -196,7 +196,7 @@ fn work(options: &BTreeMap<String, String>, direction: &str) -> Option<String> {
     files::work(&format!("{size}+{word}+bs{block}{direct}"))
 }
 
-/// What a job did, in a line.
+/// A job's work, in a line.
 fn job_line(job: &str, name: &str, direction: &Direction) -> String {
     let seconds = direction.runtime as f64 / 1e3;
     let mb = direction.io_bytes as f64 / 1e6;
@@ -248,7 +248,7 @@ fn mean(ns: f64) -> Result<Nanos, FormatError> {
 }
 
 impl FioLatency {
-    /// What was counted; nothing if no operation was.
+    /// The counted values; nothing if there was no operation.
     fn values(&self, operations: u64) -> Result<Option<SeriesValues>, FormatError> {
         let ends = Extremes {
             count: self.count.unwrap_or(operations),

@@ -1,4 +1,4 @@
-//! From what a file tells to records.
+//! From the contents of a file to records.
 
 use super::ImportError;
 use super::measured::{CountedValues, Extremes, ForeignSample, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
@@ -34,10 +34,10 @@ impl ForeignSource {
     }
 }
 
-/// What the user says and the files do not.
+/// Facts that the user gives and the files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ImportFacts {
-    /// What ran beside.
+    /// The load that ran beside.
     pub load: Option<String>,
     /// Distance of two due times.
     pub interval: Option<Nanos>,
@@ -139,7 +139,7 @@ fn one(
     let missed_known = match series.overrun {
         Overrun::SamplesEach => true,
         Overrun::NoDueTimes => false,
-        // Who is never a period late misses none.
+        // A thread that is never a period late misses none.
         Overrun::Skips => period
             .zip(max)
             .is_some_and(|(period, max)| max + measured.resolution < period),
@@ -206,7 +206,7 @@ fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record
     series.quantities.iter().filter_map(of).collect()
 }
 
-/// In words what a reader may look for in vain.
+/// What the file does not contain, in words: a reader may look for it.
 fn lacks(
     source: &ForeignSource,
     series: &ThreadSeries,
@@ -290,7 +290,7 @@ fn of_extremes(ends: &Extremes) -> Summary {
     }
 }
 
-/// With the median and the percentiles that lie in its bins.
+/// The summary with the median and the percentiles that lie in its bins.
 fn of_counted(counted: &CountedValues) -> Summary {
     let count = counted.ends.count;
     let at_rank = |rank: u64| {

@@ -25,7 +25,7 @@ pub fn whole(value: u64, unit: u64) -> Result<Nanos, FormatError> {
     ns.ok_or_else(|| FormatError::new(format!("{value} is too large for a time")))
 }
 
-/// All words of a line as numbers; of which a word is none, the line is refused.
+/// All words of a line as numbers; a line with another word is refused.
 pub fn numbers(line: usize, words: &str) -> Result<Vec<u64>, FormatError> {
     let number = |word: &str| {
         let parsed = word.parse();
@@ -56,7 +56,7 @@ pub fn days_and_time(text: &str) -> Option<Nanos> {
     seconds.checked_mul(1_000_000_000).map(Nanos)
 }
 
-/// What rt-tests' JSON and jitterdebugger's say of the machine.
+/// The machine's description in rt-tests' JSON and jitterdebugger's.
 #[derive(Debug, Deserialize)]
 pub struct SysInfo {
     nodename: Option<String>,

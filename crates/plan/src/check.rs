@@ -1,4 +1,4 @@
-//! What cannot be measured, in one line each.
+//! Reasons why an experiment cannot be measured, in one line each.
 
 use crate::parameters::{self, ParameterOwner};
 use crate::{
@@ -12,15 +12,15 @@ use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 
-/// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
+/// Why an experiment cannot be measured: the fault and the allowed values, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Problem {
     /// The key of study files that is wrong.
     pub field: &'static str,
-    /// Which of its values, if it is one of several.
+    /// The number of the faulty value, if there are several.
     pub nth: Option<usize>,
-    /// In which way.
+    /// The fault.
     pub what: String,
 }
 
@@ -33,7 +33,7 @@ impl Problem {
         }
     }
 
-    /// Of this one of several values.
+    /// The same problem at this one of several values.
     pub(crate) fn at(self, nth: usize) -> Problem {
         Problem { nth: Some(nth), ..self }
     }
@@ -212,7 +212,7 @@ impl Part {
         }
     }
 
-    /// A scheduler is of a disk, which the subject has, or which comes with the probe.
+    /// An I/O scheduler needs a disk: the subject has one, or one comes with the probe.
     fn check_disk(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
         let mut without = kernels.iter().filter(|subject| subject.machine.disk.is_none());
         let Some(scheduler) = without.find_map(|subject| subject.machine.io_scheduler.as_ref()) else {

@@ -1,4 +1,5 @@
-//! Histograms: a row a value, a column for each CPU and what was measured there, then `over:`, `count:`, `min:`, `avg:`, `max:`.
+//! Histograms: a row for each value, a column for each CPU and quantity, then `over:`, `count:`, `min:`, `avg:`,
+//! `max:`.
 
 use super::{RtlaColumn, add_timerlat, analysis, unit};
 use crate::FormatError;

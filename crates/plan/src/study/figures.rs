@@ -19,7 +19,7 @@ pub(super) struct RawPublished {
     compare: Option<Spanned<String>>,
     source: Option<String>,
     why: Option<String>,
-    /// What the cells of all figures share.
+    /// The cell keys that all figures share.
     cell: Option<Spanned<RawCell>>,
     host: Option<Spanned<RawCell>>,
     #[serde(default)]
@@ -133,7 +133,7 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
     Ok(group)
 }
 
-/// A figure's cell: its own keys, and what all figures share.
+/// A figure's cell: its own keys, and those that all figures share.
 fn cell(
     own: Option<Spanned<RawCell>>,
     shared: Option<&Spanned<RawCell>>,
@@ -144,7 +144,7 @@ fn cell(
     };
     let no_host = "'host' needs a section [host] in this study; add one or leave it out";
     let cells = cells.ok_or_else(|| Wrong(at.clone(), no_host.into()))?;
-    // What all figures share is told where it stands.
+    // Errors in shared keys are reported at their own place.
     shared.map_or(Ok(()), |shared| cells.check(shared))?;
     let raw = match (own.map(Spanned::into_inner), shared.map(Spanned::get_ref)) {
         (Some(own), Some(shared)) => own.merged(shared),

@@ -70,14 +70,14 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         return Err(invalid(Wrong(schema.span(), what)));
     }
     let raw: RawStudy = toml::from_str(text).map_err(|e| {
-        // The parser's own text quotes lines of the file; one line is what an error is here.
+        // The parser's own text quotes lines of the file; an error here is one line.
         let what = e.message().lines().collect::<Vec<_>>().join("; ");
         invalid(Wrong(e.span().unwrap_or(0..0), what))
     })?;
     check(raw).map_err(invalid)
 }
 
-/// What every form has.
+/// The fields of every form.
 #[derive(Deserialize)]
 struct StudyHead {
     schema: Spanned<String>,
