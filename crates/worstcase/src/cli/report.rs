@@ -68,7 +68,7 @@ worstcase_base::errors! {
         /// The page cannot be written.
         #[error("cannot write {}: {source}; choose another file with -o", path.display())]
         Write {
-            /// Where.
+            /// The file.
             path: PathBuf,
             /// Why.
             source: io::Error,
@@ -131,7 +131,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
 /// Probes whose samples have a breakdown.
 const TOLD: [&str; 2] = ["wakeup", "response"];
 
-/// Of each subject's worst cell.
+/// The breakdowns of each subject's worst cell.
 fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;

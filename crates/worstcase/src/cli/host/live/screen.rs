@@ -103,7 +103,7 @@ fn live(
             match wish(&event::read()?) {
                 Some(Wish::End) => stop.store(true, Ordering::Relaxed),
                 Some(Wish::Redraw) => {
-                    // Not `clear`: it asks the terminal for its cursor, and that on standard output.
+                    // Not `clear`: it asks the terminal for its cursor, and does so on standard output.
                     let size = frames.size()?;
                     frames.resize(Rect::from((Position::ORIGIN, size)))?;
                     shared.changed.store(true, Ordering::Release);
@@ -115,7 +115,7 @@ fn live(
     Ok(())
 }
 
-/// What the user wants.
+/// The user's wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     End,
