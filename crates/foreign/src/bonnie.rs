@@ -1,5 +1,5 @@
 //! bonnie++: its lines of comma-separated values, a repetition a line. Its own heading has 48 names for the 50 columns of
-//! version 1.98: those of the number of seeks and of the processes that seek are not in it.
+//! version 1.98: it lacks the number of seeks and the number of processes that seek.
 
 use super::FormatError;
 use super::files;

@@ -13,7 +13,7 @@ use worstcase_results::record::{Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
 const TOOL: &str = "fio";
-/// Engines that have one request at a time, whatever iodepth says.
+/// Engines that have one request at a time, even with a larger iodepth.
 const ONE_AT_A_TIME: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
 /// Options that do not change the measured work.
 const HARMLESS: [&str; 22] = [
@@ -93,7 +93,7 @@ pub fn is_json(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
 
-/// Whether it is what fio prints for people.
+/// Whether the text is fio's output for people.
 pub fn is_text(text: &str) -> bool {
     text.contains("\nStarting ") && text.contains("fio-") || text.contains("IO depths    :")
 }
@@ -157,7 +157,7 @@ fn number_alike(series: &mut [ThreadSeries]) {
     }
 }
 
-/// A job's options above those of all.
+/// A job's options in addition to the global ones.
 fn options(global: &Map<String, Value>, own: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     global

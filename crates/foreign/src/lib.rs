@@ -34,7 +34,7 @@ use worstcase_results::record::CellResult;
 /// Longest file that is read: more than any of these tools writes of numbers alone.
 const LONGEST: u64 = 1 << 30;
 
-/// Reads a file; of `format`, or of the one that its content tells.
+/// Reads a file of `format`, or of the format that its content tells.
 pub fn read(path: &Path, format: Option<ForeignFormat>, nanoseconds: bool) -> Result<ForeignSource, ImportError> {
     let failed = |source| ImportError::Read {
         path: path.to_path_buf(),

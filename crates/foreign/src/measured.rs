@@ -242,7 +242,7 @@ pub struct CountedValues {
     pub ends: Extremes,
 }
 
-/// Ends, and what percentiles the tool tells.
+/// Extremes, and the percentiles that the tool gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryFigures {
     /// Number, smallest, mean and largest.

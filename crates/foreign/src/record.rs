@@ -14,7 +14,7 @@ use worstcase_results::record::{
 };
 use worstcase_results::stats::Percentile;
 
-/// Stands for a load that nobody named.
+/// Stands for a load without a name.
 pub const UNKNOWN_LOAD: &str = "unknown";
 
 /// A file that was read.

@@ -92,7 +92,7 @@ pub fn bins(histogram: &BTreeMap<String, u64>, unit: u64) -> Result<BTreeMap<u64
     histogram.iter().map(bin).collect()
 }
 
-/// The sum of a histogram's counts; one that no number holds is an error.
+/// The sum of a histogram's counts; a sum that no number holds is an error.
 pub fn total<'a>(counts: impl IntoIterator<Item = &'a u64>) -> Result<u64, FormatError> {
     let sum = counts.into_iter().try_fold(0_u64, |sum, count| sum.checked_add(*count));
     sum.ok_or_else(|| FormatError::new("the counts of its histogram are too large to add up; it is damaged"))

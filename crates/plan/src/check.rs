@@ -98,7 +98,7 @@ impl Experiment {
         check_cells(cells.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The limit of the latency that is asked of these probes if nobody says another.
+    /// The usual limit of these probes' latency, if the user gives none.
     pub fn usual_criterion(&self) -> Option<Nanos> {
         let probes = self
             .parts

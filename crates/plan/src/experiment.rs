@@ -223,7 +223,6 @@ impl FromStr for Added {
 }
 
 impl fmt::Display for Added {
-    /// The text as typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source.display(), self.dest)
     }
@@ -246,7 +245,6 @@ impl FromStr for LabModule {
 }
 
 impl fmt::Display for LabModule {
-    /// The text as typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.display().fmt(f)?;
         match self.parameters.is_empty() {
@@ -433,7 +431,6 @@ pub(crate) mod tests {
     use super::*;
     use worstcase_instruments::order::{Order, PolicyOrder};
 
-    /// One cell a seed.
     pub(crate) fn lab() -> Experiment {
         let subject = PlannedSubject {
             kernel: "debian:6.1".into(),

@@ -72,7 +72,7 @@ pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
     Ok(probes)
 }
 
-/// The limit of the latency that is asked of these probes if nobody says another.
+/// The usual limit of these probes' latency, if the user gives none.
 pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
     let first = probes.next()?.criterion();
     first.filter(|_| probes.all(|probe| probe.criterion() == first))

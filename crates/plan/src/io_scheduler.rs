@@ -96,7 +96,7 @@ impl IoScheduler {
 worstcase_contract::text_form!(IoScheduler);
 
 impl IoSchedulers {
-    /// Whether none is named: the device keeps the one that it has.
+    /// Whether no scheduler is named: then the device keeps its own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

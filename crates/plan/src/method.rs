@@ -34,7 +34,7 @@ pub enum SchedulingPolicy {
     Other,
 }
 
-/// A word that is none of those that are known here.
+/// A word that is not known here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{word}' is not one of {known}")]
 pub struct UnknownWord {

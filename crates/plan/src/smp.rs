@@ -14,7 +14,7 @@ pub struct Smp {
     /// How far one CPU may be ahead of another.
     #[serde(rename = "quantum_ns")]
     pub quantum: Nanos,
-    /// The one that the probe measures on; the last unless one is asked for.
+    /// The CPU on which the probe measures; the last unless one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<u32>,
     /// The CPUs that the load runs on; all that are not isolated unless some are asked for.

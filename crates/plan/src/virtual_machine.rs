@@ -112,7 +112,6 @@ impl VirtualMachine {
         self.smp.check()
     }
 
-    /// The order for the guest.
     fn order(&self, modules: Vec<String>) -> MachineOrder {
         MachineOrder {
             probe_cpu: self.smp.probe,

@@ -12,7 +12,6 @@ use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, Subject
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
-/// Worst samples that are listed.
 const WORST: usize = 5;
 /// Longest bar of the histogram.
 const BAR: f64 = 48.0;

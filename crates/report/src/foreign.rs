@@ -6,7 +6,7 @@ use worstcase_base::format::{counted, grouped, micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Foreign, Quantity, Record, SubjectKernel};
 
-/// The heading of a table of them; nothing for what worstcase measured.
+/// The heading of a table of such records; nothing for records that worstcase measured.
 pub(super) fn heading(probe: &str, load: &str, records: &[&Record]) -> Option<String> {
     let first = records.first()?;
     let tool = first.foreign.as_ref()?.tool();

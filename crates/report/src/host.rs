@@ -221,7 +221,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
     table
 }
 
-/// All rows as one distribution; its median and percentiles are those of the histograms, to three digits.
+/// All rows as one distribution; median and percentiles are those of the merged histograms, to three digits.
 fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> {
     let all = merged(rows);
     let count: u64 = rows.iter().map(|(_, s)| s.count).sum();
@@ -248,7 +248,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
     Some(row.with_losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()))
 }
 
-/// The histogram of all rows, of a foreign file of those that it holds; nothing if a row has none.
+/// The histogram of all rows, for a foreign file of the samples in its histogram; nothing if a row has none.
 fn merged(rows: &[(&Record, &Summary)]) -> Option<Histogram<u64>> {
     let mut all: Histogram<u64> = Histogram::new(3).ok()?;
     for (_, summary) in rows {

@@ -11,7 +11,6 @@ use worstcase_base::format::{counted, grouped, plain};
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-isolate/2";
-/// Causes that are shown.
 const SHOWN: usize = 25;
 /// Senders of one cause that are shown.
 const SENDERS: usize = 5;
@@ -124,7 +123,7 @@ struct EntryRow<'a> {
     total_ns: Option<u64>,
     worst_ns: Option<u64>,
     cause: String,
-    /// The only sender, who stands below.
+    /// The only sender, which is named below.
     sender: Option<String>,
     /// The remedy, if it stands below this row.
     remedy: Option<String>,

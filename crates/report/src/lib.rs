@@ -60,7 +60,7 @@ pub struct ReportView<'a> {
     pub command: Vec<String>,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
-    /// Quantities to show; empty for those that each probe is about.
+    /// Quantities to show; if empty, the quantities that each probe is about.
     pub quantities: &'a [Quantity],
     /// The criterion with its verdicts, if one was given.
     pub verdicts: Option<(Criterion, Vec<Verdict>)>,

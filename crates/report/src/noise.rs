@@ -101,7 +101,7 @@ pub(super) fn all(records: &[Record]) -> Table {
     Table::new("noise", "", &fields, &rows)
 }
 
-/// A row a CPU, one of all together, and what took the CPU away.
+/// The tables: a row for each CPU, one of all together, and the causes that took the CPU away.
 pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
     let all = together(records.iter().filter_map(|r| r.accounting.gaps().copied()));
     let mut tables = vec![by_cpu(records, &all)];

@@ -7,7 +7,6 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Record};
 use worstcase_results::stats::bucket_counts::{BucketCounts, Thousands};
 
-/// The rows' step.
 const STEP: u64 = 1_000;
 
 /// One cell's column.

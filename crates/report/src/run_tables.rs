@@ -1,4 +1,4 @@
-//! The tables of a run, the same for every form, in the order in which people get them.
+//! The tables of a run, the same for every form, in the order in which people see them.
 
 use super::table::{Table, TableGroup};
 use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};

@@ -16,7 +16,7 @@ pub fn table(records: &[Record]) -> Option<Table> {
             .iter()
             .flat_map(|c| c.record.scheduler.iter().flat_map(|s| s.counters.keys().cloned())),
     );
-    // Always the same order; a column in which nothing ever happened says nothing.
+    // The order is always the same; a column of zeros alone says nothing.
     names.sort();
     names.retain(|name| counted.iter().any(|c| c.count(name) > 0));
     if names.is_empty() {

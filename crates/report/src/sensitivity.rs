@@ -20,7 +20,6 @@ const LARGEST: f64 = 2.0;
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SensitivityRow {
-    /// The varied property.
     #[serde(skip)]
     property: VariedProperty,
     /// The same in words.

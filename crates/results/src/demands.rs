@@ -6,7 +6,7 @@ use serde::Serialize;
 use worstcase_contract::Nanos;
 use worstcase_plan::Demand;
 
-/// A demand, and who meets it.
+/// A demand, and the subjects that meet it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedDemand {
     /// The demand.

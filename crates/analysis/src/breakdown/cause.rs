@@ -16,7 +16,7 @@ pub fn cause(sample: &ExplainedSample, spans: &[Span], floor: Nanos, peers: &[Pe
     cause_in_words(sample, spans, floor, peers, &sentence::words)
 }
 
-/// The same, with other words for what happened.
+/// Like `cause`, with other words for the event.
 pub fn cause_in_words(
     sample: &ExplainedSample,
     spans: &[Span],

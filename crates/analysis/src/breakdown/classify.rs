@@ -26,7 +26,6 @@ impl KindStretch {
     }
 }
 
-/// See [`LabClassifier::nearest`].
 enum Nearest {
     Switch,
     Schedule,
@@ -105,7 +104,7 @@ impl LabClassifier<'_> {
             .any(|id| roles::calls_cpus(&stacks.frame(id).function))
     }
 
-    /// The innermost frame that tells what the kernel is at: the switch, the scheduler, or an interrupt.
+    /// The innermost frame that tells the kernel's work: the switch, the scheduler, or an interrupt.
     fn nearest(&self, stack: StackId) -> Nearest {
         let stacks = &self.walk.stacks;
         let of = |id: StackId| match stacks.role(id) {
@@ -298,7 +297,6 @@ impl LabClassifier<'_> {
         }
     }
 
-    /// The thread that ran longest.
     fn longest(&self, intervals: &[StackInterval]) -> Option<ThreadRun> {
         let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
         for i in intervals {

@@ -1,4 +1,4 @@
-//! Lines of source code, for whoever knows them: the breakdown asks with addresses.
+//! Lines of source code: the breakdown asks with addresses, and any source of lines may answer.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

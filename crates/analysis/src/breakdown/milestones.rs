@@ -24,7 +24,7 @@ pub struct Milestones {
     pub probe: u32,
     /// The thread that the timer interrupt came into.
     pub interrupted: u32,
-    /// The thread in which a device's handler wakes the probe, if it is not the interrupt that does.
+    /// The thread in which a device's handler wakes the probe, unless the interrupt itself does.
     pub handler_thread: Option<u32>,
     /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
     pub entry: u64,
@@ -36,13 +36,13 @@ pub struct Milestones {
     pub wake: u64,
     /// Our timer's function: as long as it runs, and the timers' queue calls no other.
     pub own_timer: Range<u64>,
-    /// Somebody is marked for rescheduling for the first time.
+    /// The first marking of a thread for rescheduling.
     pub first_resched: u64,
     /// The running thread is marked for rescheduling by our wake-up.
     pub resched: u64,
     /// Several timers woke a thread; need_resched alone tells which timer was the probe's.
     pub ambiguous: bool,
-    /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
+    /// Soft interrupts expire the probe's timer: the hardware was not armed for it while they expired others.
     pub is_deferred: bool,
     /// The probe waited for something else when its timer was due.
     pub waits: Option<Waits>,
@@ -277,8 +277,9 @@ fn is_deferred(walk: &WindowWalk, due: u64, entry: u64) -> bool {
     walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
-/// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for
-/// rescheduling, since none of lower priority marks again what ours has marked; else the last of all.
+/// The timer function that woke the probe, and whether there is doubt. It is the last function within which a thread
+/// was marked for rescheduling, because no thread of lower priority marks again after the probe's wake-up; without a
+/// mark, the last function of all.
 fn wake<'a>(walk: &WindowWalk, marks: &'a [FrameMark]) -> (Option<&'a FrameMark>, bool) {
     let wakes: Vec<&FrameMark> = marks
         .iter()

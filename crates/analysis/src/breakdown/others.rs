@@ -92,7 +92,8 @@ mod tests {
     use crate::breakdown::testing::SyntheticMachine;
     use worstcase_contract::{Instructions, Nanos};
 
-    /// A window in which another CPU's thread is looked at in a function, at these counts of the one that measures.
+    /// A window in which another CPU's thread runs in a function; the other CPU is recorded at these counts of the
+    /// measuring one.
     fn window(why: Why, at: &[u64]) -> (Execution, Symbols) {
         let mut m = SyntheticMachine::in_user(83, "load");
         m.work(3)

@@ -27,7 +27,7 @@ pub enum FunctionRole {
     TimerHandler,
     /// Calls the functions of the timers that expired, one after the other.
     TimerQueue,
-    /// A timer's function that wakes the one who waits for it.
+    /// A timer's function that wakes the thread which waits for the timer.
     Wake,
     /// Wakes a thread.
     TryToWake,
@@ -158,7 +158,7 @@ pub fn role(name: &str) -> Option<FunctionRole> {
     ROLES.iter().find(|(n, _)| fits(n)).map(|(_, role)| *role)
 }
 
-/// Functions that stand for the mechanism itself: a sentence names the one who called them.
+/// Functions that stand for the mechanism itself: a sentence names their caller instead.
 pub fn is_helper(name: &str) -> bool {
     const HELPERS: [&str; 11] = [
         "_raw_",
@@ -183,17 +183,18 @@ pub fn is_from_cpu(entry: &str) -> bool {
     SENT.iter().any(|part| entry.contains(part))
 }
 
-/// Whether an interrupt's entry is that of devices.
+/// Whether an interrupt's entry is the one of devices.
 pub fn is_from_device(entry: &str) -> bool {
     entry.contains("common_interrupt") || is_vector(entry)
 }
 
-/// Whether an interrupt's entry is that of one vector, which goes on in one that many share.
+/// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
 pub fn is_vector(entry: &str) -> bool {
     entry.starts_with("irq_entries_start")
 }
 
-/// Whether a function is part of the way from who wants something of another CPU to the interrupt that is sent.
+/// Whether a function is part of the way from code that wants something of another CPU to the interrupt that is
+/// sent.
 pub fn is_way_to_cpus(name: &str) -> bool {
     const WAY: [&str; 14] = [
         "apic_",
@@ -214,7 +215,7 @@ pub fn is_way_to_cpus(name: &str) -> bool {
     is_on_way(&WAY, name)
 }
 
-/// Whether a function is part of the way from who gives something back to the thread that is woken by that.
+/// Whether a function is part of the way from code that gives something back to the wake-up of a waiting thread.
 pub fn is_way_to_wake(name: &str) -> bool {
     const WAY: [&str; 17] = [
         "autoremove_wake",
@@ -263,7 +264,7 @@ pub fn is_of_timer_queue(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
+/// Whether a function calls others on behalf of code that asked for them: timers, calls from other CPUs, work.
 pub fn is_queue(name: &str) -> bool {
     const QUEUES: [&str; 10] = [
         "call_timer_fn",
@@ -282,12 +283,12 @@ pub fn is_queue(name: &str) -> bool {
     QUEUES.contains(&stem) || role(name) == Some(FunctionRole::TimerQueue)
 }
 
-/// Whether a function is one that its queue jumps to, so that the queue is not among its callers.
+/// Whether a queue jumps to a function, so that the queue is not among the function's callers.
 pub fn is_jumped_to_by_queue(name: &str) -> bool {
     name == "sched_ttwu_pending"
 }
 
-/// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.
+/// Whether a function that a queue calls is the queue's own helper, and no requested work.
 pub fn is_of_queue(name: &str) -> bool {
     const OWN: [&str; 15] = [
         "complete",
@@ -344,7 +345,8 @@ pub fn whole(name: &str) -> &str {
     name.split_once(".cold").map_or(name, |(whole, _)| whole)
 }
 
-/// Whether a function is on the way to the one that switched interrupts off: the scheduler does that on its own account.
+/// Whether a function is on the way to the function that switched interrupts off: the scheduler does that on its
+/// own account.
 pub fn is_flag_helper(name: &str) -> bool {
     is_helper(name) && role(name) != Some(FunctionRole::Schedule)
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 const COMMON: f64 = 0.9;
 /// And most of it is where at least this part is.
 const MOST: f64 = 0.5;
-/// Functions that are listed.
 const LISTED: usize = 6;
 /// Functions with less than this part of the time are not.
 const LEAST: f64 = 0.03;

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
-/// Lines that are listed.
 const LISTED: usize = 5;
 /// Lines with less than this part of the time are not.
 const LEAST: f64 = 0.02;
@@ -33,7 +32,7 @@ impl Sources<'_> {
         self.lines.source(address?)
     }
 
-    /// The frames of a chain, outermost first, each with the line where most of the time in it went: its own, or that
+    /// The frames of a chain, outermost first, each with the line where most of its time went: its own line, or that
     /// of the call that took so long.
     pub fn chain(&self, chain: StackId, intervals: &[StackInterval]) -> Vec<StackFrame> {
         let stacks = &self.walk.stacks;

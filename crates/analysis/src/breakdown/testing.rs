@@ -39,7 +39,6 @@ pub struct SyntheticMachine {
     pub at: u64,
     /// Instructions so far.
     pub count: u64,
-    /// Return addresses.
     stack: Vec<u64>,
     parked: std::collections::HashMap<u32, (Vec<u64>, u64)>,
     pid: u32,

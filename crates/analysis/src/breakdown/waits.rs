@@ -1,5 +1,5 @@
-//! A probe that is not asleep on its timer when that is due, but waits for something else: a page, a lock. Its time begins with
-//! the due time all the same, for its user is late.
+//! A probe that waits for something else than its timer when that is due: a page, a lock. Its time begins with the due time all
+//! the same, because its user is late.
 
 use super::frames::{FrameEvent, FrameMark, WindowWalk};
 use super::roles::{self, FunctionRole};

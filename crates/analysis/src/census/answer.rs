@@ -34,7 +34,7 @@ pub fn answer(
     progress: &dyn Progress,
 ) -> Result<CensusAnswer, CensusTakeError> {
     let cells = chosen(run, asked, how.additions)?;
-    // A difference is looked for among all that were replayed, not only those that are shown.
+    // Looks for a difference among all replayed sections, not only those that are shown.
     let kept = match asked {
         CensusQuestion::Difference(..) => usize::MAX,
         _ => kept,
@@ -96,7 +96,7 @@ fn all(
     })
 }
 
-/// Takes the census of every cell, so many at once, and gives what `tell` makes of each.
+/// Takes the census of every cell, so many at once, and gives the results of `tell` for each.
 fn each<T: Send>(
     cells: &[ChosenCell],
     how: &CensusMeans,

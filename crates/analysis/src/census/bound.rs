@@ -107,7 +107,7 @@ type Taker = u64;
 
 /// Interrupts and threads that took the CPU for longer than a timer's interrupt usually does.
 struct Takers {
-    /// When, who, and for how many instructions more; in order.
+    /// When the CPU was taken, by which taker, and for how many instructions more; in order.
     all: Vec<(Instructions, Taker, u64)>,
 }
 

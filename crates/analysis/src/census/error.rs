@@ -38,7 +38,7 @@ worstcase_base::errors! {
         NoOther {
             /// The name that was asked for.
             asked: String,
-            /// Why it is not one cell, and what would be.
+            /// Why this is not one cell, and what would be one.
             reason: String,
         } => Usage,
         /// A census that does not fit its samples.

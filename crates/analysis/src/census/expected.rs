@@ -209,7 +209,8 @@ mod tests {
         near(expectation.above(7_000).mean, 20_000.0 / 100_000.0);
         near(expectation.above(14_000).mean, 8_000.0 / 100_000.0);
         near(expectation.above(22_000).mean, 0.0);
-        // Below the path all of them; the last goes on into the second period, of which 2 us are the wake-up's.
+        // Below the path's length all of them; the last section goes on into the second period, whose first 2 us
+        // belong to the wake-up.
         near(expectation.above(1_000).mean, 31_000.0 / 100_000.0 + 1_000.0 / 98_000.0);
     }
 

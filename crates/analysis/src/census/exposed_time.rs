@@ -36,7 +36,6 @@ pub struct ExposedSection {
     pub to: u64,
 }
 
-/// One period.
 #[derive(Clone, Copy)]
 struct Period {
     due: Instructions,

@@ -33,7 +33,7 @@ pub struct CensusMeans<'a> {
     pub audit: bool,
 }
 
-/// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
+/// The census, and the longest sections of each of [`KINDS`] by owner. If not in detail, only sections that delay a wake-up,
 /// with one replay less.
 pub fn take(
     chosen: &ChosenCell,

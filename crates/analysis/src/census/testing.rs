@@ -122,8 +122,8 @@ pub fn owned(from: &str, to: &str, length: u64) -> OwnedSection {
     }
 }
 
-/// A load that holds wake-ups off, and what becomes of it when samples are taken: wake-ups take 2 to 3 us, the probe sleeps
-/// 2 us later, and both leave long sections of their own.
+/// A load that holds wake-ups off, and its run with samples: wake-ups take 2 to 3 us, the probe sleeps 2 us later, and both
+/// leave long sections of their own.
 pub struct Load {
     random: SplitMix64,
     /// Start and length of its sections, in its own time.

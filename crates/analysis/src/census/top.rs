@@ -21,7 +21,7 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_lab::execution::{Execution, Symbols};
 
-/// Sections of a kind that are replayed: most of those that delay a wake-up.
+/// The number of sections of a kind that are replayed: most for the kind that delays a wake-up.
 pub fn replayed(kind: Kind) -> usize {
     match kind {
         Kind::NonPreemptible => 100,
@@ -87,7 +87,6 @@ pub struct Top {
 pub type OwnerName<'a> = (&'a str, &'a str, Option<&'a str>);
 
 impl Top {
-    /// An owner with one section.
     fn of(section: OwnedSection) -> Top {
         Top {
             from: section.from.clone(),
@@ -105,7 +104,7 @@ impl Top {
         (&self.from, &self.to, self.inside.as_deref())
     }
 
-    /// Takes in what another list has of the same owner.
+    /// Adds another list's sections of the same owner.
     pub fn add(&mut self, other: &Top) {
         self.times += other.times;
         self.total_ns = self.total_ns + other.total_ns;
@@ -213,8 +212,8 @@ pub fn owned(
     })
 }
 
-/// The function, if soft interrupts leave the rest of their work for later in it. Instructions that follow such a section may
-/// not be those that count for it.
+/// The function, if the section ended in one in which soft interrupts leave the rest of their work for later. The
+/// instructions behind such a section may not be those that count for it.
 fn asking(function: &str) -> Option<String> {
     let asks = roles::role(function) == Some(roles::FunctionRole::SoftIrq) || function == "rcu_do_batch";
     asks.then(|| function.to_string())

@@ -129,7 +129,7 @@ fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Rc<[
     Ok(data.into())
 }
 
-/// The top of the kernel's source, and that of the module's own unless it is below.
+/// The top of the kernel's source, and the top of the module's own source unless that is below.
 fn tops(dwarf: &Dwarf<DwarfReader>) -> Vec<String> {
     let (mut kernel, mut own): (Option<String>, Option<String>) = (None, None);
     let mut units = dwarf.units();

@@ -54,7 +54,7 @@ impl Explained {
     }
 }
 
-/// Whether its samples are somebody's lateness.
+/// Whether its samples are the lateness of a thread.
 pub fn has_latency(record: &Record) -> bool {
     record.cell.probe_info().is_none_or(|info| info.is_latency)
 }
@@ -258,7 +258,7 @@ fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainEr
     Ok(rows)
 }
 
-/// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
+/// Replays the cell once and explains each of these samples; also gives the source of lines of code.
 fn tell(
     ready: PreparedReplay,
     record: &Record,

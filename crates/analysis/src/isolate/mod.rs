@@ -103,7 +103,7 @@ pub struct IsolationAnswer {
     pub time_ns: u64,
     /// The observation ended earlier than asked for.
     pub is_ended_early: bool,
-    /// Whether that is little enough, if somebody asked.
+    /// The judgement, if a criterion was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
     /// Each CPU.

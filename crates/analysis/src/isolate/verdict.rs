@@ -1,4 +1,4 @@
-//! Whether so much is little enough.
+//! Judges whether the number of entries is small enough.
 
 use super::IsolatedCpu;
 use serde::Serialize;

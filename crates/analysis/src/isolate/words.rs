@@ -32,7 +32,7 @@ const TICKS: [&str; 4] = [
     "tick_nohz_lowres_handler",
 ];
 
-/// Begins of functions on the way from who wants a thread or work to run to who makes it so.
+/// Begins of functions on the way from code that wants a thread or work to run to the code that makes it run.
 const WAY: [&str; 35] = [
     "__flush_smp",
     "__mod_timer",

@@ -44,7 +44,7 @@ pub struct NoiseRow {
     /// The sender as readers see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
-    /// The first one that is known to have sent it.
+    /// The first known sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<OtherCpu>,
 }
@@ -68,7 +68,7 @@ pub struct Entered {
     pub rows: Vec<NoiseRow>,
 }
 
-/// Replays a cell and tells who took the CPU in each of its gaps.
+/// Replays a cell and finds the thread or interrupt that took the CPU in each of its gaps.
 pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entered, ExplainError> {
     let gaps = *record.accounting.gaps().expect("a cell of noise has gaps");
     let places: Vec<usize> = (0..gaps.gaps as usize).collect();

@@ -272,10 +272,9 @@ fn who<'a>(walk: &WindowWalk, owner: GapOwner, functions: Vec<String>, comm: imp
     }
 }
 
-/// The owner of an interval.
 struct IntervalOwner {
     owner: GapOwner,
-    /// A function that runs on behalf of somebody who asked for it.
+    /// The function that runs on behalf of code that asked for it.
     called: Option<CalledFunction>,
     /// Another function jumped to the soft interrupt's.
     jumped_to: bool,
@@ -333,7 +332,7 @@ fn owner(walk: &WindowWalk, interval: &StackInterval, own: u32) -> Option<Interv
     }
 }
 
-/// The function that is called on behalf of somebody, of frames from the outermost on.
+/// The function that a queue calls on behalf of other code, in frames from the outermost on.
 fn called_by_queue(walk: &WindowWalk, frames: &[StackId]) -> Option<CalledFunction> {
     let name = |id: &StackId| walk.stacks.frame(*id).function.as_str();
     let alone = frames.iter().find(|id| roles::is_jumped_to_by_queue(name(id)));

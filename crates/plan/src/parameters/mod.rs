@@ -41,7 +41,7 @@ pub struct Parameter {
     pub values: ValueCount,
     /// A value may begin with a dash.
     pub dashes: bool,
-    /// The one that cannot be given beside it.
+    /// The parameter that cannot be given beside it.
     pub excludes: Option<&'static str>,
     /// The owner of the parameter.
     pub owner: ParameterOwner,

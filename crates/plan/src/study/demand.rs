@@ -41,7 +41,6 @@ pub(super) struct RawDemand {
     why: Option<String>,
 }
 
-/// The demands of a study.
 pub(super) fn demands(raw: Vec<Spanned<RawDemand>>) -> Checked<Vec<Demand>> {
     let mut all: Vec<Demand> = Vec::new();
     for raw in raw {

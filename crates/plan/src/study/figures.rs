@@ -268,7 +268,6 @@ fn units_fit(figures: &[PublishedFigure], places: &[Option<Range<usize>>]) -> Ch
     Ok(())
 }
 
-/// The value of a word.
 pub(super) fn one_of<T: Copy, const N: usize>(
     word: &Spanned<String>,
     key: &str,
@@ -288,7 +287,6 @@ pub(super) fn one_of<T: Copy, const N: usize>(
         .ok_or_else(unknown)
 }
 
-/// The statistic of a word.
 pub(super) fn statistic(word: &Spanned<String>) -> Checked<Statistic> {
     one_of(word, "statistic", Statistic::ALL, Statistic::name)
 }

@@ -162,7 +162,7 @@ mod tests {
         format!("{before}\nloads = [{loads}]\n{section}\n{rest}{others}")
     }
 
-    /// Cells are counted before they are made: of what follows, some would be more than fit into memory.
+    /// Cells are counted before they are made: some of these studies would have more cells than fit into memory.
     #[test]
     fn a_study_of_too_many_cells_is_refused_before_they_are_made() {
         let many = "\"shm\",".repeat(20_000);
@@ -217,7 +217,7 @@ mod tests {
         let whole = built_in();
         let words = (0..MOST_CELLS / 1_000).map(|n| format!("\"cmd:true {n}\", "));
         let text = whole.replacen("\nloads = [", &format!("\nloads = [{}", words.collect::<String>()), 1);
-        // What it multiplies is in the built-in study; the loads are what is left.
+        // The built-in study has all that it multiplies; only the loads remain.
         parse("mine.toml", &text).map(drop).map_err(|e| e.to_string()).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 /// "About" reaches this far to either side; figures within it are no different.
 pub const NEAR: f64 = 1.25;
 
-/// Figures that belong together, the one that the others are set against first.
+/// Figures that belong together; the others are compared with the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// The measured quantity.
@@ -95,7 +95,7 @@ pub enum Relation {
     Over,
 }
 
-/// Cells of one subject and one probe, and what of their samples is meant; a value a seed.
+/// Cells of one subject and one probe, and the statistic of their samples; a value for each seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurCell {
     /// The lab's subject.

@@ -27,7 +27,6 @@ pub(super) struct SectionKey(pub &'static [&'static str]);
 /// A value as it is written: a word, a number, or a list of them.
 pub(super) struct Texts(Vec<Spanned<Scalar>>);
 
-/// A word or a number.
 pub(super) struct Scalar(pub String);
 
 impl StudySection {

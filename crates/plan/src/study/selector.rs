@@ -349,7 +349,7 @@ impl CellsLeft<'_> {
         Ok(left)
     }
 
-    /// A kernel in every model has the one that is named.
+    /// A kernel in every model has the named one.
     fn in_model(mut self, preempt: Option<&str>) -> Checked<Self> {
         if let Some(model) = preempt.and_then(|word| word.parse::<PreemptName>().ok()) {
             for subject in self.cells.iter_mut().filter_map(|cell| cell.subject.as_mut()) {
@@ -375,7 +375,6 @@ impl CellsLeft<'_> {
         Ok(self)
     }
 
-    /// The allowed values.
     fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&StudyCell) -> String) -> Wrong {
         let mut seen = HashSet::new();
         let values = self.cells.iter().map(of);

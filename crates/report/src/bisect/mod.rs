@@ -75,7 +75,7 @@ fn value(value: Option<Nanos>) -> String {
 }
 
 impl ShownBisection<'_> {
-    /// Cells that both have; those that decide first, then by how much they grew.
+    /// Cells that both sides have; those that decide first, then by growth.
     fn cells(&self) -> Vec<Changed> {
         let reverted = self.reverted.and_then(|r| r.as_ref().ok());
         let same = |step: &BisectionStep, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();

@@ -7,7 +7,6 @@ use crate::table::{ColumnKind, Table, field, name};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::compare::{BreakdownChange, compare};
 
-/// Functions that are shown.
 const SHOWN: usize = 15;
 
 /// Two breakdowns as two tables.

@@ -34,7 +34,7 @@ pub fn svg(explanation: &Explanation) -> String {
     draw(&title, &time(explanation), &folded(explanation), None)
 }
 
-/// A flame graph of `after`, coloured by what grew against `before`: red grew, blue shrank.
+/// A flame graph of `after`, coloured by the change since `before`: red grew, blue shrank.
 pub fn differential_svg(before: &Explanation, after: &Explanation) -> String {
     let title = format!(
         "{} (colour: against {}; red grew, blue shrank)",

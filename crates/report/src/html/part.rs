@@ -29,7 +29,6 @@ pub struct PageParts {
 pub struct RunPart {
     title: String,
     venue: &'static str,
-    /// The labels of the subjects.
     labels: SubjectLabels,
     subjects: Vec<String>,
     loads: Vec<String>,

@@ -90,7 +90,7 @@ pub fn size(bytes: u32) -> String {
     }
 }
 
-/// A subject and what of a probe's parameters and load is not on an axis.
+/// The label of a subject, with those of the probe's parameters and load that are not on an axis.
 fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> SeriesLabel {
     let mut of = subject.label(load);
     if load != "idle" {

@@ -177,7 +177,7 @@ fn panel(data: &PictureData<'_>, of: SeriesLabel, seeds: &[&IoSeed<'_>]) -> Opti
     })
 }
 
-/// The scheduler that was asked for, or the one that the device had.
+/// The scheduler that was asked for, or else the device's own.
 fn scheduler(seed: &IoSeed<'_>) -> String {
     let had = || match &seed.details.device {
         Some(device) => format!("{}, as it was", device.scheduler),

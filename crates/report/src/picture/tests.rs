@@ -11,7 +11,7 @@ use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::{CellId, CellResult, Subject};
 
-/// The same with a samples file of what its record has become.
+/// The same cell with a samples file that fits its changed record.
 fn of_its_record(cell: CellResult) -> CellResult {
     let mut record = cell.record;
     let mut reader = SamplesReader::new(bytes::Bytes::from(cell.samples)).unwrap();

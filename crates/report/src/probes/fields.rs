@@ -66,7 +66,7 @@ pub(super) fn sending<P: 'static>(
     ]
 }
 
-/// All figures of values, of which people see those that they are given headings for.
+/// All figures of values; people see only those that have headings here.
 pub(super) fn figures<P: 'static>(
     key: &str,
     kind: ColumnKind,

@@ -33,7 +33,6 @@ pub(crate) struct HackbenchPoint {
     pub latency: Option<Vec<(u64, u64)>>,
 }
 
-/// The points of `hackbench`.
 pub(crate) fn points(records: &[Record]) -> Vec<HackbenchPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Hackbench(work) => point(place, work, of),

@@ -22,7 +22,6 @@ pub(crate) struct InversionPoint {
     pub inverted: u64,
 }
 
-/// The points of `inversion`.
 pub(super) fn points(records: &[Record]) -> Vec<InversionPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Inversion(chain) => point(place, chain, of),

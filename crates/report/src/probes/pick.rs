@@ -18,11 +18,10 @@ pub(crate) struct PickPoint {
     pub rounds: RoundFigures,
     /// Choices of the task that had just given the CPU away.
     pub same: u64,
-    /// Turns of the task that had the fewest and of the one that had the most, of all seeds.
+    /// The turns of the task with the fewest and of the task with the most, over all seeds.
     pub turns: (u64, u64),
 }
 
-/// The points of `pick`.
 pub(super) fn points(records: &[Record]) -> Vec<PickPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Pick(pick) => {

@@ -20,7 +20,6 @@ pub(crate) struct ShootdownPoint {
     pub all_ran: u64,
 }
 
-/// The points of `shootdown`.
 pub(super) fn points(records: &[Record]) -> Vec<ShootdownPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Shootdown(what) => point(place, what, of),

@@ -20,7 +20,6 @@ pub(crate) struct SpawnPoint {
     pub rounds: RoundFigures,
 }
 
-/// The points of `spawn`.
 pub(super) fn points(records: &[Record]) -> Vec<SpawnPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Spawn(spawn) => Some(SpawnPoint {

@@ -120,7 +120,7 @@ fn rendered(table: &Table, width: usize) -> Vec<String> {
     with_names(table, &names(table), width)
 }
 
-/// The columns that name rows; the one whose values are groups is none of them.
+/// The columns that name rows, without the column whose values are groups.
 fn names(table: &Table) -> Vec<usize> {
     let is_name = |at: &usize| table.columns[*at].kind == ColumnKind::Name && Some(*at) != across(table);
     table.shown(Audience::Everybody).into_iter().filter(is_name).collect()
@@ -180,7 +180,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
     grid.render(width).into_iter().skip(untitled).collect()
 }
 
-/// All, or of many the first and the one that sums up.
+/// All rows, or of many the first and the one that sums up.
 fn rows(table: &Table) -> Vec<&Vec<TableValue>> {
     let all = table.rows.iter();
     match table.terminal_rows {

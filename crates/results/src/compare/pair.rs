@@ -40,7 +40,7 @@ pub enum ComparedSide {
 /// A cell that is not compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {
-    /// The side that has it; both have one that was not measured alike.
+    /// The side that has it; both sides have a cell that was not measured alike.
     pub side: ComparedSide,
     /// Its subject.
     pub subject: SubjectId,

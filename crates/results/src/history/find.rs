@@ -10,13 +10,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders deeper than this below one that was named are not looked into.
+/// Folders deeper than this below a named folder are not searched.
 const DEEPEST: usize = 6;
 
 /// The records that were found.
 #[derive(Debug, Default)]
 pub struct FoundRecords {
-    /// Records, each with its run's folder; one that is there twice is taken once.
+    /// Records, each with its run's folder; a record that is there twice is taken once.
     pub records: Vec<Placed>,
     /// Folders that are no readable run.
     pub skipped: Vec<Skipped>,

@@ -20,7 +20,7 @@ pub fn check(json: &[u8]) -> Result<(), String> {
 /// A value of whatever kind.
 #[derive(Clone, Copy)]
 struct Value {
-    /// A seed is an arbitrary number: nobody computes with it.
+    /// A seed is an arbitrary number: nothing is computed with it.
     is_seed: bool,
 }
 

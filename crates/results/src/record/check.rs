@@ -63,7 +63,7 @@ impl Record {
         self.check_summaries()
     }
 
-    /// Everything that is told one by one is short: who shows it would not come to an end.
+    /// Values that a report shows one by one are few: a report of very many would not come to an end.
     fn check_lengths(&self) -> Result<(), String> {
         let lists = [
             ("warnings", self.warnings.len()),

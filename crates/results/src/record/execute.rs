@@ -82,8 +82,8 @@ pub struct CompletedCells {
     pub of: usize,
 }
 
-/// Measures what `run` does not have yet. The first error ends it, after the tasks that are being measured. Once `stop`
-/// is true no further task begins, and what those that run say of their end is no error.
+/// Measures the cells that `run` does not have yet. The first error ends it, after the tasks that are being measured.
+/// Once `stop` is true no further task begins, and errors with which running tasks end are ignored.
 pub fn execute<E: Executor>(
     executor: &mut E,
     run: &Run,

@@ -174,7 +174,7 @@ fn write_in(
     Ok(folder)
 }
 
-/// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
+/// A temporary folder whose files are flushed. Its lock tells it from the folder of a killed writer.
 struct WrittenFolder {
     folder: TempDir,
     _lock: Option<FileLock>,
@@ -244,7 +244,7 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), FolderError> {
     sync().map_err(io_error("flush", path))
 }
 
-/// Removes temporary folders that a killed writer left. Only for who holds the run's lock.
+/// Removes temporary folders that a killed writer left. The caller must hold the run's lock.
 pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     for entry in fs::read_dir(parent).map_err(io_error("read", parent))? {
         let entry = entry.map_err(io_error("read", parent))?;
@@ -255,7 +255,8 @@ pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Removes what killed writers left: folders of ours whose name begins so, which nobody holds, with nothing but our files.
+/// Removes leftovers of killed writers: folders of ours whose name begins so, which no process holds, with nothing
+/// but our files.
 fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
     let is_abandoned = |path: &Path| -> io::Result<bool> {
         let own = fs::symlink_metadata(path)?;

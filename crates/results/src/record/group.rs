@@ -106,7 +106,7 @@ impl Decided {
         };
         let text = String::from_utf8_lossy(&text).into_owned();
         let ids: Option<Vec<String>> = text.lines().map(id).collect();
-        // An id is one name: a list that somebody changed must not lead elsewhere.
+        // An id is one name: a list that another user changed must not lead elsewhere.
         let ids = ids.filter(|ids| ids.iter().all(|id| !id.contains('/') && !id.starts_with('.')));
         ids.ok_or_else(|| folder::damaged(&list, &self.folder, "it is no list of cells"))
     }

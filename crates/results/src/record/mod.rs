@@ -106,7 +106,7 @@ pub struct MethodRecord {
     pub policy: String,
     /// The CPUs that were measured at once.
     pub cpus: Vec<u32>,
-    /// The due times of each of these CPUs are this much after those of the one before it.
+    /// The due times of each of these CPUs are this much after those of the CPU before.
     pub distance_ns: u64,
     /// `noise`: gaps at least this long are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,13 +273,14 @@ pub struct Record {
     pub work: Vec<WorkRecord>,
     /// Rights and settings that were missing and may have changed the result.
     pub warnings: Vec<String>,
-    /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
+    /// Lab: output of the machine's console meanwhile: grave messages of the kernel, words of programs that wrote
+    /// to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub console: Vec<String>,
     /// Host: where and when it was measured, and how the machine was set; older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<RecordOrigin>,
-    /// Another tool measured it: which, and what its file does not hold.
+    /// The other tool that measured the record, and what its file does not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
     /// Lab: the scheduler that was loaded into the kernel, if one was.

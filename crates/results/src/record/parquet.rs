@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_file_that_counts_for_minutes_is_given_up() {
-        // Fields that nobody knows (id + 15, a list), each with 2^31 - 1 truth values, which take no space.
+        // Fields that no reader knows (id + 15, a list), each with 2^31 - 1 truth values, which take no space.
         let field = [0xf9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
         let mut footer = field.repeat(2_000);
         footer.push(0);

@@ -11,7 +11,7 @@ use worstcase_plan::{
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/4";
-/// The form before: its published figures are texts, in whose place those of its study stand.
+/// The previous form: its published figures are texts; those of its study replace them.
 pub(super) const EARLIER: &str = "worstcase-run/3";
 
 /// Longest title, in characters: it is a line. The title of an import names some of its files.

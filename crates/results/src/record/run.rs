@@ -58,7 +58,7 @@ worstcase_base::errors! {
         #[error("{} is not a run, but holds some, the last is {}; name one of them, or all with `worstcase history`",
             .0.display().to_string().escape_debug(), .1.display().to_string().escape_debug())]
         Runs(PathBuf, PathBuf) => Usage,
-        /// Root would write through what somebody else put there.
+        /// Root would write through files that another user put there.
         #[error(
             "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
         )]
@@ -82,7 +82,7 @@ worstcase_base::errors! {
             /// The difference.
             what: String,
         } => Usage,
-        /// A run is there, and nobody asked to go on with it.
+        /// The folder has a run, and the command did not ask to go on with it.
         #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
         Begun(PathBuf) => Usage,
         /// The folder has no run to go on with.
@@ -386,7 +386,7 @@ impl Run {
     }
 }
 
-/// Makes a folder of the run; one that is there is fine.
+/// Makes a folder of the run; an existing folder is fine.
 fn make(folder: &Path) -> Result<(), FolderError> {
     match fs::create_dir(folder) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", folder)(e)),

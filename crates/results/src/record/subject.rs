@@ -90,7 +90,8 @@ pub struct HostMachine {
     pub memory_mb: u32,
     /// The kernel's command line.
     pub command_line: String,
-    /// The I/O scheduler that was chosen for the disk with the files, with its settings; none: the one that it had.
+    /// The I/O scheduler that was chosen for the disk with the files, with its settings; none: the disk kept its
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_scheduler: Option<String>,
 }
@@ -153,7 +154,7 @@ impl Subject {
         }
     }
 
-    /// Its name: by the preemption model that was asked for, so that it is known before anything ran.
+    /// The subject's name. It has the requested preemption model, so that it is known before anything ran.
     pub fn id(&self) -> SubjectId {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {

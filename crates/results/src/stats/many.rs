@@ -13,9 +13,9 @@ pub fn holm(values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The step-up method of Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995): of all that is
-/// called a difference, the expected share that is none stays at the level. Holds for independent tests and for those
-/// that go up and down together (Y. Benjamini, D. Yekutieli, Annals of Statistics 29, 2001).
+/// The step-up method of Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995): among all
+/// results called a difference, the expected share of false ones stays at the level. Holds for independent tests and
+/// for those that go up and down together (Y. Benjamini, D. Yekutieli, Annals of Statistics 29, 2001).
 pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     let mut corrected = vec![0.0; count];

@@ -146,7 +146,8 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// The Hodges-Lehmann estimate of what `between` says of a value of `a` and one of `b`: their difference, or ratio.
+    /// The Hodges-Lehmann estimate of the difference, or ratio, that `between` computes from a value of `a` and one
+    /// of `b`.
     pub fn of<T: Copy>(a: &[T], b: &[T], between: fn(T, T) -> f64) -> Option<Shift> {
         let mut all: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| between(*x, *y))).collect();
         all.sort_by(f64::total_cmp);
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!([0.05, 0.025, 0.01, 0.001].map(needed), [3, 4, 5, 7]);
     }
 
-    /// All 252 ways counted in Python: 7 have as many pairs in which `b` is larger, 22 of 25.
+    /// All 252 ways counted in Python: 7 have as many pairs (22 of 25) in which `b` is larger.
     #[test]
     fn a_test_and_its_interval() {
         let (a, b) = ([12, 15, 18, 20, 24], [19, 23, 26, 28, 31]);

@@ -66,7 +66,7 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
             .map_or(question.clone(), |cpu| format!("{question}, CPU {cpu}"));
         seeds.entry(question).or_default().insert(record.cell.seed);
         let (samples, observation_time) = amounts.entry(whole).or_insert((Some(0), 0));
-        // Gaps are no samples: who spins looks all the time.
+        // Gaps are no samples: the probe spins and looks all the time.
         *samples = samples
             .filter(|_| record.accounting.gaps().is_none())
             .map(|n| n + record.accounting.taken());

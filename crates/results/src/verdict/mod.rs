@@ -180,7 +180,7 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let stall = |r: &Record| run(r).saturating_mul(r.cell.period_ns);
     let stalled = records
         .iter()
-        // A round of `inversion` that was left out says nothing of how long somebody waited.
+        // A round of `inversion` that was left out does not tell how long a thread waited.
         .filter(|r| r.details.is_none() && run(r) > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(

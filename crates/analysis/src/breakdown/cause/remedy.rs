@@ -41,7 +41,7 @@ pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &
     }
 }
 
-/// The subjects to cite: of those that the words speak of the best, and the best of all if it is far better.
+/// The subjects to cite: the best of those that the words speak of, and the best of all if it is far better.
 fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
     if mechanism == Mechanism::WakeUpPath {
         return Vec::new();
@@ -58,7 +58,7 @@ fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) 
     let spoken_of = best(&spoken_of);
     let of_all = match mechanism {
         Mechanism::NoReschedulePoint => best(&|p| preempts(&p.preempt)),
-        // Whatever makes another model better here is not that it preempts.
+        // For this mechanism, another model is not better because it preempts.
         Mechanism::PreemptionOff if !preempts(&sample.preempt) => None,
         _ => best(&|_| true),
     };

@@ -123,7 +123,7 @@ impl Walker<'_> {
         top.is_some_and(|f| name == self.walk.stacks.frame(f.node).function)
     }
 
-    /// Whether the function that returns is the one that changes stacks.
+    /// Whether the returning function is the one that changes stacks.
     pub(super) fn is_switching(&self) -> bool {
         let frame = self.thread.frames.iter().rev().find(|f| !f.inner);
         frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(FunctionRole::SwitchTo)

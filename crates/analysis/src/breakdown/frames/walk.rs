@@ -100,7 +100,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Remembers that a function is entered whose role matters.
+    /// Remembers that a function whose role matters is entered.
     fn entered(&mut self, count: u64) {
         if let Some(top) = self.thread.top()
             && let Some(role) = self.walk.stacks.role(top.node)

@@ -99,7 +99,6 @@ impl HostClassifier<'_> {
         }
     }
 
-    /// The probe itself.
     fn probe(&self, s: &TimeStretch) -> SpanKind {
         let is_returned = self.points.returned.is_some_and(|at| s.start >= at);
         match is_returned || self.points.switched.is_none() && self.points.returned.is_none() {

@@ -127,7 +127,7 @@ fn push(spans: &mut Vec<Span>, span: Span) {
     }
 }
 
-/// Until then nobody was late: the timer of an ordinary thread has a slack.
+/// Until then no thread was late: the timer of an ordinary thread has a slack.
 fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
     let slack = Span {
         what: SpanKind::TimerSlack,

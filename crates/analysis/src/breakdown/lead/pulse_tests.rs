@@ -44,7 +44,7 @@ fn run(m: &mut SyntheticMachine) {
     m.switch(9, "woken", "").work(2).ret().work(4).sysret().work(3);
 }
 
-/// The titles and lengths of a pulse that is followed by what `answer` makes of it.
+/// The titles and lengths of the spans of a pulse; `answer` runs the code behind the pulse.
 fn span_lengths(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
     let mut m = SyntheticMachine::in_user(WAKER, "probe");
     m.work(30).read_clock();

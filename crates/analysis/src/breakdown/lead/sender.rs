@@ -28,7 +28,7 @@ pub struct InterruptSender<'a> {
 }
 
 impl<'a> InterruptSender<'a> {
-    /// If it wakes somebody, as such a sample begins.
+    /// The sender, if it wakes a thread, as such a sample begins.
     pub fn of(
         sources: &Sources<'a>,
         symbols: &'a Symbols,

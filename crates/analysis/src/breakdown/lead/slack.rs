@@ -7,7 +7,7 @@ use crate::breakdown::spans::{Span, SpanKind};
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
-/// The slack of ordinary threads (PR_SET_TIMERSLACK); those of a real-time policy have none.
+/// The slack of ordinary threads (PR_SET_TIMERSLACK); threads of a real-time policy have none.
 pub const SLACK: Nanos = Nanos(50_000);
 
 const ENTRY: FrameEvent = FrameEvent::Enter(FunctionRole::InterruptEntry);
@@ -52,7 +52,7 @@ impl Lead {
     }
 }
 
-/// The entries of the interrupts from which on a timer woke somebody.
+/// The entries of the interrupts whose timers woke a thread.
 fn woken_by(walk: &WindowWalk, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
     let mut entered = None;
     walk.marks_within(from, to)

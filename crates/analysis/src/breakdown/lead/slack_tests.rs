@@ -60,7 +60,8 @@ fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
     );
 }
 
-/// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.
+/// A CPU that idles until the probe's own interrupt; the timer of another thread interrupts it once more before the
+/// probe's turn.
 #[test]
 fn an_idle_cpu_s_slack_ends_with_the_interrupt_at_its_end_and_no_later_one() {
     let mut m = SyntheticMachine::in_user(20, "load");

@@ -137,7 +137,7 @@ fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
     let told = wake.before(wake.send + 3 + 40 + wake.own);
     let parts = spans(&[("send", wake.send), ("interrupt pending", 3), ("interrupt pending", 40)]);
     assert_eq!(told, (parts, 0));
-    // Its clock was behind: it had run for a part of that before the interrupt was sent.
+    // The sending CPU's clock was behind: the CPU had run for a part of the time before it sent the interrupt.
     let (parts, _) = wake.before(wake.send + 30 + wake.own);
     assert_eq!(parts.last().unwrap().1, 30);
 }

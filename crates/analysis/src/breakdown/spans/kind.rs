@@ -111,7 +111,7 @@ pub enum SpanKind {
         /// The place where the probe waits for the thread's lock, if it does.
         wait: Option<LockWait>,
     },
-    /// The thread that ran when the timer was due runs on, and nobody marked it for rescheduling yet.
+    /// The thread that ran when the timer was due runs on, and is not marked for rescheduling yet.
     RunsOn,
     /// The thread is marked for rescheduling in the kernel and could be preempted, but this kernel waits for a
     /// reschedule point.

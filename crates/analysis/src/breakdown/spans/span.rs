@@ -1,4 +1,4 @@
-//! A part of a sample's time, with what ran in it.
+//! A part of a sample's time, and the code that ran in it.
 
 use super::kind::SpanKind;
 use super::task::{KernelTask, in_call};
@@ -42,7 +42,7 @@ pub struct OtherCpu {
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
-    /// Its call chain, outermost first; over a range of time, what most of it has in common.
+    /// Its call chain, outermost first; over a range of time, the common part of most of it.
     pub chain: Vec<StackFrame>,
     /// Over a range of time: the innermost function that holds more than half of the known part.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ impl KernelTask {
     }
 }
 
-/// Somebody, in a system call if one is known.
+/// A thread's name, with its system call if one is known.
 pub fn in_call(who: String, system_call: Option<&str>) -> String {
     match system_call {
         Some(call) => format!("{who} in {call}(2)"),

@@ -14,7 +14,8 @@ const WAITS: [(&str, u64); 7] = [
     ("__schedule", 9),
 ];
 
-/// A thread of a load runs, and somebody's timer wakes khugepaged, which gives back the lock that the probe waits for.
+/// A thread of a load runs, and a timer of another thread wakes khugepaged, which gives back the lock that the
+/// probe waits for.
 fn machine(chain: &[(&str, u64)]) -> SyntheticMachine {
     let mut m = SyntheticMachine::in_user(7, "load-shm");
     m.park(1, chain);
@@ -49,7 +50,7 @@ fn woken_by_a_timer(m: &mut SyntheticMachine) {
         .call("__schedule");
 }
 
-/// Its timer comes at once, or it need not even sleep, for that is due.
+/// The probe's timer interrupts at once, or the probe need not even sleep, because the time is due.
 fn sampled(m: &mut SyntheticMachine, sleeps: bool) -> Explanation {
     if sleeps {
         m.call("schedule").call("__schedule");

@@ -115,7 +115,7 @@ impl Schedulers {
         }
     }
 
-    /// Whether there was something to choose from, and somebody else to choose.
+    /// Whether there was something to choose from, and another process to choose.
     pub fn matter(&self) -> bool {
         self.queue().is_some_and(|queue| {
             let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);

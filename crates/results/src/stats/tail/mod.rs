@@ -37,7 +37,7 @@ const PERIODS: [(&str, Nanos); 3] = [
 ];
 /// A time longer than this many times the observation time is left out.
 const TIMES_LOOKED: f64 = 1e6;
-/// A figure whose interval spans more than this factor is none.
+/// A figure whose interval spans more than this factor is withheld.
 pub const SPAN: f64 = 10.0;
 /// A distribution of this shape or more has no variance: its seen values tell next to nothing about the unseen
 /// ones.

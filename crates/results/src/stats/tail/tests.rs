@@ -149,7 +149,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
     }
 }
 
-/// The same through the whole of it, threshold and events too: exponential samples, whose level is known.
+/// The same for the whole method, with threshold and events: exponential samples, whose level is known.
 #[test]
 fn an_exponential_tail_is_found() {
     let (mut covered, mut refused) = (0, 0);

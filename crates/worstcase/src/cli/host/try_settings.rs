@@ -131,7 +131,6 @@ fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
     }
 }
 
-/// The means of a trial.
 struct Trying<'a> {
     args: &'a TryArgs,
     folder: &'a Path,

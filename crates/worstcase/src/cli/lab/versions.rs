@@ -1,4 +1,4 @@
-//! `--all-versions`: every version of a series, for what changed from one to the next.
+//! `--all-versions`: every version of a series, to show changes from one to the next.
 
 use crate::cli::Error;
 use crate::cli::kernels::series;

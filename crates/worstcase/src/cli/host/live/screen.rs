@@ -45,7 +45,7 @@ impl Screen {
             let ended = live(&taken, frames, looks, &seen, &stop);
             drop(taken);
             if let Err(e) = ended {
-                // The measurement goes on; if nobody reads this either, nothing is to be done.
+                // The measurement goes on; if this message cannot be written either, nothing is to be done.
                 let _ = writeln!(
                     io::stderr(),
                     "worstcase: the live view failed: {e}; Ctrl-C ends the measurement"

@@ -1,4 +1,4 @@
-//! The terminal: taken over on standard error, and given back whatever happens.
+//! The terminal: taken over on standard error, and given back on every way out.
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
