@@ -21,7 +21,7 @@ use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::{Nanos, Venue};
 
-/// What is measured.
+/// The measured subjects, loads and probes, with timing and criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Experiment {
     /// The venue.

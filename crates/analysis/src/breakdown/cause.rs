@@ -1,4 +1,4 @@
-//! The first cause of a late sample, in one sentence, and what would remove it.
+//! The first cause of a late sample, in one sentence, and the change that would remove it.
 
 mod remedy;
 mod sentence;

@@ -14,9 +14,9 @@ use worstcase_contract::Nanos;
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
 pub struct KindStretch {
-    /// What it is.
+    /// The kind of the stretch.
     pub kind: SpanKind,
-    /// What ran.
+    /// The intervals that ran.
     pub intervals: Vec<StackInterval>,
 }
 

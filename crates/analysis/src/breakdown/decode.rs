@@ -4,7 +4,7 @@
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use worstcase_lab::execution::Block;
 
-/// Where execution continues after the last instruction of a block.
+/// The place at which execution continues after the last instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     /// To the next instruction.
@@ -44,7 +44,7 @@ pub enum Flag {
 pub struct Decoded {
     /// Address of each instruction, and of the one behind the last.
     pub starts: Vec<u64>,
-    /// Where execution continues after the last instruction.
+    /// The place at which execution continues after the last instruction.
     pub leave: Leave,
     /// Changes of the interrupt flag, by number of the instruction.
     pub flags: Vec<(usize, Flag)>,

@@ -20,7 +20,7 @@ pub struct SourceLine {
 pub struct Inlined {
     /// Its name.
     pub function: String,
-    /// As in [`SourceLine`].
+    /// The file, as in [`SourceLine`].
     pub file: String,
     /// From 1.
     pub line: u32,

@@ -14,7 +14,7 @@ const PENDING: u64 = 256;
 /// The points, in instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Milestones {
-    /// What the sample's time begins with.
+    /// The event with which the sample's time begins.
     pub since: Since,
     /// The timer is due; or from here on this CPU's instructions are told.
     pub due: u64,

@@ -9,7 +9,7 @@ pub enum FunctionRole {
     ExceptionEntry,
     /// User code enters here.
     SyscallEntry,
-    /// Where a new thread begins.
+    /// The function in which a new thread begins.
     ThreadStart,
     /// The outermost function of a kernel thread or of the idle loop: what called it never goes on.
     ThreadMain,

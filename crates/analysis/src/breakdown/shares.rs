@@ -1,4 +1,4 @@
-//! Which functions took a stretch of a window: the chain common to most of the stretch, and the functions below.
+//! The functions that took a stretch of a window: the chain common to most of the stretch, and the functions below.
 
 use super::frames::{StackInterval, WindowWalk};
 use super::spans::{CodePlace, FunctionShare};

@@ -1,4 +1,4 @@
-//! Which lines of source code a part of a window ran, if the lines are known.
+//! The lines of source code that a part of a window ran, if the lines are known.
 
 use super::frames::{FrameMark, StackInterval, WindowWalk};
 use super::lines::{SourceLine, SourceLines};

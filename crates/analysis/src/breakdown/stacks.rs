@@ -59,7 +59,7 @@ pub struct StackFrame {
     /// The module that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The line of the frame, if the source is known; only in a breakdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

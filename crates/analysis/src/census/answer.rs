@@ -18,7 +18,7 @@ use worstcase_results::record::{Run, parallel};
 pub enum CensusAnswer {
     /// One cell in detail.
     Cell(Box<Findings>),
-    /// Two cells, and what changes from the first to the second.
+    /// Two cells, and the changes from the first to the second.
     Difference(Box<[Findings; 2]>, Vec<SectionDifference>),
     /// Every subject, load and probe over its seeds.
     Run(Vec<CensusEnsemble>),

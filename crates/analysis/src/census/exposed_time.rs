@@ -30,7 +30,7 @@ pub struct ExposedTime {
 pub struct ExposedSection {
     /// When it began.
     pub start: u64,
-    /// How long it was.
+    /// The section's length.
     pub length: u64,
     /// The instruction at which it ended.
     pub to: u64,

@@ -39,7 +39,7 @@ pub struct OwnedSection {
     /// For a section that began where the kernel was entered, or that ended in another thread than it began: the
     /// innermost function in which most of it was spent.
     pub inside: Option<String>,
-    /// How long it was.
+    /// The section's length.
     pub length_ns: Nanos,
     /// Net of interrupts and soft interrupts in it.
     pub net_ns: Nanos,

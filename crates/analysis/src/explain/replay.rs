@@ -21,7 +21,7 @@ pub struct ReplayMeans<'a> {
     pub qemu: Option<&'a Path>,
     /// The additions with which the run was measured, if not those that it names.
     pub additions: &'a Additions,
-    /// A vmlinux with debug information, if not what the cache has.
+    /// A vmlinux with debug information, instead of the cache's.
     pub debug_info: Option<&'a Path>,
     /// The options with which kernels are found.
     pub options: &'a ResolveOptions<'a>,

@@ -35,7 +35,7 @@ pub struct NoiseRow {
     pub name: String,
     /// The number of gaps that it is in.
     pub gaps: u64,
-    /// How often it came.
+    /// The number of times that it came.
     pub times: u64,
     /// Instructions, all together.
     pub instructions: Instructions,

@@ -83,7 +83,7 @@ fn interrupt(entry: &str) -> String {
 pub struct GapPart {
     /// The thread or interrupt.
     pub who: Who,
-    /// How often it came.
+    /// The number of times that it came.
     pub times: u64,
     /// Instructions, all together.
     pub instructions: u64,

@@ -152,7 +152,7 @@ mod tests {
         error
     }
 
-    /// `[full]` with another list of loads, and what follows it.
+    /// `[full]` with another list of loads, and the lines that follow it.
     fn with_loads(loads: &str, rest: &str) -> String {
         let text = built_in();
         let (before, after) = text.split_once("\nloads = ").unwrap();
@@ -217,7 +217,7 @@ mod tests {
         let whole = built_in();
         let words = (0..MOST_CELLS / 1_000).map(|n| format!("\"cmd:true {n}\", "));
         let text = whole.replacen("\nloads = [", &format!("\nloads = [{}", words.collect::<String>()), 1);
-        // The built-in study has all that it multiplies; only the loads remain.
+        // The built-in study's other lists multiply these loads.
         parse("mine.toml", &text).map(drop).map_err(|e| e.to_string()).unwrap();
     }
 }

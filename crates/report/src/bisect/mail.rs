@@ -3,7 +3,7 @@
 
 use super::ShownBisection;
 
-/// Where regressions are reported.
+/// The list to which regressions are reported.
 const LIST: &str = "regressions@lists.linux.dev";
 
 /// The text, headers first. The sender decides who else should get it.

@@ -1,4 +1,4 @@
-//! The measured systems: what all subjects share, and in what they differ.
+//! The measured systems: their common properties, and their differences.
 
 use super::labels::SubjectLabels;
 use serde::Serialize;

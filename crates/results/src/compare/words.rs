@@ -1,4 +1,4 @@
-//! Which changes are called better or worse: those that the test shows, with all changes of a comparison taken
+//! The changes that are called better or worse: those that the test shows, with all changes of a comparison taken
 //! together.
 
 use super::change::{MeasureChange, Pair};

@@ -32,7 +32,7 @@ pub fn two_sided(expected: f64, seen: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// As computed from the definition in Python.
+    /// Values computed from the definition in Python.
     #[test]
     fn known_probabilities() {
         for (expected, seen, p) in [

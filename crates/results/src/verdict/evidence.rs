@@ -21,7 +21,7 @@ pub struct Evidence {
     pub max_ns: Nanos,
     /// Periods without a sample; nothing if a cell does not know.
     pub missed: Option<u64>,
-    /// Those missed periods that no sample bounds.
+    /// The missed periods that no sample bounds.
     pub missed_at_ends: u64,
     /// Samples or gaps that we failed to keep.
     pub lost: u64,

@@ -1,4 +1,5 @@
-//! What would remove a cause, with the maximum of another subject of the run in which it is removed.
+//! The change that would remove a cause, with the maximum of another subject of the run in which the cause is
+//! removed.
 
 use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, preempts};
 use worstcase_base::format::micros;

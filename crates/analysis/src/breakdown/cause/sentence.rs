@@ -10,7 +10,7 @@ use worstcase_contract::Nanos;
 
 /// The parts of a sentence.
 pub struct CauseParts<'a> {
-    /// Of this sample.
+    /// The sample to explain.
     pub sample: &'a ExplainedSample,
     /// The mechanism of the cause.
     pub mechanism: Mechanism,

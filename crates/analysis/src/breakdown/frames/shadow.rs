@@ -3,12 +3,12 @@
 use super::sites::SiteId;
 use crate::breakdown::stacks::{FrameKind, StackId};
 
-/// How the previous block went on. It gives the next block's address its meaning.
+/// The way from the previous block to the next. It gives the next block's address its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The instruction that did it.
     pub at: u64,
-    /// What it does.
+    /// The kind of transfer.
     pub how: TransferKind,
 }
 
@@ -53,9 +53,9 @@ impl TransferKind {
 pub struct Shadow {
     /// Its call chain.
     pub node: StackId,
-    /// Where its frames were called.
+    /// The call sites of its frames.
     pub site: SiteId,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The return address of a frame that was called.
     pub returns_to: Option<u64>,

@@ -9,7 +9,7 @@ use crate::breakdown::stacks::FrameKind;
 use std::collections::HashMap;
 use worstcase_lab::execution::Execution;
 
-/// What is revealed of each thread.
+/// The frames that returns revealed, for each thread.
 pub type Revelations = HashMap<u32, Vec<Revealed>>;
 
 /// State of one walk.

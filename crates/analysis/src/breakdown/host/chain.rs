@@ -8,7 +8,7 @@ use worstcase_lab::execution::Symbols;
 /// perf puts markers between the contexts of a chain: the highest addresses.
 const MARKERS: u64 = -4095i64 as u64;
 
-/// What was interrupted.
+/// The interrupted code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted {
     /// The thread.

@@ -96,7 +96,7 @@ pub fn tell(
     Breakdown::new(sample, at_due, cause, spans, notes)
 }
 
-/// What the sample's CPU ran from due time to sample.
+/// The stretches that the sample's CPU ran from due time to sample.
 fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     let ask = snapshot.ask;
     let mut timeline = Timeline::default();

@@ -1,7 +1,7 @@
 //! The breakdown of one sample: consecutive spans, each named, that add up exactly to the latency.
 //!
-//! The type serves both venues. A lab's breakdown is exact to the instruction; a host's is coarser, and what its trace does
-//! not tell is a span [`SpanKind::Unexplained`].
+//! The type serves both venues. A lab's breakdown is exact to the instruction; a host's is coarser, and time that its trace
+//! does not explain is a span [`SpanKind::Unexplained`].
 
 mod kind;
 mod mechanism;

@@ -9,7 +9,8 @@ use worstcase_analysis::breakdown::testing::SyntheticMachine;
 use worstcase_analysis::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_lab::execution::Symbols;
 
-/// So many bytes of a function are a line; the code behind the fourth byte of `zap` comes from a header.
+/// A source of lines: so many bytes of a function are a line; the code behind the fourth byte of `zap` comes from a
+/// header.
 struct Bytes(Symbols, u64);
 
 impl SourceLines for Bytes {
