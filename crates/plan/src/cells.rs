@@ -19,7 +19,7 @@ pub struct Combination {
     pub probe: Probe,
     /// The seed.
     pub seed: u64,
-    /// Distance of two due times; 0 for a probe that has none.
+    /// The interval; 0 for a probe that has none.
     pub interval: Nanos,
     /// Periods, or repetitions.
     pub periods: u32,
@@ -48,8 +48,8 @@ impl Part {
         Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The number of its cells, computed and not multiplied out; nothing if it is more than can be counted. A kernel with all
-    /// its preemption models counts once, and so does a host, whose CPUs are measured at once.
+    /// The number of its cells, computed without making them; nothing if the number is too large to be counted. A kernel with
+    /// all its preemption models counts once, and so does a host, whose CPUs are measured at once.
     pub(crate) fn count(&self, venue: Venue) -> Result<Option<u64>, Problem> {
         let subjects = match &self.subjects {
             Subjects::Kernels(kernels) => kernels.len(),

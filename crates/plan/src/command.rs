@@ -5,7 +5,8 @@ use crate::{Experiment, PlannedSubject, PreemptChoice, StudySource, StudyVariant
 use std::path::Path;
 use worstcase_base::distinct;
 
-/// A command that measured an experiment, to go on where it ended: a host measures anew unless it is told.
+/// The command that measured an experiment, changed to go on where it ended: a host measures anew unless it is
+/// told.
 pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String> {
     if experiment.venue == Venue::Host {
         command.push("--resume".into());
@@ -90,7 +91,7 @@ const ALWAYS: [&str; 4] = ["loads", "probes", "seeds", "seed"];
 /// The options of `study run` beside the study.
 pub const OF_STUDY_RUN: [&str; 2] = ["work_dir", "io_scheduler"];
 
-/// The values of a parameter, as they are typed; none of a machine that is the usual one.
+/// The values of a parameter, as they are typed; none if a machine has the usual value.
 fn values(parameter: &Parameter, experiment: &Experiment) -> Vec<String> {
     match &parameter.owner {
         ParameterOwner::Machine(field) => {

@@ -82,7 +82,7 @@ impl Part {
         fields
     }
 
-    /// Words that stand for the same probes are the same.
+    /// The probes' names: different words may stand for the same probes.
     fn probe_names(&self, venue: Venue) -> Vec<String> {
         match self.probes(venue) {
             Ok(probes) => probes.iter().map(ToString::to_string).collect(),

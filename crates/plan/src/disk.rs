@@ -27,7 +27,7 @@ pub enum NoDisk {
 }
 
 impl DiskSpec {
-    /// The one of the article that the study `io-schedulers` repeats.
+    /// The disk of the article that the study `io-schedulers` repeats.
     pub fn usual() -> DiskSpec {
         DiskSpec(profiles::NAMES[0].into())
     }

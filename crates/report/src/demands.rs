@@ -108,7 +108,7 @@ fn answer(class: &JudgedDemand, records: &[Record], prices: &Prices) -> String {
     }
 }
 
-/// The demands of a study, of which nothing is measured.
+/// The demands of a study that has no measurements.
 pub fn of_study(demands: &[Demand], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold("Classes of demand, which a run is judged by")];
     for demand in demands {

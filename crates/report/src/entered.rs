@@ -51,7 +51,7 @@ fn column(number: usize) -> String {
     }
 }
 
-/// A cause, and how often it came to each subject in a second; nothing where that was not measured.
+/// A cause, and its rate per second for each subject; nothing if a subject was not measured.
 struct CauseRates<'a> {
     name: String,
     sent_by: Option<&'a str>,

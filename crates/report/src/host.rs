@@ -12,7 +12,7 @@ use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMa
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
-/// More CPUs than this are not listed one by one: the worst of them are.
+/// If there are more CPUs than this, only the worst are listed.
 const CPUS: usize = 16;
 const PERCENTILES: [Percentile; 3] = [Percentile::P99, Percentile::P99_9, Percentile::P99_99];
 const PARTS: [Quantity; 6] = [

@@ -28,9 +28,9 @@ pub struct Explanation {
     pub walk: WindowWalk,
     /// Its points.
     pub points: Milestones,
-    /// When this CPU's instructions begin to be told, from the sample's beginning on.
+    /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
     pub began: Nanos,
-    /// Nanoseconds of an instruction, as a power of two.
+    /// Nanoseconds per instruction, as a power of two.
     pub shift: u32,
     /// The threads of the window.
     pub tasks: Vec<KernelTask>,

@@ -39,7 +39,7 @@ pub struct LabClassifier<'a> {
     pub walk: &'a WindowWalk,
     /// Its points.
     pub points: &'a Milestones,
-    /// When its instructions begin to be told, from the sample's beginning on.
+    /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
     pub began: Nanos,
     /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
     pub chance: Option<u64>,
@@ -331,7 +331,7 @@ impl LabClassifier<'_> {
         marks.iter().rev().find(|m| m.what == what)
     }
 
-    /// The spin lock that is held at an instruction by the thread that runs, if it was taken within the window.
+    /// The spin lock that the running thread holds at an instruction, if it took the lock within the window.
     fn lock_held(&self, count: u64) -> Option<FrameMark> {
         let pid = self.walk.at(count)?.pid;
         let mut held: Vec<FrameMark> = Vec::new();
@@ -358,7 +358,7 @@ impl LabClassifier<'_> {
         };
         let wait = of(FunctionRole::PiBlock)?;
         let stacks = &self.walk.stacks;
-        // Priority is given on one way down from the lock's function, and waiting is another one.
+        // The lock's function gives priority on one way down, and waits on another.
         let is_wait = |id: &StackId| stacks.role(*id) == Some(FunctionRole::PiBlock);
         let outermost = stacks.upwards(wait.stack).filter(is_wait).last();
         let waits_in = &stacks.frame(outermost.unwrap_or(wait.stack)).function;

@@ -1,4 +1,4 @@
-//! Many breakdowns by cause: what keeps a kernel from being better, in order.
+//! Many breakdowns by cause: the largest obstacles of a kernel, in order.
 
 use super::spans::{Breakdown, Mechanism};
 use serde::Serialize;

@@ -55,7 +55,7 @@ pub fn mail(found: &ShownBisection) -> String {
     out.join("\n")
 }
 
-/// Since when, as the tracking bot reads it.
+/// The line of the first bad version, as the tracking bot reads it.
 fn introduced(found: &ShownBisection) -> String {
     match (found.commit, found.upstream()) {
         (Some(commit), _) if found.ending.or_one_of.is_empty() => format!("#regzbot introduced: {}", commit.id),

@@ -20,7 +20,7 @@ const ROW: f64 = 17.0;
 const HEAD: f64 = 52.0;
 /// Between a box's edge and its text.
 const INSET: f64 = 3.0;
-/// Warm and light, so that black text is read on each. A function has the same in every picture.
+/// Warm and light, so that black text can be read on each.
 const HUES: [&str; 6] = ["#F4C08A", "#F2D58F", "#EFB19A", "#F6CFA6", "#EBC57B", "#F0BBA0"];
 /// The colours of functions that did not change, grew most, and shrank most.
 const SAME: f64 = 0xec as f64;
@@ -118,7 +118,7 @@ impl Graph {
             _ => flame.name.clone(),
         };
         let top = self.bottom - (level + 1) as f64 * ROW;
-        // A hair of the ground parts it from its neighbour, if there is room.
+        // A hair of the ground separates the box from its neighbour, if there is room.
         let shown = if width > 2.0 { width - 0.5 } else { width };
         self.canvas
             .labelled(left, top, shown, ROW - 1.0, &fill, &label, INSET, &told);

@@ -16,7 +16,7 @@ use worstcase_contract::census::Kind;
 /// The number of differences of which both call chains are shown.
 const TOLD: usize = 3;
 
-/// A table of the cells, and for each ensemble what its seeds have in common; `most` owners of each.
+/// A table of the cells, and for each ensemble the common findings of its seeds; `most` owners of each.
 pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
     let mut out = Vec::new();
     for ensemble in ensembles {

@@ -23,7 +23,7 @@ const BAR: usize = 40;
 /// The number of owners of which the call chain and the functions are shown.
 const TOLD: usize = 3;
 
-/// All that a census says of a cell.
+/// Everything that a census says about a cell.
 pub fn cell(findings: &Findings, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!(

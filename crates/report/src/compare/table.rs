@@ -52,7 +52,7 @@ fn columns<'a>() -> Vec<TableField<ChangeRow<'a>>> {
     fields
 }
 
-/// The probability of a change as large by chance, beside all others that were tested.
+/// The probability of a change as large by chance, corrected for all other tests.
 pub(crate) fn p_corrected<S>(p: impl Fn(&S) -> Option<f64> + 'static) -> TableField<S> {
     field(ColumnKind::Words, "p_corrected", "p", move |row: &S| {
         let p = p(row);

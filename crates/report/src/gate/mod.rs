@@ -38,7 +38,7 @@ impl ShownGate<'_> {
         self.gate.cells.iter().filter(|c| c.outcome == outcome).count()
     }
 
-    /// All in a line.
+    /// The answer in a line.
     fn summary(&self) -> String {
         let of = self.gate.cells.len();
         format!(
@@ -75,7 +75,7 @@ impl ShownGate<'_> {
         )
     }
 
-    /// Cells of the run that nothing was compared with.
+    /// Cells of the run that the baseline does not have.
     fn new_cells(&self) -> Option<String> {
         let names: Vec<String> = self
             .gate

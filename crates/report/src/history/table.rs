@@ -28,7 +28,7 @@ impl PointRow<'_> {
         changes.iter().find(|c| c.at == self.at).map(word)
     }
 
-    /// All that changed here, in words.
+    /// All changes at this point, in words.
     fn changes(&self) -> String {
         let before = self.at.checked_sub(1).map(|before| &self.line.points[before]);
         match before {
@@ -62,7 +62,7 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
             count(row.point())
         })
     };
-    // Trees, which CSV has no place for.
+    // Trees have no place in CSV.
     let data = |key: &str, data: fn(&HistoryPoint) -> Value| {
         field(ColumnKind::Text, key, key, move |row: &PointRow| data(row.point())).programs()
     };

@@ -48,7 +48,7 @@ pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
     })
 }
 
-/// Reads it again.
+/// Reads such a file.
 pub fn read(path: &Path) -> Result<Side, CompareError> {
     let refused = |what: String| CompareError::NotABaseline {
         path: path.to_path_buf(),

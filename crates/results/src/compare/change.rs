@@ -57,7 +57,7 @@ impl fmt::Display for ComparedMeasure {
 /// A measure over the seeds of a side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideValues {
-    /// The median over the seeds: a value that one of them gave.
+    /// The median over the seeds: the value of one of them.
     pub median: u64,
     /// The lowest.
     pub lowest: u64,
@@ -93,7 +93,7 @@ pub struct MeasureChange {
     pub difference: Shift,
     /// The ratio of the second side to the first; nothing if the first side has a zero.
     pub ratio: Option<Shift>,
-    /// The test of its own.
+    /// The test of this change alone.
     #[serde(skip)]
     pub test: RankTest,
 }

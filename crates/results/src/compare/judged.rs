@@ -52,7 +52,7 @@ pub struct WorstSeed {
     pub run: u64,
     /// The ratio to the baseline; nothing if the baseline has 0.
     pub ratio: Option<f64>,
-    /// Whether it is above its limit. Above 0 there is no limit: anything is.
+    /// Whether the worst seed is above its limit. Above a baseline of 0 every value is.
     pub beyond: bool,
 }
 
@@ -78,8 +78,8 @@ pub struct JudgedMeasure {
     pub change: MeasureChange,
     /// Its name.
     pub name: String,
-    /// Probability that it is as much higher by chance, beside all others that were tested; nothing where no order of
-    /// these values could show it.
+    /// Probability of such an increase by chance, corrected for all tests; nothing if no order of these values could
+    /// show it.
     pub p_corrected: Option<f64>,
     /// Whether the typical seed is higher by more than the tolerance.
     pub beyond: bool,
@@ -109,7 +109,7 @@ impl JudgedMeasure {
         }
     }
 
-    /// Whether the typical seed is higher, and no order of these values could have shown that.
+    /// Whether the typical seed is higher, although no order of these values could have shown that.
     pub fn untested_and_worse(&self) -> bool {
         self.p_corrected.is_none() && self.beyond && !self.change.constant()
     }
@@ -140,12 +140,12 @@ pub struct Tests {
     pub count: usize,
     /// The p that a test must be able to reach to take part.
     pub needed: f64,
-    /// Changes that are not constant: so many tests would take part with seeds enough.
+    /// Changes that are not constant: the number of tests that would take part with enough seeds.
     pub could_be: usize,
 }
 
 impl Tests {
-    /// Tests what can show something at all, by its pooled values alone.
+    /// Tests the changes that can show something at all, by their pooled values alone.
     pub fn of(changes: &[&MeasureChange]) -> Tests {
         let least: Vec<f64> = changes.iter().map(|c| c.test.least_greater).collect();
         let needed = testable(&least, LEVEL);

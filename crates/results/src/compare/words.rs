@@ -8,7 +8,7 @@ use crate::stats::many::benjamini_hochberg;
 use crate::stats::ranks::{least, needed};
 use serde::Serialize;
 
-/// Share of wrong words among all that are said.
+/// Share of wrong words among all words.
 pub const LEVEL: f64 = 0.05;
 
 /// The word for a change.
@@ -38,9 +38,9 @@ pub struct JudgedChange {
     /// The change.
     #[serde(flatten)]
     pub change: MeasureChange,
-    /// Probability of one as large by chance.
+    /// Probability of a change as large by chance.
     pub p: f64,
-    /// The same beside all other changes; nothing where no test could show any.
+    /// The same, corrected for all other changes; nothing if no test could show any.
     pub p_corrected: Option<f64>,
     /// The word.
     #[serde(flatten)]
@@ -66,7 +66,7 @@ impl Compared {
             .any(|s| matches!(s.word, ChangeWord::Better | ChangeWord::Worse))
     }
 
-    /// The largest change: of those shown, if there are any.
+    /// The largest change: of those that the test shows, if there are any.
     pub fn size(&self) -> f64 {
         let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, ChangeWord::Better | ChangeWord::Worse);
         self.said

@@ -134,7 +134,7 @@ fn is_damaged(error: &RunError) -> bool {
     matches!(error, RunError::Folder(e) if of_folder(e))
 }
 
-/// The folder of its cells, if it holds records: a run that lost its plan.
+/// The folder of a run's cells, if the folder holds records but no plan.
 fn cells_without_run(folder: &Path) -> Option<PathBuf> {
     let cells = folder.join(CELLS_DIR);
     let mut entries = fs::read_dir(&cells).ok()?.flatten();

@@ -8,11 +8,11 @@ use crate::stats::many::{holm, testable};
 use crate::stats::median;
 use serde::Serialize;
 
-/// The probability of any change shown by one command where there is none.
+/// The probability that one command shows any change although there is none.
 pub const LEVEL: f64 = 0.05;
 /// In the lab, where every difference is a fact: a value that is higher by more than this share counts as worse.
 pub const TOLERANCE: f64 = 0.10;
-/// Series of fewer values tell nothing of how values follow each other.
+/// Shorter series do not tell how values follow each other.
 const LONG: usize = 20;
 
 /// One measure of a line.
@@ -85,14 +85,14 @@ impl MeasureSeries {
         self.measure != HistoryMeasure::Lost && self.found().last().is_some_and(enough)
     }
 
-    /// Points that have a value, and those.
+    /// Points that have a value, and their values.
     fn present(&self) -> (Vec<usize>, Vec<u64>) {
         let some = self.values.iter().enumerate();
         some.filter_map(|(at, value)| Some((at, (*value)?))).unzip()
     }
 }
 
-/// Judges all series, and says how many were tested together.
+/// Judges all series, and returns how many were tested together.
 pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     lines.iter_mut().filter(|l| l.key.venue == Venue::Lab).for_each(facts);
     let mut asked: Vec<(usize, usize, Candidate)> = Vec::new();
@@ -170,7 +170,7 @@ fn facts(line: &mut HistoryLine) {
     }
 }
 
-/// A warning, where the values between the changes follow each other more than chance would have them.
+/// A warning if the values between the changes follow each other more than by chance.
 fn dependence(measure: HistoryMeasure, values: &[u64], cuts: &[usize]) -> Option<String> {
     let ends = cuts.iter().copied().chain([values.len()]);
     let mut from = 0;

@@ -33,10 +33,10 @@ pub struct LineKey {
     pub probe: String,
     /// The CPU that was measured.
     pub cpu: Option<u32>,
-    /// Distance of two due times.
+    /// The interval.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
-    /// The load ran alone for so long.
+    /// Time for which the load ran alone.
     #[serde(rename = "warmup_ns")]
     pub warmup: Nanos,
     /// Real-time priority of the probe.
@@ -79,7 +79,7 @@ impl LineKey {
         }
     }
 
-    /// Whether both are of one line. A machine with an id may have changed its name.
+    /// Whether both belong to one line. A machine with an id may have changed its name.
     fn same(&self, other: &LineKey) -> bool {
         let named = |key: &LineKey| LineKey {
             machine: if key.machine_id.is_some() {

@@ -77,7 +77,7 @@ fn share(part: u64, all: u64) -> Option<u64> {
 
 /// A percentile is taken if no more than one point in so many lacks it.
 const LACKING: usize = 10;
-/// Percentiles above are of so few samples that many a run does not bear them.
+/// Percentiles above this one need so many samples that many runs do not bear them.
 const HIGHEST: Percentile = Percentile::P99_9;
 /// Observation times that differ by no more than one part in so many are equal.
 const NEARLY: u64 = 10;

@@ -58,7 +58,7 @@ impl History {
     }
 }
 
-/// A record and the run that it is of.
+/// A record and the folder of its run.
 type Placed = (PathBuf, Record);
 
 /// Why there is no history.
@@ -77,7 +77,7 @@ pub enum HistoryError {
     NoRun {
         /// The folders that were searched.
         folders: Vec<String>,
-        /// Why the first that was found was not taken.
+        /// Why the first folder found was not taken.
         first: Option<String>,
     },
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 
-/// A loader names the file that it took; the kernel's release says the same.
+/// The key with which a loader names its file; the kernel's release says the same.
 const BOOT_IMAGE: &str = "BOOT_IMAGE=";
 
 /// The figures of a moment, and its time or its kernel.

@@ -81,7 +81,7 @@ worstcase_base::errors! {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
-    // A run that is not there is said before the others are read.
+    // A missing run is reported before the others are read.
     let runs: Vec<Run> = args.runs.iter().map(|dir| Run::open(dir)).collect::<Result<_, _>>()?;
     let parts = runs.iter().map(|run| part(args, run, runs.len()));
     let parts: Vec<RunPart> = parts.collect::<Result<_, _>>()?;

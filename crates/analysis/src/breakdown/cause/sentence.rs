@@ -82,7 +82,7 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
     )
 }
 
-/// The longest choice that a loaded scheduler made meanwhile; nothing of the kernel's own.
+/// The longest choice of a loaded scheduler meanwhile; empty for the kernel's own scheduler.
 pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
     let choices = spans.iter().filter(|s| s.what == SpanKind::Schedule);
     let (Some(scheduler), Some(longest)) = (&sample.scheduler, choices.max_by_key(|s| s.length_ns)) else {
@@ -126,7 +126,7 @@ fn meanwhile(cause: &CauseParts) -> String {
     told.collect()
 }
 
-/// Further down, where most of it went.
+/// The function further down in which most of the time went.
 fn most(cause: &CauseParts) -> String {
     // The probe does not wait for the functions that other threads ran.
     let below = cause

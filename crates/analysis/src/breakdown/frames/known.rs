@@ -44,7 +44,7 @@ impl Walker<'_> {
         thread
     }
 
-    /// Whether nothing below this function ever goes on.
+    /// Whether the function is the outermost of its thread: nothing returns from it.
     fn is_outermost(&self, address: u64) -> bool {
         let role = self.names.at(address).role;
         matches!(
@@ -110,7 +110,7 @@ impl Walker<'_> {
         )
     }
 
-    /// The frame below the last known one becomes known.
+    /// Makes the frame below the last known one known.
     pub(super) fn reveal(&mut self, address: u64) {
         let frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, None);
         self.thread.frames.push(frame);

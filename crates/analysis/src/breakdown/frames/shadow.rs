@@ -110,7 +110,7 @@ impl ShadowThread {
         self.frames.last()
     }
 
-    /// Whether below the innermost frame there is only the unknown.
+    /// Whether the frames below the innermost one are unknown.
     pub fn at_its_base(&self) -> bool {
         matches!(&self.frames[..], [unknown, base] if unknown.kind == FrameKind::Unknown && !base.kind.is_entry())
     }

@@ -150,7 +150,7 @@ impl<'a> Walker<'a> {
         let mut frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
         frame.resumes = Some(self.transfer);
         frame.irqs = match frame.kind {
-            // An interrupt came, so they were on.
+            // Interrupts were on, since one came.
             FrameKind::Interrupt => Some(true),
             FrameKind::Syscall => Some(true),
             _ => self.irqs,
@@ -286,7 +286,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Changes threads; whether the new one was not seen before.
+    /// Changes threads; returns whether the new one was not seen before.
     fn switch_to(&mut self, pid: u32) -> bool {
         let known = self.threads.remove(&pid);
         let is_new = known.is_none();
@@ -301,7 +301,7 @@ impl<'a> Walker<'a> {
         let decoded = &self.blocks[block];
         let next = decoded.starts[executed];
         if executed < decoded.len() {
-            // Left early: the instruction was not executed, it comes again.
+            // The block was left early: the instruction was not executed, and comes again.
             self.transfer = Transfer {
                 at: next,
                 how: TransferKind::Goes(Some(next)),

@@ -113,7 +113,7 @@ fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     clipped.filter(|s| s.start < s.end).collect()
 }
 
-/// Adds a span, or makes the last one longer if it is of the same.
+/// Adds a span, or makes the last one longer if both are of the same kind and thread.
 fn push(spans: &mut Vec<Span>, span: Span) {
     if span.length_ns == Nanos(0) {
         return;

@@ -1,4 +1,4 @@
-//! `worstcase host restore`: what killed commands left, undone.
+//! `worstcase host restore`: undoes the changes that killed commands left.
 
 use crate::cli::Error;
 use crate::cli::output::print;

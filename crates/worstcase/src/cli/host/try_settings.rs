@@ -1,4 +1,4 @@
-//! `worstcase host try`: what of the doctor's settings helps.
+//! `worstcase host try`: measures which of the doctor's settings help.
 
 use super::folder;
 use crate::cli::Error;

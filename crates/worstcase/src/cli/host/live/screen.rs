@@ -75,7 +75,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.shared.close.store(true, Ordering::Release);
-        // If it panicked, that was said.
+        // A panic of the thread has been reported.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

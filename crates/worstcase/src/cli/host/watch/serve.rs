@@ -52,7 +52,7 @@ impl ServingThread {
 impl Drop for ServingThread {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // A panic of that thread has been told.
+        // A panic of that thread has been reported.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
