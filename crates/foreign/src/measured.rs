@@ -99,7 +99,7 @@ pub struct ThreadSeries {
     pub cpu: Option<u32>,
     /// The repetition in its file, from 0.
     pub repetition: u64,
-    /// Distance of two due times.
+    /// The interval.
     pub period: Option<Nanos>,
     /// Real-time priority.
     pub priority: Option<u8>,

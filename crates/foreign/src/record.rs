@@ -39,7 +39,7 @@ impl ForeignSource {
 pub struct ImportFacts {
     /// The load that ran beside.
     pub load: Option<String>,
-    /// Distance of two due times.
+    /// The interval.
     pub interval: Option<Nanos>,
 }
 
@@ -121,7 +121,7 @@ fn one(
         .map(|s| s.count)
         .or(series.taken)
         .unwrap_or(0);
-    // The tool prints each sample with its number: those without are not in the file.
+    // The tool prints each sample with its number: numbers that are missing are not in the file.
     let lost = rows
         .last()
         .map_or(0, |last| u64::from(last.index) + 1 - rows.len() as u64);

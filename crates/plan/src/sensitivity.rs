@@ -17,7 +17,7 @@ pub enum VariedProperty {
     Cpu,
     /// Virtual CPU speed.
     Mips,
-    /// Distance of two due times.
+    /// The interval.
     Interval,
     /// Phase of the due times against the kernel's tick; the seeds decide it.
     Phase,

@@ -16,8 +16,8 @@ const WORST: usize = 5;
 /// Longest bar of the histogram.
 const BAR: f64 = 48.0;
 
-/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs of the
-/// samples, gathered in one pass.
+/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs, gathered in one
+/// pass.
 #[derive(Debug, Default)]
 pub struct GatheredSamples {
     steps: BucketCounts<SixADecade>,

@@ -1,4 +1,4 @@
-//! Classes of demand: which option meets which, the first that does, and its cost.
+//! Classes of demand: the options that meet each class, the first option that does, and its cost.
 
 use super::ReportView;
 use super::ranking::Prices;

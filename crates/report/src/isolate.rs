@@ -98,7 +98,7 @@ impl<'a> CauseLines<'a> {
         self.lines.iter().map(|line| of(line)).sum()
     }
 
-    /// A row of all its senders, and one of each where there are several. The remedy stands below the last.
+    /// A row of all its senders, and one of each if there are several. The remedy stands below the last.
     fn rows(&self) -> Vec<EntryRow<'a>> {
         let first = self.lines[0];
         let excluded = if first.is_excluded { " (excluded)" } else { "" };
@@ -197,7 +197,7 @@ fn table<'a>(rows: &[EntryRow<'a>], time_ns: u64) -> Table {
     Table::new("entries", "", &fields, rows)
 }
 
-/// A row a sender, the last for all that have none of their own.
+/// A row for each sender, the last for all lines without a sender.
 fn senders<'a>(lines: &[&'a EntryLine]) -> Vec<EntryRow<'a>> {
     let (shown, others) = lines.split_at(lines.len().min(SENDERS));
     let sent_by = |name: &str| format!("  sent by {name}");

@@ -6,7 +6,7 @@ use worstcase_base::format::{grouped, plain, range};
 use worstcase_results::record::{Record, Subject};
 use worstcase_results::stats::Ensemble;
 
-/// Kernel and preemption model, and the machine where it is not the default one.
+/// Kernel and preemption model, and the machine if it is not the default one.
 pub(super) fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;

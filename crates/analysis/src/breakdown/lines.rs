@@ -10,12 +10,12 @@ pub struct SourceLine {
     pub file: String,
     /// From 1.
     pub line: u32,
-    /// The functions that the compiler put in there, the outermost first.
+    /// The functions that the compiler inlined there, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inlined: Vec<Inlined>,
 }
 
-/// A function that was put into another one, and a line in it.
+/// A function that was inlined into another one, and a line in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inlined {
     /// Its name.

@@ -16,7 +16,7 @@ const PENDING: u64 = 256;
 pub struct Milestones {
     /// The event with which the sample's time begins.
     pub since: Since,
-    /// The timer is due; or from here on this CPU's instructions are told.
+    /// The timer is due; without a timer, the start of this CPU's part.
     pub due: u64,
     /// The sample.
     pub sample: u64,
@@ -34,7 +34,7 @@ pub struct Milestones {
     pub handler: u64,
     /// Our timer's function begins.
     pub wake: u64,
-    /// Our timer's function: as long as it runs, and the timers' queue calls no other.
+    /// Our timer's function: while it runs, and until the timers' queue calls another one.
     pub own_timer: Range<u64>,
     /// The first marking of a thread for rescheduling.
     pub first_resched: u64,
@@ -48,11 +48,11 @@ pub struct Milestones {
     pub waits: Option<Waits>,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
-    /// The thread that is to wake the probe slept on a lock, from then until then.
+    /// The range in which the thread that is to wake the probe slept on a lock.
     pub waker_blocked: Option<Range<u64>>,
-    /// Each time from the interrupt on that the running thread is marked for rescheduling.
+    /// Each time since the interrupt at which the running thread is marked for rescheduling.
     rescheds: Vec<u64>,
-    /// Each time from the interrupt on that the scheduler begins to choose, and that another thread begins to run.
+    /// Each time since the interrupt at which the scheduler begins to choose, or another thread begins to run.
     choices: Vec<u64>,
 }
 
@@ -228,7 +228,8 @@ impl Milestones {
     }
 }
 
-/// The timer's function that runs at an instruction: from where the queue of timers calls it until it goes on there.
+/// The range of the timer's function that runs at an instruction: from its call by the queue of timers until the
+/// queue goes on.
 fn own_timer(walk: &WindowWalk, wake: u64, sample: u64) -> Range<u64> {
     let of = |stack| walk.stacks.find(stack, FunctionRole::TimerQueue);
     let Some((pid, queue)) = walk.at(wake).and_then(|i| Some((i.pid, of(i.stack)?))) else {
@@ -241,7 +242,8 @@ fn own_timer(walk: &WindowWalk, wake: u64, sample: u64) -> Range<u64> {
     first.map_or(wake, |i| i.start)..last.map_or(wake, |i| i.end)
 }
 
-/// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
+/// If the timer's function is a thread's work, and that thread sleeps on a lock: the range from its first sleep
+/// until it runs again.
 fn waker_blocked(walk: &WindowWalk, entry: u64, wake: &FrameMark) -> Option<Range<u64>> {
     let mut marks = walk.marks_within(entry, wake.count).iter();
     let sleeps = marks.find(|m| m.pid == wake.pid && m.what == FrameEvent::Enter(FunctionRole::PiBlock))?;
@@ -306,9 +308,9 @@ fn interrupt_end(walk: &WindowWalk, entry: u64, sample: u64) -> u64 {
         return entry;
     };
     let mut end = entry;
-    // Another thread may run before it is left: then it is over for us.
+    // Another thread may run before the interrupt is left: then the interrupt is over for us.
     for interval in walk.within(entry, sample).take_while(|i| i.pid == first.pid) {
-        // A vector's own few instructions jump to the entry that all of them share.
+        // A vector's own few instructions jump to the entry that all vectors share.
         if super::roles::is_vector(&stacks.frame(frame).function) {
             frame = stacks.find_kind(interval.stack, FrameKind::Interrupt).unwrap_or(frame);
         }

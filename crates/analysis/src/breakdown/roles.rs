@@ -11,7 +11,7 @@ pub enum FunctionRole {
     SyscallEntry,
     /// The function in which a new thread begins.
     ThreadStart,
-    /// The outermost function of a kernel thread or of the idle loop: what called it never goes on.
+    /// The outermost function of a kernel thread or of the idle loop: its caller never goes on.
     ThreadMain,
     /// Compiler's glue around indirect jumps and returns: no function of its own.
     Thunk,
@@ -37,7 +37,7 @@ pub enum FunctionRole {
     Schedule,
     /// Calls a device's handlers.
     DeviceHandlers,
-    /// Calls the scheduler, and is not its reason.
+    /// Glue that calls the scheduler, but is not the reason.
     ScheduleGlue,
     /// The way to user mode, where need_resched is looked at.
     ExitToUser,
@@ -250,7 +250,7 @@ pub fn calls_cpus(name: &str) -> bool {
     CALLS.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether what calls timers' functions calls this one for itself.
+/// Whether the caller of timers' functions calls this function for itself.
 pub fn is_of_timer_queue(name: &str) -> bool {
     const OWN: [&str; 7] = [
         "_raw_",

@@ -9,7 +9,7 @@ use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
 const LISTED: usize = 5;
-/// Lines with less than this part of the time are not.
+/// Lines with less than this part of the time are not listed.
 const LEAST: f64 = 0.02;
 
 /// Instructions by address.

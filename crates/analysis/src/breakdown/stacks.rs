@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub enum FrameKind {
     /// A function that was called.
     Function,
-    /// A function that another one jumped to, and that returns to that one's caller.
+    /// A function that another one jumped to; it returns to the other one's caller.
     TailCall,
     /// An interrupt came in between.
     Interrupt,
@@ -56,7 +56,7 @@ impl FrameKind {
 pub struct StackFrame {
     /// The function's name, `[user] comm`, or `[not seen]`.
     pub function: String,
-    /// The module that holds it.
+    /// The module that holds the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
     /// The kind of the frame.

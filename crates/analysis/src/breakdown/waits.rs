@@ -40,7 +40,8 @@ impl Waits {
         is_wait.then_some(waits)
     }
 
-    /// Whether it gave the CPU away by itself, in a function that is seen, and not to its timer.
+    /// Whether the thread gave the CPU away by itself, in a function that the window shows, and not to sleep on its
+    /// timer.
     fn is_wait(&self, walk: &WindowWalk) -> bool {
         let frames = || walk.stacks.upwards(self.stack).map(|id| walk.stacks.frame(id));
         let of_scheduler = frames().take_while(|frame| is_scheduler(&frame.function));
@@ -59,7 +60,7 @@ impl Waits {
         place(walk, self.stack, is_scheduler).0
     }
 
-    /// Whether it waits for memory that it touched.
+    /// Whether the thread waits for memory that it touched.
     pub fn is_fault(&self, walk: &WindowWalk) -> bool {
         let mut frames = walk.stacks.upwards(self.stack);
         frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))

@@ -96,7 +96,7 @@ fn larger(one: (Nanos, Nanos), other: (Nanos, Nanos)) -> (Nanos, Nanos) {
     if other.0 + other.1 > one.0 + one.1 { other } else { one }
 }
 
-/// When the sample's section was over: from here on its path is alone.
+/// The end of the sample's section: from here on only its path is left.
 fn path_start(joined: &Joined, moment: &SampleMoment) -> u64 {
     let over = joined.section.filter(|_| joined.rest.is_some()).map(|met| met.end);
     over.unwrap_or(moment.due).0
@@ -126,7 +126,7 @@ impl Takers {
         Takers { all }
     }
 
-    /// Each that began in a stretch, with its time there.
+    /// Each taker that began in a stretch, with its time there.
     fn within(&self, start: u64, end: u64) -> BTreeMap<Taker, u64> {
         let mut found = BTreeMap::new();
         let from = self.all.partition_point(|(at, ..)| at.0 < start);

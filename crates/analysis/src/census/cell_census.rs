@@ -37,7 +37,7 @@ pub struct About {
     pub preempt: String,
     /// The unit of times, e.g. `virtual us at 1000 MIPS`.
     pub unit: String,
-    /// Distance of two due times.
+    /// The interval.
     pub period_ns: u64,
     /// Periods without a sample.
     pub missed: u64,
@@ -81,7 +81,7 @@ pub struct CellCensus {
     pub about: About,
     /// The plugin's counts, in instructions.
     pub census: Census,
-    /// Whether it is known how this kernel polls for rescheduling; if not, no section is cut there.
+    /// Whether it is known how this kernel polls for rescheduling; if not, no section is cut at polls.
     pub polls_known: bool,
     /// Names of code.
     pub symbols: Symbols,

@@ -23,7 +23,7 @@ pub enum SectionChange {
     Same,
     /// The section is shorter in the second cell.
     Shrank,
-    /// Only the first has it among its longest.
+    /// Only the first cell has it among its longest sections.
     Vanished,
 }
 
@@ -38,7 +38,7 @@ pub struct SectionDifference {
     pub to: String,
     /// What the section did, if it began where the kernel was entered.
     pub inside: Option<String>,
-    /// Longest in the first cell; where it is not named there, the length that it did not exceed.
+    /// The longest section in the first cell; if it is not named there, the length that it did not exceed.
     pub before_ns: Nanos,
     /// The section's length in the second cell.
     pub after_ns: Nanos,

@@ -43,7 +43,7 @@ pub struct CensusEnsemble {
     pub seeds: Vec<OfSeed>,
     /// Held-off sections by owner, over all seeds.
     pub union: Vec<Common>,
-    /// The longest non-preemptible section that one seed, two seeds ... give on average ([`growth`]).
+    /// The longest non-preemptible section of one seed, two seeds ... on average ([`growth`]).
     pub growth_ns: Vec<Nanos>,
 }
 
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(rows, [("a", &[1, 2][..], 3, 9_000), ("b", &[1][..], 1, 4_000)]);
     }
 
-    /// Against the definition, all orders written out.
+    /// Compared with the definition, with all orders written out.
     #[test]
     fn growth_is_the_mean_over_all_orders() {
         let values = [30u64, 10, 20, 70, 10];

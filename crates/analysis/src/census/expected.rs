@@ -159,7 +159,7 @@ impl Expectation {
     }
 }
 
-/// Paths out of long sections by where these ended; where that is rare, together.
+/// Paths out of long sections, by the end of the sections; those of rare ends together.
 fn by_end(joined: &[Joined]) -> BTreeMap<Option<u64>, Vec<u64>> {
     let mut ends: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for joined in joined.iter().filter(|j| j.rest.is_some()) {

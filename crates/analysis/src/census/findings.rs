@@ -43,7 +43,7 @@ pub struct Findings {
     pub kinds: Vec<OfKind>,
 }
 
-/// The kinds in the order of reports: what delays a wake-up first.
+/// The kinds in the order of reports: those that delay a wake-up first.
 pub const KINDS: [Kind; 4] = [
     Kind::NonPreemptible,
     Kind::HigherPriority,

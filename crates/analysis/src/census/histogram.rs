@@ -9,9 +9,9 @@ use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, Power
 /// Sections of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LengthBucket {
-    /// The shortest that belongs here.
+    /// The shortest length in the bucket.
     pub from_ns: Nanos,
-    /// The shortest that does not any more.
+    /// The shortest length above the bucket.
     pub below_ns: Nanos,
     /// The number of sections.
     pub count: u64,

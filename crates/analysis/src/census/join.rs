@@ -238,7 +238,7 @@ mod tests {
         // With interrupts off, the interrupt comes after the section.
         let mut behind = moment(1, 11_000, 6_000);
         behind.timer_entry = Some(Instructions(15_000));
-        // Another interrupt ran when it was due.
+        // Another interrupt ran when the sample was due.
         let mut in_another = moment(2, 11_000, 6_000);
         in_another.timer_entry = None;
         taken.moments = vec![within, behind, in_another];
@@ -278,7 +278,8 @@ mod tests {
         assert_eq!((joined[1].rest, joined[2].rest), (None, Some(Nanos(60_000))));
     }
 
-    /// The handler of another timer that expires at once makes the interrupt long, or soft interrupts do that follow it.
+    /// The handler of another timer that expires at once, or soft interrupts that follow it, make the interrupt
+    /// long.
     #[test]
     fn what_makes_a_sample_s_own_interrupt_long_is_waited_for() {
         let mut taken = taken();

@@ -41,7 +41,7 @@ pub struct Replays<'a> {
     again: &'a RepeatableCell,
     cache: &'a Cache,
     origin: LineOrigin<'a>,
-    /// Read when the first replay needs them.
+    /// The lines, read when the first replay needs them.
     lines: OnceCell<Modules>,
 }
 

@@ -59,7 +59,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         let what = format!("it is {} bytes long, and a study has at most {LONGEST}", text.len());
         return Err(invalid(Wrong(0..0, what)));
     }
-    // Told before anything else that an older form has and this one has not.
+    // Reported before any other difference between the older form and this one.
     if let Ok(StudyHead { schema }) = toml::from_str::<StudyHead>(text)
         && schema.get_ref() != SCHEMA
     {

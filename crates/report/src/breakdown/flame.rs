@@ -18,7 +18,7 @@ const MARGIN: f64 = 10.0;
 const ROW: f64 = 17.0;
 /// The height of the text above the boxes.
 const HEAD: f64 = 52.0;
-/// Between a box's edge and its text.
+/// The distance between a box's edge and its text.
 const INSET: f64 = 3.0;
 /// Warm and light, so that black text can be read on each.
 const HUES: [&str; 6] = ["#F4C08A", "#F2D58F", "#EFB19A", "#F6CFA6", "#EBC57B", "#F0BBA0"];

@@ -33,7 +33,7 @@ pub struct ExtremesQuestion<'a> {
     pub unit: String,
 }
 
-/// All that a run's records answer, in their order.
+/// All questions that a run's records answer, in their order.
 pub fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
     let records: &'a [Record] = view.records;
     let mut all = Vec::new();

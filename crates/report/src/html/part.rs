@@ -1,4 +1,4 @@
-//! All that is said of a run, as the page needs it: texts and numbers that are final.
+//! The statements about a run, as the page needs them: final texts and numbers.
 
 use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;

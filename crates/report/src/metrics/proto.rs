@@ -54,7 +54,7 @@ pub struct Value {
     pub value: Option<f64>,
 }
 
-/// A histogram in both ways: with bounds that are told, and with exponential ones.
+/// A histogram in both ways: with explicit bounds, and with exponential ones.
 #[derive(Clone, PartialEq, Message)]
 pub struct MetricHistogram {
     #[prost(uint64, optional, tag = "1")]

@@ -12,7 +12,7 @@ const ROOM: f64 = 0.04;
 pub const FINEST: f64 = 0.001;
 
 impl PictureAxis {
-    /// Linear, from 0 or the smallest value if that is below, to the largest, and a little more.
+    /// Linear, from 0, or from the smallest value if it is below 0, to the largest and a little more.
     pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values).unwrap_or((0.0, 0.0));
         let (low, high) = (low.min(0.0), high.max(0.0));

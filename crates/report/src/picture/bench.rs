@@ -12,7 +12,7 @@ use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, Summary};
 use worstcase_results::stats::median;
 
-/// All of them that were measured.
+/// All pictures for the measured probes.
 pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     let hot = switch(
         data,

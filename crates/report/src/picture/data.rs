@@ -211,7 +211,7 @@ const SLUG_LEN: usize = 60;
 /// Text that can be part of a picture's name, and so of a file's.
 pub fn slug(text: &str) -> String {
     let readable = readable(text);
-    // `apps:30` is as readable as any name; other text gets what tells it from its like.
+    // `apps:30` is as readable as any name; other text gets a suffix that tells it from similar text.
     match text {
         plain if is_file_name(plain, SLUG_LEN) => plain.to_string(),
         text if text.replacen(':', "-", 1) == readable => readable,
@@ -291,7 +291,7 @@ pub fn mips(subject: &Subject) -> Option<u32> {
     subject.virtual_machine().map(|machine| machine.mips)
 }
 
-/// The lab's memory: of a host it tells nothing.
+/// The lab's memory; nothing for a host.
 pub fn memory_mb(subject: &Subject) -> Option<u32> {
     subject.virtual_machine().map(|machine| machine.memory_mb)
 }

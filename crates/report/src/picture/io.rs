@@ -8,7 +8,7 @@ use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, SubjectId};
 use worstcase_results::stats::SeedValues;
 
-/// A test: its probe, its load, and of whom but for the scheduler.
+/// A test: its probe, its load, and its subject without the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IoTest<'a> {
     probe: &'a str,

@@ -151,7 +151,7 @@ fn picture(data: &PictureData<'_>, property: &MachineProperty, figure: &RingFigu
     })
 }
 
-/// A subject without that property: what stays the same along a line.
+/// The name of a subject without that property: it stays the same along a line.
 fn without(data: &PictureData<'_>, subject: &ShownSubject<'_>, property: &MachineProperty) -> String {
     let kernel = &subject.subject.kernel.label;
     let other = (property.other)(subject.subject);

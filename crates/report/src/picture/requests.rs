@@ -44,7 +44,7 @@ struct WorstOperation<'a, 's> {
     longest: (u64, u64),
 }
 
-/// Two for each test whose disk told its requests.
+/// Two pictures for each test whose disk told its requests.
 pub fn pictures(data: &PictureData<'_>, options: PictureOptions) -> Vec<Picture> {
     let with_disk = |r: &&Record| details(r).is_some_and(|(_, d)| d.disk.is_some());
     let records: Vec<&Record> = data.records.iter().filter(with_disk).collect();
@@ -224,7 +224,7 @@ fn place(request: &DiskRequest) -> (f64, f64) {
     (gb(request.sector), gb(request.sector + u64::from(request.sectors)))
 }
 
-/// The axis of places: all of them, or where most are if that is much less.
+/// The axis of places: all places, or the range of most of them if it is much smaller.
 fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<PictureAxis> {
     let all = || drawn.iter().flatten();
     let placed = all().filter(|r| r.action != DiskAction::Flush).map(place);

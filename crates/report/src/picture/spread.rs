@@ -1,4 +1,4 @@
-//! The trimmed mean of seeds and how sure it is.
+//! The trimmed mean of seeds, and its interval.
 
 /// Part that is dropped at either end, as the study of context switches did.
 const TRIMMED: f64 = 0.1;

@@ -200,7 +200,7 @@ fn subjects(
             .collect();
         for x in &free_a {
             let partners: Vec<&&Subject> = free_b.iter().filter(|y| rule(x, y)).collect();
-            // Two that would fit are a guess, and a comparison must not rest on one.
+            // If two would fit, a choice is a guess, and a comparison must not rest on a guess.
             if let [y] = partners[..]
                 && free_a.iter().filter(|other| rule(other, y)).count() == 1
             {

@@ -60,7 +60,7 @@ pub struct CellConditions {
     /// Host: the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// Distance of two due times.
+    /// The interval.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Their number: a maximum grows with it.

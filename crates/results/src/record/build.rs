@@ -79,8 +79,8 @@ impl CellResult {
                 .iter()
                 .filter_map(|r| Some((r.index, r.value(quantity)?)))
                 .collect();
-            // A quantity that only some samples have would be a distribution of something else; the first period has no
-            // length to compare, nor one after a missed one.
+            // A quantity that only some samples have would be a distribution of something else. For jitter that is
+            // normal: the first period has no length to compare, nor a period after a missed one.
             (values.len() == rows.len() || quantity == Quantity::Jitter)
                 .then(|| Summary::new(&values))
                 .flatten()

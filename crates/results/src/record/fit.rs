@@ -54,7 +54,7 @@ pub fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record:
             ));
         }
     }
-    // Before anything is read: a file may claim any number.
+    // Checked before any row is read: a file may claim any number.
     check_rows(reader.rows(), record)
 }
 

@@ -142,7 +142,7 @@ impl Decided {
 
     /// All cells are in their places: removes the ones that they replaced.
     fn close(self, cells: &Path) -> Result<(), FolderError> {
-        // First out of sight, so that a kill leaves nothing that looks like cells to be placed.
+        // First moved out of sight, so that a kill leaves nothing that looks like cells to be placed.
         let away = cells.join(format!("{WRITING}{}", self.name()));
         fs::rename(&self.folder, &away).map_err(io_error("remove", &self.folder))?;
         fs::remove_dir_all(&away).map_err(io_error("remove", &away))
@@ -222,7 +222,7 @@ mod tests {
                     _ => all("new"),
                 };
                 assert_eq!(there(cells), expected, "{before:?} before, {renames} renames");
-                // Once more changes nothing.
+                // A second call changes nothing.
                 finish(cells).unwrap();
                 assert_eq!(there(cells), expected);
             }

@@ -186,7 +186,7 @@ impl RunPlan {
         let names = |plan: &RunPlan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
         let (there, here) = (names(self), names(other));
         let id = |cells: &[CellId], nth: usize| cells.get(nth).map_or("none".to_string(), ToString::to_string);
-        // The same words, but another kernel behind a name, another machine, or other CPUs.
+        // The same words may stand for another kernel behind a name, another machine, or other CPUs.
         let nth = (0..there.len().max(here.len())).find(|nth| there.get(*nth) != here.get(*nth))?;
         Some(format!("cells ({} there, {} here)", id(&there, nth), id(&here, nth)))
     }

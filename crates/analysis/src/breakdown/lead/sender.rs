@@ -87,7 +87,7 @@ impl<'a> InterruptSender<'a> {
         self.begin.unwrap_or_else(|| self.first())
     }
 
-    /// The way to the interrupt that it sends.
+    /// The way of the interrupt that the sender sends.
     pub fn sends(&self, length: Nanos) -> Span {
         let intervals: Vec<_> = self.walk.within(self.begin(), self.other.count.0).collect();
         Span {
@@ -103,7 +103,7 @@ impl<'a> InterruptSender<'a> {
             .saturating_sub(length.0 >> self.execution.shift)
             .max(self.first());
         let time = |from: u64, to: u64| self.execution.time_of(to - from);
-        // An idle CPU does not say how long it slept.
+        // The instructions of an idle CPU do not tell how long it slept.
         if self.other.task.0 == 0 {
             return vec![Span::pending(length)];
         }
@@ -169,7 +169,7 @@ impl<'a> InterruptSender<'a> {
     }
 }
 
-/// The interrupt that the last instruction before `count` is in: its first instruction.
+/// The first instruction of the interrupt in which the last instruction before `count` is.
 fn interrupted_at(walk: &WindowWalk, count: u64) -> Option<u64> {
     let last = walk.at(count.checked_sub(1)?)?;
     let frame = walk.stacks.find_kind(last.stack, FrameKind::Interrupt)?;

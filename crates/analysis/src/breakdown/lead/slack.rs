@@ -1,4 +1,5 @@
-//! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, to end several by one interrupt.
+//! A sample of an ordinary thread: the kernel may end its sleep late by the timer slack, so that one interrupt ends
+//! several sleeps.
 
 use super::{Lead, in_order};
 use crate::breakdown::frames::{FrameEvent, FrameMark, WindowWalk};
@@ -20,7 +21,7 @@ impl Lead {
         let into_idle = |m: &&FrameMark| m.what == ENTRY && m.pid == 0;
         let idled = walk.marks_within(due, sample).iter().rfind(into_idle);
         let mut entries: Vec<u64> = woken_by(walk, due, sample).collect();
-        // While the probe waits for its CPU, that does not idle.
+        // While the probe waits for its CPU, the CPU does not idle.
         entries.retain(|entry| idled.is_none_or(|idled| *entry >= idled.count));
         // At the end of the slack the hardware interrupts for the probe's timer; before that, for another timer.
         let at_the_end = entries.iter().find(|entry| before(**entry) >= SLACK);

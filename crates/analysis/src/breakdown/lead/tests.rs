@@ -71,7 +71,7 @@ impl RemoteWake {
         }
     }
 
-    /// The sample took so long in all.
+    /// The breakdown of a sample with this latency.
     fn explained(&self, latency: u64) -> Result<Explanation, BreakdownError> {
         let end = self.execution.sample.0;
         let execution = Execution {
@@ -146,7 +146,7 @@ fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
 fn a_sender_whose_clock_was_ahead_is_noted() {
     let wake = RemoteWake::new(Since::Woken, 0);
     assert_eq!(wake.before(5 + wake.own), (spans(&[("send", 5)]), 1));
-    // Interrupted before the sender read its clock, as it seems.
+    // The clocks make it seem as if this CPU was interrupted before the sender read its clock.
     assert_eq!(wake.before(wake.own - 2).0, spans(&[]));
 }
 

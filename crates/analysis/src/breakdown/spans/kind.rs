@@ -31,7 +31,7 @@ pub struct LockWait {
 /// The thread that ended a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waker {
-    /// The thread, or that which its interrupt came into.
+    /// The thread, or the thread that its interrupt interrupted.
     pub task: KernelTask,
     /// The place where it woke: the first function that does more than to wake.
     pub at: CodePlace,
@@ -106,7 +106,7 @@ pub enum SpanKind {
         /// The thread that ran; in JSON `thread`, since every span has a `task`.
         #[serde(rename = "thread")]
         task: KernelTask,
-        /// Ours waits for a lock that it holds.
+        /// The probe waits for a lock that this thread holds.
         owns_lock: bool,
         /// The place where the probe waits for the thread's lock, if it does.
         wait: Option<LockWait>,
@@ -118,7 +118,7 @@ pub enum SpanKind {
     NoReschedulePoint,
     /// Marked for rescheduling, and preemption is off.
     PreemptOff {
-        /// The lock that was taken, and by whom, if there was one.
+        /// The lock that was taken, and its taker, if there was one.
         lock: Option<CodePlace>,
         /// The place where preemption became possible again.
         released: Option<CodePlace>,

@@ -58,9 +58,9 @@ pub enum BreakdownError {
     /// A gap or an overlap.
     #[error("a span begins at {found}, the one before it ends at {expected}")]
     NotConsecutive {
-        /// End of the one before.
+        /// The end of the span before.
         expected: Nanos,
-        /// Begin of this one.
+        /// The begin of this span.
         found: Nanos,
     },
     /// The sum is wrong.

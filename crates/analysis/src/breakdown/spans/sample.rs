@@ -35,7 +35,7 @@ impl Since {
         }
     }
 
-    /// Whether the time since then is how late the probe was.
+    /// Whether the time since then is the probe's lateness.
     pub fn is_lateness(self) -> bool {
         self != Since::Called
     }
@@ -80,7 +80,7 @@ pub struct ExplainedSample {
     pub scheduler: Option<String>,
 }
 
-/// Whether a preemption model lets a real-time thread have the CPU at any instruction at which preemption is on.
+/// Whether a preemption model gives a real-time thread the CPU at any instruction at which preemption is on.
 pub(in crate::breakdown) fn preempts(model: &str) -> bool {
     ["full", "lazy", "rt", "rt lazy"].contains(&model)
 }

@@ -81,7 +81,7 @@ pub struct Span {
     pub length_ns: Nanos,
     /// Lab: instructions executed.
     pub instructions: Option<Instructions>,
-    /// If another CPU than the probe's is told of: which.
+    /// The number of another CPU, if the span is not about the probe's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
     /// The thread that ran.
@@ -130,7 +130,7 @@ impl Span {
         }
     }
 
-    /// An interrupt is on its way, and no CPU's instructions tell of it.
+    /// An interrupt on its way: no CPU's instructions show it.
     pub(in crate::breakdown) fn pending(length: Nanos) -> Span {
         Span {
             what: SpanKind::IrqPending,

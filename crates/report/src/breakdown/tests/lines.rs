@@ -87,7 +87,7 @@ fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
 fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
     let (explanation, lines) = explained(&machine(Due::InLock, 300, false), 1);
     let (off, on) = switched(&explanation.breakdown);
-    // Two bytes before the call that takes the lock; it, 45 more and it.
+    // Two bytes before the call that takes the lock; the call itself, 45 more bytes, and the call.
     let line = |place: &CodePlace| place.source.as_ref().unwrap().to_string();
     assert_eq!(
         (line(off), line(on)),

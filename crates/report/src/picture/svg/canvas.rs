@@ -104,7 +104,7 @@ impl Canvas {
         }
     }
 
-    /// A text; its middle is at height `y`.
+    /// Draws a text whose middle is at height `y`.
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, font: Font, text: &str) {
         self.turned(x, y, 0.0, anchor, font, text);
     }
@@ -184,7 +184,7 @@ impl Canvas {
         self.put("path", &attributes);
     }
 
-    /// A filled rectangle that tells something under the pointer, with as much of a text as fits into it.
+    /// A filled rectangle with a text for the pointer; it shows as much of a text as fits into it.
     #[expect(clippy::too_many_arguments, reason = "a box, and what is in it")]
     pub fn labelled(
         &mut self,
@@ -347,7 +347,7 @@ fn element(name: &str, attributes: &[(&str, &str)]) -> Element {
     element
 }
 
-/// A length to a hundredth, in as few letters as it takes.
+/// A length to a hundredth, with as few letters as possible.
 pub fn units(value: f64) -> String {
     // Adding 0 turns -0 into 0.
     let rounded = (value * 100.0).round() / 100.0 + 0.0;

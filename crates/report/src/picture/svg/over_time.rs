@@ -86,7 +86,7 @@ pub fn draw(theme: Theme, picture: &OverTime) -> String {
     )
 }
 
-/// Draws it, and says where the next begins.
+/// Draws the row, and returns the place of the next.
 fn draw_row(canvas: &mut Canvas, row: &HistoryRow, top: f64) -> f64 {
     let faint = Font {
         colour: canvas.theme.faint(),

@@ -76,7 +76,7 @@ impl Theme {
         self.choose("#e0e0e0", "#333333")
     }
 
-    /// A stretch of time that is pointed at.
+    /// The shade of a marked stretch of time.
     pub fn shade(self) -> &'static str {
         self.choose("#f3ecd2", "#3a3418")
     }

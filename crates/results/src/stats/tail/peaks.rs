@@ -84,8 +84,8 @@ fn run(gaps: &[u64]) -> u64 {
     let sum = |of: fn(f64) -> f64| gaps.iter().map(|gap| of(*gap as f64)).sum::<f64>();
     let top = sum(|gap| gap - 1.0);
     let index = 2.0 * top * top / (gaps.len() as f64 * sum(|gap| (gap - 1.0) * (gap - 2.0)));
-    // Its standard error for samples without memory is 1/sqrt(n), by the delta method. Gaps of one sample are common at
-    // low thresholds: they are not merged on less than two of these.
+    // The standard error of the index for samples without memory is 1/sqrt(n), by the delta method. Gaps of one sample
+    // are common at low thresholds: they are not merged unless the index is below 1 by two standard errors.
     if index >= 1.0 - 2.0 / (gaps.len() as f64).sqrt() {
         return 0;
     }

@@ -200,7 +200,7 @@ fn so_heavy_a_tail_that_nothing_is_sure_gives_no_figure() {
     assert!(is_narrow(&sure(378_007, Some(3_780_070))));
     assert!(!is_narrow(&sure(378_007, Some(3_780_071))));
     assert!(!is_narrow(&sure(378_007, None)));
-    // A minute: of an hour something can be said, of a year nothing.
+    // After a minute something can be said about an hour, nothing about a year.
     let tail = tail(samples(0.3, 6_000, 3), Nanos::from_millis(60_000)).unwrap();
     assert!(tail.withheld.contains(&"day"), "{tail:?}");
     for level in &tail.levels {
@@ -269,7 +269,7 @@ fn a_lone_largest_sample_is_never_ignored() {
     let mut all = samples(0.0, 20_000, 8);
     let before = tail(all.clone(), HOUR).unwrap();
     all[12_345] = 900_000;
-    // Or the tail is so heavy that it bears it.
+    // Otherwise the tail is so heavy that it bears the largest sample.
     let ignored =
         |after: &LatencyTail| after.threshold_ns <= before.threshold_ns || after.shape.best < before.shape.high;
     let after = tail(all, HOUR);

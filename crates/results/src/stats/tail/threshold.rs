@@ -70,7 +70,8 @@ pub fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
     let Some(first) = left.peek().map(|t| t.largest_p) else {
         return Err(Refusal::NoFit { thresholds, best_p });
     };
-    // The first one left is at least as probable as this, by the rule; so must be one further up.
+    // The first threshold left has at least this probability, by the rule; a threshold further up must have it,
+    // too.
     let good = -(-LEVEL).exp_m1();
     left.find(|t| t.p > good && t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
         .ok_or(Refusal::Largest {
@@ -166,7 +167,7 @@ mod tests {
     fn forward_stop_by_hand() {
         // -ln(1 - p): 0.0010, 0.0513, 0.2231, 0.6931; means: 0.0010, 0.0262, 0.0918, 0.2421.
         assert_eq!(forward_stop([0.001, 0.05, 0.2, 0.5].into_iter()), 3);
-        // A good one early does not stop it where those after it are bad enough.
+        // A good threshold early does not stop the rule if the later ones are bad enough.
         assert_eq!(forward_stop([0.2, 0.001, 0.001].into_iter()), 3);
         assert_eq!(forward_stop([0.3, 0.3].into_iter()), 0);
     }
