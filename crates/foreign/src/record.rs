@@ -206,7 +206,7 @@ fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record
     series.quantities.iter().filter_map(of).collect()
 }
 
-/// What the file does not contain, in words: a reader may look for it.
+/// Facts that a reader may look for and that the file does not contain, in words.
 fn lacks(
     source: &ForeignSource,
     series: &ThreadSeries,

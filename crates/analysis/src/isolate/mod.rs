@@ -73,13 +73,13 @@ pub struct IsolatedCpu {
     pub program: Option<String>,
     /// The CPU's program is a thread of worstcase.
     pub is_occupied: bool,
-    /// How often the kernel interrupted the CPU's program.
+    /// How often the CPU left its program.
     pub entries: u64,
     /// The entries without those that hold only excluded causes.
     pub judged: u64,
     /// Most entries first.
     pub lines: Vec<EntryLine>,
-    /// How often the kernel checked whether the tick can stop, by the user of the tick.
+    /// How often the kernel checked whether the tick can stop, by the dependency that needed it.
     pub tick: BTreeMap<&'static str, u64>,
     /// Events that the kernel could not keep.
     pub lost: u64,

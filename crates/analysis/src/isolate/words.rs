@@ -198,7 +198,7 @@ fn is_marker(address: u64) -> bool {
     address >= u64::MAX - 4095
 }
 
-/// The users of the tick, by the bits of the kernel's TICK_DEP_MASK.
+/// The dependencies on the tick, by the bits of the kernel's TICK_DEP_MASK.
 const NEEDS: [&str; 6] = [
     "posix-timer",
     "perf-events",
@@ -208,7 +208,7 @@ const NEEDS: [&str; 6] = [
     "rcu-exp",
 ];
 
-/// How often the kernel checked whether the tick can stop, by the user of the tick.
+/// How often the kernel checked whether the tick can stop, by the dependency that needed it.
 pub fn needs(ticks: &BTreeMap<u32, u64>) -> BTreeMap<&'static str, u64> {
     let mut needs = BTreeMap::new();
     for (mask, count) in ticks {

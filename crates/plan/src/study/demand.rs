@@ -20,7 +20,7 @@ pub struct Demand {
     pub limit: Nanos,
     /// The number of wake-ups, one after another, that must be over by then.
     pub wakeups: u32,
-    /// The source of the limit, and its shares.
+    /// The source of the limit, and the other work that shares it.
     pub why: String,
 }
 

@@ -22,7 +22,7 @@ pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
     Ok(stop)
 }
 
-/// Prints the number of cells measured before, and of those that an early end left.
+/// Prints how many measurements the run had before and, after an early end, how many it has now.
 pub fn tell(outcome: CompletedCells, run: &Run) {
     let CompletedCells { before, measured, of } = outcome;
     let dir = run.dir().display();
