@@ -1,4 +1,4 @@
-//! What is looked at of a line, and which of its points bear it.
+//! The measures of a line, and the points that have enough samples for them.
 
 use super::judge::{Changes, MeasureSeries};
 use super::{HistoryPoint, LineKey};
@@ -6,18 +6,18 @@ use crate::record::Venue;
 use crate::stats::Percentile;
 use serde::{Serialize, Serializer};
 
-/// What is typical of the late samples.
+/// The typical late sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typical {
     /// The highest percentile up to p99.9 that nearly all points bear.
     Percentile(Percentile),
-    /// Where they bear none.
+    /// The median, if there are too few samples for a percentile.
     Median,
     /// `noise`: time in gaps, of a second of observation.
     Noise,
 }
 
-/// What is looked at.
+/// A measure of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryMeasure {
     /// A percentile, the median, or noise.
@@ -26,7 +26,7 @@ pub enum HistoryMeasure {
     Max,
     /// Missed periods, of a thousand million.
     Missed,
-    /// What worstcase failed to keep, of a thousand million.
+    /// Lost samples or gaps, per thousand million.
     Lost,
 }
 
@@ -67,7 +67,7 @@ impl Serialize for HistoryMeasure {
     }
 }
 
-/// What shares are of.
+/// The whole to which shares refer.
 pub const SHARE: u64 = 1_000_000_000;
 
 fn share(part: u64, all: u64) -> Option<u64> {
@@ -77,12 +77,12 @@ fn share(part: u64, all: u64) -> Option<u64> {
 
 /// A percentile is taken if no more than one point in so many lacks it.
 const LACKING: usize = 10;
-/// Percentiles above are of so few samples that many a run does not bear them.
+/// Percentiles above this one need so many samples that many runs do not bear them.
 const HIGHEST: Percentile = Percentile::P99_9;
 /// Observation times that differ by no more than one part in so many are equal.
 const NEARLY: u64 = 10;
 
-/// The series of a line, not judged yet, and what is to be known of them.
+/// The series of a line, not judged yet, and the notes on them.
 pub(super) fn series(key: &LineKey, points: &[HistoryPoint]) -> (Vec<MeasureSeries>, Vec<String>) {
     let typical = typical(points);
     let usual = usual_time(points);

@@ -1,4 +1,4 @@
-//! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
+//! `worstcase host`: describes this machine, finds settings that harm latency, and measures it.
 
 mod broke;
 mod choice;
@@ -40,7 +40,7 @@ Examples:
 Every other command of the group does this first, too.
 Exit code: 0 nothing is left, 3 something could not be set back.";
 
-/// What a measurement of this machine is called in its report.
+/// The title of a host measurement in its report.
 const TITLE: &str = "how late this machine is";
 
 /// The subcommands.
