@@ -1,4 +1,4 @@
-//! Errors that say their exit code.
+//! Errors that know their exit code.
 
 /// Declares an error enum in which each variant ends with `=> what a script needs to know of it`, and gives it
 /// `fn exit(&self) -> ExitKind`:

@@ -20,7 +20,7 @@ pub enum ExitKind {
 }
 
 impl ExitKind {
-    /// The one with this number, of a process that said it.
+    /// The kind with this number, from the exit code of a process.
     pub fn of(number: u8) -> Option<ExitKind> {
         use ExitKind::{Defect, Fail, Measured, Missing, Storage, Usage};
         [Fail, Usage, Missing, Measured, Storage, Defect]
