@@ -7,12 +7,12 @@ use super::{files, needs, package_file, packages, preempt, sources};
 use std::hint::black_box;
 use std::path::Path;
 
-/// A package, .deb or .rpm: all is read, nothing written.
+/// A package, .deb or .rpm: reads everything, writes nothing.
 pub fn package(file: &Path) {
     let _ = black_box(package_file::examine(file));
 }
 
-/// Some .debs, packed and not.
+/// Some .debs, compressed and not.
 pub fn debs() -> Vec<Vec<u8>> {
     let tar = |files: &[(&str, &str)]| {
         let mut tar = tar::Builder::new(Vec::new());
