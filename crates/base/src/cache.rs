@@ -134,7 +134,7 @@ impl Scratch {
 }
 
 impl Cache {
-    /// The user's cache, from the environment. Root's is refused if somebody else can write to it.
+    /// The user's cache, from the environment. Root's is refused if another user can write to it.
     pub fn open() -> Result<Cache, CacheError> {
         let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let root = set("WORSTCASE_CACHE")
@@ -483,7 +483,7 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
     }
 }
 
-/// A folder that nobody has locked belongs to a process that is gone.
+/// Removes folders without a lock, whose processes are gone.
 fn remove_unlocked(area: &Path) {
     for entry in fs::read_dir(area).into_iter().flatten().flatten() {
         if FileLock::try_open(&entry.path()).is_ok_and(|lock| lock.is_some()) {

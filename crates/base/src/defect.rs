@@ -27,7 +27,7 @@ pub fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, Panicked> {
     result.map_err(|_| Panicked)
 }
 
-/// It ended by a panic.
+/// The code ended by a panic.
 #[derive(Debug)]
 pub struct Panicked;
 
@@ -66,9 +66,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Why there is no result.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It ended by a panic.
+    /// The code ended by a panic.
     Panicked,
-    /// It computed too long.
+    /// The code computed too long.
     TooLong,
 }
 

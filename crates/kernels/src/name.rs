@@ -1,4 +1,19 @@
 //! Names that a user may type for a kernel.
+//!
+//! ```text
+//! debian:6.1  debian:6.1-rt  debian:7.2-cloud      newest of a series in Debian's archive, by flavour
+//! debian:6.12@6.12.74  debian:6.12-cloud@6.12.74-2 a version of a series; its beginning will do
+//! linux-image-6.1.0-56-amd64                       an exact Debian package, with or without "debian:"
+//! debian:6.1.0-56-amd64                            the same by its release
+//! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file; others of its kernel are looked for beside it
+//! core.rpm,modules.rpm                             package files of one kernel
+//! ./unpacked/                                      a folder that holds one kernel, or its packages
+//! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
+//! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! ./linux+CONFIG_PREEMPT=y                         a source tree, built with options changed
+//! ./linux,config=FILE+CONFIG_HZ_1000=y             and the configuration that is changed
+//! old=./bzImage                                    any of these, with the name that tables show
+//! ```
 
 use std::path::{Path, PathBuf};
 

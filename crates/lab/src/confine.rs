@@ -119,7 +119,7 @@ impl Confinement {
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         }
         if self.user == User::Nobody {
-            // By their numbers: the C library's functions would change the other threads, which this process does not have.
+            // Direct system calls: the C library's functions would change the other threads, which this process does not have.
             // SAFETY: the list of groups is empty, so that its address is not used.
             unsafe {
                 check(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;

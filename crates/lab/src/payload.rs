@@ -1,6 +1,6 @@
 //! Programs in this executable that run elsewhere, put there by the build script.
 
-/// Those of them that are part of lab results, with digests.
+/// The programs that are part of lab results, with digests.
 pub const DIGESTS: &str = env!("WORSTCASE_CARRIES");
 
 /// The static init of a lab machine.

@@ -76,7 +76,7 @@ impl Planned {
         cell::described(prepared, spec)
     }
 
-    /// Those of these tasks for which the cache lacks a part of the record.
+    /// The tasks for which the cache lacks a part of the record.
     pub fn not_cached(&self, cache: &Cache, tasks: &[usize]) -> Result<Vec<usize>, LabError> {
         let mut rest = Vec::new();
         for task in tasks {

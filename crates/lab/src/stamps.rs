@@ -6,7 +6,7 @@
 //! timer's interrupt is pending. An entry from before the due time comes out too late by the time idled, but still
 //! before the due time: the instructions between it and the sample alone are more than the latency.
 //!
-//! Of several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
+//! With several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
 //! (one with `nohz_full` does not wait itself), which then wakes the probe: that sample has no interrupt of its own.
 
 use super::cell::RawResult;

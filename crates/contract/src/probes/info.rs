@@ -67,8 +67,8 @@ pub struct ProbeInfo {
     pub counts_gaps: bool,
     /// The quantities that it measures, the default first.
     pub(crate) quantities: fn(Venue) -> &'static [Quantity],
-    /// Names of derived values that a study's figures can be about, with the function that gets them from a record's details. They
-    /// come before the quantities.
+    /// Names of derived values that a study's figures can be about, with the function that gets them from a record's
+    /// details. They come before the quantities.
     pub derived: &'static [(&'static str, DerivedValues)],
     /// Time from the first operation until all data was on the device, for probes that write.
     pub elapsed: fn(&Details) -> Option<Nanos>,

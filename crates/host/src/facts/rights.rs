@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Rights {
     /// Runs as root.
     pub root: Option<bool>,
-    /// Those capabilities that matter here and that this process has.
+    /// The capabilities that matter here and that this process has.
     pub capabilities: Option<Vec<&'static str>>,
     /// The highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO).
     pub rt_priority: Option<u32>,

@@ -121,7 +121,7 @@ impl Membership {
 }
 
 fn enter(group: &Path) -> io::Result<()> {
-    fs::write(group.join(PROCS), "0") // 0: who writes
+    fs::write(group.join(PROCS), "0") // 0: the writing process
 }
 
 /// The processes in a group, without those of groups below it.
@@ -149,7 +149,7 @@ pub fn kill_and_remove(group: &Path) -> io::Result<()> {
             return Ok(());
         }
         if !group.exists() {
-            return Ok(()); // somebody else cleans too
+            return Ok(()); // another process cleans up too
         }
         if left.contains(&process::own_pid()) {
             return Err(io::Error::other("this process is in the group itself"));

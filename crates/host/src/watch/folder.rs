@@ -54,7 +54,7 @@ worstcase_base::errors! {
         Io {
             /// What was tried.
             action: &'static str,
-            /// On what.
+            /// The path.
             path: PathBuf,
             /// The system's words.
             cause: io::Error,
