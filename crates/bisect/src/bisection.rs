@@ -12,7 +12,6 @@ use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_plan::Experiment;
 
-/// The state's file.
 const STATE: &str = "bisect.json";
 const SCHEMA: &str = "worstcase-bisect/1";
 

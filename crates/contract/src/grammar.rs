@@ -54,7 +54,6 @@ pub(crate) struct Dimension {
 
 /// One option, or one of several.
 pub(crate) enum OptionChoice {
-    /// One of these words.
     Word(fn() -> Vec<&'static str>, Unsaid),
     /// A word with a value behind it.
     Value {
@@ -79,7 +78,6 @@ pub(crate) enum ValueKind {
 /// What is asked for if the user gives none of the words.
 #[derive(Clone, Copy)]
 pub(crate) enum Unsaid {
-    /// Nothing.
     Nothing,
     /// All of these: one of them alone answers nothing.
     All(&'static [&'static str]),
@@ -138,7 +136,6 @@ fn fitting<T: TryFrom<u64>>(value: u64) -> T {
         .expect("the range of a number lies within its type")
 }
 
-/// The words of an enumeration.
 pub(crate) fn words_of<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
     all.iter().map(|(word, _)| *word).collect()
 }
@@ -168,7 +165,6 @@ impl Grammar {
         Ok(all)
     }
 
-    /// Every combination of options.
     fn rows(&self, options: &str, given: bool) -> Vec<OptionRow> {
         let mut rows = vec![Vec::new()];
         for option in options.split('+').filter(|o| !o.is_empty()) {

@@ -9,7 +9,6 @@ use worstcase_instruments::sys::affinity;
 /// The CPUs of this machine, as this process may use them.
 #[derive(Clone, Debug, Default)]
 pub struct Cpus {
-    /// CPUs that run.
     online: CpuList,
     /// CPUs isolated from the scheduler, or without a tick.
     isolated: CpuList,

@@ -16,7 +16,6 @@ use worstcase_instruments::sys::sched::Policy;
 /// The guard prints this when neither signals nor the terminal can end it any more.
 const READY: &[u8] = b"ready\n";
 
-/// A running guard.
 #[derive(Debug)]
 pub(super) struct Guard {
     process: Child,

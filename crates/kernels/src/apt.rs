@@ -36,7 +36,6 @@ pub struct Apt<'a> {
     progress: &'a dyn Progress,
 }
 
-/// The output of apt-get.
 struct AptOutput {
     ok: bool,
     /// At least one file was fetched or confirmed, so the archive was reached.

@@ -17,7 +17,6 @@ use worstcase_base::digest::{Digest, sha256};
 use worstcase_base::sealed::next_data;
 use worstcase_contract::Instructions;
 
-/// The area of the cache.
 const AREA: &str = "boots";
 
 /// The file's name, in the cache and in the snapshot.

@@ -63,7 +63,6 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
     Ok(Digest::new("worstcase-cell/2").text(&prepared.key).bytes(&order).hex())
 }
 
-/// The order to the guest.
 fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
     let order = prepared.subject.machine.order_of(spec);
     let order = order.map_err(|e| LabError::Request(e.to_string()))?;
@@ -215,7 +214,6 @@ fn most_instructions(run: &CellRun) -> Instructions {
     Instructions(BOOT.0 + 4 * instructions)
 }
 
-/// Reads a kept result.
 fn read_raw(folder: &Path, spec: &CellSpec) -> Result<RawResult, LabError> {
     decode(folder, spec).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),

@@ -13,7 +13,6 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_contract::census::log::{self, Census};
 
-/// The area of the cache.
 const AREA: &str = "census";
 
 /// The file to which the plugin writes the census.

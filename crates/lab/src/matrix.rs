@@ -22,7 +22,6 @@ pub struct LabMatrix {
 
 /// One cell of a matrix.
 pub struct MatrixCell {
-    /// Index of its subject.
     pub(super) subject: usize,
     /// The cell.
     pub spec: CellSpec,

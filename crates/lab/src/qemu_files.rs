@@ -21,7 +21,6 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256_hex};
 use worstcase_contract::Instructions;
 
-/// The area of the cache.
 const AREA: &str = "qemu";
 
 /// The firmware that a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2).
@@ -140,7 +139,6 @@ fn is_accelerator(path: &Path) -> bool {
     name.starts_with("accel-") && name.ends_with(".so")
 }
 
-/// Where QEMU finds its firmware.
 fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let find = |name: &&str| {
         let mut places = folders.iter().map(|folder| folder.join(name));

@@ -20,7 +20,6 @@ use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_instruments::order::Order;
 use worstcase_kernels::debuginfo::BuildId;
 
-/// The area of the cache.
 const AREA: &str = "symbols";
 
 /// The message about damaged symbols.

@@ -28,9 +28,7 @@ const SLOWEST: u64 = 5_000_000;
 /// Limits of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineLimits {
-    /// Limit in instructions.
     instructions: Instructions,
-    /// Limit in real time.
     real: Duration,
     /// How long it may stand still.
     still: Duration,

@@ -8,9 +8,7 @@ use worstcase_instruments::loads::LoadKind;
 /// What follows a load's name and a colon; the words are those of help texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// Nothing.
     Nothing,
-    /// A number.
     Number {
         /// What it may be.
         range: NumberRange,

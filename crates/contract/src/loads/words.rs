@@ -100,7 +100,6 @@ fn words_of(name: &str) -> Vec<String> {
     named.filter_map(word).collect()
 }
 
-/// Operations a second.
 pub(super) fn rate(info: &LoadInfo, text: &str) -> Result<u32, SpecError> {
     let name = info.name();
     if info.rate.is_none() {

@@ -17,7 +17,6 @@ pub type DerivedValues = fn(&Details) -> Vec<f64>;
 pub struct ProbeInfo {
     /// Its name without parameters, as users type it.
     pub name: &'static str,
-    /// How it is asked for.
     pub(crate) form: ProbeForm,
     /// One line for help texts.
     pub about: &'static str,

@@ -6,7 +6,6 @@ use crate::quantity::Quantity;
 use crate::venue::{Only, Venue};
 use worstcase_logs::Nanos;
 
-/// Realfeel's rate.
 const REALFEEL_HZ: u64 = 2_048;
 
 /// The whole first, then its parts.

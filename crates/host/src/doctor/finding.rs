@@ -80,12 +80,10 @@ impl Finding {
         }
     }
 
-    /// As it should be.
     pub(super) fn good(id: &'static str, what: impl Into<String>) -> Finding {
         Finding::new(id, FindingLevel::Good, what, "")
     }
 
-    /// This machine does not tell.
     pub(super) fn not_known(id: &'static str, what: impl Into<String>) -> Finding {
         Finding::new(id, FindingLevel::NotKnown, what, "")
     }

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Never within a test.
 const NEVER: Duration = Duration::from_secs(3_600);
 /// Long enough for a test that is not scheduled for a while between its connection and its first byte.
 const SOON: Duration = Duration::from_secs(1);

@@ -146,7 +146,6 @@ mod tests {
         assert_eq!(threads.get(2).kind, ThreadKind::Kernel, "kthreadd");
     }
 
-    /// Larger than any thread's id.
     const GONE: u32 = 1 << 23;
 
     #[test]

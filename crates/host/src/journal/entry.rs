@@ -64,7 +64,6 @@ pub(super) fn parse(text: &str) -> Option<(JournalOwner, Vec<JournalEntry>)> {
     Some((owner, entries))
 }
 
-/// A line of a journal.
 pub(super) fn line(value: &impl Serialize) -> String {
     let mut line = serde_json::to_string(value).expect("plain data");
     line.push('\n');

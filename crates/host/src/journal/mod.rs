@@ -238,7 +238,6 @@ impl Drop for Journal {
 pub(super) enum FoundJournal {
     /// Another process undid and removed it meanwhile, or its owner was killed before writing anything.
     Nothing,
-    /// Its owner lives.
     Living(JournalOwner),
     /// Its owner is gone, and it was undone.
     LeftOver(JournalOwner, Vec<Undone>),

@@ -39,12 +39,10 @@ pub(super) fn kill_if(pid: Pid, is_meant: impl FnOnce() -> bool) {
     }
 }
 
-/// The children of this process.
 pub(super) fn children() -> BTreeSet<Pid> {
     processes::children(process::own_pid()).into_iter().collect()
 }
 
-/// Writes the workers' list.
 pub(super) fn write_workers(folder: &WorkFolder, workers: impl IntoIterator<Item = Pid>) -> io::Result<()> {
     let lines = workers
         .into_iter()

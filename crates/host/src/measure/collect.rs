@@ -17,7 +17,6 @@ pub struct Collected {
     pub length: u64,
 }
 
-/// Collects one CPU's samples.
 pub(super) struct Collector {
     ring: RingReader,
     unpacker: Unpacker,

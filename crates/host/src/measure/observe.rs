@@ -20,9 +20,7 @@ const MARGIN: Nanos = Nanos::from_millis(2);
 /// A measuring thread, as the trace knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedThread {
-    /// Its CPU.
     pub cpu: u32,
-    /// Its thread id.
     pub tid: u32,
     /// When its period 0 is due, or its first window begins.
     pub start: Nanos,

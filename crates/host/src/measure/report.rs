@@ -5,7 +5,6 @@ use std::io;
 use worstcase_contract::Nanos;
 use worstcase_contract::record::Periods;
 
-/// Words of a report.
 const WORDS: usize = 12;
 /// Most reports that can wait to be read. At most one comes each second.
 const WAITING: usize = 256;

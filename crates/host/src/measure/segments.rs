@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::{Nanos, Schedule};
 use worstcase_instruments::sys::usage::{self, Usage};
 
-/// The running segment.
 struct OpenSegment {
     number: u64,
     schedule: Schedule,

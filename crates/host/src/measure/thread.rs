@@ -58,7 +58,6 @@ pub(super) struct ThreadOrder<'a> {
 /// What measuring costs a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OwnCost {
-    /// One read of the clock.
     pub clock_read: Nanos,
     /// One turn of the loop with nothing to wait for.
     pub empty_sample: Nanos,
@@ -72,7 +71,6 @@ pub(super) struct ReadyThread {
     pub warnings: Vec<String>,
 }
 
-/// What a thread returns.
 #[derive(Debug)]
 pub(super) struct ThreadResult {
     pub cpu: u32,

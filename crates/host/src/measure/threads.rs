@@ -12,7 +12,6 @@ use worstcase_contract::Nanos;
 /// Enough for the loop; touched pages of it stay in memory.
 const STACK: usize = 256 * 1024;
 
-/// The measuring threads.
 pub(super) struct MeasuringThreads<'scope> {
     handles: Vec<ScopedJoinHandle<'scope, Result<ThreadResult, String>>>,
     starts: Vec<Sender<Nanos>>,

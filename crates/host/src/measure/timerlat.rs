@@ -145,7 +145,6 @@ impl Sink<'_> {
         }
     }
 
-    /// The number of periods.
     fn end(&self) -> u64 {
         u64::from(self.spec.periods)
     }

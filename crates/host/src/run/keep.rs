@@ -83,7 +83,6 @@ pub(crate) struct Sampled {
     pub samples: SamplesFile,
 }
 
-/// One CPU's record.
 pub(crate) fn record(
     id: CellId,
     (subject, origin): (&Subject, &RecordOrigin),

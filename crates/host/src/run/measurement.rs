@@ -118,7 +118,6 @@ fn patience(spec: &HostSpec) -> Duration {
 
 /// Ends a measuring process when the user wants to stop.
 struct ProcessEnder<'a> {
-    /// Its process group.
     group: u32,
     /// Set when the user wants to stop.
     stop: &'a AtomicBool,

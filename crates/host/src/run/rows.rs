@@ -70,7 +70,6 @@ fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes rows of unpacked samples.
 struct RowMaker {
     interval: u64,
     start: u64,

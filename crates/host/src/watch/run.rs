@@ -146,7 +146,6 @@ pub fn run(
     result.and(told).and(undone)
 }
 
-/// The measurement of a segment.
 fn spec(order: &WatchOrder) -> Result<HostSpec, HostError> {
     let refuse = |text: &str| Err(HostError::Argument(text.to_string()));
     let [spec] = order.matrix.specs.as_slice() else {

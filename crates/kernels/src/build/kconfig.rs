@@ -17,7 +17,6 @@ const MOST_TOLD: usize = 8;
 struct OptionFacts {
     /// For each definition whether the user is asked, and its conditions.
     places: Vec<(bool, Vec<String>)>,
-    /// Options that select this one.
     selected_by: BTreeSet<String>,
 }
 
@@ -108,7 +107,6 @@ fn files(tree: &Path) -> io::Result<Vec<PathBuf>> {
 enum AttributeOwner {
     /// The innermost open menu or choice.
     Around,
-    /// An option.
     Option {
         name: String,
         asked: bool,

@@ -115,7 +115,6 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// A package with this payload.
 fn package(payload: &[u8], compressor: &str, more: Vec<(u32, Value<'_>)>) -> Vec<u8> {
     let sum = digest::sha256_hex(payload);
     let mut tags = vec![
@@ -186,7 +185,6 @@ fn refused(bytes: &[u8]) -> String {
     unpacked(bytes).1.unwrap_err().to_string()
 }
 
-/// Some files of all kinds.
 fn files() -> Vec<File<'static>> {
     let of = |path, mode, inode, content: &'static [u8]| File {
         inode,

@@ -67,7 +67,6 @@ impl ThreadHistory {
     }
 }
 
-/// A timer interrupt.
 #[derive(Clone, Copy, Debug)]
 struct TimerInterrupt {
     entered: Nanos,

@@ -141,7 +141,6 @@ impl Splitter {
     }
 }
 
-/// The state of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThreadState {
     Unknown,
