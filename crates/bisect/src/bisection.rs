@@ -72,7 +72,7 @@ struct BisectionState {
 pub enum CandidateOutcome {
     /// Figures.
     Measured(Vec<KernelFigure>),
-    /// It cannot be measured: it does not build or boot.
+    /// The candidate cannot be measured: it does not build or boot.
     Cannot(String),
 }
 

@@ -182,7 +182,7 @@ pub struct MeasurementEnd {
 pub struct WatchSegment {
     /// Its number, from 0.
     pub number: u64,
-    /// It is over.
+    /// The segment is over.
     pub ended: bool,
     /// The results, as at the end of a measurement.
     pub done: MeasurementEnd,

@@ -36,7 +36,7 @@ pub struct Features {
 pub struct KernelIoScheduler {
     /// Name as in `/sys/block/*/queue/scheduler`.
     pub name: &'static str,
-    /// It must be loaded first.
+    /// It is a module, which must be loaded first.
     pub module: bool,
 }
 

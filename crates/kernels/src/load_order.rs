@@ -9,7 +9,7 @@ pub enum NoOrder {
     Missing(String),
     /// This name needs itself, through others.
     Circle(String),
-    /// It would take more steps than were left.
+    /// The order would take more steps than were left.
     TooLong,
 }
 

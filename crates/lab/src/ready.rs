@@ -48,7 +48,7 @@ impl ReadyReport {
         ReadyReport::of(&cache.get(AREA, subject)?).ok()
     }
 
-    /// Keeps the report; an existing one must be the same, whoever booted. `what` describes the subject.
+    /// Keeps the report; an existing one must be the same, whichever machine booted. `what` describes the subject.
     pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
         if ReadyReport::kept(cache, subject).as_ref() != Some(self) {
             cache.take_in(AREA, subject, AGAIN, what, |building| self.write(building))?;

@@ -47,12 +47,12 @@ use worstcase_instruments::sys::sched::Policy;
 /// The result of setting a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOutcome {
-    /// It had another value before.
+    /// The setting had another value before.
     Changed {
         /// The value before.
         before: String,
     },
-    /// It had the wanted value already.
+    /// The setting had the wanted value already.
     AlreadySo,
 }
 

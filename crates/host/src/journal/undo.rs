@@ -38,7 +38,7 @@ pub enum UndoResult {
         /// The value now.
         now: String,
     },
-    /// It could not be undone.
+    /// The change could not be undone.
     Failed {
         /// The system's answer.
         why: String,

@@ -43,8 +43,8 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
     let blocks = (total / workers).max(1) as usize;
     for worker in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {
-            // If memory gets short, the kernel kills this process first. Where this is refused the load takes a quarter
-            // of the memory all the same.
+            // If memory gets short, the kernel kills this process first. Where this is refused, the load still takes a
+            // quarter of the available memory at most.
             let _ = fs::write("/proc/self/oom_score_adj", "1000");
             let mut random = SplitMix64::new(seed.wrapping_add(worker << 32));
             let mut arrays: [Vec<u64>; ARRAYS as usize] =

@@ -25,7 +25,7 @@ pub struct KeptSegment {
     pub began: Utc,
     /// When it ended.
     pub ended: Utc,
-    /// It ended before its time.
+    /// The segment ended before its time.
     pub early: bool,
     /// Samples of all CPUs.
     pub taken: u64,

@@ -24,7 +24,7 @@ worstcase_base::errors! {
             /// What is wrong with it.
             why: String,
         } => Usage,
-        /// It belongs to another kernel.
+        /// The file belongs to another kernel.
         #[error(
             "debug information of another kernel, {}: its build-id is {found}, that of {kernel} is {expected}; give the vmlinux of that very build",
             path.display()
