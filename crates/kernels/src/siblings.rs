@@ -106,7 +106,7 @@ pub fn has_image(path: &Path) -> bool {
     named(path).is_some_and(|(_, part)| part != PackagePart::More)
 }
 
-/// A package and the other packages of its kernel beside it; if several have an image, only this one.
+/// A package and the other packages of its kernel beside it; of a signed and an unsigned image only this one.
 pub fn beside(package: &Path) -> Result<KernelPackages, KernelError> {
     let Some((kernel, part)) = named(package) else {
         return Ok(vec![package.into()]);

@@ -200,8 +200,8 @@ pub fn described(prepared: &Prepared, spec: &CellSpec) -> String {
 /// Limit in instructions for a cell whose work is not known beforehand: half an hour on a usual host.
 const UNKNOWN_WORK: Instructions = Instructions(500_000_000_000);
 
-/// The limit for a cell: the instructions of a boot to get ready, those that a program may take until it reports that
-/// it is ready, and four times as many as fit into the measuring time.
+/// The limit for a cell: the instructions of a boot, and four times those that fit into its measuring time and warm-up, and
+/// into the set-up of a program that reports when it is ready.
 fn most_instructions(run: &CellRun) -> Instructions {
     if !run.spec.probe.is_periodic() {
         return UNKNOWN_WORK;

@@ -60,8 +60,8 @@ const IDE_WORD: Nanos = Nanos(120);
 const DISK_MIB: u32 = 1_024;
 
 /// The CPU for QEMU's command line. No model has "fast string" instructions, which kernels would then use for long
-/// copies though one instruction counts for each iteration. CPUs that exist also lack cmpxchg16b: QEMU 7.2 computes its
-/// flags from stale state.
+/// copies though one instruction counts for each iteration. Models of real CPUs go without cmpxchg16b, too: QEMU 7.2
+/// computes its flags from stale state.
 ///
 /// With several CPUs none may wait by `mwait`, for which QEMU spins.
 pub fn qemu_cpu(machine: &VirtualMachine) -> String {

@@ -97,7 +97,7 @@ worstcase_base::errors! {
 }
 
 impl RemoteError {
-    /// Whether the cell itself failed and not its machine: then no other machine is tried.
+    /// Whether the cell itself failed, and not the machine that was to measure it.
     pub fn is_of_the_cell(&self) -> bool {
         matches!(
             self,
