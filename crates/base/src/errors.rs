@@ -47,7 +47,7 @@ macro_rules! errors {
         }
 
         impl $name {
-            /// What a script needs to know of it.
+            /// The kind of exit code for scripts.
             $visible fn exit(&self) -> $crate::ExitKind {
                 $crate::errors!(@arms self {} $($variant $kind)+)
             }

@@ -1,4 +1,4 @@
-//! What went wrong, as a script needs to know it.
+//! Exit codes, by which scripts see what went wrong.
 
 /// An exit code. Each library's error says which it is; the numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

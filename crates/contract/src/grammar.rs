@@ -64,7 +64,7 @@ pub(crate) enum OptionChoice {
     },
 }
 
-/// What follows an option's word.
+/// The kind of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// `pages64`.

@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// What it is, for headings.
+    /// Its title, for headings.
     pub const fn title(self) -> &'static str {
         match self {
             Quantity::Latency => "latency: timer due to user code",

@@ -72,7 +72,7 @@ pub fn lists(text: &str) {
     black_box(sources::to_deb822(&sources::widen(&found, &[])));
 }
 
-/// What a kernel was built with.
+/// A kernel's build configuration.
 pub fn config(text: &str) {
     let config = KernelConfig::parse(text);
     black_box((config.features(), preempt::from_config(&config), preempt::note(&config)));

@@ -1,4 +1,4 @@
-//! What the user puts into the machines: programs (`--add`) and kernel modules (`--module`).
+//! Additions of the user to the machines: programs (`--add`) and kernel modules (`--module`).
 
 use super::LabError;
 use super::added;

@@ -36,7 +36,7 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
     explained: &[Venue::Lab],
     begin: |bench| match bench {
         Some(Bench::Irq(Line::Hpet)) => SampleBegin::DeviceDue,
-        // The simulated chip interrupts nobody: its driver wakes the reader where it is told the level.
+        // The simulated chip raises no interrupt: its driver wakes the reader directly when the level is set.
         Some(Bench::Irq(Line::Gpio(_))) => SampleBegin::Woken,
         _ => SampleBegin::Pulsed,
     },

@@ -10,7 +10,7 @@ pub enum FindingLevel {
     Harmful,
     /// It may make them late, or it limits what can be said about this machine.
     Notice,
-    /// This machine does not tell.
+    /// This machine does not show it.
     NotKnown,
     /// As it should be.
     Good,

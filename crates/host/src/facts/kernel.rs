@@ -14,7 +14,7 @@ pub struct RunningKernel {
     pub release: Option<String>,
     /// As in `uname -v`.
     pub version: Option<String>,
-    /// What it was booted with.
+    /// The command line with which it was booted.
     pub command_line: Option<String>,
     /// The file of its build configuration.
     pub configuration: Option<String>,

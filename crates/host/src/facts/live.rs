@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Duration;
 use worstcase_instruments::sys::clock::{self, Clock};
 
-/// What was measured.
+/// The measured facts.
 #[derive(Clone, Debug, Default)]
 pub struct LiveFacts {
     /// What reading the clock costs (ns).

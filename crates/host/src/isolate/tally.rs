@@ -40,7 +40,7 @@ pub enum EntryCause {
     },
     /// A thread.
     Thread {
-        /// What it is called.
+        /// Its name.
         name: ShortName,
         /// The function of its work item.
         function: u64,

@@ -226,7 +226,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         if !self.finished {
-            // Nobody can be told here; a change that could not be undone stays in the journal for the guard and the
+            // An error cannot be reported here; a change that could not be undone stays in the journal for the guard and the
             // next command.
             let _ = self.undo();
         }

@@ -1,6 +1,6 @@
 //! `disk`: a file of 350 MiB written, copied and read in a loop, as `latencytest` did (Benno Senoner, 1999).
 //!
-//! What was written goes to the device before its pages are dropped from the cache, so that every copy and every
+//! Every written file goes to the device before its pages are dropped from the cache, so that every copy and every
 //! read comes from the device.
 
 use super::place::need_space;

@@ -41,8 +41,8 @@ pub struct RunningHostLoad {
 impl RunningHostLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread.
     ///
-    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call [`worstcase_instruments::child_main`] first
-    /// in `main`.
+    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call
+    /// [`worstcase_instruments::child_main`] first in `main`.
     pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
         spec.check_venue(Venue::Host).map_err(|why| LoadError::NotAvailable {
             load: ALL,

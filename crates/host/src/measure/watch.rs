@@ -110,7 +110,7 @@ struct Joiner<'a, 'scope> {
     before: (Vec<Work>, Vec<Option<Nanos>>),
     /// The newest parts by segment, until the segment is over and reported.
     segments: BTreeMap<u64, Vec<Newest>>,
-    /// What is the same in every segment.
+    /// Results that are the same in every segment.
     done: MeasurementEnd,
 }
 

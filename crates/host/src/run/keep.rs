@@ -75,7 +75,7 @@ pub fn keep(
     Ok(())
 }
 
-/// What a record tells of its samples.
+/// The parts of a record that are about its samples.
 pub(crate) struct Sampled {
     pub accounting: Accounting,
     pub summary: Summaries,

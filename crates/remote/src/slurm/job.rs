@@ -9,8 +9,8 @@
 //!           failed/<key>.json   what a cell failed with
 //!           log                 what tasks said
 //! ```
-//! A task that runs again goes on with the same files. What they say is only where to look: whether a cell is measured the
-//! cache alone tells.
+//! A task that runs again goes on with the same files. They only say where to look: only the cache says whether a cell is
+//! measured.
 
 use crate::RemoteError;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub const LOG: &str = "log";
 /// The form of plan.json.
 pub const SCHEMA: &str = "worstcase-job/1";
 
-/// What nodes are to measure.
+/// The plan of what nodes measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobPlan {
@@ -75,7 +75,7 @@ pub struct JobCell {
     pub key: String,
 }
 
-/// What a cell failed with.
+/// The error of a cell that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellFailure {
     /// The machine.
