@@ -4,17 +4,14 @@
 //! It reads a pipe whose other end only the controller has. When the pipe ends it waits for the journal's lock, which is
 //! free when the controller is gone, and undoes the entries that are left: none, if the controller ended normally.
 
-use super::{HostError, journal};
-use std::io::{self, Read, Write};
+use super::HostError;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use worstcase_instruments::sys::sched::Policy;
 
 /// The guard prints this when neither signals nor the terminal can end it any more.
-const READY: &[u8] = b"ready\n";
+pub(super) const READY: &[u8] = b"ready\n";
 
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -53,28 +50,4 @@ impl Guard {
         // Waiting fails only if the guard was waited for before.
         let _ = self.process.wait();
     }
-}
-
-/// Runs the guard to its end.
-pub fn run(journal: &Path) -> io::Result<()> {
-    // Fails only for the leader of a process group, such as a guard that a user started by hand.
-    let _ = rustix::process::setsid();
-    let ignored = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-        signal_hook::consts::SIGQUIT,
-    ] {
-        signal_hook::flag::register(signal, Arc::clone(&ignored))?;
-    }
-    // The run's real-time threads could keep the guard from ever running. Without the right, it stays an ordinary
-    // thread.
-    let _ = Policy::fifo(99).apply();
-    let mut out = io::stdout();
-    out.write_all(READY)?;
-    out.flush()?;
-    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-    journal::undo_left_over(journal, true)?;
-    Ok(())
 }

@@ -14,7 +14,7 @@ use worstcase_base::files;
 use super::debuginfo::kept::MODULES;
 use super::members::Members;
 use super::modules::name_of;
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::unpacked::{Packing, Unpacked, most_of};
 use super::{KernelError, ar, packages};
 

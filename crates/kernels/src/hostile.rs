@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::{Kernel, KernelError, deb, files, modinfo, modules, rpm};
 
 fn xz(bytes: impl Read) -> Vec<u8> {

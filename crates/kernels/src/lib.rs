@@ -49,6 +49,7 @@ pub mod modules;
 pub mod name;
 pub mod needs;
 mod package_file;
+mod package_info;
 mod packages;
 pub mod preempt;
 mod rpm;

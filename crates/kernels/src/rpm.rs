@@ -18,7 +18,7 @@ use worstcase_base::{digest, files};
 
 use super::KernelError;
 use super::members::Members;
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::unpacked::{Packing, Unpacked, most_of};
 use header::{Header, tags};
 

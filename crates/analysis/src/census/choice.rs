@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use worstcase_lab::additions::Additions;
-use worstcase_results::record::run::RUN_FILE;
+use worstcase_results::record::folder::RUN_FILE;
 use worstcase_results::record::{CellEntry, Record, Run, RunError};
 
 /// The question for a census.

@@ -4,9 +4,10 @@ use super::TracingError;
 use super::events::CpuEvent;
 use super::points::points;
 use super::probes;
+use super::purpose::Purpose;
 use super::table::{CALLS, SENDS};
 use super::tracefs::Tracefs;
-use super::tracer::{CHAINS_RING, Purpose, Tracer};
+use super::tracer::{CHAINS_RING, Tracer};
 use crate::CpuList;
 
 /// A trace of entries into some CPUs.

@@ -4,9 +4,9 @@ use super::TracingError;
 use super::events::{CpuContext, TracedChange};
 use super::format::{EventFormat, FieldPlace, RecordFields};
 use super::perf::CounterSource;
+use super::purpose::Purpose;
 use super::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
 use super::tracefs::Tracefs;
-use super::tracer::Purpose;
 
 /// A tracepoint or function to open.
 #[derive(Clone, Debug)]

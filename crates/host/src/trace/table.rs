@@ -1,8 +1,8 @@
 //! The table of tracepoints: what each reports and which purposes use it.
 
-use super::Purpose;
 use super::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
 use super::format::RecordFields;
+use super::purpose::Purpose;
 use worstcase_contract::Nanos;
 
 /// Makes a change from a record's fields, in the order in which the row names them; `None` if the record is too short.

@@ -4,37 +4,13 @@ use super::TracingError;
 use super::events::{CpuEvent, TracedChange};
 use super::perf::{Counter, CounterRequest, Ring, RingRecord};
 use super::points::{Decode, TracePoint, points};
+use super::purpose::Purpose;
 use super::tracefs::Tracefs;
-use crate::CpuList;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
-
-/// The purpose of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Parts of each sample of these threads: five events a sample, besides these only the CPU's timer interrupts.
-    Response {
-        /// The measuring threads.
-        tids: Vec<u32>,
-    },
-    /// What takes the CPU: all interrupts, soft interrupts and switches.
-    Noise,
-    /// Both, with timer functions, the threads' system calls and a call chain at each timer interrupt.
-    Recorder {
-        /// The measuring threads.
-        tids: Vec<u32>,
-    },
-    /// What enters a CPU: interrupts, soft interrupts, threads, and the functions that they run.
-    Entries,
-    /// What a CPU sends to other CPUs.
-    Sends {
-        /// The other CPUs.
-        watched: CpuList,
-    },
-}
 
 /// Bytes of a ring: `response` at 10 kHz writes 4 MB/s on a CPU.
 const RING: usize = 1 << 20;

@@ -9,7 +9,7 @@ use worstcase_base::output::{self, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
-use worstcase_results::record::run::RUN_FILE;
+use worstcase_results::record::folder::RUN_FILE;
 use worstcase_results::record::{Run, RunError, RunPlan, folder};
 
 /// Prefix of a segment that is being removed.

@@ -2,40 +2,18 @@
 
 use super::file::{WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::run::{WatchEvent, WatchObserver};
+use super::observer::{KeptSegment, WatchEvent, WatchObserver};
 use super::segment::{self, KeptCell};
 use crate::message::{ThreadCounts, WatchSegment};
 use crate::run::HostMatrix;
 use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
-use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::{RecordOrigin, Run, RunPlan, SampleSelection, WasSet};
-
-/// A finished and kept segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSegment {
-    /// Its run folder.
-    pub folder: PathBuf,
-    /// When it began.
-    pub began: Utc,
-    /// When it ended.
-    pub ended: Utc,
-    /// The segment ended before its time.
-    pub early: bool,
-    /// Samples of all CPUs.
-    pub taken: u64,
-    /// Periods that passed while the probe was late.
-    pub missed: u64,
-    /// Samples that could not be kept.
-    pub lost: u64,
-    /// The largest latency, and its CPU.
-    pub max: Option<(Nanos, u32)>,
-}
 
 /// What the keeper is to write.
 pub enum KeepOrder {

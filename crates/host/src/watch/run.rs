@@ -2,7 +2,8 @@
 
 use super::file::{GapReason, SCHEMA, WatchEnd, WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::keeper::{self, Keeper, KeptSegment};
+use super::keeper::{self, Keeper};
+use super::observer::{WatchEvent, WatchObserver};
 use super::suspend::Sleeps;
 use crate::cpus::stay_off;
 use crate::loads::cgroup;
@@ -45,27 +46,6 @@ pub struct WatchOrder {
     pub selection: SampleSelection,
     /// How long after its begin the watch ends by itself, gaps included.
     pub time: Option<Nanos>,
-}
-
-/// An event for the observer.
-#[derive(Debug)]
-pub enum WatchEvent<'a> {
-    /// A note before it begins.
-    Note(&'a str),
-    /// Measuring begins.
-    Begin(&'a HostSpec),
-    /// The state of all CPUs, every second.
-    Pulse(&'a [Pulse]),
-    /// A segment is over.
-    Kept(&'a KeptSegment),
-    /// Nothing was measured for a while.
-    Gap(&'a WatchGap),
-}
-
-/// Observes a watch, from several threads.
-pub trait WatchObserver: Sync {
-    /// Something happens.
-    fn see(&self, event: WatchEvent<'_>);
 }
 
 /// Watches until `stop`.

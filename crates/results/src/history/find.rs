@@ -1,8 +1,9 @@
 //! Runs in folders, and in folders of those.
 
 use super::{HistoryError, Placed};
+use crate::record::folder::RUN_FILE;
 use crate::record::folder::{RECORD_FILE, WRITING};
-use crate::record::run::{CELLS_DIR, RUN_FILE};
+use crate::record::run::CELLS_DIR;
 use crate::record::{FolderError, Run, RunError};
 use serde::Serialize;
 use std::collections::HashSet;

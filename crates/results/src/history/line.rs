@@ -152,7 +152,7 @@ pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) ->
             Venue::Lab => kernels(&of, versions),
             Venue::Host => moments(of),
         };
-        let (series, notes) = super::measure::series(&key, &points);
+        let (series, notes) = super::series::series(&key, &points);
         HistoryLine {
             key,
             points,

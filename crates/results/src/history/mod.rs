@@ -3,7 +3,7 @@
 //! ```text
 //! folders -> records of all runs in them, and folders that are none    find
 //! records -> lines: records that were measured alike, in order         line, point
-//! a line -> its measures: typical, maximum, missed, lost               measure
+//! a line -> its measures: typical, maximum, missed, lost               measure, series
 //! all lines -> changes: on a machine by a test, in the lab as facts    judge
 //! ```
 //! `docs/over-time.md` has the rules, `docs/statistics.md` the test and its error rates.
@@ -13,6 +13,7 @@ mod judge;
 mod line;
 mod measure;
 mod point;
+mod series;
 
 pub use find::{FoundRecords, Skipped, find};
 pub use judge::{Changes, HistoryChange, LEVEL, MeasureSeries, TOLERANCE};

@@ -6,7 +6,6 @@
 
 use super::fit::{check_footer, read_fitting};
 use super::parquet::SamplesReader;
-use super::run::RUN_FILE;
 use super::{CellResult, Record, SCHEMA, SampleRow};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -20,6 +19,8 @@ use worstcase_base::files;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::OutputFolder;
 
+/// Name of the plan.
+pub const RUN_FILE: &str = "run.json";
 /// Name of a cell's record.
 pub const RECORD_FILE: &str = "record.json";
 /// Name of the checksums.

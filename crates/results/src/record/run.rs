@@ -6,7 +6,7 @@
 //! RUN/aside/<id>                                              kept cells of a measurement that had to be made again
 //! ```
 
-use super::folder::{self, FolderError, io_error};
+use super::folder::{self, FolderError, RUN_FILE, io_error};
 use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
@@ -18,8 +18,6 @@ use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 
-/// Name of the plan.
-pub const RUN_FILE: &str = "run.json";
 /// Name of the folder of its cells.
 pub const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";

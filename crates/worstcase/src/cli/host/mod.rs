@@ -24,7 +24,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
-use worstcase_host::{CpuList, HostError, StateFolder, guard};
+use worstcase_host::{CpuList, HostError, StateFolder, guard_process};
 use worstcase_plan::ExperimentPlan;
 
 /// Examples of the group.
@@ -150,6 +150,6 @@ pub fn run_occupant(args: &OccupantArgs) -> Result<ExitCode, Error> {
 
 /// Runs the guard.
 pub fn run_guard(args: &GuardArgs) -> Result<ExitCode, Error> {
-    guard::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
+    guard_process::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
