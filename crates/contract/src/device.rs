@@ -20,6 +20,15 @@ impl Device {
     /// The devices that are disks.
     pub const DISKS: [Device; 2] = [Device::IdePio, Device::Virtio];
 
+    /// What a person calls it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Device::Parport => "the parallel port",
+            Device::Hpet => "the HPET",
+            Device::IdePio | Device::Virtio => "the disk",
+        }
+    }
+
     /// Its name, as subjects have it.
     pub const fn name(self) -> &'static str {
         match self {

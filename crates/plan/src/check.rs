@@ -182,10 +182,12 @@ impl Part {
             return Err(Problem::new("warmup", what));
         }
         for probe in self.probes(venue)? {
-            let shared = |load: &&LoadSpec| load.devices().any(|device| Some(device) == probe.device());
-            if let Some(load) = self.loads.iter().find(shared) {
+            let Some(device) = probe.device() else { continue };
+            let has_it = |load: &&LoadSpec| load.devices().any(|of_load| of_load == device);
+            if let Some(load) = self.loads.iter().find(has_it) {
                 let what = format!(
-                    "'{load}' and the probe {probe} cannot share one device; take another probe, e.g. irq+hpet"
+                    "'{load}' and the probe {probe} cannot share {}; take another probe, e.g. irq+hpet",
+                    device.title()
                 );
                 return Err(Problem::new("loads", what));
             }

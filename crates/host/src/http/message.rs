@@ -29,6 +29,7 @@ pub enum HttpHead<'a> {
     Refused(HttpAnswer),
 }
 
+/// An answer, complete but for the headers that all have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     status: &'static str,
