@@ -1,4 +1,4 @@
-//! What a replay has shown, kept in the cache by content.
+//! The findings of a replay, kept in the cache by content.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,14 +6,14 @@ use worstcase_base::cache::{Cache, CacheError};
 use worstcase_base::digest::Digest;
 use worstcase_lab::LabError;
 
-/// Digest of the code that finds what is kept, from the build script: other code may find something else.
+/// Digest of the code that makes the findings, from the build script: other code may find something else.
 const CODE: &str = env!("WORSTCASE_ANALYSIS");
 
-/// What happens to what is damaged.
+/// The remedy for a damaged file.
 const AGAIN: &str = "the cell is replayed again";
 
-/// Gives what is kept of a replay, or else what `find` finds, and keeps that. `asked` says what was replayed, and what else
-/// decides what is found.
+/// Gives the kept findings of a replay, or else calls `find` and keeps its result. `asked` names the replay and everything
+/// else on which the result depends.
 pub fn kept<T, E>(cache: &Cache, area: &str, asked: &[&str], find: impl FnOnce() -> Result<T, E>) -> Result<T, E>
 where
     T: Serialize + DeserializeOwned,

@@ -8,13 +8,14 @@ use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Details, DiskDetails, DiskRequest, Extent, IoDetails};
 use worstcase_results::record::{CellId, Quantity, Record};
 
-/// What an instant of the operation went into.
+/// The use of an instant of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationPart {
     /// Its request had not come to the disk, which served others.
     BeforeOthers,
-    /// Nor had it, and the disk had nothing to do: the kernel worked, or its scheduler held the request back.
+    /// Its request had not come to the disk, which had nothing to do: the kernel worked, or its scheduler held the
+    /// request back.
     BeforeIdle,
     /// Its request was in the disk, which served others.
     Queued,
@@ -24,11 +25,11 @@ pub enum OperationPart {
     Rotation,
     /// Controller, interface and the data themselves.
     Transfer,
-    /// It was done: the kernel and the process.
+    /// Its request was done: the kernel and the process worked.
     After,
-    /// It had no request of its own, and the disk served others.
+    /// The operation had no request of its own, and the disk served others.
     Others,
-    /// Nor had it one, and the disk had nothing to do.
+    /// The operation had no request of its own, and the disk had nothing to do.
     Idle,
 }
 
@@ -43,7 +44,7 @@ pub struct ConcurrentRequest {
     pub ended_ns: i64,
     /// The request itself.
     pub request: DiskRequest,
-    /// It is the operation's own.
+    /// The request belongs to the operation.
     pub is_own: bool,
 }
 
@@ -52,13 +53,13 @@ pub struct ConcurrentRequest {
 pub struct Operation {
     /// The cell.
     pub cell: CellId,
-    /// How long it took.
+    /// The duration of the operation.
     pub took_ns: Nanos,
     /// When it began, since the first did.
     pub from_ns: Nanos,
-    /// What that went into: adds up to its time.
+    /// The uses of its time, which add up to it.
     pub parts: Vec<(OperationPart, Nanos)>,
-    /// What was in the disk meanwhile, in the order of their ends.
+    /// The requests in the disk meanwhile, in the order of their ends.
     pub requests: Vec<ConcurrentRequest>,
     /// Sectors of the disk.
     pub disk_sectors: u64,

@@ -1,4 +1,4 @@
-//! What each of a machine's settings brought, measured in turns with the machine as it is.
+//! The effect of each of a machine's settings, measured in turns with the machine as it is.
 
 use serde::Serialize;
 use worstcase_contract::Nanos;
@@ -13,7 +13,7 @@ pub const SCHEMA: &str = "worstcase-trial/1";
 /// Probability that any difference is told of settings that make none.
 pub const LEVEL: f64 = 0.05;
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     schema: &'static str,
@@ -30,35 +30,35 @@ pub struct Trial {
 pub struct Tried {
     /// Its name.
     pub name: String,
-    /// What was set.
+    /// The settings.
     pub settings: Vec<String>,
     /// The highest latency of each round.
     pub maxima_ns: Vec<Nanos>,
     /// The median of these.
     pub median_ns: Nanos,
-    /// How sure that is.
+    /// The interval of the difference.
     pub interval: Option<interval::MedianInterval>,
     /// Its maxima, divided by those of the machine as it is.
     pub ratio: Option<Shift>,
     /// Probability of such a difference by chance, beside the others.
     pub p: Option<f64>,
-    /// What that says.
+    /// What the comparison says.
     pub says: Says,
 }
 
-/// What a comparison with the machine as it is says.
+/// The statement of a comparison with the machine as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Says {
-    /// It is the machine as it is.
+    /// These settings are the machine as it is.
     Itself,
     /// Its maxima are lower.
     Better,
-    /// They are higher.
+    /// The latencies are higher.
     Worse,
-    /// They may be equal.
+    /// The latencies may be equal.
     NotShown,
-    /// So few rounds can show nothing.
+    /// There are too few rounds to show anything.
     TooFew,
 }
 
@@ -66,9 +66,9 @@ pub enum Says {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shortest {
-    /// No limit was given.
+    /// There is no limit.
     NotAsked,
-    /// None of those that were measured.
+    /// No measured settings reach the limit.
     NotReached,
     /// These; none if the machine as it is stays within the limit.
     Settings(Vec<String>),
@@ -148,7 +148,8 @@ fn shortest(variants: &[Tried], criterion: Option<Nanos>) -> Shortest {
 }
 
 impl Trial {
-    /// What to measure next, if fewer settings than all may suffice: the best ones together, one more each time.
+    /// The settings to measure next, if fewer settings than all may suffice: the best ones together, one more each
+    /// time.
     pub fn next(&self) -> Option<Vec<String>> {
         let criterion = self.criterion_ns?;
         let mut alone: Vec<&Tried> = self.variants.iter().filter(|v| v.settings.len() == 1).collect();

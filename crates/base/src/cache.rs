@@ -34,7 +34,7 @@ crate::errors! {
         /// Neither WORSTCASE_CACHE nor XDG_CACHE_HOME nor HOME says where the cache is.
         #[error("no cache directory: HOME is not set; set WORSTCASE_CACHE to a directory you can write to")]
         NoPlace => Missing,
-        /// Root would execute what somebody else put there: apt's configuration, the plugin of QEMU.
+        /// Root would execute files that another user put there: apt's configuration, QEMU's plugin.
         #[error(
             "root cannot trust the cache, {}: {others}; set WORSTCASE_CACHE to a directory that only root can write to, \
              or WORSTCASE_TRUST_OTHERS=1 where nobody else is",
@@ -43,7 +43,7 @@ crate::errors! {
         NotOurs {
             /// The cache.
             path: PathBuf,
-            /// Who, and where.
+            /// Who else could write, and where.
             others: OtherWriters,
         } => Usage,
         /// The directory refuses to be written.
@@ -63,7 +63,7 @@ crate::errors! {
             /// What could not be written.
             path: PathBuf,
         } => Storage,
-        /// Two machines made one entry, and not the same.
+        /// Two machines made the same entry, and their results differ.
         #[error(transparent)]
         Differs(Box<CacheDifference>) => Measured,
         /// Any other failure below the cache directory.
@@ -84,11 +84,11 @@ crate::errors! {
      another build of something. Find out which, remove {} and ask again", path.display()
 )]
 pub struct CacheDifference {
-    /// What it is of.
+    /// What the entry holds.
     what: String,
-    /// Who made what is in the cache.
+    /// The machine that made the entry in the cache.
     first: String,
-    /// Who made it again.
+    /// The machine that made it again.
     second: String,
     /// The file that differs.
     file: String,
@@ -119,7 +119,7 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// A folder for what is not kept; removed when dropped, or by the next command if this one is killed.
+/// A folder for temporary files; removed when dropped, or by the next command if this process is killed.
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
@@ -134,7 +134,7 @@ impl Scratch {
 }
 
 impl Cache {
-    /// The user's cache, from the environment. Root's is refused if somebody else can write to it.
+    /// The user's cache, from the environment. Root's is refused if another user can write to it.
     pub fn open() -> Result<Cache, CacheError> {
         let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let root = set("WORSTCASE_CACHE")
@@ -202,7 +202,7 @@ impl Cache {
         FileLock::exclusive(file).map_err(|e| CacheError::from_io(&path, e))
     }
 
-    /// The same, if nobody holds it now.
+    /// Takes the lock only if it is free now.
     pub(crate) fn try_lock(&self, area: &str, key: &str) -> Option<FileLock> {
         let (_, file) = self.lock_file(area, key).ok()?;
         FileLock::try_exclusive(file).ok()?
@@ -215,7 +215,7 @@ impl Cache {
         Ok((path, file))
     }
 
-    /// Removes what killed processes left of entries under construction: who builds one holds its lock. Once in a process.
+    /// Removes unfinished entries of killed processes. A living builder holds its entry's lock. Done once in a process.
     fn sweep_once(&self, area: &str) {
         static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let folder = self.root.join(area);
@@ -250,8 +250,8 @@ impl Cache {
         }
     }
 
-    /// The same with checksums, which an entry that exists must fit: another is told of in one line on standard error, with
-    /// what is done `again`, and built anew.
+    /// Like [`Cache::publish`], with checksums. An existing entry that does not fit its checksums is built anew; one line
+    /// on standard error says so, and what is done `again`.
     pub fn keep<E: From<CacheError>>(
         &self,
         area: &str,
@@ -266,8 +266,8 @@ impl Cache {
         }
     }
 
-    /// The same for what must be equal whoever makes it: where locks do not reach another machine, which publishes this
-    /// entry meanwhile, both are compared. `what` names it in an error.
+    /// Like [`Cache::keep`], for entries that must be equal on every machine. If another machine, which our locks do
+    /// not reach, publishes the entry meanwhile, both are compared. `what` names the entry in an error.
     pub fn keep_equal<E: From<CacheError>>(
         &self,
         area: &str,
@@ -283,7 +283,7 @@ impl Cache {
         }
     }
 
-    /// An entry with checksums that it fits; one that does not is told of and removed, as by [`Cache::keep`].
+    /// An entry that fits its checksums; one that does not is reported and removed, as by [`Cache::keep`].
     pub fn kept(&self, area: &str, key: &str, again: &str) -> Result<Option<PathBuf>, CacheError> {
         if self.get(area, key).is_none() {
             return Ok(None);
@@ -292,8 +292,8 @@ impl Cache {
         self.whole(area, key, again)
     }
 
-    /// Takes in what another machine made; if the entry exists, both must be equal. `fill` writes it, with
-    /// [`sealed::MADE_BY`] if it is not this machine's.
+    /// Takes in an entry of another machine; if the entry exists, both must be equal. `fill` writes it, with
+    /// [`sealed::MADE_BY`] if another machine made it.
     pub fn take_in<E: From<CacheError>>(
         &self,
         area: &str,
@@ -306,7 +306,7 @@ impl Cache {
         self.build_equal(area, key, what, fill)
     }
 
-    /// Locks an entry, and gives it if it is there and whole.
+    /// Locks an entry, and returns it if it is complete.
     fn enter(&self, area: &str, key: &str, again: &str) -> Result<(FileLock, Option<PathBuf>), CacheError> {
         self.sweep_once(area);
         let lock = self.lock(area, key)?;
@@ -338,7 +338,7 @@ impl Cache {
         self.build(area, key, |building| seal_built(build, building), compare)
     }
 
-    /// An entry that fits its checksums; one that does not is removed. Under its lock.
+    /// An entry that fits its checksums; one that does not is removed. The caller holds its lock.
     fn whole(&self, area: &str, key: &str, again: &str) -> Result<Option<PathBuf>, CacheError> {
         let path = self.path(area, key);
         if !path.exists() {
@@ -356,7 +356,7 @@ impl Cache {
         Ok(None)
     }
 
-    /// Under the entry's lock; `meets` is given what was built if the entry is there when it is done.
+    /// Builds under the entry's lock; `meets` gets the result if another entry has been published meanwhile.
     fn build<E: From<CacheError>>(
         &self,
         area: &str,
@@ -373,7 +373,8 @@ impl Cache {
             .suffix(".tmp")
             .tempdir_in(&parent)
             .map_err(|e| CacheError::from_io(&parent, e))?;
-        // What runs out of disk often says something else: QEMU dies from SIGBUS, or loses the end of a record.
+        // A program that runs out of disk often reports another error: QEMU dies from SIGBUS, or loses the end of a
+        // record.
         build(building.path()).map_err(|error| self.require_free(FULL).err().map_or(error, E::from))?;
         let stored = || -> io::Result<()> {
             let dir = File::open(building.path())?;
@@ -396,11 +397,11 @@ impl Cache {
         Ok(path)
     }
 
-    /// A folder of its own for the caller. Removes those that killed processes left.
+    /// A folder for the caller alone. Removes those of killed processes.
     pub fn scratch(&self) -> Result<Scratch, CacheError> {
-        // Between making a folder and locking it, it looks like a leftover.
+        // Otherwise another process could remove the new folder before it is locked, as a leftover.
         let _making = self.lock("scratch", "making")?;
-        // Locks of folders do not reach other machines: each has a place of its own.
+        // Locks of folders do not reach other machines, so each machine has a place of its own.
         let area = self.area(&format!("scratch/{}", machine::name()))?;
         remove_unlocked(&area);
         let make = || -> io::Result<Scratch> {
@@ -435,7 +436,7 @@ fn seal_built<E: From<CacheError>>(build: impl FnOnce(&Path) -> Result<(), E>, b
     Ok(sealed::seal(building).map_err(|e| CacheError::from_io(building, e))?)
 }
 
-/// Whether an entry fits its checksums; looked at once in a process.
+/// Whether an entry fits its checksums; computed once in a process.
 fn check_once(entry: &Path) -> Result<(), String> {
     static FITTING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let fitting = || FITTING.lock().expect("no holder panics");
@@ -447,7 +448,7 @@ fn check_once(entry: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes an entry: it vanishes in one step, under a name of what is under construction.
+/// Removes an entry: a rename to a name of an unfinished entry makes it vanish in one step.
 pub(crate) fn discard(entry: &Path) -> io::Result<()> {
     let name = entry.file_name().unwrap_or_default().to_string_lossy();
     let going = entry.with_file_name(format!(".{name}.discarded.tmp"));
@@ -470,7 +471,7 @@ fn under_construction(name: &str) -> Option<&str> {
     Some(key).filter(|key| !key.is_empty())
 }
 
-/// Under the entry's lock, whatever carries its prefix was left by a process that died.
+/// Removes entries with this prefix: under the entry's lock they can only be those of a dead process.
 fn remove_leftovers(parent: &Path, prefix: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -482,7 +483,7 @@ fn remove_leftovers(parent: &Path, prefix: &str) {
     }
 }
 
-/// A folder that nobody has locked belongs to a process that is gone.
+/// Removes folders without a lock, whose processes are gone.
 fn remove_unlocked(area: &Path) {
     for entry in fs::read_dir(area).into_iter().flatten().flatten() {
         if FileLock::try_open(&entry.path()).is_ok_and(|lock| lock.is_some()) {
@@ -574,7 +575,7 @@ mod tests {
     fn an_entry_that_changed_is_built_again() {
         let dir = tempfile::tempdir().unwrap();
         let built = std::cell::Cell::new(0);
-        // Each look is that of another process: what was looked at once is not looked at again.
+        // Each check stands for another process, because a process checks an entry only once.
         let keep = |root: &Path| {
             let kept = Cache::at(root).keep::<CacheError>("area", "key", "it is made again", |path| {
                 built.set(built.get() + 1);
@@ -590,7 +591,7 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path().join("area")).unwrap().count(), 1);
     }
 
-    /// As a machine does whose locks do not reach this one.
+    /// Publishes as a machine whose locks do not reach this one.
     fn publish_behind_the_lock(root: &Path, bytes: &[u8]) {
         let path = root.join("area/key");
         fs::create_dir_all(&path).unwrap();

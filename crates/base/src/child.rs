@@ -1,19 +1,19 @@
-//! Programs that this one starts: they end with it, also when it is killed, and get none of its descriptors.
+//! Child processes: they end with this process, also when it is killed, and inherit none of its descriptors.
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Has the system end the program by this signal when the thread that starts it ends; what it starts itself is its own
-/// affair.
+/// The kernel sends the child this signal when the thread that starts it ends. The child's own children are not
+/// covered.
 pub fn ends_with_us(command: &mut Command, signal: Signal) -> &mut Command {
     let us = getpid();
     let ask = move || {
         set_parent_process_death_signal(Some(signal))?;
         match getppid() == Some(us) {
             true => Ok(()),
-            // We ended before it could ask.
+            // The parent ended before prctl was called, so no signal will come.
             false => Err(io::ErrorKind::Interrupted.into()),
         }
     };
@@ -21,17 +21,17 @@ pub fn ends_with_us(command: &mut Command, signal: Signal) -> &mut Command {
     unsafe { command.pre_exec(ask) }
 }
 
-/// What whoever started us left open (`9>>file`) ends with us: no program that we start gets it. Standard input, output and
-/// errors stay. All that we open ourselves is closed by exec anyway.
+/// Marks descriptors that this process inherited (`9>>file`) close-on-exec, so that no child gets them. Standard input,
+/// output and errors stay. The descriptors that we open ourselves are close-on-exec anyway.
 pub fn hand_on_no_descriptors() {
-    // SAFETY: it closes nothing now; a descriptor that is used in this process stays open.
+    // SAFETY: CLOSE_RANGE_CLOEXEC closes nothing now; a descriptor that is used in this process stays open.
     let done = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if done != 0 {
         one_by_one();
     }
 }
 
-/// Before Linux 5.11.
+/// For kernels before Linux 5.11.
 fn one_by_one() {
     let Ok(open) = std::fs::read_dir("/proc/self/fd") else {
         return;
@@ -40,7 +40,7 @@ fn one_by_one() {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for number in numbers.filter(|number: &i32| *number > 2) {
-        // SAFETY: setting this flag changes nothing in this process; one that is closed by now is refused.
+        // SAFETY: setting this flag changes nothing in this process; a descriptor that is closed by now is refused.
         unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// The thread that starts it is what counts, as for the system.
+    /// As for the kernel, the end of the starting thread counts.
     #[test]
     fn it_does_not_outlive_who_started_it() {
         let start = || {

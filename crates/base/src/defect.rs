@@ -1,4 +1,4 @@
-//! A panic is a defect of this program: it is told in one line, and ends it with an exit code of its own.
+//! A panic is a defect of this program: one line reports it, and the process ends with an exit code for that.
 
 use crate::ExitKind;
 use crate::format::plain;
@@ -9,17 +9,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 thread_local! {
-    /// A panic here and now is an answer, not a defect.
+    /// Whether a panic of this thread is an answer of [`guarded`], and no defect.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the program; after a panic, of whichever thread, it is over.
+/// Runs the program; a panic of any thread ends it.
 pub fn run_reporting_panics<T>(program: impl FnOnce() -> T) -> Result<T, ExitKind> {
     panic::set_hook(Box::new(tell));
     panic::catch_unwind(AssertUnwindSafe(program)).map_err(|_| ExitKind::Defect)
 }
 
-/// Runs code of others that may end by a panic on what somebody crafted; that it did is the error, and nothing is told.
+/// Runs code of others that may panic on crafted input. The panic becomes the error, and nothing is printed.
 pub fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, Panicked> {
     let outer = GUARDED.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(read));
@@ -27,17 +27,17 @@ pub fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, Panicked> {
     result.map_err(|_| Panicked)
 }
 
-/// It ended by a panic.
+/// The code ended by a panic.
 #[derive(Debug)]
 pub struct Panicked;
 
-/// As [`guarded`], and given up once it has computed for so long, however busy the machine is. The thread that does it then
-/// goes on until the process ends, for nothing can stop it.
+/// Like [`guarded`], with a limit on the thread's CPU time, so that a busy machine does not matter. After the limit the
+/// thread goes on until the process ends, because nothing can stop it.
 pub fn guarded_for<T: Send + 'static>(limit: Duration, read: impl FnOnce() -> T + Send + 'static) -> Result<T, Broken> {
     let (sender, receiver) = channel();
     let (tell_thread, thread) = channel();
     std::thread::spawn(move || {
-        // Nobody listens any more where it was given up.
+        // After the limit nobody receives any more.
         let _ = tell_thread.send(rustix::thread::gettid());
         let _ = sender.send(guarded(read));
     });
@@ -60,15 +60,15 @@ pub fn guarded_for<T: Send + 'static>(limit: Duration, read: impl FnOnce() -> T 
     }
 }
 
-/// How often a thread is looked at.
+/// How often the thread's CPU time is read.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Why there is no answer.
+/// Why there is no result.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It ended by a panic.
+    /// The code ended by a panic.
     Panicked,
-    /// It computed too long.
+    /// The code computed too long.
     TooLong,
 }
 
@@ -82,7 +82,7 @@ fn line(message: &str, place: &str) -> String {
 }
 
 fn tell(panic: &PanicHookInfo<'_>) {
-    /// The first one is the cause of those that follow it in other threads.
+    /// Only the first panic is printed: it causes the others in other threads.
     static TOLD: AtomicBool = AtomicBool::new(false);
     if GUARDED.get() || TOLD.swap(true, Ordering::Relaxed) {
         return;

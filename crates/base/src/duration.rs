@@ -12,10 +12,10 @@ const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
     ("d", 86_400_000_000_000),
 ];
-/// Those that durations are shown in: the decimal ones.
+/// The first units, which are decimal, are used to show durations.
 const SHOWN: usize = 4;
 
-/// A text that is no duration.
+/// A text that is not a duration.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "'{0}' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms"

@@ -1,4 +1,4 @@
-//! Errors that say their exit code.
+//! Errors that know their exit code.
 
 /// Declares an error enum in which each variant ends with `=> what a script needs to know of it`, and gives it
 /// `fn exit(&self) -> ExitKind`:
@@ -47,7 +47,7 @@ macro_rules! errors {
         }
 
         impl $name {
-            /// What a script needs to know of it.
+            /// The kind of exit code for scripts.
             $visible fn exit(&self) -> $crate::ExitKind {
                 $crate::errors!(@arms self {} $($variant $kind)+)
             }

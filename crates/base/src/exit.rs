@@ -1,4 +1,4 @@
-//! What went wrong, as a script needs to know it.
+//! Exit codes, by which scripts see what went wrong.
 
 /// An exit code. Each library's error says which it is; the numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum ExitKind {
 }
 
 impl ExitKind {
-    /// The one with this number, of a process that said it.
+    /// The kind with this number, from the exit code of a process.
     pub fn of(number: u8) -> Option<ExitKind> {
         use ExitKind::{Defect, Fail, Measured, Missing, Storage, Usage};
         [Fail, Usage, Missing, Measured, Storage, Defect]

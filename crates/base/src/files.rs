@@ -1,18 +1,19 @@
-//! Reading of files that a user or another program names: regular files of a bounded size, and nothing else.
+//! Reading files that a user or another program names: regular files of a bounded size, and nothing else.
 //!
-//! A FIFO would be waited for without an end, and /dev/zero read until memory is full. Neither is ever what was meant.
+//! Opening a FIFO would wait without an end, and reading /dev/zero would fill the memory. Nobody wants either.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What is read into memory at once is never larger: records, baselines, study files, logs of other tools, modules.
+/// The limit for a file that is read into memory at once: records, baselines, study files, logs of other tools,
+/// modules.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// Opens a regular file; anything else is refused, and nothing is waited for.
+/// Opens a regular file without waiting; anything else is refused.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Without O_NONBLOCK, opening a FIFO waits for somebody who writes. On regular files it has no effect.
+    // Without O_NONBLOCK, opening a FIFO waits for a writer. The flag has no effect on regular files.
     let file = File::options()
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
@@ -43,7 +44,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
 
-/// Reads to the end of what may hold at most `most` bytes; more is an error, whatever it was packed into.
+/// Reads to the end, at most `most` bytes; more is an error, however small the compressed form was.
 pub fn all(from: impl Read, most: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let before = into.len() as u64;
     from.take(most.saturating_add(1)).read_to_end(into)?;

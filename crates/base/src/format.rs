@@ -3,9 +3,9 @@
 use crate::digest::sha256_hex;
 use worstcase_logs::Nanos;
 
-/// Microseconds with three digits that matter: `0.116`, `4.71`, `83.7`, `217`, `15402`.
+/// Microseconds with three significant digits: `0.116`, `4.71`, `83.7`, `217`, `15402`.
 pub fn micros(value: Nanos) -> String {
-    // Decided on the rounded value, or 9.999 would become 10.00.
+    // Compared after rounding, or 9.999 would become 10.00.
     match value.0 {
         0 => "0".to_string(),
         1..1_000 => format!("{:.3}", value.as_micros_f64()),
@@ -20,19 +20,19 @@ pub fn micros_exact(value: Nanos) -> String {
     format!("{}.{:03}", value.0 / 1_000, value.0 % 1_000)
 }
 
-/// Whether text can be a file's name as it is.
+/// Whether a text can be used unchanged as a file name.
 pub fn is_file_name(text: &str, longest: usize) -> bool {
     let is_short = !text.is_empty() && text.len() <= longest;
     is_short && text.chars().all(is_plain) && !text.starts_with('.')
 }
 
-/// The beginning of text that is no file's name, as far as one can read it in a name.
+/// A readable beginning of a text that cannot be a file name.
 pub fn readable(text: &str) -> String {
     let shown = |c| if is_plain(c) && c != '.' { c } else { '-' };
     text.chars().take(24).map(shown).collect()
 }
 
-/// That, and a piece of the text's SHA-256: two different texts never share a name.
+/// The readable beginning and a piece of the text's SHA-256: two different texts never share a name.
 pub fn file_name(text: &str) -> String {
     format!("{}-{}", readable(text), &sha256_hex(text.as_bytes())[..8])
 }
@@ -54,13 +54,13 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// So many of something: `1 period`, `2 000 periods`.
+/// A number with its noun: `1 period`, `2 000 periods`.
 pub fn counted(n: u64, what: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {what}{s}", grouped(n))
 }
 
-/// A long time with two digits that matter: `45 s`, `3.2 days`, `12000 years`.
+/// A long time with two significant digits: `45 s`, `3.2 days`, `12000 years`.
 pub fn span(seconds: f64) -> String {
     const UNITS: [(&str, f64); 5] = [
         ("years", 31_536_000.0),
@@ -86,7 +86,7 @@ pub fn range<T: PartialEq>(lowest: T, highest: T, show: impl Fn(T) -> String) ->
     }
 }
 
-/// Text from a record or a file, without characters that could steer a terminal.
+/// Text from a record or a file, without control characters that could steer a terminal.
 pub fn plain(text: &str) -> String {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -94,7 +94,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// The same of text that has lines, tabulators, and sequences that set a colour (`ESC [ digits and ; m`) and nothing else.
+/// The same for text with lines and tabulators; colour sequences (`ESC [ digits and ; m`) stay too.
 pub fn plain_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -118,7 +118,7 @@ pub fn plain_lines(text: &str) -> String {
     out + &plain(rest)
 }
 
-/// Arguments as a shell takes them.
+/// Arguments quoted for a shell.
 pub fn shell(arguments: &[String]) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
     let quoted = arguments

@@ -1,5 +1,5 @@
-//! What every box uses and none owns: exit codes, numbers and foreign text for people, durations, digests, the cache
-//! with its checksums, bounded reading and safe writing of files, whom root trusts, moments of the calendar.
+//! What every crate uses: exit codes, numbers and foreign text for people, durations, digests, the cache with its
+//! checksums, bounded reading and safe writing of files, which users root trusts, calendar time.
 
 pub mod cache;
 pub mod child;

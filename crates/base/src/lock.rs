@@ -1,6 +1,6 @@
-//! Locks on open files (flock), let go at once when dropped.
+//! Locks on open files (flock), released at once when dropped.
 //!
-//! Closing the file is not enough: a process that another thread starts holds it too, until it executes its program.
+//! Closing the file is not enough: a child that another thread has forked holds the lock too, until it calls exec.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -8,31 +8,31 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Held until it is dropped.
+/// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
 }
 
 impl FileLock {
-    /// Waits until nobody else holds it.
+    /// Waits until no other process holds the lock.
     pub fn exclusive(file: File) -> io::Result<FileLock> {
         exclusive(&file)?;
         Ok(FileLock { file })
     }
 
-    /// Waits until nobody holds it for himself alone.
+    /// Waits until no process holds the lock exclusively.
     pub fn shared(file: File) -> io::Result<FileLock> {
         wait(&file, FlockOperation::LockShared)?;
         Ok(FileLock { file })
     }
 
-    /// Opens a file or folder and locks it; nothing if somebody holds it now.
+    /// Opens a file or folder and locks it; `None` if another process holds the lock now.
     pub fn try_open(path: &Path) -> io::Result<Option<FileLock>> {
         FileLock::try_exclusive(File::open(path)?)
     }
 
-    /// Nothing if somebody holds it now.
+    /// `None` if another process holds the lock now.
     pub fn try_exclusive(file: File) -> io::Result<Option<FileLock>> {
         Ok(try_exclusive(&file)?.then_some(FileLock { file }))
     }
@@ -40,17 +40,17 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // A lock that cannot be let go goes with the file.
+        // If unlocking fails, closing the file releases the lock.
         let _ = let_go(&self.file);
     }
 }
 
-/// Locks a file that its owner goes on to write: waits until nobody else holds it, whatever signals come.
+/// Locks a file that its owner goes on to write: waits until no other process holds the lock, whatever signals come.
 pub fn exclusive(file: &File) -> io::Result<()> {
     wait(file, FlockOperation::LockExclusive)
 }
 
-/// Whether it could be locked: nobody else holds it.
+/// Takes the lock unless another process holds it; says whether it did.
 pub fn try_exclusive(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -59,7 +59,7 @@ pub fn try_exclusive(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Unlocks it.
+/// Unlocks the file.
 pub fn let_go(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::Unlock)?)
 }

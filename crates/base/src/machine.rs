@@ -1,6 +1,6 @@
 //! The name of this machine, for what several machines make.
 
-/// Slurm's name of the node, where one runs there; else the host's name.
+/// The node's name in Slurm, if Slurm started this process; else the host's name.
 pub fn name() -> String {
     match std::env::var("SLURMD_NODENAME") {
         Ok(node) if !node.is_empty() => node,

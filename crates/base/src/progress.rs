@@ -1,16 +1,16 @@
-//! Progress of what takes time: told by whoever works, shown by whoever started it.
+//! Progress of long work: reported by the worker, shown by its caller.
 
-/// Told of what is done. Everything but errors; who wants less leaves the rest.
+/// Receives reports about the work. Every method does nothing by default; errors are not reported here.
 pub trait Progress: Sync {
-    /// Something the user should know.
+    /// A note for the user.
     fn note(&self, _text: &str) {}
-    /// Work begins that can be counted.
+    /// Work with a known number of units begins.
     fn begin(&self, _work: &CountedWork<'_>) {}
-    /// A step of its preparation is done.
+    /// A step of the preparation is done.
     fn prepared(&self, _what: &str) {}
-    /// A unit of it is done.
+    /// A unit of the work is done.
     fn done(&self, _what: &str) {}
-    /// What goes on now, where nothing can be counted.
+    /// What is done now, where no units can be counted.
     fn state(&self, _what: &str) {}
     /// How far a download is, 0 to 100.
     fn download(&self, _what: &str, _percent: f64) {}
@@ -30,7 +30,7 @@ pub struct CountedWork<'a> {
 }
 
 impl CountedWork<'_> {
-    /// Cells without a preparation.
+    /// Work in cells without preparation.
     pub const fn cells(count: usize) -> CountedWork<'static> {
         CountedWork {
             units: "cells",
@@ -40,7 +40,7 @@ impl CountedWork<'_> {
     }
 }
 
-/// Tells nobody.
+/// Ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,5 +1,5 @@
-//! Room for what the cache can make again: the entries of an area that nobody uses go when they are too large together,
-//! those first whose last use is longest ago.
+//! Bounds the size of an area with entries that can be made again: while they are too large together, the least
+//! recently used entries that nobody holds are removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,14 +17,14 @@ pub struct HeldEntry {
 }
 
 impl Cache {
-    /// Keeps a finished entry, and makes this its last use; nothing if it has gone meanwhile.
+    /// Holds a finished entry, and marks it as used now; `None` if it has been removed meanwhile.
     pub fn hold(&self, area: &str, key: &str) -> Result<Option<HeldEntry>, CacheError> {
         let path = self.path(area, key);
         let hold = || -> io::Result<Option<HeldEntry>> {
             let folder = File::open(&path)?;
-            // A lock of the folder would not reach other machines that share the cache.
+            // A lock on the folder would not reach other machines that share the cache.
             let lock = FileLock::shared(self.use_file(area, key)?)?;
-            // A cache that is only read tells nobody of its use.
+            // A read-only cache cannot record the use.
             let _ = folder.set_modified(SystemTime::now());
             let ours = folder.metadata()?;
             let is_there = fs::metadata(&path).is_ok_and(|now| ours.ino() == now.ino());
@@ -36,7 +36,7 @@ impl Cache {
         }
     }
 
-    /// Removes entries of an area that nobody holds until the rest takes at most so many bytes of the disk.
+    /// Removes entries of an area that nobody holds until the rest takes at most `bytes` of the disk.
     pub fn bound(&self, area: &str, bytes: u64) {
         let of = |key: String| {
             let path = self.path(area, &key);
@@ -56,7 +56,7 @@ impl Cache {
         }
     }
 
-    /// Nothing if somebody holds it, or builds or verifies it now.
+    /// `None` if another process holds, builds or verifies the entry now.
     fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
@@ -64,7 +64,7 @@ impl Cache {
         discard(&path).ok()
     }
 
-    /// Locked by all who use an entry.
+    /// The lock file of an entry's users.
     fn use_file(&self, area: &str, key: &str) -> io::Result<File> {
         let folder = self.path("locks", "");
         fs::create_dir_all(&folder)?;
@@ -73,7 +73,7 @@ impl Cache {
     }
 }
 
-/// Bytes of the disk; a memory file has holes.
+/// Allocated bytes: a memory file has holes.
 fn on_disk(entry: &Path) -> u64 {
     let files = fs::read_dir(entry).into_iter().flatten().flatten();
     files

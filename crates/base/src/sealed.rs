@@ -1,8 +1,8 @@
-//! Checksums over all files of a folder, so that what is kept is never believed when it has changed.
+//! Checksums over all files of a folder: a folder that has changed is never believed.
 //!
-//! A folder that is sealed holds the file `CHECKSUMS`: a line for each of its files, with its XXH3-128, its length and its
-//! name. The hash finds damage, and is fast enough for a machine's memory (`docs/lab.md` has its cost); it is no signature.
-//! Whoever can write to the folder can seal it again.
+//! A sealed folder holds the file `CHECKSUMS`: a line for each of its files, with its XXH3-128, its length and its name.
+//! The hash finds damage, and is fast enough for a machine's memory (`docs/lab.md` has its cost). It is no signature:
+//! everybody who can write to the folder can seal it again.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -16,16 +16,16 @@ use twox_hash::XxHash3_128;
 
 /// Name of the file with the checksums.
 pub const FILE: &str = "CHECKSUMS";
-/// Name of the file that says which machine made the folder. It is under no checksum: equal folders may be of two machines.
+/// Name of the file that says which machine made the folder. It has no checksum: two machines may make equal folders.
 pub const MADE_BY: &str = "MADE_BY";
 
 const LONGEST_NAME: u64 = 1 << 10;
 
-/// A block that holds only zeros counts for nothing, whether it was written or not.
+/// A block of zeros does not change the hash, whether it was written or is a hole.
 const BLOCK: usize = 1 << 16;
 static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
-/// Seals the folder as it is; of this machine, if it does not say that it is of another.
+/// Seals the folder as it is; made by this machine, unless the folder names another.
 pub fn seal(folder: &Path) -> io::Result<()> {
     let made_by = folder.join(MADE_BY);
     if !made_by.exists() {
@@ -34,7 +34,7 @@ pub fn seal(folder: &Path) -> io::Result<()> {
     fs::write(folder.join(FILE), checksums(folder)?)
 }
 
-/// Why a folder is not as it was sealed.
+/// Checks a folder against its checksums; the error says what differs.
 pub fn check(folder: &Path) -> Result<(), String> {
     let kept = crate::files::read_to_string(&folder.join(FILE)).map_err(|e| format!("its {FILE}: {e}"))?;
     let found = checksums(folder).map_err(|e| e.to_string())?;
@@ -59,7 +59,7 @@ pub fn made_by(folder: &Path) -> String {
     }
 }
 
-/// A file that two sealed folders both have, and that differs; files that one of them lacks are of another version.
+/// A file of both folders that differs; a file that one folder lacks belongs to another version and is ignored.
 pub fn difference(first: &Path, second: &Path) -> io::Result<Option<String>> {
     let read = |folder: &Path| crate::files::read_to_string(&folder.join(FILE));
     let (first, second) = (read(first)?, read(second)?);
@@ -70,7 +70,7 @@ pub fn difference(first: &Path, second: &Path) -> io::Result<Option<String>> {
     Ok(other.map(|line| name(line).to_string()))
 }
 
-/// The file that a line of checksums is of.
+/// The file name in a line of checksums.
 fn name(line: &str) -> &str {
     line.splitn(3, "  ").nth(2).unwrap_or("?")
 }
@@ -121,7 +121,7 @@ fn hash(path: &Path) -> io::Result<(u128, u64)> {
     Ok((hash.finish_128(), length))
 }
 
-/// Where the next data of a sparse file is, at or behind `at`.
+/// The offset of the next data of a sparse file at or behind `at`.
 pub fn next_data(file: &File, at: u64, length: u64) -> io::Result<Option<u64>> {
     if at >= length {
         return Ok(None);
@@ -202,13 +202,13 @@ mod tests {
         let dir = sealed();
         let path = dir.path().join("memory");
         let memory = File::options().write(true).open(&path).unwrap();
-        // Zeros that are written are zeros, as holes are.
+        // Written zeros count as holes do.
         memory.write_all_at(&[0; 200_000], 2 << 20).unwrap();
         check(dir.path()).unwrap();
         memory.write_all_at(&[1], 2 << 20).unwrap();
         assert!(check(dir.path()).is_err());
         memory.write_all_at(&[0], 2 << 20).unwrap();
-        // The same bytes at another place.
+        // The same bytes at another offset.
         memory.write_all_at(&[0; 6], 1 << 20).unwrap();
         memory.write_all_at(b"kernel", 2 << 20).unwrap();
         assert!(check(dir.path()).is_err());

@@ -1,11 +1,11 @@
-//! The end of what another program says, in bounded memory however much it is.
+//! The end of another program's output, in bounded memory.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 
-/// So much is kept, in bytes.
+/// Bytes that are kept.
 pub const KEPT: usize = 64 << 10;
-/// Longest line that is told, in characters.
+/// Longest line that is shown, in characters.
 const TOLD: usize = 1_000;
 
 /// The last [`KEPT`] bytes of what was pushed.
@@ -13,14 +13,14 @@ const TOLD: usize = 1_000;
 pub struct ByteTail(VecDeque<u8>);
 
 impl ByteTail {
-    /// Of all that comes, to its end; what cannot be read is its end.
+    /// The end of all that `from` gives; a read error ends it.
     pub fn of(mut from: impl Read) -> ByteTail {
         let mut tail = ByteTail::default();
         tail.follow(&mut from, |_| ());
         tail
     }
 
-    /// The same, and hands itself to `each` whenever something came.
+    /// Like [`ByteTail::of`]; calls `each` whenever bytes came.
     pub fn follow(&mut self, mut from: impl Read, mut each: impl FnMut(&ByteTail)) {
         let mut buffer = [0; 8 << 10];
         loop {
@@ -41,13 +41,13 @@ impl ByteTail {
         self.0.drain(..self.0.len().saturating_sub(KEPT));
     }
 
-    /// As text.
+    /// The kept bytes as text.
     pub fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last line that says something, without spaces around it; of a long one its beginning.
+    /// The last line that is not empty, trimmed; a long line is cut.
     pub fn last_line(&self) -> Option<String> {
         let text = self.text();
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;

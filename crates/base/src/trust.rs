@@ -1,8 +1,8 @@
-//! Whether somebody else could change what root is going to trust.
+//! Whether another user could change files that root is going to trust.
 //!
-//! What root executes, kills, or sets by what a file says is only as safe as every folder on the way to it: whoever may
-//! write to one of them can put something else in the place of what is below. A sticky folder, as /tmp is, lets
-//! everybody add names, but only their owners change them; so a folder of root's in it is safe, and a new name too.
+//! Files that root executes, or that name what root kills and sets, are only as safe as every folder on their path: a
+//! user who may write to one of these can replace what is below. In a sticky folder such as /tmp everybody adds names,
+//! but only a name's owner changes it, so a folder of root's in it is safe, and a new name too.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -13,12 +13,12 @@ use std::path::{Component, Path, PathBuf};
 
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
-/// As the kernel.
+/// The kernel's limit.
 const MOST_LINKS: usize = 40;
-/// What a user namespace shows for users that it does not know, root outside among them.
+/// The user id that a user namespace shows for users it does not know, such as root outside.
 const UNKNOWN_USER: u32 = 65534;
 
-/// Who else than this user and root could change what is somewhere.
+/// Users other than this one and root who could change a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherWriters {
     /// The folder or file on the way.
@@ -37,7 +37,8 @@ impl std::fmt::Display for OtherWriters {
     }
 }
 
-/// For root: who else could change what is at `path`, or what will be made there. Ordinary users risk only what is theirs.
+/// For root: which other users could change `path`, or what will be made there. Always `None` for an ordinary user, who
+/// risks only their own files.
 pub fn others_than_root(path: &Path) -> io::Result<Option<OtherWriters>> {
     match rustix::process::geteuid().is_root() {
         true => others(path),
@@ -50,7 +51,7 @@ pub fn others_than_root_in(path: &Path) -> io::Result<Option<OtherWriters>> {
     others_than_root(&path.join("new"))
 }
 
-/// For root: who else could change what it is going to execute from its cache.
+/// For root: which other users could change programs that root executes from its cache.
 pub fn others_in_cache(path: &Path) -> io::Result<Option<OtherWriters>> {
     match trusts_everybody() {
         true => Ok(None),
@@ -58,13 +59,14 @@ pub fn others_in_cache(path: &Path) -> io::Result<Option<OtherWriters>> {
     }
 }
 
-/// The user says that nobody else is here: a container of a batch system may hold nothing but folders of mode 777.
+/// The user says that nobody else uses this machine: a batch system's container may have nothing but folders of mode
+/// 777.
 fn trusts_everybody() -> bool {
     std::env::var_os("WORSTCASE_TRUST_OTHERS").is_some_and(|set| set == "1")
 }
 
-/// For root: who else could put links into an output folder, through which root would write. Who became root by sudo
-/// keeps folders of their own.
+/// For root: which other users could put links into an output folder, through which root would write. A user who became
+/// root by sudo may own the folder.
 pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Option<OtherWriters>> {
     if !rustix::process::geteuid().is_root() || trusts_everybody() {
         return Ok(None);
@@ -76,8 +78,8 @@ pub(crate) fn others_in_output(folder: &Path, is: &Metadata) -> io::Result<Optio
     Ok((!safe).then(|| other_writers(folder, is)))
 }
 
-/// Whether root writes where this user's links lead: root's own, those of who became root by sudo, or everybody's where the
-/// user says that nobody else is here.
+/// Whether root follows this user's links: root's own, those of the user who became root by sudo, or everybody's where the
+/// user says that nobody else uses this machine.
 pub(crate) fn is_trusted_or_sudo(user: u32) -> bool {
     is_trusted(user) || (rustix::process::geteuid().is_root() && (trusts_everybody() || sudo("SUDO_UID") == Some(user)))
 }
@@ -86,7 +88,7 @@ fn sudo(name: &str) -> Option<u32> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Who else than this user and root could change what is at `path`.
+/// Users other than this one and root who could change `path`.
 pub fn others(path: &Path) -> io::Result<Option<OtherWriters>> {
     let mut way: VecDeque<OsString> = words(&std::path::absolute(path)?);
     let mut at = PathBuf::from("/");

@@ -1,4 +1,4 @@
-//! Names that nobody can foresee, and that no two processes choose: not by process id, which is 1 in every container.
+//! Random names that no two processes choose. A process id would not do: it is 1 in every container.
 
 use rustix::rand::GetRandomFlags;
 use std::io;

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[serde(into = "String", try_from = "String")]
 pub struct Utc(u64);
 
-/// A text that is no such moment.
+/// A text that is not such a moment.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is no moment; write it like 2026-11-22T23:45:07Z")]
 pub struct NoMoment(String);
@@ -21,7 +21,7 @@ const FORM: &str = "%Y-%m-%dT%H:%M:%SZ";
 impl Utc {
     /// This one.
     pub fn now() -> Utc {
-        // A clock before 1970 is not set.
+        // A clock that is not set may be before 1970.
         Utc(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()))
     }
 
@@ -79,7 +79,7 @@ impl TryFrom<String> for Utc {
     fn try_from(text: String) -> Result<Utc, NoMoment> {
         let parsed = NaiveDateTime::parse_from_str(&text, FORM).ok();
         let seconds = parsed.and_then(|moment| u64::try_from(moment.and_utc().timestamp()).ok());
-        // Written again it must be as it was: without signs, spaces and leap seconds.
+        // The text must come out again unchanged: no signs, spaces or leap seconds.
         let moment = seconds.map(Utc).filter(|moment| moment.to_string() == text);
         moment.ok_or(NoMoment(text))
     }

@@ -1,4 +1,4 @@
-//! The loop: both ends first, then what the search says, with every step kept on the disk before the next begins.
+//! The loop: measures both ends first, then what the search asks for. Every step is on the disk before the next begins.
 
 use crate::BisectError;
 use crate::criterion::BadCriterion;
@@ -12,14 +12,13 @@ use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_plan::Experiment;
 
-/// The state's file.
 const STATE: &str = "bisect.json";
 const SCHEMA: &str = "worstcase-bisect/1";
 
-/// What is asked. Only the same question goes on in a folder.
+/// The question of a bisection. A folder is continued only for the same question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BisectionQuestion {
-    /// Where candidates are from, in words.
+    /// Where the candidates come from, in words.
     pub source: String,
     /// The good end.
     pub good: String,
@@ -27,7 +26,7 @@ pub struct BisectionQuestion {
     pub bad: String,
     /// When a kernel is bad.
     pub criterion: String,
-    /// What is measured, without its kernel.
+    /// The experiment, without its kernel.
     pub experiment: Experiment,
 }
 
@@ -44,17 +43,17 @@ impl BisectionQuestion {
     }
 }
 
-/// A candidate that is done.
+/// A candidate that was measured, or that cannot be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BisectionStep {
-    /// Which.
+    /// The candidate.
     pub candidate: String,
-    /// What it is.
+    /// Whether the candidate is good, bad or skipped.
     pub word: CandidateWord,
-    /// Why it cannot be measured.
+    /// Why the candidate cannot be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What was measured.
+    /// The figures of its cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<KernelFigure>,
 }
@@ -63,7 +62,7 @@ pub struct BisectionStep {
 struct BisectionState {
     schema: String,
     question: BisectionQuestion,
-    /// A list, as it was when it began; empty of a tree.
+    /// The list as it was when the bisection began; empty for a git tree.
     candidates: Vec<String>,
     steps: Vec<BisectionStep>,
 }
@@ -73,28 +72,28 @@ struct BisectionState {
 pub enum CandidateOutcome {
     /// Figures.
     Measured(Vec<KernelFigure>),
-    /// It cannot be measured: it does not build or boot.
+    /// The candidate cannot be measured: it does not build or boot.
     Cannot(String),
 }
 
-/// Told of what goes on.
+/// Receives the progress of a bisection.
 pub trait Teller {
-    /// This one is measured next; so many may be the first bad one, nothing of an end.
+    /// `candidate` is measured next. `left` candidates may be the first bad one; `None` for an end.
     fn begins(&self, candidate: &str, left: Option<usize>);
-    /// It is done, or was before; the cells that decide.
+    /// `step` is done, now or by an earlier command; `decisive` are the cells that decided.
     fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]);
 }
 
-/// How it ended.
+/// The result of a bisection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BisectionEnding {
-    /// The first bad one; of several that cannot be told apart the last, which is bad.
+    /// The first bad candidate; if several cannot be told apart, the last of them, which is bad.
     pub first_bad: BisectionStep,
-    /// Those that cannot be measured, in front of it, and may be the first as well.
+    /// Candidates right before it that cannot be measured: one of them may be the first bad one.
     pub or_one_of: Vec<String>,
-    /// The one before it; the nearest good one, where that cannot be measured.
+    /// The candidate before it, or the nearest good one where that cannot be measured.
     pub before: BisectionStep,
-    /// All that was done, in that order.
+    /// All steps, in the order in which they were done.
     pub steps: Vec<BisectionStep>,
 }
 
@@ -104,10 +103,10 @@ pub struct Bisection {
     folder: PathBuf,
     output: OutputFolder,
     criterion: BadCriterion,
-    /// The candidates that are the ends.
+    /// The names of the candidates at both ends.
     ends: [String; 2],
     state: BisectionState,
-    /// Held, so that two never write.
+    /// Held so that two processes never write the state.
     _lock: FileLock,
 }
 
@@ -118,8 +117,8 @@ impl std::fmt::Debug for BisectionState {
 }
 
 impl Bisection {
-    /// Begins in `folder`, or goes on there if the same was asked. `candidates` is called once: later states of an archive
-    /// change nothing.
+    /// Begins in `folder`, or goes on there if the question is the same. `candidates` is called once, so later changes of
+    /// an archive do not matter.
     pub fn begin(
         folder: &Path,
         question: BisectionQuestion,
@@ -127,7 +126,7 @@ impl Bisection {
         candidates: impl FnOnce() -> Result<Vec<String>, BisectError>,
     ) -> Result<Bisection, BisectError> {
         let path = folder.join(STATE);
-        // Who was killed while the first state was written left its new file, and nothing else.
+        // A process that was killed while it wrote the first state left an unfinished file and nothing else.
         let is_new = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(UNFINISHED);
         let occupied = fs::read_dir(folder).is_ok_and(|entries| !entries.flatten().all(is_new));
         let state = match files::read(&path) {
@@ -173,17 +172,17 @@ impl Bisection {
         Ok(bisection)
     }
 
-    /// The candidates that are the ends, if they have other names than those that were typed.
+    /// Names the candidates at both ends, if they differ from what the user typed.
     pub fn set_ends(&mut self, good: &str, bad: &str) {
         self.ends = [good.into(), bad.into()];
     }
 
-    /// The list of candidates; empty of a tree.
+    /// The list of candidates; empty for a git tree.
     pub fn candidates(&self) -> &[String] {
         &self.state.candidates
     }
 
-    /// Measures until it is found. What was done before is not done again.
+    /// Measures until the first bad candidate is found. Steps of earlier commands are not repeated.
     pub fn run<E: From<BisectError>>(
         &mut self,
         order: &dyn CandidateOrder,
@@ -220,7 +219,7 @@ impl Bisection {
         })
     }
 
-    /// The one right before the first bad one. In a tree it may be known to be good without having been measured.
+    /// The candidate right before the first bad one. In a tree it may be known to be good without a measurement.
     fn before<E: From<BisectError>>(
         &mut self,
         order: &dyn CandidateOrder,
@@ -248,7 +247,7 @@ impl Bisection {
         let step = self.step(name, None, teller, measure)?;
         match step.why {
             Some(why) => {
-                // A second try may do better: what it lacked may have come.
+                // Forgotten, so that a second try measures it: what was missing may have come.
                 self.state.steps.retain(|step| step.candidate != name);
                 self.write()?;
                 Err(BisectError::End { name: name.into(), why }.into())
@@ -293,7 +292,7 @@ impl Bisection {
         Ok(step)
     }
 
-    /// The cells that are bad; of a good one all.
+    /// The bad cells; all cells of a good candidate.
     fn decisive(&self, step: &BisectionStep) -> Vec<KernelFigure> {
         let bad = self.criterion.bad(&step.figures, self.good());
         match bad.is_empty() {
@@ -336,7 +335,7 @@ impl Bisection {
         figures::line(figures, self.criterion.measure())
     }
 
-    /// Whole or not at all.
+    /// Written whole or not at all.
     fn write(&self) -> Result<(), BisectError> {
         let json = serde_json::to_vec_pretty(&self.state).expect("plain data");
         let written = self.output.write_synced(STATE, &json);

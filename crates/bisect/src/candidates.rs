@@ -9,27 +9,26 @@ use worstcase_kernels::name::KernelName;
 use worstcase_kernels::version::{begins_with, rebuilt_for};
 use worstcase_kernels::{Flavour, KernelError, ResolveOptions, versions};
 
-/// A kernel of the list.
 struct ListedKernel {
-    /// The name that it is measured by.
+    /// The name under which it is measured.
     name: String,
-    /// What it may be called beside that.
+    /// Other names that a user may type for it.
     aliases: Vec<String>,
 }
 
 /// Names of the kernels from the good end to the bad one, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// As kernels are named.
+    /// The kernels' names.
     pub names: Vec<String>,
     /// What was left out, in words.
     pub note: Option<String>,
 }
 
-/// More kernels than that are not named one by one.
+/// A list of more kernels than this is not printed name by name.
 const MOST_NAMED: usize = 8;
 
-/// The series that both ends are of, if they are.
+/// The series that both ends belong to, if there is one.
 pub fn series_of(good: &str, bad: &str) -> Option<(String, Flavour)> {
     let of = |name: &str| match KernelName::parse(name) {
         Ok(KernelName::Series { series, flavour, .. }) => Some((series, flavour)),
@@ -54,7 +53,7 @@ pub fn of_series(
     let list: Vec<ListedKernel> = all.iter().map(listed).collect();
     let end = |asked: &str| place(&list, &version(asked), asked);
     let (from, to) = (end(good)?, end(bad)?);
-    // Another release of Debian has another compiler: then every other step of the list would be a change of it, too.
+    // Another Debian release has another compiler, which would change at every other step of the list too.
     let builds = [from, to].map(|place| rebuilt_for(&all[place].version));
     let is_alike = |place: &usize| builds[0] != builds[1] || rebuilt_for(&all[*place].version) == builds[0];
     let between = ordered(&list, from, to)?;
@@ -96,7 +95,7 @@ pub fn of_folder(folder: &Path, good: &str, bad: &str) -> Result<Between, Bisect
     Ok(Between { names, note: None })
 }
 
-/// Where the one kernel stands that is meant by a text, which was asked for in these words.
+/// The place of the one kernel that `text` means; `asked` is what the user typed.
 fn place(list: &[ListedKernel], text: &str, asked: &str) -> Result<usize, BisectError> {
     let whole = |listed: &ListedKernel| listed.name == text || listed.aliases.iter().any(|alias| alias == text);
     let begins = |listed: &ListedKernel| listed.aliases.iter().any(|alias| begins_with(alias, text));

@@ -6,17 +6,17 @@ use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 
-/// When a kernel is bad: one of its cells is.
+/// When a kernel is bad: if one of its cells is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BadCriterion {
-    /// Above a limit.
+    /// The measure is above a limit.
     Above(BisectedMeasure, Nanos),
-    /// By so many percent above the good end.
+    /// The measure is so many percent above that of the good end.
     Worse(BisectedMeasure, f64),
 }
 
 impl BadCriterion {
-    /// What it looks at.
+    /// The measure that is compared.
     pub fn measure(&self) -> BisectedMeasure {
         match self {
             BadCriterion::Above(measure, _) | BadCriterion::Worse(measure, _) => *measure,
@@ -54,7 +54,7 @@ impl fmt::Display for BadCriterion {
 impl FromStr for BadCriterion {
     type Err = String;
 
-    /// `max > 100us`, `p99 > 20us`, `100us`; of so much worse than the good end `20%`, `p99 20%`.
+    /// `max > 100us`, `p99 > 20us`, `100us`; relative to the good end: `20%`, `p99 20%`.
     fn from_str(text: &str) -> Result<BadCriterion, String> {
         if let Some((measure, limit)) = text.split_once('>') {
             let limit = duration::parse(limit.trim()).map_err(|e| e.to_string())?;

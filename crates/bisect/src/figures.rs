@@ -1,4 +1,4 @@
-//! What is compared of a run: for each cell a figure over its seeds, and the digests of their samples.
+//! The figures of a run that are compared: for each cell one value over its seeds, and the digests of their samples.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,7 +9,7 @@ use worstcase_results::compare::Side;
 use worstcase_results::compare::side::{DistributionFigures, SeedGroup};
 use worstcase_results::record::{Run, RunError, Subject, SubjectId};
 
-/// What is looked at of a cell.
+/// Which figure of a cell is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BisectedMeasure {
     /// The median of the seeds' medians.
@@ -28,7 +28,7 @@ const MEASURES: [(&str, BisectedMeasure); 3] = [
 ];
 
 impl BisectedMeasure {
-    /// Of the seeds of a cell; none if one of them does not bear it.
+    /// The value over all seeds of a cell; none if a seed has too few samples for it.
     pub fn value(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
         let one = |figures: &DistributionFigures| match self {
             BisectedMeasure::Median => figures.median,
@@ -69,14 +69,14 @@ impl FromStr for BisectedMeasure {
 pub struct KernelFigure {
     /// Preemption model, machine, load and probe: all but the kernel.
     pub cell: String,
-    /// The measure; none if its samples do not bear it.
+    /// The measure's value; none if the cell has too few samples for it.
     #[serde(rename = "value_ns")]
     pub value: Option<Nanos>,
-    /// Of each seed.
+    /// The digest of each seed's samples.
     pub digests: Vec<String>,
 }
 
-/// Of all cells of a run.
+/// The figures of all cells of a run.
 pub fn of_run(run: &Run, measure: BisectedMeasure) -> Result<Vec<KernelFigure>, RunError> {
     let side = Side::of_run(run)?;
     Ok(side.cells.iter().map(|cell| of_cell(&side, cell, measure)).collect())
@@ -96,7 +96,7 @@ fn of_cell(side: &Side, cell: &SeedGroup, measure: BisectedMeasure) -> KernelFig
     }
 }
 
-/// A subject's name without its kernel's.
+/// A subject's name without the name of its kernel.
 fn without_kernel(subject: &Subject) -> String {
     let preempt = subject.preempt.asked.as_deref().unwrap_or(&subject.preempt.in_force);
     let machine = subject.virtual_machine().cloned().unwrap_or_default();

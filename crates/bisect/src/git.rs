@@ -15,30 +15,30 @@ pub struct GitTree {
     clone: PathBuf,
 }
 
-/// What is told of a commit.
+/// A commit as reports name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// All 40 digits.
     pub id: String,
-    /// Its first line.
+    /// The first line of its message.
     pub subject: String,
-    /// Who wrote it: name and address.
+    /// Its author: name and address.
     pub author: String,
-    /// When it was written.
+    /// When the author wrote it.
     pub date: String,
     /// The nearest tag before it, if there is one.
     pub describe: String,
 }
 
 impl Commit {
-    /// As kernel people cite one.
+    /// The commit as kernel developers cite one.
     pub fn cited(&self) -> String {
         format!("{} (\"{}\")", &self.id[..12.min(self.id.len())], self.subject)
     }
 }
 
 impl GitTree {
-    /// A tree of the kernel; the clone is made in `clone` when it is needed.
+    /// Opens a tree of the kernel; the clone is made at `clone` when it is needed.
     pub fn open(source: &Path, clone: PathBuf) -> Result<GitTree, BisectError> {
         let source = std::path::absolute(source).map_err(BisectError::io(source))?;
         let is_kernel = is_kernel_tree(&source);
@@ -71,7 +71,7 @@ impl GitTree {
         found.map_err(|_| self.refuse(&format!("it has no commit '{revision}'")))
     }
 
-    /// Refuses ends between which there is nothing.
+    /// Refuses ends with no commit between them.
     pub fn check_ends(&self, good: &str, bad: &str) -> Result<(), BisectError> {
         let is_ancestor = |a: &str, b: &str| self.git(&self.source, &["merge-base", "--is-ancestor", a, b]).is_ok();
         match () {
@@ -91,7 +91,7 @@ impl GitTree {
         }
     }
 
-    /// What is told of a commit.
+    /// Looks a commit up.
     pub fn commit(&self, id: &str) -> Result<Commit, BisectError> {
         let text = self.git(
             &self.source,
@@ -115,17 +115,17 @@ impl GitTree {
         })
     }
 
-    /// Checks a commit out, in our clone.
+    /// Checks a commit out in our clone.
     pub fn check_out(&self, id: &str) -> Result<(), BisectError> {
         let git = self.clone.join(".git");
-        // What an earlier version was killed at may have the one without the other.
+        // An earlier version, killed while it cloned, left one of these files without the other.
         if !["HEAD", "objects/info/alternates"]
             .iter()
             .all(|file| git.join(file).is_file())
         {
             self.make_clone()?;
         }
-        // Of a checkout that was killed: nobody else is at work there, the bisection's folder is locked.
+        // A killed checkout leaves these locks. No other git works here: the bisection's folder is locked.
         for lock in ["index.lock", "HEAD.lock"] {
             let _ = std::fs::remove_file(git.join(lock));
         }
@@ -133,7 +133,7 @@ impl GitTree {
             .map(drop)
     }
 
-    /// Appears whole: git writes HEAD first, and a clone that is killed after that is none.
+    /// Makes the clone under another name and renames it: git writes HEAD first, so a killed clone would look complete.
     fn make_clone(&self) -> Result<(), BisectError> {
         let name = self.clone.file_name().unwrap_or_default().to_string_lossy();
         let new = self.clone.with_file_name(format!(".{name}.new"));
@@ -148,7 +148,7 @@ impl GitTree {
         std::fs::rename(&new, &self.clone).map_err(BisectError::io(&self.clone))
     }
 
-    /// Checks `base` out without what `id` changed; the new commit, or why it cannot be reverted.
+    /// Checks `base` out with the changes of `id` reverted; gives the new commit, or why `id` cannot be reverted.
     pub fn check_out_reverted(&self, base: &str, id: &str) -> Result<Result<String, String>, BisectError> {
         self.check_out(base)?;
         let named = ["-c", "user.name=worstcase", "-c", "user.email=worstcase@localhost"];
@@ -170,7 +170,7 @@ impl GitTree {
         };
         let mut command = Command::new("git");
         command.arg("-C").arg(dir).args(arguments).env("LC_ALL", "C");
-        // Or it would still write when the command is given again.
+        // Otherwise this git would still write when the user gives the command again.
         ends_with_us(&mut command, Signal::TERM);
         let output = command.output().map_err(|e| failed(e.to_string()))?;
         match output.status.success() {
@@ -190,7 +190,7 @@ impl GitTree {
 impl CandidateOrder for GitTree {
     fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError> {
         let with = |word: CandidateWord| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
-        // Each bad one is an ancestor of the bad one before it.
+        // Each bad commit is an ancestor of the bad one before it, so the last is the earliest.
         let bad = with(CandidateWord::Bad).next_back().expect("the bad end is known");
         let not: Vec<String> = with(CandidateWord::Good).map(|id| format!("^{id}")).collect();
         let arguments: Vec<&str> = ["rev-list", "--bisect-all", &bad]
@@ -198,7 +198,7 @@ impl CandidateOrder for GitTree {
             .chain(not.iter().map(|n| n.as_str()))
             .collect();
         let list = self.git(&self.source, &arguments)?;
-        // The best comes first.
+        // git lists the best candidate first.
         let all = list
             .lines()
             .filter_map(|line| Some(line.split_whitespace().next()?.to_string()));
@@ -269,7 +269,8 @@ mod tests {
         GitTree::open(&source, dir.join("clone")).unwrap()
     }
 
-    /// Bisects: what a commit has of the file `first` is bad; what has one of `broken` alone cannot be measured.
+    /// Bisects: a commit with the file `first` is bad; one with a file of `broken` and without `first` cannot be
+    /// measured.
     fn bisect(tree: &GitTree, first: &str, broken: &[&str]) -> Next {
         let id = |name: &str| tree.resolve(name).unwrap();
         let has = |commit: &str, name: &str| {
@@ -354,7 +355,7 @@ mod tests {
         let tree = tree(dir.path());
         let id = tree.resolve("c3").unwrap();
         let there = || tree.git(tree.checkout(), &["rev-parse", "HEAD"]).unwrap();
-        // As git is killed before it knows where the objects are.
+        // A git that was killed before it knew where the objects are leaves this.
         run(dir.path(), &["init", "--quiet", "clone"]);
         fs::create_dir(dir.path().join(".clone.new")).unwrap();
         tree.check_out(&id).unwrap();

@@ -25,39 +25,39 @@ use worstcase_kernels::build::KernelBuildError;
 use worstcase_results::record::RunError;
 
 worstcase_base::errors! {
-    /// Why there is no answer.
+    /// Why a bisection gives no answer.
     #[derive(Debug, thiserror::Error)]
     pub enum BisectError {
         /// A request that makes no sense.
         #[error("{0}")]
         Request(String) => Usage,
-        /// The good end is not.
+        /// The good end is bad.
         #[error(
             "the good end is bad: {name} has {figures}, and {criterion} is bad; take an earlier one, or another criterion"
         )]
         GoodIsBad {
             /// The good end.
             name: String,
-            /// What was measured of it.
+            /// The figures that were measured for it.
             figures: String,
             /// The criterion.
             criterion: String,
         } => Usage,
-        /// The bad end is not.
+        /// The bad end is good.
         #[error(
             "the bad end is good: {name} has {figures}, after {before}, and {criterion} is bad; take a later one, or another criterion"
         )]
         BadIsGood {
             /// The bad end.
             name: String,
-            /// What was measured of it.
+            /// The figures that were measured for it.
             figures: String,
-            /// What was measured of the good end.
+            /// The figures of the good end.
             before: String,
             /// The criterion.
             criterion: String,
         } => Usage,
-        /// An end that cannot be measured.
+        /// An end cannot be measured.
         #[error("{name}, which is an end, cannot be measured: {why}")]
         End {
             /// The end.
@@ -65,15 +65,15 @@ worstcase_base::errors! {
             /// Why not.
             why: String,
         } => Measured,
-        /// Another question is asked in the folder.
+        /// The folder has a bisection with another question.
         #[error("{} holds another bisection, which differs in its {what}; choose another folder", folder.display())]
         AnotherBisection {
             /// The folder.
             folder: PathBuf,
-            /// What is not the same.
+            /// What differs.
             what: &'static str,
         } => Usage,
-        /// The state is not what was written.
+        /// The state file is damaged.
         #[error(
             "{} is damaged: {what}; put {} aside and give the command again: what was measured is in the cache",
             path.display(), folder.display()
@@ -83,13 +83,13 @@ worstcase_base::errors! {
             path: PathBuf,
             /// The bisection's folder.
             folder: PathBuf,
-            /// What is wrong.
+            /// What is wrong with it.
             what: String,
         } => Usage,
-        /// Another process is at work.
+        /// Another process works in this folder.
         #[error("another worstcase is bisecting in {}; wait for it, or choose another folder", .0.display())]
         Busy(PathBuf) => Storage,
-        /// Ctrl-C.
+        /// The user pressed Ctrl-C.
         #[error("ended early; the same command goes on")]
         Stopped => Measured,
         /// git failed.
@@ -97,13 +97,13 @@ worstcase_base::errors! {
         Git {
             /// The tree.
             tree: PathBuf,
-            /// Its own words.
+            /// The error that git printed.
             why: String,
         } => Missing,
-        /// No image of a commit.
+        /// A commit's kernel could not be built.
         #[error(transparent)]
         Build(KernelBuildError) => within,
-        /// Files of ours.
+        /// A file of the bisection cannot be read or written.
         #[error("{}: {source}", path.display())]
         Io {
             /// Which file.

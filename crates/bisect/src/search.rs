@@ -3,44 +3,44 @@
 use crate::BisectError;
 use serde::{Deserialize, Serialize};
 
-/// What is known of a candidate.
+/// What is known about a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CandidateWord {
-    /// As the good end.
+    /// Good, as the good end is.
     Good,
-    /// As the bad end.
+    /// Bad, as the bad end is.
     Bad,
-    /// It cannot be measured.
+    /// The candidate cannot be measured.
     Skipped,
 }
 
-/// What there is to do.
+/// The next step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure this candidate.
     Measure {
         /// Which.
         candidate: String,
-        /// How many may be the first bad one.
+        /// How many candidates may be the first bad one.
         left: usize,
     },
     /// The first bad one.
     Found(String),
-    /// The first bad one is among these; all but the last cannot be measured.
+    /// The first bad candidate is among these; all but the last cannot be measured.
     OneOf(Vec<String>),
 }
 
-/// Candidates in an order that can be halved. What follows a bad one is taken to be bad, what precedes a good one good.
+/// Candidates in an order that can be halved: those after a bad one count as bad, those before a good one as good.
 pub trait CandidateOrder {
-    /// What is to be done, given all that is known; the ends are.
+    /// The next step, given all that is known; both ends are among it.
     fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError>;
 
     /// The candidate right before this one.
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError>;
 }
 
-/// How many steps it takes until one of so many is found.
+/// How many steps it takes to find the first bad one of `left` candidates.
 pub fn steps(left: usize) -> u32 {
     left.max(1).next_power_of_two().trailing_zeros()
 }
@@ -70,7 +70,7 @@ impl CandidateOrder for List {
             .unwrap_or(0);
         let skipped = places(CandidateWord::Skipped);
         let open: Vec<usize> = (good + 1..bad).filter(|p| !skipped.contains(p)).collect();
-        // Twice the middle, so that it may lie between two.
+        // Distances are doubled because the middle may lie between two candidates.
         let Some(nearest) = open.iter().min_by_key(|p| (2 * **p).abs_diff(good + bad)) else {
             let rest = self.0[(good + 1).min(bad)..=bad].to_vec();
             return Ok(match rest.len() {
@@ -94,7 +94,8 @@ impl CandidateOrder for List {
 mod tests {
     use super::*;
 
-    /// Bisects n candidates, of which those in `broken` cannot be measured; how many were measured, and what came out.
+    /// Bisects n candidates, of which those in `broken` cannot be measured; gives the number of measurements and the
+    /// result.
     fn bisect(n: usize, first_bad: usize, broken: &[usize]) -> (usize, Next) {
         let list = List((0..n).map(|i| i.to_string()).collect());
         let mut known = vec![

@@ -8,11 +8,11 @@ use crate::spec_error::SpecError;
 use worstcase_instruments::bench::Bench;
 use worstcase_instruments::bench::spelling::{BYTES, TIMES};
 
-/// What a probe takes, and what is made of it.
+/// What a probe takes, and how its words become a probe.
 pub(crate) struct Grammar {
     /// Numbers behind the colon, with an 'x' between them.
     pub dimensions: &'static [Dimension],
-    /// Dimensions that stand for none.
+    /// The dimensions that are used if the user gives none.
     pub grid: &'static str,
     /// How it is written, e.g. `spawn+exec`.
     pub example: &'static str,
@@ -48,13 +48,12 @@ pub(crate) struct NumberRange {
 /// One number behind the colon.
 pub(crate) struct Dimension {
     pub range: NumberRange,
-    /// If nobody says.
+    /// The value if the user gives none.
     pub usual: u64,
 }
 
 /// One option, or one of several.
 pub(crate) enum OptionChoice {
-    /// One of these words.
     Word(fn() -> Vec<&'static str>, Unsaid),
     /// A word with a value behind it.
     Value {
@@ -65,7 +64,7 @@ pub(crate) enum OptionChoice {
     },
 }
 
-/// What follows an option's word.
+/// The kind of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// `pages64`.
@@ -76,14 +75,13 @@ pub(crate) enum ValueKind {
     Bytes,
 }
 
-/// What is asked for if none of the words is said.
+/// What is asked for if the user gives none of the words.
 #[derive(Clone, Copy)]
 pub(crate) enum Unsaid {
-    /// Nothing.
     Nothing,
-    /// All of these: one alone answers nothing.
+    /// All of these: one of them alone answers nothing.
     All(&'static [&'static str]),
-    /// The same, but only without dimensions.
+    /// All of these, but only if the user gives no dimensions.
     AllInGrid(&'static [&'static str]),
 }
 
@@ -91,22 +89,22 @@ pub(crate) enum Unsaid {
 pub(crate) struct Preset {
     pub word: &'static str,
     pub sets: &'static [&'static [&'static str]],
-    /// A user's own options go over those of the set.
+    /// A user's own options override those of the preset.
     pub can_be_changed: bool,
 }
 
-/// What one probe was asked for.
+/// The words that the user gave for one probe.
 pub(crate) struct ProbeWords {
     dimensions: Vec<u64>,
-    /// How many of the dimensions somebody said.
+    /// How many of the dimensions the user gave.
     pub said: usize,
     words: Vec<String>,
     values: Vec<(&'static str, u64)>,
-    /// The preset that it is of.
+    /// The preset that this probe came from.
     pub preset: Option<&'static str>,
 }
 
-/// One combination of options, and the preset that it is of.
+/// One combination of options, and the preset that it came from.
 type OptionRow = (Vec<String>, Option<&'static str>);
 
 impl ProbeWords {
@@ -115,12 +113,12 @@ impl ProbeWords {
         fitting(self.dimensions[at])
     }
 
-    /// Whether the word was said.
+    /// Whether the user gave this word.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|said| said == word)
     }
 
-    /// Which of these was said.
+    /// The first of these words that the user gave.
     pub fn one_of<T: Copy>(&self, all: &[(&str, T)]) -> Option<T> {
         all.iter().find(|(word, _)| self.has(word)).map(|(_, value)| *value)
     }
@@ -138,13 +136,12 @@ fn fitting<T: TryFrom<u64>>(value: u64) -> T {
         .expect("the range of a number lies within its type")
 }
 
-/// The words of an enumeration.
 pub(crate) fn words_of<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
     all.iter().map(|(word, _)| *word).collect()
 }
 
 impl Grammar {
-    /// Every probe that a text asks for, without its name, in order; an error in words.
+    /// Every probe that a text without the probe's name asks for, in order.
     pub fn expand(&self, dimensions: &str, options: &str) -> Result<Vec<Bench>, String> {
         let given = !dimensions.is_empty();
         let asked = if given { dimensions } else { self.grid };
@@ -157,7 +154,7 @@ impl Grammar {
             for tuple in &tuples {
                 let words = self.read(tuple, &options, preset)?;
                 let bench = (self.make)(&words)?;
-                // Of a set some probes have no size, and are the same for each.
+                // In a preset some probes have no size, so that they come once for every size.
                 match all.contains(&bench) {
                     true if preset.is_some() => {}
                     true => return Err(format!("'{bench}' is asked for twice")),
@@ -168,7 +165,6 @@ impl Grammar {
         Ok(all)
     }
 
-    /// Every combination of options.
     fn rows(&self, options: &str, given: bool) -> Vec<OptionRow> {
         let mut rows = vec![Vec::new()];
         for option in options.split('+').filter(|o| !o.is_empty()) {
@@ -211,7 +207,7 @@ impl Grammar {
         let own: Vec<String> = row.into_iter().filter(|option| option != preset.word).collect();
         let row = |set: &&[&str]| {
             let set: Vec<String> = set.iter().map(ToString::to_string).collect();
-            // Of two values of one option the later one counts.
+            // The later of two values of one option counts, so the user's own come last.
             match preset.can_be_changed {
                 true => [set, own.clone()].concat(),
                 false => [own.clone(), set].concat(),

@@ -1,4 +1,5 @@
-//! What controllers know of a measurement: names, grammars, titles, tables of probes and loads. No byte of it is in a guest.
+//! What controllers know of a measurement: names, grammars, titles, tables of probes and loads. No byte of this crate is in
+//! a guest.
 //!
 //! ```text
 //! venue      where a cell runs; device: what the lab's machine has for one of them; quantity: what is measured

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use worstcase_instruments::order::PolicyOrder;
 
-/// A policy, written `fifo`, `rr`, `other` or `other:5`, which is with that nice value.
+/// A policy, written `fifo`, `rr`, `other`, or `other:5` with that nice value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ProbePolicy {
@@ -27,7 +27,7 @@ impl ProbePolicy {
     /// The nice values that the kernel has.
     pub const NICE: std::ops::RangeInclusive<i8> = -20..=19;
 
-    /// What the machine is told that measures.
+    /// The order to the machine that measures.
     pub fn order(self) -> PolicyOrder {
         match self {
             ProbePolicy::Fifo => PolicyOrder::Fifo,
@@ -36,12 +36,12 @@ impl ProbePolicy {
         }
     }
 
-    /// Whether it is SCHED_OTHER: threads take turns.
+    /// Whether it is SCHED_OTHER, under which threads take turns.
     pub fn is_ordinary(&self) -> bool {
         matches!(self, ProbePolicy::Other { .. })
     }
 
-    /// Whether it is the usual one.
+    /// Whether it is the default.
     pub fn is_usual(&self) -> bool {
         *self == ProbePolicy::default()
     }

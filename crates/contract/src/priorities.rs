@@ -10,17 +10,17 @@ use worstcase_instruments::priorities::{self, KernelThread};
 
 /// Threads by name, each with its SCHED_FIFO priority; 0 makes it an ordinary thread.
 ///
-/// A name stands for all threads whose own name is it, or goes on with `/` or `-`: `ktimers` for those of every CPU, `irq` for
-/// every interrupt's thread, `irq/7` for those of interrupt 7.
+/// A name stands for all threads whose name equals it, or continues it with `/` or `-`: `ktimers` for those of every CPU,
+/// `irq` for every interrupt's thread, `irq/7` for those of interrupt 7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadPriorities(Vec<(String, u8)>);
 
-/// The kernel cuts a thread's name here.
+/// The kernel cuts a thread's name to this length.
 const LONGEST_NAME: usize = 15;
 
 impl ThreadPriorities {
-    /// Whether nothing is asked for.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -30,7 +30,7 @@ impl ThreadPriorities {
         &self.0
     }
 
-    /// The threads of this machine that they are for. A name that no thread has is an error.
+    /// The threads of this machine with these names. A name that no thread has is an error.
     pub fn threads(&self) -> io::Result<Vec<(KernelThread, u8)>> {
         priorities::threads(&self.0)
     }

@@ -1,4 +1,4 @@
-//! What a probe is asked: each answer is a field of its row, see [`ProbeInfo`].
+//! Questions about a probe: each answer is a field of its row, see [`ProbeInfo`].
 
 pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin};
 
@@ -38,7 +38,7 @@ impl Probe {
             .map(|info| info.name)
     }
 
-    /// The one with parameters, if it is one.
+    /// The probe with parameters, if this is one.
     pub const fn bench(self) -> Option<Bench> {
         match self {
             Probe::Bench(bench) => Some(bench),
@@ -46,7 +46,7 @@ impl Probe {
         }
     }
 
-    /// What measures it; an error for what the kernel itself measures.
+    /// The instrument that measures; an error for a probe that the kernel itself measures.
     pub fn instrument(self) -> Result<Instrument, SpecError> {
         Ok(match self {
             Probe::Wakeup => Instrument::Wakeup,
@@ -88,47 +88,47 @@ impl Probe {
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
     }
 
-    /// Whether it has a real-time priority.
+    /// Whether the probe has a real-time priority.
     pub fn is_real_time(self) -> bool {
         self.info().is_periodic
     }
 
-    /// Whether it is at work on all CPUs itself.
+    /// Whether the probe itself works on all CPUs.
     pub fn is_spread(self) -> bool {
         self.bench().is_some_and(|bench| bench.is_spread())
     }
 
-    /// Whether it has threads on other CPUs than the one that it measures on.
+    /// Whether the probe has threads on other CPUs than the one it measures on.
     pub fn has_helpers(self) -> bool {
         self.bench().is_some_and(|bench| bench.has_helpers())
     }
 
-    /// Whether it works with files on a disk.
+    /// Whether the probe works with files on a disk.
     pub fn needs_disk(self) -> bool {
         self.info().needs_disk
     }
 
-    /// No sample may be longer, unless somebody asks for another criterion.
+    /// The default criterion: no sample may be longer.
     pub fn criterion(self) -> Option<Nanos> {
         self.info().criterion
     }
 
-    /// The CPUs that it takes of those that it may use; one without parameters has a thread on each.
+    /// How many of the allowed CPUs the probe takes; a probe without parameters has a thread on each.
     pub fn cpus(self) -> CpuNeed {
         self.bench().map_or(CpuNeed::All, |bench| (self.info().cpus)(&bench))
     }
 
-    /// Modules of the kernel that it needs, where they are not built in.
+    /// Kernel modules that it needs where they are not built in.
     pub fn modules(self) -> &'static [&'static str] {
         self.bench().map_or(&[], |bench| (self.info().modules)(Some(&bench)))
     }
 
-    /// Those of all probes.
+    /// The kernel modules of all probes.
     pub fn all_modules() -> impl Iterator<Item = &'static str> {
         PROBES.iter().flat_map(|info| (info.modules)(None)).copied()
     }
 
-    /// What the lab's machine must have for it.
+    /// The device that the lab's machine must have for it.
     pub fn device(self) -> Option<Device> {
         (self.info().device)(self.bench().as_ref())
     }
@@ -138,7 +138,7 @@ impl Probe {
         self.bench().is_none_or(|bench| (self.info().is_judged)(&bench))
     }
 
-    /// Whether what a record tells beside so many samples fits them, and the probe.
+    /// Whether the details of a record fit the probe and the number of samples.
     pub fn fits(self, details: Option<&Details>, taken: u64) -> bool {
         match (self.bench(), details) {
             (None, None) => true,
@@ -147,17 +147,17 @@ impl Probe {
         }
     }
 
-    /// What a record tells beside so many samples that proves that something does not work.
+    /// What in a record's details proves that something does not work.
     pub fn failure(self, details: &Details, taken: u64) -> Option<String> {
         (self.info().failure)(details, &self.bench()?, taken)
     }
 
-    /// What a record tells beside so many samples that makes them say nothing.
+    /// What in a record's details makes the samples worthless.
     pub fn doubt(self, details: &Details, taken: u64) -> Option<String> {
         (self.info().doubt)(details, &self.bench()?, taken)
     }
 
-    /// What the time of a sample begins with.
+    /// The event from which a sample's time is counted.
     pub fn sample_begin(self) -> SampleBegin {
         (self.info().begin)(self.bench().as_ref())
     }
@@ -172,12 +172,12 @@ impl Probe {
         self.info().awaits_timer
     }
 
-    /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
+    /// How many samples are taken by default; on a host a user may ask for a time instead.
     pub fn usual_periods(self) -> u32 {
         (self.info().samples)(self.bench().as_ref())
     }
 
-    /// Distance of two due times unless somebody asks for another; 0 for a probe that has none.
+    /// The default distance of two due times; 0 for a probe without due times.
     pub fn usual_period(self, venue: Venue) -> Nanos {
         (self.info().period)(self.bench().as_ref(), venue)
     }

@@ -1,9 +1,9 @@
-//! What is measured of a sample.
+//! The quantities that a sample can have.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a distribution is of.
+/// The quantity of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -13,15 +13,15 @@ pub enum Quantity {
     IrqLatency,
     /// First instruction of the timer interrupt to sample: the response time of the 2006 study.
     AfterIrq,
-    /// Timer interrupt entered to wake-up issued.
+    /// Entry of the timer interrupt to the wake-up it issues.
     Handler,
-    /// Wake-up issued to switched in.
+    /// Wake-up issued to thread switched in.
     Scheduling,
-    /// Switched in to sample.
+    /// Thread switched in to sample.
     Return,
-    /// What the trace does not tell.
+    /// The part that the trace does not explain.
     Unexplained,
-    /// Distance of a period from what it should be.
+    /// Difference of a period from the intended one.
     Jitter,
 }
 
@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// What it is, for headings.
+    /// Its title, for headings.
     pub const fn title(self) -> &'static str {
         match self {
             Quantity::Latency => "latency: timer due to user code",

@@ -13,14 +13,14 @@ use worstcase_logs::Nanos;
 /// Longest text, in bytes.
 pub const MAX_LEN: usize = 256;
 
-/// One cell, as the measured machine needs to know it: the subject is the machine itself.
+/// One cell, as the measured machine needs to know it: the machine itself is the subject.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSpec {
     /// The instrument.
     pub probe: Probe,
     /// The load as its user typed it, several at once as `a+b` (see [`crate::loads::LoadSpec`]). Spaces are allowed (`cmd:`).
     pub load: String,
-    /// Distance of two due times; 0 for a probe that has none.
+    /// Distance of two due times; 0 for a probe without due times.
     pub period: Nanos,
     /// Number of periods, or of repetitions; every one of them is either a sample or counted as missed.
     pub periods: u32,
@@ -28,7 +28,7 @@ pub struct CellSpec {
     pub seed: u64,
     /// The load runs alone for this long before the first period.
     pub warmup: Nanos,
-    /// SCHED_FIFO priority of the probe, 1 to 99; 0 for one that is scheduled like everybody else.
+    /// SCHED_FIFO priority of the probe, 1 to 99; 0 for an ordinary thread.
     pub priority: u8,
 }
 
@@ -47,7 +47,7 @@ impl CellSpec {
         schedule::phase(self.seed)
     }
 
-    /// What the machine is told that measures it: not one that `venue` does not have.
+    /// The order to the machine that measures; an error for a cell that `venue` does not have.
     pub fn order(&self, venue: Venue) -> Result<CellOrder, SpecError> {
         let text = self.to_text()?;
         let loads: LoadSpec = self.load.parse()?;
@@ -65,7 +65,7 @@ impl CellSpec {
         })
     }
 
-    /// This cell for a probe that may have no period and no priority.
+    /// This cell without a period and a priority, if its probe has none.
     #[must_use]
     pub fn for_probe(self) -> CellSpec {
         CellSpec {

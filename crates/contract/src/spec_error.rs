@@ -1,4 +1,4 @@
-//! What cannot be asked for.
+//! Errors of a request that makes no sense.
 
 /// A cell that cannot be asked for, and why.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Types that stand in files as their users type them.
+//! Types that files hold as users type them.
 
 /// The conversions that `#[serde(into = "String", try_from = "String")]` asks for, of a type that implements
 /// [`std::fmt::Display`] and [`std::str::FromStr`].

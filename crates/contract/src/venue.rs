@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Venue {
-    /// A machine that serves others too: what would endanger it is refused.
+    /// A machine that serves others too: loads and probes that would endanger it are refused.
     Host,
     /// A lab machine that belongs to this cell alone.
     Lab,
@@ -50,12 +50,12 @@ impl FromStr for Venue {
     }
 }
 
-/// What only one venue has: which, why, and what the other one has instead.
+/// A feature that only one venue has: which, why, and what the other one has instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Only {
     /// The venue that has it.
     pub venue: Venue,
-    /// Why the other one does not, and what to ask for there.
+    /// Why the other venue does not have it, and what to ask for there.
     pub why: &'static str,
 }
 

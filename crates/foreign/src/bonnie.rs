@@ -1,5 +1,5 @@
 //! bonnie++: its lines of comma-separated values, a repetition a line. Its own heading has 48 names for the 50 columns of
-//! version 1.98: those of the number of seeks and of the processes that seek are not in it.
+//! version 1.98: it lacks the number of seeks and the number of processes that seek.
 
 use super::FormatError;
 use super::files;
@@ -11,12 +11,12 @@ const TOOL: &str = "bonnie++";
 /// Columns from 1.98 on, and before it.
 const COLUMNS: usize = 50;
 const FORMER_COLUMNS: usize = 48;
-/// Of a rate that is too high to be told.
+/// Stands for a rate that is too high to be printed.
 const TOO_FAST: char = '+';
 const CHUNK: u64 = 8_192;
 const KIB: u64 = 1_024;
 
-/// What bonnie++ does, in the order of its columns.
+/// The tests of bonnie++, in the order of its columns.
 const WITH_A_FILE: [&str; 5] = ["putc", "write", "rewrite", "getc", "read"];
 const WITH_FILES: [&str; 6] = ["create", "stat", "delete", "rcreate", "rstat", "rdelete"];
 
@@ -112,7 +112,7 @@ impl<'a> Columns<'a> {
         let mut all = Vec::new();
         for (at, word) in WITH_A_FILE.into_iter().enumerate() {
             let ours = format!("{size}+{word}+bs{chunk}");
-            // Who rewrites reads as much as it writes.
+            // A rewrite reads as much as it writes.
             let bytes = times(size, if word == "rewrite" { 2 } else { 1 }, "file size")?;
             let took = |rate: u64| Nanos((size as f64 / (rate as f64 * KIB as f64) * 1e9) as u64);
             all.extend(one(

@@ -10,23 +10,23 @@ worstcase_base::errors! {
         /// The file cannot be read.
         #[error("cannot read {}: {source}; name a file that another tool wrote", path.display())]
         Read {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// The system's words.
             source: std::io::Error,
         } => Missing,
-        /// It is not what it should be.
+        /// The file is not in the right form.
         #[error("cannot import {}: {source}", path.display())]
         Format {
-            /// Which.
+            /// The file.
             path: PathBuf,
-            /// What is wrong.
+            /// The fault.
             source: FormatError,
         } => Usage,
         /// Its numbers cannot be kept.
         #[error("cannot import {file}: {source}")]
         Build {
-            /// Which.
+            /// The file.
             file: String,
             /// Why.
             source: RecordBuildError,
@@ -34,18 +34,18 @@ worstcase_base::errors! {
     }
 }
 
-/// What is wrong with a file's content.
+/// The fault of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FormatError(String);
 
 impl FormatError {
-    /// In words.
+    /// The fault in words.
     pub fn new(what: impl Into<String>) -> FormatError {
         FormatError(what.into())
     }
 
-    /// In a line of it, counted from 1.
+    /// A fault in a line, counted from 1.
     pub fn at(line: usize, what: impl std::fmt::Display) -> FormatError {
         FormatError(format!("line {line}: {what}"))
     }

@@ -1,4 +1,4 @@
-//! What the tools that work with files have in common: sizes, and worstcase's name of the same work.
+//! Common parts of the tools that work with files: sizes, and worstcase's name of the same work.
 
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Io, IoDetails};
@@ -6,7 +6,7 @@ use worstcase_contract::names;
 
 const UNKNOWN: &str = "unknown";
 
-/// `64m`, `8k`, `1GiB`: bytes, 1024 of which are a `k`.
+/// Bytes of `64m`, `8k`, `1GiB`; a `k` is 1024.
 pub fn bytes(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -22,7 +22,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// What worstcase calls this work, `SIZE+WORK...` or `+WORK...`, if it takes it.
+/// Worstcase's name of this work, `SIZE+WORK...` or `+WORK...`, if it takes it.
 pub fn work(what: &str) -> Option<String> {
     let name = match what.starts_with('+') {
         true => format!("io{what}"),
@@ -52,7 +52,7 @@ pub fn io(probe: &str) -> Option<Io> {
     }
 }
 
-/// What a work of worstcase's did; nothing for another one.
+/// The details of a work of worstcase's; nothing for another work.
 pub fn details(probe: &str, bytes: u64, elapsed: Nanos) -> Option<Box<IoDetails>> {
     io(probe)?;
     Some(Box::new(IoDetails {

@@ -13,9 +13,9 @@ use worstcase_results::record::{Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
 const TOOL: &str = "fio";
-/// Engines that have one request at a time, whatever iodepth says.
+/// Engines that have one request at a time, even with a larger iodepth.
 const ONE_AT_A_TIME: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
-/// Options that leave what is measured as it is.
+/// Options that do not change the measured work.
 const HARMLESS: [&str; 22] = [
     "name",
     "directory",
@@ -67,7 +67,7 @@ struct FioJob {
 #[derive(Deserialize)]
 struct Direction {
     io_bytes: u64,
-    /// In ms.
+    /// The duration, in ms.
     runtime: u64,
     total_ios: u64,
     slat_ns: Option<FioLatency>,
@@ -93,7 +93,7 @@ pub fn is_json(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
 
-/// Whether it is what fio prints for people.
+/// Whether the text is fio's output for people.
 pub fn is_text(text: &str) -> bool {
     text.contains("\nStarting ") && text.contains("fio-") || text.contains("IO depths    :")
 }
@@ -157,7 +157,7 @@ fn number_alike(series: &mut [ThreadSeries]) {
     }
 }
 
-/// A job's options above those of all.
+/// A job's options in addition to the global ones.
 fn options(global: &Map<String, Value>, own: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     global
@@ -196,7 +196,7 @@ fn work(options: &BTreeMap<String, String>, direction: &str) -> Option<String> {
     files::work(&format!("{size}+{word}+bs{block}{direct}"))
 }
 
-/// What a job did, in a line.
+/// A job's work, in a line.
 fn job_line(job: &str, name: &str, direction: &Direction) -> String {
     let seconds = direction.runtime as f64 / 1e3;
     let mb = direction.io_bytes as f64 / 1e6;
@@ -248,7 +248,7 @@ fn mean(ns: f64) -> Result<Nanos, FormatError> {
 }
 
 impl FioLatency {
-    /// What was counted; nothing if no operation was.
+    /// The counted values; nothing if there was no operation.
     fn values(&self, operations: u64) -> Result<Option<SeriesValues>, FormatError> {
         let ends = Extremes {
             count: self.count.unwrap_or(operations),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
-/// Whose file it is.
+/// The tool that wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignFormat {
     /// rt-tests' cyclictest.
@@ -54,7 +54,7 @@ impl ForeignFormat {
         }
     }
 
-    /// What is wrong with a file that is of none of them.
+    /// The fault of a file that no tool wrote.
     pub(crate) fn none() -> FormatError {
         let known = ForeignFormat::ALL.map(ForeignFormat::name).join(", ");
         FormatError::new(format!(
@@ -62,7 +62,7 @@ impl ForeignFormat {
         ))
     }
 
-    /// As its content tells.
+    /// The tool, as the content tells.
     pub fn of(bytes: &[u8]) -> Option<ForeignFormat> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return jitterdebugger::is_raw(bytes).then_some(ForeignFormat::Jitterdebugger);

@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 
 const TOOL: &str = "hdparm";
 const MB: u64 = 1 << 20;
-/// What it says of a kind of reads, and worstcase's name of the same.
+/// hdparm's words for a kind of reads, and worstcase's name of the same.
 const KINDS: [(&str, &str); 4] = [
     ("Timing cached reads:", "io+cached"),
     ("Timing buffered disk reads:", "io+buffered"),
@@ -25,7 +25,7 @@ fn kind(line: &str) -> Option<(&'static str, &str)> {
     KINDS.into_iter().find_map(of)
 }
 
-/// Reads its lines; what it did several times are repetitions.
+/// Reads its lines; several lines of one kind are repetitions.
 pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(10_000_000));
     measured.lacks = vec![

@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
 
 const TOOL: &str = "jitterdebugger";
-/// Of a sample in `samples.raw`: CPU, seconds, nanoseconds, value; little-endian, packed.
+/// The size of a sample in `samples.raw`: CPU, seconds, nanoseconds, value; little-endian, packed.
 const SAMPLE: usize = 28;
 const NS_A_SECOND: u64 = 1_000_000_000;
 /// CPUs that one can believe.
@@ -71,7 +71,7 @@ pub fn is_text(text: &str) -> bool {
     text.lines().any(|line| thread_line(line).is_some())
 }
 
-/// Reads what it prints; times are of so many ns.
+/// Reads its output; times are in units of so many ns.
 pub fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
     let mut last: BTreeMap<u32, Extremes> = BTreeMap::new();
     for (at, line) in (1..).zip(content.lines()) {

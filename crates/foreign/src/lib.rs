@@ -1,11 +1,11 @@
-//! What other tools measured: their files, read into records that say what they do not hold.
+//! Measurements of other tools: their files, read into records that say what the files do not contain.
 //!
 //! ```text
 //! bytes -> Format (told by the content) -> Measured     one module a tool
 //! Measured -> CellResult for each of its threads        record
 //! ```
-//! Nothing is made up: a figure that the file does not tell is absent in the record, and every record says
-//! which tool it is of ([`Foreign`](worstcase_results::record::Foreign)).
+//! Nothing is made up: a figure that the file does not contain is absent in the record, and every record says which
+//! tool it is from ([`Foreign`](worstcase_results::record::Foreign)).
 
 mod bonnie;
 mod cyclictest;
@@ -34,7 +34,7 @@ use worstcase_results::record::CellResult;
 /// Longest file that is read: more than any of these tools writes of numbers alone.
 const LONGEST: u64 = 1 << 30;
 
-/// Reads a file; of `format`, or of the one that its content tells.
+/// Reads a file of `format`, or of the format that its content tells.
 pub fn read(path: &Path, format: Option<ForeignFormat>, nanoseconds: bool) -> Result<ForeignSource, ImportError> {
     let failed = |source| ImportError::Read {
         path: path.to_path_buf(),
@@ -85,13 +85,13 @@ pub fn fuzz(bytes: &[u8]) {
                 digest: String::new(),
                 measured,
             };
-            // What it becomes does not matter.
+            // The result does not matter.
             let _ = records(vec![source], &ImportFacts::default());
         }
     }
 }
 
-/// The records of several files, in their order; `given` is what they do not tell.
+/// The records of several files, in their order; `given` are facts that the files do not contain.
 pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
     record::records(sources, given)
 }

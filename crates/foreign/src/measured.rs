@@ -1,4 +1,4 @@
-//! What a file tells, whatever tool wrote it.
+//! The contents of a file, whichever tool wrote it.
 
 use super::FormatError;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
-/// All of a file. What it does not tell is absent.
+/// All contents of a file. Facts that it does not contain are absent.
 #[derive(Debug)]
 pub struct ToolMeasurement {
-    /// As its users call it.
+    /// The tool's name.
     pub tool: &'static str,
     /// Its version.
     pub version: Option<String>,
@@ -25,18 +25,18 @@ pub struct ToolMeasurement {
     pub ended: Option<Utc>,
     /// Values are multiples of this.
     pub resolution: Nanos,
-    /// How they were rounded to it.
+    /// How the values were rounded to the resolution.
     pub rounding: Rounding,
-    /// One for each of its threads and instruments.
+    /// One series for each of its threads and instruments.
     pub series: Vec<ThreadSeries>,
-    /// What the file does not hold, beside what the series show.
+    /// What the file does not contain, beside what the series show.
     pub lacks: Vec<&'static str>,
-    /// What else it says.
+    /// Further notes from the file.
     pub notes: Vec<String>,
 }
 
 impl ToolMeasurement {
-    /// Of a tool that tells whole microseconds, or of so many ns, rounded down.
+    /// The measurement of a tool with values in whole microseconds, or in units of so many ns, rounded down.
     pub fn new(tool: &'static str, resolution: Nanos) -> ToolMeasurement {
         ToolMeasurement {
             tool,
@@ -55,7 +55,7 @@ impl ToolMeasurement {
 }
 
 impl ToolMeasurement {
-    /// Whether every count and time is one that can be computed with ([`MOST`]). No tool writes a larger one.
+    /// An error if a count or time is too large to be computed with ([`MOST`]). No tool writes a larger one.
     pub fn check(&self) -> Result<(), FormatError> {
         let too_large = |(what, number): (&str, u64), of: Option<&ThreadSeries>| {
             let of = of.map_or_else(String::new, |series| format!(" of {}", series.name()));
@@ -75,7 +75,7 @@ impl ToolMeasurement {
     }
 }
 
-/// What is told of the machine.
+/// Facts about the machine.
 #[derive(Debug, Default)]
 pub struct MachineTold {
     /// Its host name.
@@ -90,7 +90,7 @@ pub struct MachineTold {
     pub realtime: bool,
 }
 
-/// What one thread measured with one instrument.
+/// The measurement of one thread with one instrument.
 #[derive(Debug)]
 pub struct ThreadSeries {
     /// worstcase's name of the instrument, or the tool's where worstcase has none.
@@ -99,28 +99,28 @@ pub struct ThreadSeries {
     pub cpu: Option<u32>,
     /// The repetition in its file, from 0.
     pub repetition: u64,
-    /// Distance of two due times.
+    /// The interval.
     pub period: Option<Nanos>,
     /// Real-time priority.
     pub priority: Option<u8>,
-    /// How long it looked, where the periods do not tell.
+    /// The observation time, if the periods do not tell it.
     pub observed: Option<Nanos>,
-    /// What the tool does with a due time that passed while its thread was late.
+    /// How the tool treats a due time that passed while its thread was late.
     pub overrun: Overrun,
-    /// What it measured.
+    /// The measured quantities.
     pub quantities: BTreeMap<Quantity, SeriesValues>,
-    /// Of osnoise: sums without single gaps.
+    /// For osnoise: sums without single gaps.
     pub gaps: Option<GapAccount>,
-    /// How many operations there were, where no quantity tells.
+    /// The number of operations, if no quantity tells it.
     pub taken: Option<u64>,
-    /// Of work with files: what it did.
+    /// For work with files: its details.
     pub io: Option<Box<IoDetails>>,
     /// Counts that the tool gives, by name.
     pub counts: BTreeMap<String, String>,
 }
 
 impl ThreadSeries {
-    /// Without any value.
+    /// A series without any value.
     pub fn new(probe: &str, cpu: u32, overrun: Overrun) -> ThreadSeries {
         ThreadSeries {
             cpu: Some(cpu),
@@ -128,7 +128,7 @@ impl ThreadSeries {
         }
     }
 
-    /// Of no CPU in particular.
+    /// A series of no particular CPU.
     pub fn of_all(probe: &str, overrun: Overrun) -> ThreadSeries {
         ThreadSeries {
             probe: probe.to_string(),
@@ -148,7 +148,7 @@ impl ThreadSeries {
 }
 
 impl ThreadSeries {
-    /// For messages: its instrument and its CPU or thread.
+    /// The name in messages: instrument and CPU or thread.
     fn name(&self) -> String {
         match self.cpu {
             Some(cpu) => format!("{}, CPU or thread {cpu}", self.probe),
@@ -156,7 +156,7 @@ impl ThreadSeries {
         }
     }
 
-    /// Each count and time in it, and what it is.
+    /// Each count and time in it, with its name.
     fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let times = [("interval", self.period), ("observation time", self.observed)];
         let times = times.into_iter().filter_map(|(what, time)| Some((what, time?.0)));
@@ -174,14 +174,14 @@ impl ThreadSeries {
     }
 }
 
-/// What a tool does with due times that passed.
+/// How a tool treats due times that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overrun {
-    /// It goes on with the next that is still to come, and tells nothing.
+    /// The tool goes on with the next one to come, and does not count those that passed.
     Skips,
-    /// It samples each of them, late.
+    /// The tool samples each of them, late.
     SamplesEach,
-    /// It has no due times.
+    /// The tool has no due times.
     NoDueTimes,
 }
 
@@ -190,7 +190,7 @@ pub enum Overrun {
 pub enum SeriesValues {
     /// Every one, in their order.
     Samples(Vec<ForeignSample>),
-    /// How often each.
+    /// The number of samples of each value.
     Counted(CountedValues),
     /// Their number and ends.
     Extremes(Extremes),
@@ -199,7 +199,7 @@ pub enum SeriesValues {
 }
 
 impl SeriesValues {
-    /// Each count and time in them, and what it is.
+    /// Each count and time in them, with its name.
     fn numbers(&self) -> Box<dyn Iterator<Item = (&'static str, u64)> + '_> {
         match self {
             SeriesValues::Samples(samples) => Box::new(samples.iter().flat_map(|sample| {
@@ -234,15 +234,15 @@ pub struct ForeignSample {
 /// A histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountedValues {
-    /// By value how often, the lower edge of a bin that is rounded down.
+    /// The count of each value; the value is the lower edge of a bin if it is rounded down.
     pub bins: BTreeMap<u64, u64>,
     /// Samples that are in no bin.
     pub beyond: Option<Beyond>,
-    /// What the tool says beside.
+    /// The extremes that the tool gives beside.
     pub ends: Extremes,
 }
 
-/// Ends, and what percentiles the tool tells.
+/// Extremes, and the percentiles that the tool gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryFigures {
     /// Number, smallest, mean and largest.
@@ -256,7 +256,7 @@ pub struct SummaryFigures {
 /// Number, smallest, mean and largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extremes {
-    /// How many.
+    /// The number of samples.
     pub count: u64,
     /// The smallest, if the tool tells it.
     pub min: Option<Nanos>,
@@ -267,7 +267,7 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// Each of them that is told, and what it is.
+    /// Each of them that the tool gives, with its name.
     fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
         let told = [("minimum", self.min), ("mean", self.mean), ("maximum", Some(self.max))];
         let told = told.into_iter().filter_map(|(what, time)| Some((what, time?.0)));

@@ -1,5 +1,5 @@
-//! oslat: its text and its JSON. A value is the length of a turn of its loop, rounded up; the last bucket holds what is
-//! longer, too.
+//! oslat: its text and its JSON. A value is the length of a turn of its loop, rounded up; the last bucket also holds
+//! longer turns.
 
 use super::FormatError;
 use super::measured::{CountedValues, Extremes, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
@@ -59,7 +59,7 @@ pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     Ok(measured)
 }
 
-/// Reads what it prints.
+/// Reads its output.
 pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = empty();
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -146,7 +146,7 @@ impl Core {
         if count == 0 {
             return Ok(None);
         }
-        // What is longer than the last bucket is counted in it.
+        // The last bucket also counts longer turns.
         let beyond = (self.max.0 > last.0 && last.1 > 0).then_some(Beyond {
             from_ns: last.0,
             count: last.1,

@@ -1,4 +1,4 @@
-//! From what a file tells to records.
+//! From the contents of a file to records.
 
 use super::ImportError;
 use super::measured::{CountedValues, Extremes, ForeignSample, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
@@ -14,7 +14,7 @@ use worstcase_results::record::{
 };
 use worstcase_results::stats::Percentile;
 
-/// Stands for a load that nobody named.
+/// Stands for a load without a name.
 pub const UNKNOWN_LOAD: &str = "unknown";
 
 /// A file that was read.
@@ -34,12 +34,12 @@ impl ForeignSource {
     }
 }
 
-/// What the user says and the files do not.
+/// Facts that the user gives and the files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ImportFacts {
-    /// What ran beside.
+    /// The load that ran beside.
     pub load: Option<String>,
-    /// Distance of two due times.
+    /// The interval.
     pub interval: Option<Nanos>,
 }
 
@@ -121,7 +121,7 @@ fn one(
         .map(|s| s.count)
         .or(series.taken)
         .unwrap_or(0);
-    // The tool prints each sample with its number: those without are not in the file.
+    // The tool prints each sample with its number: numbers that are missing are not in the file.
     let lost = rows
         .last()
         .map_or(0, |last| u64::from(last.index) + 1 - rows.len() as u64);
@@ -139,7 +139,7 @@ fn one(
     let missed_known = match series.overrun {
         Overrun::SamplesEach => true,
         Overrun::NoDueTimes => false,
-        // Who is never a period late misses none.
+        // A thread that is never a period late misses none.
         Overrun::Skips => period
             .zip(max)
             .is_some_and(|(period, max)| max + measured.resolution < period),
@@ -206,7 +206,7 @@ fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record
     series.quantities.iter().filter_map(of).collect()
 }
 
-/// In words what a reader may look for in vain.
+/// Facts that a reader may look for and that the file does not contain, in words.
 fn lacks(
     source: &ForeignSource,
     series: &ThreadSeries,
@@ -290,7 +290,7 @@ fn of_extremes(ends: &Extremes) -> Summary {
     }
 }
 
-/// With the median and the percentiles that lie in its bins.
+/// The summary with the median and the percentiles that lie in its bins.
 fn of_counted(counted: &CountedValues) -> Summary {
     let count = counted.ends.count;
     let at_rank = |rank: u64| {

@@ -25,7 +25,7 @@ pub fn whole(value: u64, unit: u64) -> Result<Nanos, FormatError> {
     ns.ok_or_else(|| FormatError::new(format!("{value} is too large for a time")))
 }
 
-/// All words of a line as numbers; of which a word is none, the line is refused.
+/// All words of a line as numbers; a line with another word is refused.
 pub fn numbers(line: usize, words: &str) -> Result<Vec<u64>, FormatError> {
     let number = |word: &str| {
         let parsed = word.parse();
@@ -56,7 +56,7 @@ pub fn days_and_time(text: &str) -> Option<Nanos> {
     seconds.checked_mul(1_000_000_000).map(Nanos)
 }
 
-/// What rt-tests' JSON and jitterdebugger's say of the machine.
+/// The machine's description in rt-tests' JSON and jitterdebugger's.
 #[derive(Debug, Deserialize)]
 pub struct SysInfo {
     nodename: Option<String>,
@@ -92,7 +92,7 @@ pub fn bins(histogram: &BTreeMap<String, u64>, unit: u64) -> Result<BTreeMap<u64
     histogram.iter().map(bin).collect()
 }
 
-/// The sum of a histogram's counts; one that no number holds is an error.
+/// The sum of a histogram's counts; a sum that no number holds is an error.
 pub fn total<'a>(counts: impl IntoIterator<Item = &'a u64>) -> Result<u64, FormatError> {
     let sum = counts.into_iter().try_fold(0_u64, |sum, count| sum.checked_add(*count));
     sum.ok_or_else(|| FormatError::new("the counts of its histogram are too large to add up; it is damaged"))

@@ -1,4 +1,5 @@
-//! Buckets of latencies as Prometheus has them: some fixed bounds, and the exponential ones of its native histograms.
+//! Buckets of latencies as Prometheus has them: some fixed bounds, and the exponential buckets of its native
+//! histograms.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,23 +33,24 @@ pub const BOUNDS: [u64; 22] = [
 /// Eight exponential buckets to a power of two: `2^3`.
 pub const SCHEMA: i32 = 3;
 
-/// Latencies, counted. Of bounded size.
+/// Counted latencies, in bounded memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buckets {
-    /// All of them.
+    /// All latencies.
     pub count: u64,
     /// Their sum in ns.
     pub sum_ns: u64,
-    /// How many are at most each of [`BOUNDS`] and above the one before; those above all are in `count` alone.
+    /// How many are at most each bound of [`BOUNDS`] and above the one before; latencies above all bounds are in
+    /// `count` alone.
     pub fixed: [u64; BOUNDS.len()],
-    /// By number of the exponential bucket, which holds latencies in seconds above `2^((n-1)/8)` up to `2^(n/8)`.
+    /// By number n of the exponential bucket, which holds latencies in seconds above `2^((n-1)/8)` up to `2^(n/8)`.
     pub exponential: BTreeMap<i32, u64>,
     /// Latencies of 0.
     pub zero: u64,
 }
 
 impl Buckets {
-    /// Takes one in.
+    /// Counts a latency.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(ns);
@@ -62,7 +64,7 @@ impl Buckets {
     }
 }
 
-/// The exponential bucket of a latency; 0 has none.
+/// The exponential bucket of a latency; none for 0.
 fn exponential(ns: u64) -> Option<i32> {
     let per_octave = f64::from(1 << SCHEMA);
     (ns > 0).then(|| ((ns as f64 / 1e9).log2() * per_octave).ceil() as i32)
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn each_latency_is_in_the_bucket_whose_bounds_hold_it() {
         assert_eq!(exponential(0), None);
-        // Powers of two of a second are bounds.
+        // Powers of two of a second are bounds of buckets.
         assert_eq!(
             [1_000_000_000, 500_000_000, 500_000_001].map(exponential),
             [Some(0), Some(-8), Some(-7)]

@@ -7,9 +7,9 @@ use signal_hook::iterator::Signals;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-/// Runs it, and returns its exit code: 128 and the signal's number if a signal ended it.
+/// Runs the command, and returns its exit code: 128 and the signal's number if a signal ended it.
 ///
-/// A terminal sends Ctrl-C to the command itself. SIGTERM and SIGHUP, which come to one process, are passed on.
+/// A terminal sends Ctrl-C to the command itself. SIGTERM and SIGHUP reach this process alone, so they are passed on.
 pub fn run(command: &[String]) -> Result<u8, HostError> {
     let (program, arguments) = command.split_first().expect("clap asks for one word at least");
     let failed = |source| HostError::Command {
@@ -19,12 +19,12 @@ pub fn run(command: &[String]) -> Result<u8, HostError> {
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]).map_err(failed)?;
     let signals_end = signals.handle();
     let mut child = Command::new(program).args(arguments).spawn().map_err(failed)?;
-    // Not its number, which another process may have once this one is reaped.
+    // A pidfd, because another process may have the number once the child is reaped.
     let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
     let forwarder = std::thread::spawn(move || {
         for signal in signals.forever().filter(|signal| [SIGTERM, SIGHUP].contains(signal)) {
             let signal = Signal::from_named_raw(signal).expect("one of the four above");
-            // It may have ended by itself just now.
+            // The command may have ended by itself just now.
             let _ = pidfd_send_signal(&process, signal);
         }
     });

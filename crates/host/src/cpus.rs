@@ -1,6 +1,6 @@
 //! Which CPUs can be measured, and which of them the kernel keeps work away from.
 //!
-//! The affinity that a process begins with is not what is online: the kernel leaves isolated CPUs out of it.
+//! The affinity that a process begins with may leave out online CPUs: those that the kernel isolates.
 
 use crate::facts::cgroup::Cpuset;
 use crate::{CpuList, HostError, MachineFacts};
@@ -9,30 +9,29 @@ use worstcase_instruments::sys::affinity;
 /// The CPUs of this machine, as this process may use them.
 #[derive(Clone, Debug, Default)]
 pub struct Cpus {
-    /// Those that run.
     online: CpuList,
-    /// Isolated from the scheduler, or without a tick.
+    /// CPUs isolated from the scheduler, or without a tick.
     isolated: CpuList,
-    /// Online, and to be had for a thread that asks for them.
+    /// Online CPUs that a thread gets if it asks for them.
     usable: CpuList,
-    /// On which this process was started.
+    /// The affinity with which this process was started.
     inherited: CpuList,
-    /// What limits `usable`, where the machine tells.
+    /// The cpuset that limits `usable`, where the machine tells.
     cpuset: Option<Cpuset>,
 }
 
-/// Keeps the calling thread, and those that it starts, off these CPUs, if there are others.
+/// Keeps the calling thread, and threads that it starts, off these CPUs, if there are others.
 pub fn stay_off(cpus: &[u32]) {
     let others: Vec<u32> = affinity::current().unwrap_or_default();
     let others: Vec<u32> = others.into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
     if !others.is_empty() {
-        // If that is refused, it goes on where it is.
+        // If the kernel refuses, the thread stays where it is.
         let _ = affinity::set(&others);
     }
 }
 
 impl Cpus {
-    /// Of this machine.
+    /// The CPUs of the machine with these facts.
     pub fn of(facts: &MachineFacts) -> Cpus {
         let inherited: CpuList = affinity::current().unwrap_or_default().into_iter().collect();
         let online = facts.cpu.online.clone().unwrap_or_else(|| inherited.clone());
@@ -64,7 +63,7 @@ impl Cpus {
         }
     }
 
-    /// Who refuses CPUs that are online.
+    /// What refuses CPUs that are online, in words.
     fn limit(&self) -> String {
         match &self.cpuset {
             Some(Cpuset { group, cpus }) => format!("the cpuset of control group {group}, which has {cpus}"),
@@ -72,8 +71,8 @@ impl Cpus {
         }
     }
 
-    /// What is measured if nobody names CPUs: all that can be used, isolated ones too, unless somebody started this process
-    /// on fewer than the kernel would.
+    /// The CPUs that are measured by default: all usable ones, isolated ones too, unless a user narrowed this process's
+    /// affinity.
     pub fn usual(&self) -> CpuList {
         match self.is_narrowed() {
             true => self.usable.common(&self.inherited),
@@ -81,13 +80,13 @@ impl Cpus {
         }
     }
 
-    /// Where loads run if nobody says: not on isolated CPUs. None: where this process was started.
+    /// The CPUs for loads by default: all but isolated ones. `None`: those with which this process was started.
     pub fn usual_load(&self) -> Option<CpuList> {
         let housekeeping = self.housekeeping();
         (!self.isolated.is_empty() && !housekeeping.is_empty()).then_some(housekeeping)
     }
 
-    /// What to know of a measurement on `measured` before it begins, in lines.
+    /// Notes about a measurement on `measured`, before it begins.
     pub fn notes(&self, measured: &CpuList, load: Option<&CpuList>) -> Vec<String> {
         let mut notes = Vec::new();
         let isolated = measured.common(&self.isolated);
@@ -115,13 +114,13 @@ impl Cpus {
         self.usable.without(&self.isolated)
     }
 
-    /// By taskset or a service's settings: of the CPUs that the kernel gives everybody some are lacking.
+    /// Whether taskset or a service's settings took some of the CPUs that the kernel gives every process.
     fn is_narrowed(&self) -> bool {
         !self.housekeeping().without(&self.inherited).is_empty()
     }
 }
 
-/// Asked by a thread of its own, which ends with the affinity that it gets.
+/// Tries it in a thread of its own, because the thread keeps the affinity that it gets.
 fn can_be_had(cpu: u32) -> bool {
     std::thread::spawn(move || affinity::set(&[cpu]).is_ok())
         .join()
@@ -169,7 +168,7 @@ mod tests {
         let narrowed = cpus("0-3", "", "0-3", "1,3");
         assert_eq!((narrowed.usual(), narrowed.usual_load()), (list("1,3"), None));
         assert_eq!(narrowed.notes(&list("1,3"), None).len(), 1);
-        // taskset -c 3, which is isolated.
+        // taskset -c 3, where CPU 3 is isolated.
         let alone = cpus("0-3", "2-3", "0-3", "3");
         assert_eq!((alone.usual(), alone.usual_load()), (list("3"), Some(list("0-1"))));
     }

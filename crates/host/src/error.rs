@@ -1,4 +1,4 @@
-//! Why something about this machine could not be done.
+//! Errors of work on this machine.
 
 use super::CpuList;
 use std::io;
@@ -7,7 +7,7 @@ use worstcase_base::trust::OtherWriters;
 use worstcase_results::record::RunError;
 
 worstcase_base::errors! {
-    /// One readable line each: what, where; remedy.
+    /// Each is one line: what, where, and the remedy.
     #[derive(Debug, thiserror::Error)]
     pub enum HostError {
         /// The state folder or a journal in it cannot be used.
@@ -15,10 +15,10 @@ worstcase_base::errors! {
         State {
             /// The folder or file.
             path: PathBuf,
-            /// The system's answer.
+            /// The system's error.
             source: io::Error,
         } => Storage,
-        /// Someone else could write to the state folder: what it says must not be undone with our rights.
+        /// Another user could write to the state folder, and its journals are undone with our rights.
         #[error(
             "{} is not a folder that only you can write to ({why}); set WORSTCASE_STATE to one of your own",
             path.display()
@@ -26,18 +26,18 @@ worstcase_base::errors! {
         StateNotOurs {
             /// The folder.
             path: PathBuf,
-            /// Who else can.
+            /// Who else can write there.
             why: String,
         } => Usage,
-        /// Someone else could put another folder in the place of the loads' work folder, in which root cleans up.
+        /// Another user could replace the loads' work folder, in which root cleans up.
         #[error(
             "root cannot make a work folder in {}: {others}; choose another with --work-dir, or a sticky one such as /tmp",
             path.display()
         )]
         WorkNotOurs {
-            /// The folder above it.
+            /// The folder that would contain it.
             path: PathBuf,
-            /// Who, and where.
+            /// Who could, and where.
             others: OtherWriters,
         } => Usage,
         /// A setting cannot be read.
@@ -45,7 +45,7 @@ worstcase_base::errors! {
         Read {
             /// The setting.
             path: PathBuf,
-            /// The system's answer.
+            /// The system's error.
             source: io::Error,
         } => Missing,
         /// A setting cannot be changed.
@@ -53,72 +53,72 @@ worstcase_base::errors! {
         Set {
             /// The setting.
             path: PathBuf,
-            /// What it should have become.
+            /// The intended value.
             value: String,
-            /// The system's answer.
+            /// The system's error.
             source: io::Error,
         } => Missing,
         /// The guard does not run.
         #[error("cannot start the guard that restores this machine if worstcase is killed: {0}; try again")]
         Guard(String) => Missing,
-        /// CPUs that are to be measured do not run.
+        /// CPUs to measure are not online.
         #[error("CPUs {missing} are not online; choose from {online}")]
         NotOnline {
-            /// Those.
+            /// The CPUs that are not online.
             missing: CpuList,
-            /// All that are.
+            /// All CPUs that are online.
             online: CpuList,
         } => Usage,
-        /// CPUs run, and this process cannot have them.
+        /// CPUs are online, but this process cannot have them.
         #[error(
             "CPUs {refused} are online, but {by}, keeps this process from them; start worstcase in a group that has them (cpuset.cpus of it and of those above it), or choose from {allowed}"
         )]
         NotAllowed {
-            /// Those.
+            /// The CPUs that are refused.
             refused: CpuList,
             /// What refuses them, in words.
             by: String,
-            /// All that it can have.
+            /// All CPUs that this process can have.
             allowed: CpuList,
         } => Usage,
         /// The user's command cannot be started.
         #[error("cannot run {program}: {source}; check its name and PATH")]
         Command {
-            /// Its first word.
+            /// The program's name.
             program: String,
-            /// The system's answer.
+            /// The system's error.
             source: io::Error,
         } => Missing,
         /// The command line.
         #[error("{0}")]
         Argument(String) => Usage,
-        /// The measuring process.
+        /// The measuring process failed.
         #[error("the measuring process failed: {0}; give the command again")]
         Worker(String) => Measured,
-        /// What it said.
+        /// A measurement failed, in the words of the measuring process.
         #[error("{0}")]
         Measurement(String) => Measured,
-        /// What it needs and does not have.
+        /// The measuring process lacks something that it needs.
         #[error("{0}")]
         Missing(String) => Missing,
-        /// It could not write.
+        /// The measuring process could not write.
         #[error("{0}")]
         Storage(String) => Storage,
-        /// It ended while its samples could still be kept.
+        /// The measuring process ended early, while its samples could still be kept.
         #[error(
             "the disk of {} is almost full: the measurement was ended early, and what was taken until then is kept; make room, then --resume measures what is missing",
             .0.display()
         )]
         Full(PathBuf) => Storage,
-        /// Its samples.
+        /// Its samples cannot be read.
         #[error("cannot keep samples in {}: {source}; is the disk full?", path.display())]
         Samples {
             /// The file.
             path: PathBuf,
-            /// The system's answer.
+            /// The system's error.
             source: io::Error,
         } => Storage,
-        /// Its numbers.
+        /// Its numbers contradict each other.
         #[error("the measuring process's numbers contradict each other: {0}")]
         Contradiction(String) => Measured,
         /// The run folder.
@@ -127,7 +127,7 @@ worstcase_base::errors! {
         /// The folder of a watch.
         #[error(transparent)]
         Watch(#[from] crate::watch::WatchError) => within,
-        /// Something could not be put back.
+        /// Changes could not be undone.
         #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
         NotRestored {
             /// How many.

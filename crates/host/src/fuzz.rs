@@ -1,4 +1,4 @@
-//! What reads traces and messages, as functions of bytes, for scripts/fuzz.
+//! The parsers of traces and messages as functions of bytes, for scripts/fuzz.
 
 use crate::message::Message;
 use crate::spec::HostSpec;
@@ -31,18 +31,18 @@ pub fn timerlat(bytes: &[u8]) {
     }
 }
 
-/// What the measuring process says, and what it is told.
+/// Messages of the measuring process, and its order.
 pub fn worker_message(line: &str) {
     let _ = black_box(serde_json::from_str::<Message>(line));
     let _ = black_box(serde_json::from_str::<HostSpec>(line));
 }
 
-/// What is sent to the port of the metrics.
+/// A request to the metrics port.
 pub fn http(bytes: &[u8]) {
     let _ = black_box(http::message::head(bytes));
 }
 
-/// What a killed command left to be undone.
+/// The journal of a killed command.
 pub fn journal(text: &str) {
     journal::fuzz(text);
 }

@@ -1,32 +1,28 @@
 //! The guard: a process that outlives its controller, even one killed by kill -9, and undoes the controller's journal.
 //!
-//! It is `worstcase host-guard JOURNAL` in a session of its own, deaf to the signals that end a terminal's processes. It
-//! reads a pipe whose other end only the controller has. At the pipe's end it waits for the journal's lock, which is free
-//! when the controller is gone, and undoes what is still written there: nothing, if the controller ended as it should.
+//! It is `worstcase host-guard JOURNAL` in a session of its own, and ignores the signals that end a terminal's processes.
+//! It reads a pipe whose other end only the controller has. When the pipe ends it waits for the journal's lock, which is
+//! free when the controller is gone, and undoes the entries that are left: none, if the controller ended normally.
 
-use super::{HostError, journal};
-use std::io::{self, Read, Write};
+use super::HostError;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use worstcase_instruments::sys::sched::Policy;
 
-/// What a guard says when signals and the terminal can no longer end it.
-const READY: &[u8] = b"ready\n";
+/// The guard prints this when neither signals nor the terminal can end it any more.
+pub(super) const READY: &[u8] = b"ready\n";
 
-/// A running guard.
 #[derive(Debug)]
 pub(super) struct Guard {
     process: Child,
 }
 
 impl Guard {
-    /// Starts the guard of a journal, and returns when it is on guard.
+    /// Starts the guard of a journal, and returns when the guard is ready.
     pub fn start(journal: &Path) -> Result<Guard, HostError> {
         let failed = |e: io::Error| HostError::Guard(e.to_string());
-        // Not by its path, which a new build may have replaced.
+        // A new build may have replaced the file at our path.
         let mut process = Command::new("/proc/self/exe")
             .arg0("worstcase")
             .arg("host-guard")
@@ -48,33 +44,10 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Ends it: call this when the journal's lock is free.
+    /// Ends the guard: call this when the journal's lock is free.
     pub fn let_go(mut self) {
         drop(self.process.stdin.take());
-        // It cannot be waited for only if it was already.
+        // Waiting fails only if the guard was waited for before.
         let _ = self.process.wait();
     }
-}
-
-/// The guard's whole life.
-pub fn run(journal: &Path) -> io::Result<()> {
-    // Fails only for the leader of a group, which is one that a person started.
-    let _ = rustix::process::setsid();
-    let ignored = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-        signal_hook::consts::SIGQUIT,
-    ] {
-        signal_hook::flag::register(signal, Arc::clone(&ignored))?;
-    }
-    // Real-time threads of the run could keep it from ever running. Without the right, it waits as others do.
-    let _ = Policy::fifo(99).apply();
-    let mut out = io::stdout();
-    out.write_all(READY)?;
-    out.flush()?;
-    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-    journal::undo_left_over(journal, true)?;
-    Ok(())
 }

@@ -28,7 +28,8 @@ mod error;
 pub mod facts;
 #[doc(hidden)]
 pub mod fuzz;
-pub mod guard;
+mod guard;
+pub mod guard_process;
 pub mod http;
 pub mod isolate;
 pub mod journal;

@@ -1,12 +1,12 @@
-//! What the kernel counts of this machine while it is measured.
+//! What the kernel counts on this machine while it is measured.
 
 use std::fs;
 use worstcase_contract::Nanos;
 
-/// A count of /proc/stat in ns: it counts in hundredths of a second, whatever HZ is.
+/// /proc/stat counts in hundredths of a second, whatever HZ is.
 const NANOS_PER_TICK: u64 = 10_000_000;
 
-/// Time that a hypervisor took from each of `cpus` so far, in their order.
+/// Time that a hypervisor took from each of `cpus` so far, in the order of `cpus`.
 pub fn steal(cpus: &[u32]) -> Vec<Option<Nanos>> {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     cpus.iter().map(|cpu| steal_in(&stat, *cpu)).collect()
@@ -21,20 +21,20 @@ fn steal_in(stat: &str, cpu: u32) -> Option<Nanos> {
     Some(Nanos(ticks * NANOS_PER_TICK))
 }
 
-/// What was added between two readings of [`steal`].
+/// The difference of two readings of [`steal`].
 pub fn steal_between(before: &[Option<Nanos>], after: &[Option<Nanos>]) -> Vec<Option<Nanos>> {
     let one = |(before, after): (&Option<Nanos>, &Option<Nanos>)| Some((*after)?.saturating_sub((*before)?));
     before.iter().zip(after).map(one).collect()
 }
 
-/// The kernel counts a real-time thread's time at its ticks, of which it has 100 a second at least: it begins to throttle
-/// so much late, and the pause is so much shorter.
+/// The kernel adds up a real-time thread's time at ticks, of which it has at least 100 a second: throttling may begin one
+/// tick late, and the pause is shorter by that.
 const TICK: Nanos = Nanos::from_millis(10);
 
-/// Whether real-time threads may have been throttled while no sample was later than `worst`, and at most `unseen` passed
-/// between two moments that were looked at. The kernel tells nobody when it throttles; it then takes a CPU from all of
-/// them for the rest of a period. The first moment that falls into this pause comes `unseen` after its begin at the
-/// latest, and is late by what is then left.
+/// Whether real-time threads may have been throttled although no sample was later than `worst`, with at most `unseen`
+/// between two samples. The kernel does not report throttling, which takes a CPU from all real-time threads for the rest
+/// of a period. The first sample that is due in this pause comes at most `unseen` after its begin, and is late by what
+/// is left of it.
 pub fn may_be_throttled(worst: Nanos, unseen: Nanos) -> Option<bool> {
     let read = |name: &str| -> Option<i64> {
         fs::read_to_string(format!("/proc/sys/kernel/{name}"))
@@ -56,7 +56,7 @@ fn may_be(runtime_us: i64, period_us: i64, worst: Nanos, unseen: Nanos) -> Optio
     (worst < seen).then_some(false)
 }
 
-/// The most memory that this process ever held.
+/// The peak memory of this process.
 pub fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -89,13 +89,13 @@ mod tests {
     fn a_pause_between_two_samples_is_not_ruled_out() {
         let may_be = |worst, unseen| may_be(950_000, 1_000_000, Nanos(worst), Nanos(unseen));
         let ms = 1_000_000;
-        // Every 1 ms: what is later than 39 ms may be what is left of a pause of 50 ms.
+        // Every 1 ms: a sample later than 39 ms may have met the end of a pause of 50 ms.
         assert_eq!(may_be(39 * ms - 1, ms), Some(false));
         assert_eq!(may_be(39 * ms, ms), None);
         // Every 30 ms: the pause may have begun 30 ms before the sample that was 10 ms late.
         assert_eq!(may_be(10 * ms - 1, 30 * ms), Some(false));
         assert_eq!(may_be(10 * ms, 30 * ms), None);
-        // Every 40 ms and more: it fits between two samples that are both in time.
+        // Every 40 ms or more: the pause fits between two punctual samples.
         for unseen in [40 * ms, 50 * ms, 1_000 * ms, u64::MAX] {
             assert_eq!(may_be(0, unseen), None);
         }

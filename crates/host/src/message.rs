@@ -1,4 +1,4 @@
-//! What the measuring process tells the controller while it runs: a JSON object a line.
+//! Messages of the measuring process to the controller while it runs: a JSON object on each line.
 
 use crate::buckets::Buckets;
 use crate::trace::EventSnapshot;
@@ -25,11 +25,11 @@ pub struct CpuStats {
     pub min_ns: u64,
     /// The largest.
     pub max_ns: u64,
-    /// Sum of all.
+    /// Sum of all latencies.
     pub sum_ns: u64,
-    /// Period of the largest.
+    /// Period of the largest latency.
     pub max_index: u64,
-    /// How many samples, by [`bucket`].
+    /// Counts of samples, by [`bucket`].
     pub histogram: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ pub fn bucket(ns: u64) -> usize {
 }
 
 impl CpuStats {
-    /// Adds the sample of period `index`, or the gap of this number.
+    /// Counts the sample of period `index`, or the gap with this number.
     pub fn add(&mut self, index: u64, latency: u64) {
         if self.taken == 0 || latency < self.min_ns {
             self.min_ns = latency;
@@ -58,14 +58,14 @@ impl CpuStats {
     }
 }
 
-/// What a thread's measuring cost and came to.
+/// A thread's own cost and its results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDone {
     /// The CPU.
     pub cpu: u32,
     /// The due time of period 0.
     pub start: Nanos,
-    /// What it saw.
+    /// The account of its periods or gaps.
     pub seen: ThreadCounts,
     /// `timerlat`: lines of the trace that the kernel dropped, as far as it counts them.
     pub lost_lines: u64,
@@ -79,25 +79,25 @@ pub struct CpuDone {
     pub cpu_time: Nanos,
     /// Its page faults without a device.
     pub minor_faults: u64,
-    /// Its page faults with one.
+    /// Its page faults that needed a device.
     pub major_faults: u64,
     /// Time that the hypervisor took from this CPU meanwhile, where the kernel counts it.
     pub steal: Option<Nanos>,
-    /// Parts of its samples were written.
+    /// Whether parts of its samples were written.
     pub parts: bool,
-    /// Samples of which the trace around them was kept.
+    /// Number of samples with a captured trace.
     pub captures: usize,
-    /// `noise`: what took the CPU away, where the trace was read.
+    /// `noise`: what took the CPU, where the trace was read.
     pub causes: Vec<GapCause>,
 }
 
-/// What a thread's numbers are of.
+/// What a thread's numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadCounts {
-    /// Every period, with a sample or without.
+    /// Every period, with or without a sample.
     Periods(Periods),
-    /// `noise`: gaps in the time that it watched.
+    /// `noise`: gaps in the observed time.
     Gaps {
         /// Windows that it began.
         windows: u32,
@@ -125,7 +125,7 @@ pub struct GapCause {
     pub name: String,
     /// How often.
     pub count: u64,
-    /// Its time, all together.
+    /// The total of its time.
     pub total: Nanos,
     /// Its longest.
     pub max: Nanos,
@@ -138,7 +138,7 @@ pub struct BenchDone {
     pub start: Nanos,
     /// Its samples.
     pub samples: Vec<Sample>,
-    /// What it tells beside them.
+    /// What it reports in addition to samples.
     pub details: Details,
     /// What measuring cost.
     pub self_cost: SelfCost,
@@ -153,55 +153,55 @@ pub struct BenchDone {
 pub struct MeasurementEnd {
     /// Each CPU.
     pub cpus: Vec<CpuDone>,
-    /// Of a probe that does not measure CPU by CPU.
+    /// The result of a probe that does not measure CPU by CPU.
     pub bench: Option<BenchDone>,
     /// What the load did while measuring.
     pub work: Vec<Work>,
-    /// What was missing and may have changed the result.
+    /// What was missing, and may have changed the result.
     pub warnings: Vec<String>,
-    /// What to know of the load.
+    /// Notes about the load.
     pub notes: Vec<String>,
-    /// What the machine says of itself.
+    /// What the machine reports about itself.
     pub environment: BTreeMap<String, String>,
     /// Real-time threads may have been throttled; `None` if that is not known.
     pub throttled: Option<bool>,
-    /// It was ended early.
+    /// The user ended it early.
     pub stopped: bool,
-    /// By a sample above [`crate::HostSpec::break_at`].
+    /// A sample above [`crate::HostSpec::break_at`] ended it.
     pub broke: bool,
-    /// The disk of its samples had little more room than it takes to keep them: that ended it.
+    /// It ended because the disk had little more room than keeping the samples takes.
     pub full: bool,
-    /// Most memory that this process held.
+    /// Peak memory of the measuring process.
     pub peak_memory_kb: u64,
     /// Trace events that the kernel dropped.
     pub lost_events: u64,
 }
 
-/// A segment of a measurement without an end: what it came to until now.
+/// A segment of an endless measurement, as far as it has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchSegment {
-    /// Which one, from 0.
+    /// Its number, from 0.
     pub number: u64,
-    /// It is over.
+    /// The segment is over.
     pub ended: bool,
-    /// As at the end of a measurement.
+    /// The results, as at the end of a measurement.
     pub done: MeasurementEnd,
-    /// The samples of each CPU of it, in their order.
+    /// The samples of each of its CPUs, in the order of the CPUs.
     pub taken: Vec<Taken>,
 }
 
 /// Samples of a segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// All of them.
+    /// Summary of all samples.
     pub summary: Option<Summary>,
-    /// Period and latency of those that are kept.
+    /// Period and latency of the kept samples.
     pub rows: Vec<(u32, u64)>,
-    /// When the segment is over, the trace around the latest.
+    /// When the segment is over, the trace around its latest samples.
     pub captures: Vec<EventSnapshot>,
 }
 
-/// How a CPU of a measurement without an end is doing.
+/// The state of a CPU in an endless measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pulse {
     /// The CPU.
@@ -216,18 +216,18 @@ pub struct Pulse {
     pub max: Nanos,
 }
 
-/// A message.
+/// A message of the measuring process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// The load runs alone.
     WarmUp {
-        /// For this long.
+        /// For how long.
         length: Nanos,
     },
-    /// Measuring, several times a second.
+    /// The state of a measurement, several times a second.
     Tick {
-        /// How long it measures.
+        /// How long it has measured.
         elapsed: Nanos,
         /// Samples so far.
         cpus: Vec<CpuStats>,
@@ -243,17 +243,17 @@ pub enum Message {
         /// Its latency, or length.
         latency: Nanos,
     },
-    /// Of a measurement without an end: a segment until now, or whole.
+    /// A segment of an endless measurement, unfinished or complete.
     Segment(Box<WatchSegment>),
-    /// Of a measurement without an end, every second.
+    /// The state of an endless measurement, every second.
     Pulse(Vec<Pulse>),
-    /// The end.
+    /// The measurement has ended.
     Done(Box<MeasurementEnd>),
-    /// It could not be measured.
+    /// The measurement failed.
     Failed {
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
-        /// A right, a program or something of the kernel is missing.
+        /// A right, a program or a kernel feature is missing.
         missing: bool,
         /// A file could not be written.
         storage: bool,

@@ -1,12 +1,12 @@
-//! Samples as words: what a measuring thread hands over and what the samples' files hold.
+//! Samples as words: a measuring thread writes them to its ring, and files of samples hold them.
 //!
-//! A word is `periods since the last sample << 40 | latency`, both unsigned. Where one of them does not fit, the word is 0
-//! and two words follow: periods, latency. A period that follows the last sample at once counts as 1, so 0 means nothing else.
+//! A word is `periods since the last sample << 40 | latency`, both unsigned. Where one of them does not fit, the word is 0 and
+//! two words follow: periods, latency. Two samples in a row differ by 1 period, so 0 means nothing else.
 
 const LATENCY_BITS: u32 = 40;
 const LATENCY_MASK: u64 = (1 << LATENCY_BITS) - 1;
 
-/// A sample as its words, and how many of them count.
+/// The words of a sample, and how many of them count.
 #[inline(always)]
 pub fn pack(step: u64, latency: u64) -> ([u64; 3], usize) {
     if latency <= LATENCY_MASK && step < 1 << (64 - LATENCY_BITS) {
@@ -22,7 +22,7 @@ pub fn wide(first: u64, second: u64) -> [u64; 3] {
     [0, first, second]
 }
 
-/// Puts words together again; they may come in any portions.
+/// Joins words to samples; they may come in any portions.
 #[derive(Clone, Debug, Default)]
 pub struct Unpacker {
     open: Vec<u64>,
@@ -42,7 +42,7 @@ impl Unpacker {
         Some((step, latency))
     }
 
-    /// Whether nothing is half-read.
+    /// Whether no sample is incomplete.
     pub fn is_complete(&self) -> bool {
         self.open.is_empty()
     }

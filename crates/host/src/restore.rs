@@ -1,4 +1,4 @@
-//! Undoing what killed runs left: at the start of every `worstcase host` command, and by `worstcase host restore`.
+//! Undoes what killed runs left: at the start of every `worstcase host` command, and by `worstcase host restore`.
 
 use super::HostError;
 use super::journal::{self, FoundJournal, JournalOwner, Undone, failures};
@@ -7,9 +7,9 @@ use super::state::StateFolder;
 /// What was found in the state folder.
 #[derive(Debug, Default)]
 pub struct Restored {
-    /// Journals of killed commands, and what became of each of their changes.
+    /// Journals of killed commands, and the result for each of their changes.
     pub left_over: Vec<(JournalOwner, Vec<Undone>)>,
-    /// Commands that run: nothing of theirs was touched.
+    /// Commands that still run: their changes were not touched.
     pub living: Vec<JournalOwner>,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of one measurement on this machine.
+//! The order for one measurement on this machine.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,7 +43,7 @@ impl ThreadScheduling {
     /// SCHED_OTHER.
     pub const OTHER: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Other, 0);
 
-    /// Under a policy, at a priority if that has one.
+    /// With a policy, and a priority if the policy has one.
     pub const fn new(policy: SchedulingPolicy, priority: u8) -> ThreadScheduling {
         let priority = match policy {
             SchedulingPolicy::Fifo | SchedulingPolicy::Rr => priority,
@@ -56,7 +56,7 @@ impl ThreadScheduling {
         }
     }
 
-    /// The same at a nice value, which counts under SCHED_OTHER alone.
+    /// The same with a nice value, which matters under SCHED_OTHER alone.
     #[must_use]
     pub const fn at_nice(self, nice: i8) -> ThreadScheduling {
         ThreadScheduling { nice, ..self }
@@ -93,81 +93,82 @@ impl fmt::Display for ThreadScheduling {
 pub struct HostSpec {
     /// The instrument.
     pub probe: Probe,
-    /// What wakes it.
+    /// What wakes the instrument.
     pub waker: WakeSource,
-    /// How it is scheduled.
+    /// How the instrument is scheduled.
     pub scheduling: ThreadScheduling,
-    /// A measuring thread on each of these CPUs; or the CPUs that a [`Probe::Bench`] uses.
+    /// The CPUs with a measuring thread on each; or the CPUs that a [`Probe::Bench`] uses.
     pub cpus: Vec<u32>,
     /// Distance of two due times of a thread.
     pub interval: Nanos,
-    /// The due times of each CPU are this much after those of the CPU before it.
+    /// How much later each CPU's due times are than those of the CPU before it.
     pub distance: Nanos,
     /// Periods of each thread, or repetitions.
     pub periods: u32,
-    /// The load runs alone for this long before.
+    /// How long the load runs alone before measuring.
     pub warmup: Nanos,
-    /// The loads' access patterns, and the phase of the first due time.
+    /// Seeds the loads' access patterns, and shifts the phase of the first due time.
     pub seed: u64,
     /// The load.
     pub load: LoadSpec,
-    /// The I/O scheduler that the disk with its files has meanwhile; none: the one that it has.
+    /// The I/O scheduler during the measurement, for the disk with its files; `None` leaves it as it is.
     pub io_scheduler: Option<IoScheduler>,
-    /// The CPUs that it runs on; none: where the measuring process was started.
+    /// The load's CPUs; if empty, those with which the measuring process was started.
     pub load_cpus: Vec<u32>,
-    /// Those of `cpus` that the kernel keeps ordinary work away from.
+    /// The CPUs of `cpus` that the kernel keeps ordinary work away from.
     pub isolated: CpuList,
     /// `noise`: gaps at least this long are kept.
     pub threshold: Nanos,
-    /// The trace around this many of the largest samples of each CPU is kept; 0: no trace.
+    /// For how many of the largest samples of each CPU the trace is kept; 0: no trace.
     pub captures: usize,
-    /// The trace is kept if the kernel permits it; else it has to be.
+    /// Without permission for the trace, measure all the same; otherwise that is an error.
     pub captures_if_permitted: bool,
     /// The first sample above this ends the measurement.
     pub break_at: Option<Nanos>,
-    /// Where the loads make their files.
+    /// The parent folder of the loads' files.
     pub work_dir: PathBuf,
     /// The loads' own cgroup, if there is one.
     pub cgroup: Option<PathBuf>,
-    /// `timerlat`: its instance of tracefs.
+    /// The instance of tracefs for `timerlat`.
     pub tracing: Option<PathBuf>,
     /// Where the samples are written, one file a CPU.
     pub samples_dir: PathBuf,
-    /// It has no end: `periods` are those of a segment, and one segment follows the other. Nothing is written then.
+    /// For an endless measurement: `periods` are those of a segment, and one segment follows the other. No file of
+    /// samples is written.
     pub segments: Option<SegmentSpec>,
 }
 
-/// Of a measurement without an end.
+/// The segments of an endless measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentSpec {
-    /// It tells what it has of a segment every so many periods.
+    /// Number of periods between two reports about a segment.
     pub checkpoint: u32,
-    /// The samples that it keeps of each segment.
+    /// The samples that are kept of each segment.
     pub selection: SampleSelection,
 }
 
 impl HostSpec {
-    /// When period 0 of the `place`-th CPU is due, if nothing may be due before `earliest`.
+    /// When period 0 of the `place`-th CPU is due, which is not before `earliest`.
     pub fn start(&self, earliest: Nanos, place: usize) -> Nanos {
         schedule::start(earliest, self.seed) + Nanos(place as u64 * self.distance.0)
     }
 
-    /// The samples of a CPU.
+    /// The file with the samples of a CPU.
     pub fn samples_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.samples"))
     }
 
-    /// The parts of the samples of a CPU.
+    /// The file with the parts of a CPU's samples.
     pub fn parts_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.parts"))
     }
 
-    /// The trace around the latest samples of a CPU.
+    /// The file with the trace around a CPU's latest samples.
     pub fn captures_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.captures.json"))
     }
 
-    /// How long it measures, without the warm-up.
+    /// The length of the measurement, without the warm-up.
     pub fn length(&self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(u64::from(self.periods)))
     }

@@ -1,7 +1,7 @@
-//! The state folder: where the journals of this user's running (or killed) commands are.
+//! The state folder, with the journals of this user's running (or killed) commands.
 //!
 //! `$WORSTCASE_STATE`, or for root `/run/worstcase`, else `$XDG_RUNTIME_DIR/worstcase`, else a folder below the
-//! temporary one with the user's number in its name.
+//! temporary one with the user's id in its name.
 
 use super::HostError;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ pub struct StateFolder {
 }
 
 impl StateFolder {
-    /// This user's.
+    /// The folder of this user.
     pub fn open() -> Result<StateFolder, HostError> {
         let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let user = rustix::process::geteuid();
@@ -36,7 +36,7 @@ impl StateFolder {
         StateFolder::at(&path)
     }
 
-    /// One at a place of the caller's choice; made if it is not there.
+    /// A folder at a place of the caller's choice; made if it is missing.
     pub fn at(path: &Path) -> Result<StateFolder, HostError> {
         let failed = |source| HostError::State {
             path: path.to_path_buf(),
@@ -58,13 +58,13 @@ impl StateFolder {
         Err(HostError::StateNotOurs { path, why })
     }
 
-    /// Held while a journal is made, or looked at by others: one that is half made has no owner yet.
+    /// Held while a process makes or examines a journal: an unfinished one has no owner yet.
     pub(super) fn lock(&self) -> Result<FileLock, HostError> {
         let file = File::options().create(true).append(true).open(self.path.join("lock"));
         file.and_then(FileLock::exclusive).map_err(|e| self.failed(e))
     }
 
-    /// A new, empty journal file of a name of its own.
+    /// A new, empty journal file with a unique name.
     pub(super) fn make_journal(&self) -> Result<(File, PathBuf), HostError> {
         tempfile::Builder::new()
             .prefix("run-")
@@ -74,7 +74,7 @@ impl StateFolder {
             .map_err(|e| self.failed(e))
     }
 
-    /// The journals that are there, the oldest first.
+    /// The existing journals, the oldest first.
     pub(super) fn journals(&self) -> Result<Vec<PathBuf>, HostError> {
         let list = || -> io::Result<Vec<_>> {
             let mut found = Vec::new();
@@ -99,12 +99,12 @@ impl StateFolder {
     }
 }
 
-/// Whether a folder or a file is this user's, and nobody else can write to it.
+/// Whether a folder or a file belongs to this user, and no other user can write to it.
 pub(super) fn is_only_ours(is: &fs::Metadata) -> bool {
     is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
 }
 
-/// This boot of the machine: what was set, and where the kernel's code lies, hold for one.
+/// The id of this boot: settings and addresses of kernel code are valid for one boot.
 pub fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_string()

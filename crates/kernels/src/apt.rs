@@ -24,10 +24,10 @@ use super::unpacked::{Packing, Unpacked};
 use super::{KernelError, packages};
 use worstcase_base::progress::Progress;
 
-/// What an update needs: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are replaced.
-/// (On a full disk apt-get 2.6 waits for ever for its own helper.)
+/// Free space for an update: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are
+/// replaced. (On a full disk apt-get 2.6 waits forever for its own helper.)
 const UPDATE_BYTES: u64 = 350_000_000;
-/// What a download needs beside the packages: apt may have to build its cache of the lists anew.
+/// Free space for a download besides the packages: apt may have to build its cache of the lists anew.
 const DOWNLOAD_BYTES: u64 = 150_000_000;
 
 /// apt-get on one cache.
@@ -36,19 +36,17 @@ pub struct Apt<'a> {
     progress: &'a dyn Progress,
 }
 
-/// What apt-get said.
 struct AptOutput {
     ok: bool,
-    /// At least one file was fetched or confirmed: the archive was reached.
+    /// At least one file was fetched or confirmed, so the archive was reached.
     reached: bool,
-    /// Standard output.
     output: String,
-    /// Lines of standard error but for progress.
+    /// Lines of standard error, without progress.
     messages: Vec<String>,
 }
 
 impl<'a> Apt<'a> {
-    /// Touches nothing yet.
+    /// Changes nothing on the disk yet.
     pub fn new(cache: &'a Cache, progress: &'a dyn Progress) -> Apt<'a> {
         Apt { cache, progress }
     }
@@ -71,7 +69,8 @@ impl<'a> Apt<'a> {
             .write_file(&state.join("debian.sources"), sources::to_deb822(&wanted).as_bytes())?;
         let what = "package lists";
         let outcome = self.run(&state, &state, &["update".into()], what)?;
-        // A suite that does not exist makes apt-get fail, although it fetched all others: look at what is there.
+        // A suite that does not exist makes apt-get fail although it has fetched all others, so the lists themselves
+        // are examined.
         if !outcome.reached {
             return Err(self.failure(what, &outcome));
         }
@@ -165,7 +164,8 @@ impl<'a> Apt<'a> {
         let state = self.cache.area("apt")?;
         for (name, text) in [("apt.conf", configuration(&state)), ("status", String::new())] {
             let path = state.join(name);
-            // Writing them anew would make apt's cache of all packages look old, and building that takes seconds.
+            // Writing the sources again would make apt's cache of all packages look old, and building that takes
+            // seconds.
             if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
                 self.cache.write_file(&path, text.as_bytes())?;
             }
@@ -175,7 +175,8 @@ impl<'a> Apt<'a> {
 
     fn run(&self, state: &Path, cwd: &Path, arguments: &[String], what: &str) -> Result<AptOutput, KernelError> {
         let mut command = Command::new("apt-get");
-        // Status on standard error: pm and dl lines among the messages, which needs no further file descriptor.
+        // Progress goes to standard error, as pm and dl lines among the messages, so that no further descriptor is
+        // needed.
         command
             .arg("-c")
             .arg(state.join("apt.conf"))
@@ -202,7 +203,7 @@ impl<'a> Apt<'a> {
         let output = std::thread::scope(|scope| {
             let reader = scope.spawn(move || {
                 let mut text = Vec::new();
-                // What cannot be read is only missing from the question whether the archive answered.
+                // Unreadable output is only missing from the decision whether the archive was reached.
                 let _ = stdout.map(|mut s| s.read_to_end(&mut text));
                 String::from_utf8_lossy(&text).into_owned()
             });
@@ -313,7 +314,7 @@ fn read_suite(
     let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_of =
         |archive: &AptArchive, path: &Path| named(path).starts_with(&format!("{}_dists_", list_name(&archive.uri)));
-    // The system's own sources may be mirrors, whose lists have other names than their addresses.
+    // The system's own sources may be mirrors, whose lists are not named after their addresses.
     let is_own = |path: &PathBuf| match archives.iter().find(|a| source.of_the_past && a.uri == source.uri) {
         Some(archive) => is_of(archive, path),
         None => !archives.iter().any(|archive| is_of(archive, path)),
@@ -363,7 +364,8 @@ fn read_suite(
     Ok(Some(packages::parse(&String::from_utf8_lossy(&text), suite)))
 }
 
-/// How the names of an archive's lists begin: its address without the scheme, `/` as `_`, what else is special as `%5f`.
+/// The beginning of the names of an archive's lists: its address without the scheme, `/` as `_`, other special
+/// characters as `%5f`.
 fn list_name(uri: &str) -> String {
     let address = uri
         .split_once("://")

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
 
-/// What a member's header says.
+/// A member's header.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ArMember {
     /// Its name.
@@ -14,7 +14,7 @@ pub struct ArMember {
     pub size: u64,
 }
 
-/// Reads what an archive begins with.
+/// Reads the beginning of an archive.
 pub fn begin(input: &mut impl Read) -> Result<(), String> {
     let mut magic = [0; MAGIC.len()];
     match fill(input, &mut magic)? == MAGIC.len() && magic == MAGIC {
@@ -23,7 +23,8 @@ pub fn begin(input: &mut impl Read) -> Result<(), String> {
     }
 }
 
-/// Reads a member's header; nothing at the archive's end. The content follows, of odd length with one more byte.
+/// Reads a member's header; `None` at the archive's end. The content follows, and after content of odd length one more
+/// byte.
 pub fn next(input: &mut impl Read) -> Result<Option<ArMember>, String> {
     let mut header = [0; HEADER];
     match fill(input, &mut header)? {
@@ -42,7 +43,7 @@ pub fn next(input: &mut impl Read) -> Result<Option<ArMember>, String> {
     }))
 }
 
-/// Skips the byte behind content of odd length; the last one may lack.
+/// Skips the byte after content of odd length; after the last member it may be missing.
 pub fn pad(input: &mut impl Read, size: u64) -> Result<(), String> {
     match size % 2 {
         0 => Ok(()),
@@ -50,7 +51,7 @@ pub fn pad(input: &mut impl Read, size: u64) -> Result<(), String> {
     }
 }
 
-/// Reads as much as there is.
+/// Fills the buffer as far as the input reaches; gives the number of bytes.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, String> {
     let mut filled = 0;
     while filled < buffer.len() {

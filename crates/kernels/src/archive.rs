@@ -1,11 +1,11 @@
-//! Archives that the user names beside the system's own: older states of Debian's archive, or a copy of it.
+//! Archives that the user names besides the system's own: older states of Debian's archive, or a copy of it.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 use super::sources::{self, AptSource};
 
-/// A suite of an archive. What it gives is verified with the keys of the system's own source of Debian's archive.
+/// A suite of an archive. Its lists are verified with the keys of the system's own source of Debian's archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AptArchive {
     /// Where it is.
@@ -17,7 +17,7 @@ pub struct AptArchive {
 impl FromStr for AptArchive {
     type Err = String;
 
-    /// `URI SUITE` as in sources.list(5); a folder of this machine will do for the URI.
+    /// `URI SUITE` as in sources.list(5); the URI may be a folder of this machine.
     fn from_str(text: &str) -> Result<AptArchive, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [uri, suite] = words[..] else {
@@ -45,8 +45,8 @@ impl FromStr for AptArchive {
 }
 
 impl AptArchive {
-    /// As apt asks for it, with the keys of a source of Debian's. An old state of the archive is past the date until which
-    /// it calls itself valid; it is verified all the same.
+    /// The source for apt, with the keys of a source of Debian's archive. An old state of the archive is past its own
+    /// expiry date; it is verified all the same.
     pub fn source(&self, signed_by: Option<String>) -> AptSource {
         AptSource {
             uri: self.uri.clone(),

@@ -1,5 +1,5 @@
-//! Builds the image of a source tree, out of the tree, and keeps it. What is the same to the compiler gives the same image:
-//! who builds it, when, and which commit it is are not in it.
+//! Builds the image of a source tree, out of the tree, and keeps it. Equal input of the compiler gives an equal image:
+//! builder, time and commit are not in it.
 //!
 //! ```text
 //! Builder   make, for a bisection (a commit) and for
@@ -30,20 +30,20 @@ mod kconfig;
 pub mod options;
 mod tree;
 
-/// What must be on the search path.
+/// Tools that must be on the search path.
 const TOOLS: [&str; 5] = ["make", "gcc", "flex", "bison", "bc"];
-/// What a checkout and a build of the image take, about.
+/// Approximate space for a checkout and a build of the image.
 const SPACE_MB: u64 = 4_000;
 
-/// Settings that every configuration gets: the commit must not be in the release.
+/// Settings for every configuration: the release must not contain the commit.
 const ALWAYS: &str = "\n# CONFIG_LOCALVERSION_AUTO is not set\n";
-/// Settings that a distribution's configuration gets: keys that only it has.
+/// Settings for a distribution's configuration: it names keys that only the distribution has.
 const OF_A_DISTRIBUTION: &str = "\
 CONFIG_SYSTEM_TRUSTED_KEYS=\"\"
 CONFIG_SYSTEM_REVOCATION_KEYS=\"\"
 # CONFIG_MODULE_SIG is not set
 ";
-/// And where nothing here makes BTF of it: no debug information, which takes long.
+/// Further settings where BTF cannot be made: no debug information, which would take long.
 const WITHOUT_BTF: &str = "\
 # CONFIG_DEBUG_INFO_BTF is not set
 CONFIG_DEBUG_INFO_NONE=y
@@ -51,60 +51,60 @@ CONFIG_DEBUG_INFO_NONE=y
 ";
 
 worstcase_base::errors! {
-    /// Why there is no image.
+    /// Why a build gives no image.
     #[derive(Debug, thiserror::Error)]
     pub enum KernelBuildError {
-        /// Tools that are not installed.
+        /// Tools are missing.
         #[error(
             "to build a kernel takes {0}, which PATH does not have; install Debian's build-essential, flex, bison, bc, libelf-dev and git"
         )]
         NoTools(String) => Missing,
-        /// Not enough space.
+        /// The disk has too little space.
         #[error("{}: {free} MB are free, and building takes about {needed} MB; make room, or choose a folder with more", folder.display())]
         NoSpace {
-            /// Where.
+            /// The folder.
             folder: PathBuf,
-            /// What there is.
+            /// The free space.
             free: u64,
-            /// What it takes.
+            /// The space that is needed.
             needed: u64,
         } => Storage,
-        /// It would not boot in the lab.
+        /// The kernel would not boot in the lab.
         #[error("the configuration lacks what the lab needs: {0}; set these to y")]
         Lacks(String) => Usage,
-        /// An option that has another value after all.
+        /// An option has another value in the final configuration.
         #[error("{tree}: {what}; see make menuconfig, which tells what an option needs (/)", tree = tree.display())]
         NotTaken {
             /// The tree.
             tree: PathBuf,
-            /// Which, and why.
+            /// The option, and the reason.
             what: String,
         } => Usage,
-        /// Not a tree that can be built.
+        /// The folder is no tree that can be built.
         #[error("cannot build {}: {why}", tree.display())]
         NoTree {
-            /// What was named.
+            /// The folder that was named.
             tree: PathBuf,
             /// What is wrong, and what to do.
             why: String,
         } => Usage,
-        /// The compiler's first error, or git's.
+        /// The compiler or git failed.
         #[error("{}: {why}; all that make said is in {}", tree.display(), log.display())]
         Fails {
             /// The tree.
             tree: PathBuf,
             /// The first error.
             why: String,
-            /// The whole log.
+            /// The file with the whole log.
             log: PathBuf,
         } => Usage,
-        /// The user wants an end.
+        /// The user wants to stop.
         #[error("ended while a kernel was built; the same command goes on")]
         Stopped => Measured,
-        /// Files of ours.
+        /// A file of the build cannot be read or written.
         #[error("{}: {source}", path.display())]
         Io {
-            /// Which file.
+            /// The file.
             path: PathBuf,
             /// Why.
             source: std::io::Error,
@@ -133,19 +133,20 @@ pub struct Builder {
     pub source: PathBuf,
     /// Where it is built.
     pub build: PathBuf,
-    /// Where images are kept, a folder each.
+    /// The folder with the kept images, a folder each.
     pub kept: PathBuf,
     /// The configuration.
     pub config: String,
-    /// What must be so in it after all.
+    /// The options that the final configuration must have.
     pub options: BuildOptions,
     /// Compilers at once.
     pub jobs: NonZeroUsize,
-    /// Becomes true when the user wants an end.
+    /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A configuration as it is used: a user's as it is, a distribution's without what only it, or nothing here, can build.
+/// The configuration to use: a user's unchanged; a distribution's without settings that only the distribution, or no
+/// tool here, can build.
 pub fn configuration(text: &str, of_a_distribution: bool) -> String {
     configured(text, of_a_distribution, is_on_path("pahole"))
 }
@@ -159,7 +160,7 @@ fn configured(text: &str, of_a_distribution: bool, makes_btf: bool) -> String {
     format!("{text}{ALWAYS}{more}")
 }
 
-/// Refuses a machine that cannot build.
+/// Refuses a machine that lacks tools or space for a build.
 pub fn check_machine(folder: &Path) -> Result<(), KernelBuildError> {
     let lacking: Vec<&str> = TOOLS.into_iter().filter(|tool| !is_on_path(tool)).collect();
     if !lacking.is_empty() {
@@ -189,11 +190,11 @@ impl Builder {
         Some(self.kept.join(name)).filter(|folder| folder.join("bzImage").is_file())
     }
 
-    /// Builds what is checked out, and keeps it by this name; or the compiler's first error.
+    /// Builds the checked-out source and keeps the image by this name; the inner error is the compiler's first.
     pub fn build(&self, name: &str) -> Result<Result<PathBuf, String>, KernelBuildError> {
         fs::create_dir_all(&self.build).map_err(KernelBuildError::io(&self.build))?;
         let (config, asked) = (self.build.join(".config"), self.build.join("config.asked"));
-        // Writing it anew would make everything be built again.
+        // Writing the configuration again would make everything be built again.
         if fs::read_to_string(&asked).ok().as_deref() != Some(&self.config) || !config.is_file() {
             fs::write(&config, &self.config).map_err(KernelBuildError::io(&config))?;
             fs::write(&asked, &self.config).map_err(KernelBuildError::io(&asked))?;
@@ -248,7 +249,7 @@ impl Builder {
         }
     }
 
-    /// Waits for make, or ends it and all that it started when an end is asked for.
+    /// Waits for make; kills it with all its children when the user wants to stop.
     fn ends(&self, mut make: Child) -> Result<ExitStatus, KernelBuildError> {
         while !self.stop.load(Ordering::Relaxed) {
             if let Some(status) = make.try_wait().map_err(KernelBuildError::io("make"))? {
@@ -257,14 +258,14 @@ impl Builder {
             sleep(Duration::from_millis(100));
         }
         if let Some(group) = i32::try_from(make.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended meanwhile.
+            // make may have ended meanwhile.
             let _ = kill_process_group(group, Signal::TERM);
         }
         make.wait().map_err(KernelBuildError::io("make"))?;
         Err(KernelBuildError::Stopped)
     }
 
-    /// Appears whole.
+    /// Copies the image under another name and renames it, so that it appears complete.
     fn keep(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
         let (folder, half) = (self.kept.join(name), self.kept.join(format!(".{name}")));
         let _ = fs::remove_dir_all(&half);
@@ -282,7 +283,7 @@ impl Builder {
     }
 }
 
-/// The first error of a build's output.
+/// The first error in a build's output.
 fn first_error(log: &str) -> String {
     let is_error =
         |line: &&str| line.contains("error:") || line.contains("*** ") || line.contains("undefined reference");

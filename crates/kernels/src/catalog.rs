@@ -1,4 +1,4 @@
-//! What the archive has: from the package lists to kernels, each with the packages that it consists of.
+//! The archive's kernels: from the package lists to kernels, each with its packages.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Catalog {
     pub notes: Vec<String>,
     /// All packages that a kernel may consist of.
     pub packages: Vec<PackageVersion>,
-    /// Archives that the user named beside the system's.
+    /// Archives that the user named besides the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<AptArchive>,
 }
@@ -50,18 +50,18 @@ pub struct CatalogEntry {
     pub flavour: Flavour,
     /// Debian version.
     pub version: String,
-    /// Where it stands.
+    /// The suites that have it.
     pub suites: Vec<String>,
-    /// What to fetch.
+    /// The packages to fetch.
     pub parts: Vec<CatalogPackage>,
-    /// Packages that it needs and that the archive no longer has: then it cannot be had.
+    /// Needed packages that the archive no longer has: then the kernel cannot be fetched.
     pub missing: Vec<String>,
-    /// Signed for secure boot. A series means a signed kernel: those are the ones that people run.
+    /// Signed for secure boot. The name of a series means signed kernels, because people run those.
     pub signed: bool,
 }
 
 impl CatalogEntry {
-    /// Stands for image, modules and configuration; a `linux-binary-*` is only a part.
+    /// Whether the package stands for image, modules and configuration; a `linux-binary-*` is only a part.
     pub fn is_whole_kernel(&self) -> bool {
         self.package.starts_with("linux-image-")
     }
@@ -132,7 +132,7 @@ impl Catalog {
             .find(|e| e.series == series && e.flavour == flavour && usable(e))
     }
 
-    /// Every version of a series that can be had, the oldest first.
+    /// Every available version of a series, the oldest first.
     pub fn versions(&self, series: &str, flavour: Flavour) -> Vec<CatalogEntry> {
         let mut versions = self.entries();
         versions.retain(|e| e.series == series && e.flavour == flavour && usable(e));
@@ -140,13 +140,13 @@ impl Catalog {
         versions
     }
 
-    /// The newest version of a package, complete if there is one.
+    /// The newest version of a package, if possible a complete one.
     pub fn package(&self, name: &str) -> Option<CatalogEntry> {
         let found: Vec<CatalogEntry> = self.entries_with_parts_of(name);
         found.iter().find(|e| e.missing.is_empty()).or(found.first()).cloned()
     }
 
-    /// The names nearest to a name that is not there.
+    /// The existing names that are nearest to this name.
     pub fn near(&self, name: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entry in self.entries() {
@@ -206,10 +206,10 @@ impl Catalog {
         let names: Vec<&str> = if needed.iter().any(|n| n.starts_with("linux-binary-")) {
             needed
         } else if is_binary {
-            // It does not depend on its modules.
+            // A linux-binary-* does not depend on its modules.
             [own].into_iter().chain(needed).chain([modules.as_str()]).collect()
         } else {
-            // It holds everything; the linux-base-* that 6.18 depends on is no part of what boots.
+            // The package holds everything; the linux-base-* that 6.18 depends on is not needed to boot.
             vec![own]
         };
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
@@ -220,7 +220,7 @@ impl Catalog {
                     version: package.version.clone(),
                     size: found[0].size,
                 }),
-                // Who names a linux-binary-* wants the image, with what else there still is.
+                // A user who names a linux-binary-* wants the image, with the other parts that still exist.
                 None if is_binary => {}
                 None => missing.push(name.to_string()),
             }
@@ -239,7 +239,8 @@ impl Catalog {
     }
 }
 
-/// What a series may mean: one entry for each kernel, so of the two packages of a split kernel only `linux-image-*`.
+/// Whether a series may mean this entry: one entry for each kernel, so only `linux-image-*` of the two packages of a
+/// split kernel.
 pub fn usable(entry: &CatalogEntry) -> bool {
     entry.signed && entry.missing.is_empty() && entry.is_whole_kernel()
 }

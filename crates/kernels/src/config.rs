@@ -1,18 +1,18 @@
-//! What a kernel was built with, from its `config` file.
+//! A kernel's build configuration, from its `config` file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
 
-/// A kernel's build configuration: option (without `CONFIG_`) to value. `# CONFIG_X is not set` is kept as "n":
-/// that an option was *asked* says something else than that it is not there at all (see `preempt`).
+/// A kernel's build configuration: option (without `CONFIG_`) to value. `# CONFIG_X is not set` is kept as "n": an
+/// option that was *asked* differs from one that does not exist (see `preempt`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelConfig {
     options: BTreeMap<String, String>,
 }
 
-/// What `worstcase kernels show` tells of a configuration.
+/// The configuration's facts for `worstcase kernels show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Features {
     /// Timer interrupts a second.
@@ -36,7 +36,7 @@ pub struct Features {
 pub struct KernelIoScheduler {
     /// Name as in `/sys/block/*/queue/scheduler`.
     pub name: &'static str,
-    /// It must be loaded first.
+    /// It is a module, which must be loaded first.
     pub module: bool,
 }
 
@@ -94,7 +94,7 @@ impl KernelConfig {
         self.get(option) == Some("y")
     }
 
-    /// Whether it has an I/O scheduler, one that is not among the usual ones too.
+    /// Whether the kernel has an I/O scheduler, even an unusual one.
     pub fn has_io_scheduler(&self, name: &str) -> bool {
         let word = name.to_ascii_uppercase().replace('-', "_");
         let options = [format!("IOSCHED_{word}"), format!("MQ_IOSCHED_{word}")];

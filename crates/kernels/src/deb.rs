@@ -1,6 +1,6 @@
 //! Unpacks a kernel's files from a .deb (deb(5)): an `ar` archive of two compressed `tar` archives.
 //!
-//! Only what a kernel consists of is written: the image, config, System.map and modules; no links, no scripts. Paths are
+//! Only the files of a kernel are written: the image, config, System.map and modules; no links, no scripts. Paths are
 //! checked, so that a package can write nothing outside of its folder. A package that ends too early is an error, as is one
 //! that unpacks to more than any real one, or whose checksums do not fit.
 
@@ -14,11 +14,11 @@ use worstcase_base::files;
 use super::debuginfo::kept::MODULES;
 use super::members::Members;
 use super::modules::name_of;
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::unpacked::{Packing, Unpacked, most_of};
 use super::{KernelError, ar, packages};
 
-/// Reads what a .deb says of itself; nothing is unpacked.
+/// Reads the description in a .deb; unpacks nothing.
 pub fn info(deb: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|_| Ok(()))
 }
@@ -28,7 +28,7 @@ pub fn unpack(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| unpack_data(reader, Members::of_a_kernel(deb, into)))
 }
 
-/// Reads all of it as [`unpack`] does, and writes nothing. For scripts/fuzz.
+/// Reads everything as [`unpack`] does, and writes nothing. For scripts/fuzz.
 pub fn examine(deb: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| unpack_data(reader, Members::unwritten(deb)))
 }
@@ -44,7 +44,8 @@ pub fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     })
 }
 
-/// Unpacks the kernel's own debug file, as `vmlinux`, and those of some modules, as `modules/NAME.ko`; gives the kernel's.
+/// Unpacks the kernel's own debug file, as `vmlinux`, and those of some modules, as `modules/NAME.ko`; gives the path of
+/// the kernel's.
 pub fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Result<PathBuf, KernelError> {
     let wanted = |path: &Path| debug_file(path).or_else(|| debug_module(path, modules));
     read_all(deb, &|reader| unpack_data(reader, Members::new(deb, into, &wanted)))?;
@@ -56,7 +57,7 @@ pub fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Resu
         })
 }
 
-/// What is done with the files of a package.
+/// The function that gets the files of a package.
 type OfData<'a> = &'a dyn Fn(&mut dyn Read) -> Result<(), KernelError>;
 
 fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<PackageInfo, KernelError> {
@@ -81,7 +82,7 @@ fn read_all(deb: &Path, of_data: OfData<'_>) -> Result<PackageInfo, KernelError>
             }
             _ => {}
         }
-        // tar stops at its end mark; what follows must still be there, or the file was cut.
+        // tar stops at its end mark; the rest must still be there, or the file was cut.
         io::copy(&mut member, &mut io::sink()).map_err(|e| bad(e.to_string()))?;
         let lacking = member.limit();
         if lacking > 0 {
@@ -102,7 +103,7 @@ fn unpack_member<R: Read>(reader: R, packing: &str, most: u64) -> Result<Unpacke
     Unpacked::new(reader, packing, most).map_err(|e| e.to_string())
 }
 
-/// A control archive of Debian's largest packages, unpacked, has some MiB of checksums.
+/// Limit in bytes. The unpacked control archives of Debian's largest packages have some MiB of checksums.
 const MOST_CONTROL: u64 = 16 << 20;
 
 fn read_control(reader: impl Read, packing: &str) -> Result<PackageInfo, String> {
@@ -146,7 +147,7 @@ fn unpack_data(reader: impl Read, mut members: Members<'_>) -> Result<(), Kernel
     let mut archive = tar::Archive::new(reader);
     let mut longer = LongName::default();
     let bad = |members: &Members<'_>, e: io::Error| members.bad(e.to_string());
-    // Raw, for tar keeps names of any length in memory.
+    // Raw, because tar otherwise keeps names of any length in memory.
     for entry in archive.entries().map_err(|e| bad(&members, e))?.raw(true) {
         let mut entry = entry.map_err(|e| members.cut(&e))?;
         if longer.take(&mut entry).map_err(|e| bad(&members, e))? {
@@ -169,11 +170,11 @@ fn unpack_data(reader: impl Read, mut members: Members<'_>) -> Result<(), Kernel
 #[derive(Default)]
 struct LongName(Option<PathBuf>);
 
-/// A name, or the attributes of a member.
+/// Limit in bytes for a name, or the attributes of a member.
 const MOST_NAME: u64 = 1 << 20;
 
 impl LongName {
-    /// Whether this entry is one that only names the next.
+    /// Whether this entry only names the next one.
     fn take(&mut self, entry: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
         let kind = entry.header().entry_type();
         let mut bytes = Vec::new();
@@ -206,7 +207,7 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 /// The name under which a kernel's debug file is unpacked.
 const VMLINUX: &str = "vmlinux";
 
-/// Where a kernel's debug file goes: of the vmlinux that a debug package holds there is one regular file.
+/// The place of a kernel's debug file: a debug package has several vmlinux, of which one is a regular file.
 fn debug_file(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let is_it = name == VMLINUX || name.starts_with("vmlinux-");
@@ -214,7 +215,7 @@ fn debug_file(path: &Path) -> Option<PathBuf> {
     (is_it && path.starts_with("usr/lib/debug")).then(|| VMLINUX.into())
 }
 
-/// Where a module's debug file goes, if it is one of these.
+/// The place of a module's debug file, if the module is one of these.
 fn debug_module(path: &Path, modules: &BTreeSet<String>) -> Option<PathBuf> {
     let path = path.strip_prefix(".").unwrap_or(path);
     let is_debug = path.starts_with("usr/lib/debug") && path.extension().is_some_and(|end| end == "ko");

@@ -8,12 +8,12 @@ use super::name::KernelName;
 use super::store::{KernelManifest, KernelStore};
 use super::{Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
 
-/// Package lists older than this are fetched again when somebody asks for the newest.
+/// Package lists older than this are fetched again when a user asks for the newest.
 const LISTS_MAX_AGE_S: u64 = 24 * 60 * 60;
 const CATALOG: (&str, &str) = ("apt", "kernels.json");
 
-/// What the archive has, from the cache or freshly fetched as `options.lists` says. Lists that cannot be renewed but are
-/// there are used, with a note.
+/// The archive's catalog, from the cache or freshly fetched as `options.lists` says. If existing lists cannot be renewed
+/// they are used, with a note.
 pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     let cache = &options.cache;
     let stored = stored_catalog(cache);
@@ -49,7 +49,7 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
 }
 
 fn stored_catalog(cache: &Cache) -> Option<Catalog> {
-    // A list that cannot be read is one that is missing.
+    // An unreadable list counts as a missing one.
     serde_json::from_slice(&worstcase_base::files::read(&cache.path(CATALOG.0, CATALOG.1)).ok()?).ok()
 }
 
@@ -84,7 +84,8 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
     }
 }
 
-/// The one version of a series that begins as was typed. What is in the cache counts too: the archive may have dropped it.
+/// The one version of a series that begins with the typed text. Versions in the cache count too, as the archive may have
+/// dropped them.
 fn versioned(
     text: &str,
     (series, flavour, typed): (&str, Flavour, &str),
@@ -142,7 +143,7 @@ fn versioned(
     }
 }
 
-/// The versions that begin as was typed; the one that was typed whole alone.
+/// The versions that begin with the typed text; if it is a complete version, that one alone.
 pub fn meant<'a>(versions: &'a [String], typed: &str) -> Vec<&'a String> {
     match versions.iter().find(|v| *v == typed) {
         Some(whole) => vec![whole],
@@ -159,7 +160,7 @@ fn get(
 ) -> Result<Kernel, KernelError> {
     let entry = find(text, name, catalog)?;
     match fetch(text, &entry, store, options) {
-        // The lists may be older than the archive, where a version goes when the next one comes.
+        // The lists may be older than the archive, which drops a version when the next one comes.
         Err(KernelError::AptFailed { .. }) if options.lists != Lists::Renew => {
             let renewed = self::catalog(&ResolveOptions {
                 lists: Lists::Renew,
@@ -241,7 +242,7 @@ fn newest_cached(store: &KernelStore<'_>, name: &KernelName) -> Option<String> {
         .map(|(key, _)| key)
 }
 
-/// Whether a kernel in the cache is of this package, or of this series.
+/// Whether a kernel in the cache belongs to this package, or to this series.
 fn fits(manifest: &KernelManifest, name: &KernelName) -> bool {
     match name {
         KernelName::Series { series, flavour, .. } => {

@@ -1,4 +1,4 @@
-//! Fetches a kernel's debug package and keeps the part of it that tells lines of source code.
+//! Fetches a kernel's debug package and keeps the part that gives lines of source code.
 
 use super::apt::Apt;
 use super::{Kernel, KernelError, ResolveOptions, deb};
@@ -6,7 +6,7 @@ use crate::debuginfo::kept::{self, KeptDebugInfo};
 use std::collections::BTreeSet;
 use worstcase_base::cache::Cache;
 
-/// What is needed on the disk while a package is taken apart, beside its size: the kernel's debug file.
+/// Space for taking a package apart besides the package itself: the kernel's debug file.
 const VMLINUX_BYTES: u64 = 1_200_000_000;
 
 /// The debug information of the kernel and of these modules, from the cache or from the archive.
@@ -47,7 +47,7 @@ pub fn get(
     })
 }
 
-/// What is in the cache of it.
+/// The debug information in the cache.
 pub fn kept(kernel: &Kernel, cache: &Cache) -> Option<KeptDebugInfo> {
     let version = kernel.package_version.as_ref()?;
     kept::of_version(cache, &kernel.release, version)

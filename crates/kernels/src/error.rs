@@ -10,7 +10,7 @@ worstcase_base::errors! {
     /// Why a kernel could not be found, fetched, unpacked or read.
     #[derive(Debug, thiserror::Error)]
     pub enum KernelError {
-        /// The text is not of any form that names a kernel.
+        /// The text has no form that names a kernel.
         #[error("not a kernel name, {name}; {hint}")]
         BadName {
             /// As typed.
@@ -26,12 +26,12 @@ worstcase_base::errors! {
             /// Near names, or how to list them.
             hint: String,
         } => Usage,
-        /// The beginning of a version that several kernels have.
+        /// Several kernels have versions that begin with this text.
         #[error("not one kernel, {name}: it fits {versions}; write more of the version")]
         SeveralVersions {
             /// As typed.
             name: String,
-            /// Those that it fits.
+            /// The versions that begin with it.
             versions: String,
         } => Usage,
         /// A path that the user gave cannot be read.
@@ -39,7 +39,7 @@ worstcase_base::errors! {
         Unreadable {
             /// The path.
             path: PathBuf,
-            /// The system's answer.
+            /// The system's error.
             source: std::io::Error,
         } => Usage,
         /// No bzImage where one is needed.
@@ -50,7 +50,7 @@ worstcase_base::errors! {
             /// What is wrong with it.
             why: String,
         } => Usage,
-        /// A package file is truncated, damaged or none.
+        /// A package file is truncated, damaged, or no package.
         #[error("damaged package, {}: {why}; fetch it again", path.display())]
         BadPackage {
             /// The file.
@@ -63,12 +63,12 @@ worstcase_base::errors! {
         Incomplete {
             /// The package that was asked for.
             package: String,
-            /// The packages that are gone.
+            /// The packages that are missing.
             missing: String,
-            /// What can be had instead.
+            /// What is available instead.
             hint: String,
         } => Missing,
-        /// What modules are built with cannot be had.
+        /// The headers to build modules with are not available.
         #[error("no headers for {kernel}: {why}")]
         NoHeaders {
             /// The kernel.
@@ -86,7 +86,7 @@ worstcase_base::errors! {
             /// Why there is none.
             why: String,
         } => Missing,
-        /// What is in the debug package cannot be used.
+        /// The debug package cannot be used.
         #[error(transparent)]
         DebugInfo(#[from] DebugInfoError) => within,
         /// apt-get is not installed.
@@ -100,25 +100,25 @@ worstcase_base::errors! {
             place.display()
         )]
         NoSources {
-            /// Where the sources were looked for.
+            /// The place where the sources were searched.
             place: PathBuf,
         } => Missing,
-        /// The archive cannot be reached and the cache does not help.
+        /// The archive cannot be reached, and the cache does not help.
         #[error(
             "cannot reach the Debian archive, {what}: {why}; connect to the network, what was fetched once works without"
         )]
         NoNetwork {
-            /// What was to be fetched.
+            /// The files to fetch.
             what: String,
-            /// apt's own words.
+            /// apt's error.
             why: String,
         } => Missing,
         /// apt refused for another reason.
         #[error("apt failed, {what}: {why}; try again with --refresh")]
         AptFailed {
-            /// What was to be fetched.
+            /// The files to fetch.
             what: String,
-            /// apt's own words.
+            /// apt's error.
             why: String,
         } => Missing,
         /// A finished cache entry does not match its manifest.
@@ -129,21 +129,21 @@ worstcase_base::errors! {
             /// What differs.
             why: String,
         } => Storage,
-        /// A question needs the build configuration and there is none.
+        /// A question needs the build configuration, and there is none.
         #[error("no config known, kernel {kernel}; name one: BZIMAGE,config=FILE")]
         NoConfig {
             /// The kernel.
             kernel: String,
         } => Usage,
-        /// It was built without what the lab needs.
+        /// The kernel was built without options that the lab needs.
         #[error("kernel {kernel} was built without what the lab needs: {options}; build it with these set to y")]
         Lacks {
             /// The kernel.
             kernel: String,
-            /// All options that are lacking, and what for.
+            /// The missing options, and what each is for.
             options: String,
         } => Usage,
-        /// Not the name of a preemption model.
+        /// The text is no preemption model.
         #[error(transparent)]
         UnknownModel(#[from] worstcase_plan::UnknownModel) => Usage,
         /// This kernel cannot boot this model.
@@ -155,7 +155,7 @@ worstcase_base::errors! {
             model: &'static str,
             /// The reason, in parentheses, or nothing.
             why: String,
-            /// Those that it can boot.
+            /// The models that it can boot.
             models: String,
         } => Usage,
         /// The kernel has no such module.
@@ -176,7 +176,7 @@ worstcase_base::errors! {
             /// What is wrong with it.
             why: String,
         } => Missing,
-        /// It could not be built.
+        /// The kernel could not be built.
         #[error(transparent)]
         Build(#[from] KernelBuildError) => within,
         /// The cache directory failed.
@@ -186,7 +186,7 @@ worstcase_base::errors! {
 }
 
 impl KernelError {
-    /// Whether the archive lists the kernel, but does not give it: of a series the others can still be had.
+    /// Whether the archive lists the kernel, but does not give it: other kernels of the series may be available.
     pub fn is_listed_in_vain(&self) -> bool {
         matches!(self, KernelError::Incomplete { .. } | KernelError::AptFailed { .. })
     }

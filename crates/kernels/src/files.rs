@@ -1,4 +1,4 @@
-//! Finds a kernel's files in a folder or beside an image, and reads what the image says of itself.
+//! Finds a kernel's files in a folder or beside an image, and reads the image's release.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct KernelFiles {
     pub config: Option<PathBuf>,
 }
 
-/// Reads a bzImage's release, and makes sure that it is one. Offsets: Documentation/arch/x86/boot.rst.
+/// Reads a bzImage's release, and checks that it is a bzImage. Offsets: Documentation/arch/x86/boot.rst.
 pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
     let image = files::read(bzimage).map_err(|source| KernelError::Unreadable {
         path: bzimage.into(),
@@ -35,7 +35,7 @@ pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
     if image.get(0x202..0x206) != Some(b"HdrS") {
         return Err(not("it lacks the header \"HdrS\""));
     }
-    // The setup code is at least one sector behind the boot sector.
+    // The boot sector is followed by at least one sector of setup code.
     if image.len() < 0x400 {
         return Err(not("it is cut short"));
     }
@@ -50,11 +50,11 @@ pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
         .split_whitespace()
         .next()
         .ok_or_else(|| not("its header names no version"))?;
-    // It is shown, and becomes part of names of files.
+    // The release is shown, and becomes part of file names.
     if release.len() > 64 || !release.chars().all(|c| c.is_ascii_graphic() && c != '/') {
         return Err(not("its release is none that a kernel can have"));
     }
-    // The setup code says how long it is, and the 32-bit code how long that is: a shorter file was cut.
+    // The image states the lengths of its setup code and its 32-bit code: a shorter file was cut.
     let setup = (usize::from(image[0x1f1].max(1)) + 1) * 512;
     let code = u32::from_le_bytes([image[0x1f4], image[0x1f5], image[0x1f6], image[0x1f7]]) as usize * 16;
     if image.len() < setup + code {
@@ -80,7 +80,7 @@ pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
     }
 }
 
-/// The images in the places of a folder where one may be.
+/// The images at the usual places in a folder.
 pub fn images(folder: &Path) -> Vec<PathBuf> {
     let mut images = Vec::new();
     for dir in [folder.to_path_buf(), folder.join("boot"), folder.join("arch/x86/boot")] {
@@ -97,7 +97,7 @@ pub fn images(folder: &Path) -> Vec<PathBuf> {
     images
 }
 
-/// Looks for what belongs to an image: beside it, and below `roots` and the folder that holds its folder.
+/// Looks for an image's other files: beside it, and below `roots` and its folder's parent.
 pub fn beside(bzimage: &Path, roots: &[&Path]) -> Result<KernelFiles, KernelError> {
     let release = release_of(bzimage)?;
     let beside = bzimage.parent().unwrap_or(Path::new("."));
@@ -126,7 +126,7 @@ pub fn beside(bzimage: &Path, roots: &[&Path]) -> Result<KernelFiles, KernelErro
     })
 }
 
-/// `lib/modules/<release>` below a root, or the folder itself if it is one.
+/// `lib/modules/<release>` below a root, or the root itself if it is that folder.
 pub fn modules_below(root: &Path, release: &str) -> Option<PathBuf> {
     let mut places = vec![
         root.join("lib/modules").join(release),

@@ -8,13 +8,14 @@ use super::{KernelError, files, package_file, siblings, version};
 /// One kernel of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderKernel {
-    /// Where it is: a name that [`super::resolve`] takes.
+    /// Its path: a name that [`super::resolve`] takes.
     pub path: PathBuf,
     /// A package's version; else the image's release.
     pub version: String,
 }
 
-/// The kernels directly in a folder, by version; those of one version by their files' names, numbers in them as numbers.
+/// The kernels directly in a folder, by version; kernels of one version by their file names, with numbers in numerical
+/// order.
 pub fn kernels_in(folder: &Path) -> Result<Vec<FolderKernel>, KernelError> {
     let unreadable = |source| KernelError::Unreadable {
         path: folder.into(),
@@ -37,7 +38,7 @@ pub fn kernels_in(folder: &Path) -> Result<Vec<FolderKernel>, KernelError> {
     }
 }
 
-/// The version of what may be a kernel; none if it is something else.
+/// The version, if this may be a kernel; otherwise none.
 fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
     if path.is_dir() {
         return match version_in(path) {
@@ -46,14 +47,14 @@ fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
         };
     }
     if siblings::is_package(path) {
-        // Of several packages of a kernel the first stands for it.
+        // The first of a kernel's packages stands for it.
         let is_first = siblings::has_image(path) && siblings::beside(path)?.first().is_some_and(|first| first == path);
         return match is_first {
             true => Ok(Some(package_file::info(path)?.version)),
             false => Ok(None),
         };
     }
-    // A file that is no image is none of ours, whatever else lies there.
+    // Other files in the folder that are no image are ignored.
     Ok(files::release_of(path).ok())
 }
 

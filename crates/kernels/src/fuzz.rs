@@ -7,12 +7,12 @@ use super::{files, needs, package_file, packages, preempt, sources};
 use std::hint::black_box;
 use std::path::Path;
 
-/// A package, .deb or .rpm: all is read, nothing written.
+/// A package, .deb or .rpm: reads everything, writes nothing.
 pub fn package(file: &Path) {
     let _ = black_box(package_file::examine(file));
 }
 
-/// Some .debs, packed and not.
+/// Some .debs, compressed and not.
 pub fn debs() -> Vec<Vec<u8>> {
     let tar = |files: &[(&str, &str)]| {
         let mut tar = tar::Builder::new(Vec::new());
@@ -72,7 +72,7 @@ pub fn lists(text: &str) {
     black_box(sources::to_deb822(&sources::widen(&found, &[])));
 }
 
-/// What a kernel was built with.
+/// A kernel's build configuration.
 pub fn config(text: &str) {
     let config = KernelConfig::parse(text);
     black_box((config.features(), preempt::from_config(&config), preempt::note(&config)));

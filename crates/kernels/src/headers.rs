@@ -1,4 +1,4 @@
-//! What a module for a kernel of the archive is built with: its headers and its kbuild, in the cache.
+//! The headers and the kbuild of a kernel in the archive, to build modules with, in the cache.
 //!
 //! ```text
 //! <cache>/headers/<package>_<version>/usr/src/<package>/    the folder for `make -C`
@@ -12,10 +12,10 @@ use worstcase_base::cache::CacheError;
 
 const AREA: &str = "headers";
 
-/// What they take on the disk: 83 MB of 6.1.
+/// Space for them on the disk: 83 MB for 6.1.
 const UNPACKED_BYTES: u64 = 200_000_000;
 
-/// The folder that `make -C` takes, from the cache or from the archive.
+/// The folder for `make -C`, from the cache or from the archive.
 pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, KernelError> {
     let none = |why: String| KernelError::NoHeaders {
         kernel: kernel.label.clone(),
@@ -39,7 +39,7 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
     Ok(folder.join("usr/src").join(package))
 }
 
-/// Its Makefile includes that of the headers that all flavours share from where packages are installed.
+/// Corrects the Makefile, which includes the common headers from where packages are installed.
 fn find_common(makefile: &Path, place: &Path) -> Result<(), KernelError> {
     let stored = |e| CacheError::from_io(makefile, e);
     let text = fs::read_to_string(makefile).map_err(stored)?;
@@ -47,7 +47,7 @@ fn find_common(makefile: &Path, place: &Path) -> Result<(), KernelError> {
     Ok(fs::write(makefile, text).map_err(stored)?)
 }
 
-/// Downloads the packages: the kernel's headers first, then those that they need of the same version.
+/// Downloads the packages: the kernel's headers first, then packages of the same version that they need.
 fn download(
     package: &str,
     version: &str,

@@ -1,11 +1,11 @@
-//! Packages and modules that somebody crafted: each is refused in one line, soon, and without much memory.
+//! Crafted packages and modules: each is refused in one line, soon, and without much memory.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::{Kernel, KernelError, deb, files, modinfo, modules, rpm};
 
 fn xz(bytes: impl Read) -> Vec<u8> {
@@ -25,7 +25,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The head of a member of a tar archive, with its content behind it.
+/// The header of a member of a tar archive; the content follows.
 fn member(name: &str, kind: u8, size: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_path(name).unwrap();
@@ -36,7 +36,7 @@ fn member(name: &str, kind: u8, size: u64) -> tar::Header {
     header
 }
 
-/// A member of zeros, and the archive's end: a billion of them take some kB.
+/// A member of zeros, and the archive's end: a billion zeros take some kB.
 fn bomb(name: &str, kind: u8, size: u64) -> Vec<u8> {
     let head = member(name, kind, size);
     let zeros = std::io::repeat(0).take(size + 1_024);
@@ -60,10 +60,10 @@ fn unpack(members: &[(&str, Vec<u8>)]) -> Result<PackageInfo, KernelError> {
     unpacked.inspect_err(|e| assert_eq!(e.to_string().lines().count(), 1, "{e}"))
 }
 
-/// Within this address space, which a bomb would leave.
+/// Limit in bytes for the address space, which a bomb would exceed.
 const ROOM: u64 = 256 << 20;
 
-/// Runs in this test's own process, started again with little memory and time.
+/// Runs `work` in a new process of this test, with little memory and time.
 fn in_little_room(test: &str, work: impl FnOnce()) {
     const INSIDE: &str = "WORSTCASE_TEST_ROOM";
     if std::env::var_os(INSIDE).is_some() {
@@ -81,7 +81,7 @@ fn in_little_room(test: &str, work: impl FnOnce()) {
         .env(INSIDE, "1")
         .spawn()
         .unwrap();
-    // A hang ends; nothing is timed.
+    // This ends a hang; no time is asserted.
     for _ in 0..6_000 {
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success(), "{status}");
@@ -197,7 +197,7 @@ fn names_that_would_steer_a_terminal_are_refused() {
     }
 }
 
-/// A folder of modules, each with what it depends on.
+/// A folder of modules, each with its dependencies.
 fn folder_of(depends: impl Iterator<Item = (String, String)>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, needed) in depends {
@@ -237,7 +237,7 @@ fn a_chain_of_many_modules_is_refused_soon() {
             told.contains("more of each other than those of any real kernel"),
             "{told}"
         );
-        // A list that says so is only as long as it is.
+        // `modules.dep` with the same chain is short enough.
         let list: String = (0..30_000)
             .map(|n| format!("{}.ko: {}.ko\n", name(n), name(n + 1)))
             .collect();

@@ -8,10 +8,10 @@
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
 //!
-//! [`debug`] brings a kernel's debug package, [`headers`] what a module for it is built with.
+//! [`debug`] fetches a kernel's debug package, [`headers`] the headers to build modules with.
 //!
-//! [`resolve`] is the way in. A [`Kernel`] is a value: paths, what it is, and a digest that names its content. What
-//! it can do follows from its files: [`config`], [`preempt`], [`modules`].
+//! [`resolve`] is the entry point. A [`Kernel`] is a value: paths, properties, and a digest that identifies its
+//! content. Its abilities follow from its files: [`config`], [`preempt`], [`modules`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,7 @@ pub mod modules;
 pub mod name;
 pub mod needs;
 mod package_file;
+mod package_info;
 mod packages;
 pub mod preempt;
 mod rpm;
@@ -84,9 +85,9 @@ pub struct Kernel {
     pub modules_dir: Option<PathBuf>,
     /// Symbols; in Debian's packages only a stub.
     pub system_map: Option<PathBuf>,
-    /// What it was built with.
+    /// The build configuration.
     pub config: Option<PathBuf>,
-    /// sha256 over the list of its files and their sha256: the same content has the same digest anywhere.
+    /// sha256 over the list of its files and their sha256: equal content has an equal digest on every machine.
     pub digest: String,
 }
 
@@ -132,7 +133,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// By a release like `6.1.0-56-rt-amd64`; what is not Debian's counts as generic.
+    /// The flavour in a release like `6.1.0-56-rt-amd64`; a release that is not Debian's counts as generic.
     pub fn of_release(release: &str) -> Flavour {
         match release.strip_suffix("-amd64") {
             Some(rest) if rest.ends_with("-rt") => Flavour::Rt,
@@ -166,31 +167,31 @@ impl FromStr for Flavour {
 /// When to fetch the archive's package lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
-    /// Only if there are none; a kernel of the series that is in the cache is taken without a look at the archive.
+    /// Only if there are none; a cached kernel of the series is used without asking the archive.
     IfMissing,
     /// If there are none, or they are older than a day.
     IfOld,
-    /// Now.
+    /// Always.
     Renew,
 }
 
 /// How to resolve.
 #[derive(Clone)]
 pub struct ResolveOptions<'a> {
-    /// Where kernels are kept.
+    /// The cache that keeps kernels.
     pub cache: Cache,
     /// When to fetch package lists.
     pub lists: Lists,
-    /// Archives to ask beside the system's, from now on; if not said, those that were named before.
+    /// Archives to use besides the system's, from now on; `None` for those that were named before.
     pub archives: Option<Vec<archive::AptArchive>>,
-    /// Who is told.
+    /// Receives the progress.
     pub progress: &'a dyn Progress,
-    /// Becomes true when the user wants an end: a build then ends.
+    /// Set when the user wants to stop: a build then ends.
     pub stop: Arc<AtomicBool>,
 }
 
 impl<'a> ResolveOptions<'a> {
-    /// The user's cache; what is in it is taken as it is. For everything but `kernels list` and `kernels get`.
+    /// The user's cache, used without a check for newer kernels. For everything but `kernels list` and `kernels get`.
     pub fn from_cache(progress: &'a dyn Progress) -> Result<ResolveOptions<'a>, CacheError> {
         Ok(ResolveOptions {
             cache: Cache::open()?,
@@ -204,7 +205,7 @@ impl<'a> ResolveOptions<'a> {
 
 #[cfg(test)]
 impl ResolveOptions<'static> {
-    /// With a cache in this folder; nobody is told.
+    /// With a cache in this folder, and without progress.
     pub fn for_tests(cache: PathBuf) -> ResolveOptions<'static> {
         ResolveOptions {
             cache: Cache::at(cache),
@@ -267,7 +268,7 @@ fn resolve_one(name: &str, options: &ResolveOptions<'_>) -> Result<Kernel, Kerne
     }
 }
 
-/// The kernel in package files; `named` is the one that was named, if the others were found beside it.
+/// The kernel in package files; `named` is the one that the user named, if the others were found beside it.
 fn from_packages(
     name: &str,
     packages: Vec<PathBuf>,
@@ -289,7 +290,7 @@ fn from_packages(
     })
 }
 
-/// Every version of a series that can be had, the oldest first.
+/// Every available version of a series, the oldest first.
 pub fn versions(
     series: &str,
     flavour: Flavour,

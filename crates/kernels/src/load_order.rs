@@ -1,29 +1,29 @@
-//! An order in which everything comes after what it needs.
+//! An order in which every name follows the names that it needs.
 
 use std::collections::BTreeSet;
 
-/// Why there is none.
+/// Why there is no order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NoOrder {
-    /// This one is needed and not there.
+    /// This name is needed and does not exist.
     Missing(String),
-    /// This one needs itself, through others.
+    /// This name needs itself, through others.
     Circle(String),
-    /// It took more steps than were left.
+    /// The order would take more steps than were left.
     TooLong,
 }
 
-/// Finds orders; `needs` gives the names that one needs, none if it is not there.
+/// Finds orders; `needs` gives the names that a name needs, `None` if it does not exist.
 pub struct Orders<'a, F> {
     needs: F,
-    /// Steps that may still be taken, over all orders: who is asked for each of many names must come to an end.
+    /// Steps that are left for all orders together, so that asking for many names comes to an end.
     steps: &'a mut usize,
     order: Vec<String>,
     done: BTreeSet<String>,
 }
 
 impl<'a, 'n, F: Fn(&str) -> Option<&'n [String]>> Orders<'a, F> {
-    /// Nothing is in order yet.
+    /// An empty order.
     pub fn new(needs: F, steps: &'a mut usize) -> Self {
         Orders {
             needs,
@@ -33,9 +33,9 @@ impl<'a, 'n, F: Fn(&str) -> Option<&'n [String]>> Orders<'a, F> {
         }
     }
 
-    /// Adds `name` behind what it needs. Without recursion: chains may be long.
+    /// Adds `name` after the names that it needs. Without recursion, because chains may be long.
     pub fn add(&mut self, name: &str) -> Result<(), NoOrder> {
-        /// One that is being looked at, and how many of those that it needs were.
+        /// A name whose needs are being added, and how many of them are done.
         struct OpenModule {
             name: String,
             seen: usize,
@@ -73,7 +73,7 @@ impl<'a, 'n, F: Fn(&str) -> Option<&'n [String]>> Orders<'a, F> {
         Ok(())
     }
 
-    /// What was added and what it needs, each once.
+    /// The added names and those that they need, each once.
     pub fn finish(self) -> Vec<String> {
         self.order
     }

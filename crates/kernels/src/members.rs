@@ -1,4 +1,4 @@
-//! What is written of a package: its wanted members, into one folder.
+//! Writes the wanted members of a package into one folder.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,13 +8,13 @@ use worstcase_base::cache::CacheError;
 
 use super::KernelError;
 
-/// Says where a member of a package goes; nowhere if it is not wanted.
+/// Gives the place of a member of a package; `None` if it is not wanted.
 pub type WantedMember<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
-/// Debian's largest kernel has 9 000 files.
+/// Limit for the files of a package; Debian's largest kernel has 9 000.
 pub const MOST_FILES: usize = 100_000;
 
-/// Writes the wanted members of one package.
+/// Writes the wanted members of a package.
 pub struct Members<'a> {
     package: &'a Path,
     into: &'a Path,
@@ -25,7 +25,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Those that `wanted` finds a place for below `into`.
+    /// Members for which `wanted` finds a place below `into`.
     pub fn new(package: &'a Path, into: &'a Path, wanted: WantedMember<'a>) -> Members<'a> {
         Members {
             package,
@@ -37,7 +37,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The files of a kernel, each of them once: two packages that both have one are not of one kernel.
+    /// The files of a kernel, each of them once: two packages with the same file do not belong to one kernel.
     pub fn of_a_kernel(package: &'a Path, into: &'a Path) -> Members<'a> {
         Members {
             once: true,
@@ -45,7 +45,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// None: of a kernel's files only the place is found, and it must be inside of the folder.
+    /// Writes nothing: the places of a kernel's files are only found, and checked to be inside of the folder.
     pub fn unwritten(package: &'a Path) -> Members<'a> {
         Members::new(package, Path::new(""), &|member| {
             let place = kernel_file(member)?;
@@ -55,7 +55,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Where a regular file of the package goes, if it is wanted; its folder is made.
+    /// The place of a regular file of the package, if it is wanted; makes its folder.
     pub fn target(&mut self, member: &Path) -> Result<Option<PathBuf>, KernelError> {
         let Some(place) = (self.wanted)(member) else {
             return Ok(None);
@@ -78,7 +78,7 @@ impl<'a> Members<'a> {
             false => options.write(true).create(true).truncate(true),
         };
         let mut file = options.open(target).map_err(|e| self.stored(target, e))?;
-        // Not io::copy: a failing read is the package's fault, a failing write is the disk's.
+        // Not io::copy: a failed read is the package's fault, a failed write the disk's.
         loop {
             let n = content.read(&mut self.buffer).map_err(|e| self.cut(&e))?;
             if n == 0 {
@@ -89,7 +89,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The package is at fault.
+    /// An error of the package.
     pub fn bad(&self, why: String) -> KernelError {
         KernelError::BadPackage {
             path: self.package.into(),
@@ -97,13 +97,13 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// It ends too early, or is damaged.
+    /// The error that the package ends too early, or is damaged.
     pub fn cut(&self, error: &io::Error) -> KernelError {
         self.bad(format!("cut short or damaged ({error})"))
     }
 
     fn stored(&self, target: &Path, error: io::Error) -> KernelError {
-        // A name of a file where another member has a folder, or a file already.
+        // Another member has a folder, or a file, of the same name.
         if matches!(
             error.kind(),
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory
@@ -115,7 +115,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Where a member goes, if it is part of a kernel.
+/// The place of a member, if it is part of a kernel.
 fn kernel_file(path: &Path) -> Option<PathBuf> {
     let normal = |c: Component<'_>| match c {
         Component::CurDir => None,

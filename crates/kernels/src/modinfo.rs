@@ -1,14 +1,14 @@
-//! What a kernel module says of itself: its name, the modules it needs, the kernel it was built for and its parameters,
-//! from the ELF section `.modinfo`.
+//! A kernel module's information about itself: its name, the modules it needs, the kernel it was built for and its
+//! parameters, from the ELF section `.modinfo`.
 
-/// What the compiler and modpost wrote of a module.
+/// The information that the compiler and modpost wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModInfo {
     /// `name=`, if the kernel is new enough to write it.
     pub name: Option<String>,
-    /// `depends=`: names of modules, complete but not in order.
+    /// `depends=`: names of modules, complete but in no particular order.
     pub depends: Vec<String>,
-    /// The first word of `vermagic=`: the `uname -r` of the kernel that it was built for.
+    /// The first word of `vermagic=`: the `uname -r` of the kernel that the module was built for.
     pub release: Option<String>,
     /// `parmtype=`: names of its parameters.
     pub parameters: Vec<String>,

@@ -1,7 +1,7 @@
-//! A kernel's modules: which exist, in which order they load, and their bytes.
+//! A kernel's modules: their names, the order in which they load, and their bytes.
 //!
-//! Debian's packages carry no `modules.dep`: depmod makes it when a kernel is installed. So it is made here, in the
-//! same format, when a package is unpacked, from what each module says of itself (see [`modinfo`](super::modinfo)).
+//! Debian's packages have no `modules.dep`, because depmod makes it when a kernel is installed. So it is made here, in
+//! the same format, when a package is unpacked, from the information in each module (see [`modinfo`](super::modinfo)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ pub struct ModuleIndex {
 struct ModuleFile {
     /// Relative to the modules directory.
     path: PathBuf,
-    /// Names.
+    /// Names of modules.
     depends: Vec<String>,
 }
 
@@ -32,15 +32,15 @@ struct ModuleFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
-    /// To be loaded.
+    /// As a file, which must be loaded.
     Module,
-    /// Part of the image.
+    /// Built into the image.
     Builtin,
-    /// Not there.
+    /// The kernel does not have it.
     Absent,
 }
 
-/// The files to load for `names`, each once, every module after those that it needs. Built-in ones need no file.
+/// The files to load for `names`, each once, every module after those that it needs. Built-in modules need no file.
 pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, KernelError> {
     let Some(dir) = &kernel.modules_dir else {
         let Some(first) = names.first() else {
@@ -78,9 +78,9 @@ pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, Kerne
         .collect())
 }
 
-/// All modules of a kernel together need some hundred thousand steps.
+/// Limit for steps; all modules of a kernel together need some hundred thousand.
 const MOST_STEPS: usize = 20_000_000;
-/// Debian's largest list has 700 kB.
+/// Limit in bytes; Debian's largest list has 700 kB.
 const LONGEST_LIST: usize = 16 << 20;
 
 fn no_order(dir: &Path, none: NoOrder) -> KernelError {
@@ -94,7 +94,7 @@ fn no_order(dir: &Path, none: NoOrder) -> KernelError {
     }
 }
 
-/// A module's bytes, decompressed (.ko, .ko.xz, .ko.zst, .ko.gz; told apart by their first bytes).
+/// A module's bytes, decompressed (.ko, .ko.xz, .ko.zst, .ko.gz; recognized by their first bytes).
 pub fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
     let bytes = files::read(path).map_err(|source| KernelError::Unreadable {
         path: path.into(),
@@ -214,7 +214,7 @@ pub fn modules_dep(dir: &Path) -> Result<String, KernelError> {
         let mut orders = Orders::new(|name: &str| index.needs(name), &mut steps);
         orders.add(&name).map_err(|none| no_order(dir, none))?;
         text.push_str(&format!("{}:", path.display()));
-        // As depmod writes it: all that a module needs, directly or not, and what is loaded first stands last.
+        // In depmod's format: all that a module needs, directly or not; what is loaded first stands last.
         for needed in orders.finish().iter().rev().filter(|needed| **needed != name) {
             text.push_str(&format!(" {}", index.modules[needed].path.display()));
         }
@@ -238,7 +238,7 @@ fn depends(path: &Path) -> Result<Vec<String>, KernelError> {
 fn find_modules(root: &Path, dir: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        // Of an installed kernel, `build` and `source` are links to whole source trees: do not follow links.
+        // In an installed kernel `build` and `source` are links to whole source trees, so links are not followed.
         let kind = entry.file_type()?;
         let path = entry.path();
         if kind.is_dir() {

@@ -1,4 +1,4 @@
-//! What a user may type for a kernel.
+//! Names that a user may type for a kernel.
 //!
 //! ```text
 //! debian:6.1  debian:6.1-rt  debian:7.2-cloud      newest of a series in Debian's archive, by flavour
@@ -21,21 +21,21 @@ use super::build::options::BuildOptions;
 use super::siblings::is_package;
 use super::{Flavour, KernelError};
 
-/// A kernel's name, taken apart. Nothing has been looked up yet but whether a path is a folder.
+/// A parsed kernel name. Nothing has been looked up yet, except whether a path is a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelName {
     /// The newest kernel of a series in Debian's archive.
     Series {
         /// As `6.1`.
         series: String,
-        /// Generic unless said.
+        /// Generic by default.
         flavour: Flavour,
         /// The beginning of a version, instead of the newest.
         version: Option<String>,
     },
     /// An exact Debian package.
     Package(String),
-    /// Package files of one kernel, all that it has; or one, beside which the others may be.
+    /// The package files of one kernel: all of them; or one, with the others perhaps beside it.
     Packages(Vec<PathBuf>),
     /// An unpacked folder.
     Folder(PathBuf),
@@ -43,12 +43,12 @@ pub enum KernelName {
     Changed {
         /// The tree.
         tree: PathBuf,
-        /// The configuration that is changed; the tree's own if none is named.
+        /// The configuration to change; `None` for the tree's own.
         config: Option<PathBuf>,
-        /// What is changed.
+        /// The changed options.
         options: BuildOptions,
     },
-    /// A bzImage and what was said to belong to it.
+    /// A bzImage and the files that the user named for it.
     Image {
         /// The image.
         bzimage: PathBuf,
@@ -62,7 +62,7 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    /// Takes a name apart.
+    /// Parses a name.
     pub fn parse(name: &str) -> Result<KernelName, KernelError> {
         if let Some(rest) = name.strip_prefix("debian:") {
             return debian(rest).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl KernelName {
     }
 }
 
-/// `old` and `./bzImage` of `old=./bzImage`; none if the name has no label. A path that has a `=` itself is one.
+/// `old` and `./bzImage` of `old=./bzImage`; none if the name has no label. A path that contains a `=` itself has none.
 pub fn labelled(name: &str) -> Option<(&str, &str)> {
     let (label, rest) = name.split_once('=')?;
     let in_label = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);

@@ -1,10 +1,10 @@
-//! What the lab needs of a kernel's configuration. Debian's kernels have all of it; of kernels that users build it is
-//! the usual reason not to boot.
+//! What the lab needs in a kernel's configuration. Debian's kernels have all of it; if a kernel that a user built does
+//! not boot, this is the usual reason.
 
 use super::config::KernelConfig;
 use super::{Kernel, KernelError};
 
-/// Options that must be built in, and what for.
+/// Options that must be built in, and what each is for.
 pub(crate) const NEEDS: [(&str, &str); 15] = [
     ("64BIT", "the guest is a 64-bit program"),
     ("BINFMT_ELF", "the guest is an ELF program"),
@@ -23,7 +23,7 @@ pub(crate) const NEEDS: [(&str, &str); 15] = [
     ("KALLSYMS_ALL", "where the kernel keeps its tasks"),
 ];
 
-/// Refuses a kernel whose configuration is known and lacks something.
+/// Refuses a kernel whose configuration is known and lacks an option.
 pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
     let config = match kernel.read_config() {
         Err(KernelError::NoConfig { .. }) => return Ok(()),
@@ -39,7 +39,7 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
     }
 }
 
-/// What a configuration lacks, each with what it is for.
+/// The missing options of a configuration, each with its purpose.
 pub fn lacking(config: &KernelConfig) -> Vec<String> {
     let lacking = NEEDS.iter().filter(|(option, _)| !config.has(option));
     lacking

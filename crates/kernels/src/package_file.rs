@@ -1,36 +1,14 @@
-//! A package file, .deb or .rpm, told apart by how it begins.
+//! A package file, .deb or .rpm, recognized by its first bytes.
 
 use std::io::Read;
 use std::path::Path;
 
 use worstcase_base::files;
 
+use super::package_info::PackageInfo;
 use super::{KernelError, deb, rpm};
 
-/// What a package says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PackageInfo {
-    /// Package name.
-    pub package: String,
-    /// Debian version; of an .rpm version and release.
-    pub version: String,
-    /// Names of the packages that a .deb needs; of alternatives the first.
-    pub depends: Vec<String>,
-}
-
-impl PackageInfo {
-    /// Refuses a name or version that is none: both are shown, and become names of folders.
-    pub fn checked(self) -> Result<PackageInfo, String> {
-        let is_word =
-            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.~:_^".contains(c));
-        match is_word(&self.package) && is_word(&self.version) {
-            true => Ok(self),
-            false => Err("it has no proper package name and version".into()),
-        }
-    }
-}
-
-/// Reads what a package says of itself; nothing is unpacked.
+/// Reads a package's description; unpacks nothing.
 pub fn info(package: &Path) -> Result<PackageInfo, KernelError> {
     match is_rpm(package)? {
         true => rpm::info(package),

@@ -17,7 +17,7 @@ pub struct PackageVersion {
     pub suite: String,
 }
 
-/// The fields of one stanza of a control file. A field's further lines keep their leading space.
+/// The fields of one stanza of a control file. Further lines of a field keep their leading space.
 pub fn fields(stanza: &str) -> Vec<(String, String)> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in stanza.lines() {
@@ -33,9 +33,9 @@ pub fn fields(stanza: &str) -> Vec<(String, String)> {
     fields
 }
 
-/// The packages of a `Packages` list that a kernel may consist of, amd64 only.
+/// The packages of a `Packages` list that may be part of a kernel, amd64 only.
 pub fn parse(text: &str, suite: &str) -> Vec<PackageVersion> {
-    // The lists have some 60 000 stanzas and a few hundred of ours: look before taking a stanza apart.
+    // Of the lists' some 60 000 stanzas a few hundred matter, so a stanza is parsed only if it may.
     text.split("\n\n")
         .filter(|s| may_be_kernel(s))
         .filter_map(|stanza| package(stanza, suite))

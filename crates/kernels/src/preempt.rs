@@ -19,13 +19,13 @@ pub use worstcase_plan::PreemptName;
 use super::config::KernelConfig;
 use super::{Kernel, KernelError};
 
-/// How a kernel comes to run a model.
+/// How a kernel gets its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChoice {
     /// By `preempt=<model>` on the kernel command line.
     AtBoot,
-    /// Compiled in: the kernel has no other.
+    /// Compiled in: the kernel has no other model.
     Fixed,
 }
 
@@ -36,12 +36,12 @@ pub struct PreemptModel {
     pub model: PreemptName,
     /// How it is chosen.
     pub chosen: ModelChoice,
-    /// It runs when nothing is asked for.
+    /// Whether it runs by default.
     pub default: bool,
 }
 
 impl PreemptModel {
-    /// What the kernel command line needs for this model.
+    /// The argument on the kernel command line for this model.
     pub fn boot_argument(&self) -> Option<String> {
         (self.chosen == ModelChoice::AtBoot).then(|| format!("preempt={}", self.model))
     }
@@ -52,7 +52,7 @@ pub fn models(kernel: &Kernel) -> Result<Vec<PreemptModel>, KernelError> {
     Ok(from_config(&kernel.read_config()?))
 }
 
-/// The model a user asked for, or an error that says which ones this kernel has and why not this one.
+/// The requested model, or an error that says which models this kernel has and why not this one.
 pub fn choose(kernel: &Kernel, model: PreemptName) -> Result<PreemptModel, KernelError> {
     let config = kernel.read_config()?;
     let models = from_config(&config);
@@ -103,7 +103,7 @@ pub fn from_config(config: &KernelConfig) -> Vec<PreemptModel> {
         .collect()
 }
 
-/// What a user should know beyond the list of models.
+/// A note for the user about the list of models.
 pub fn note(config: &KernelConfig) -> Option<&'static str> {
     if config.has("PREEMPT_RT") && config.has("PREEMPT_DYNAMIC") {
         Some(match default_model(config) {
@@ -126,7 +126,7 @@ fn dropped_none(config: &KernelConfig) -> bool {
 }
 
 fn default_model(config: &KernelConfig) -> PreemptName {
-    // PREEMPT_LAZY without ARCH_HAS_PREEMPT_LAZY is the older patch of the rt tree, a refinement and not a model.
+    // PREEMPT_LAZY without ARCH_HAS_PREEMPT_LAZY is the older patch of the rt tree, a refinement and no model.
     if config.has("PREEMPT_LAZY") && config.has("ARCH_HAS_PREEMPT_LAZY") {
         PreemptName::Lazy
     } else if config.has("PREEMPT_VOLUNTARY") || config.has("PREEMPT_VOLUNTARY_BEHAVIOUR") {
@@ -145,7 +145,7 @@ fn default_model(config: &KernelConfig) -> PreemptName {
 mod tests {
     use super::*;
 
-    // The lines of Debian's configs, and what these kernels answered when they were booted.
+    // The lines of Debian's configs, and what these kernels reported when they were booted.
     const CASES: [(&str, &str, &str); 9] = [
         (
             "5.10 amd64",

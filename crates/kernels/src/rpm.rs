@@ -18,7 +18,7 @@ use worstcase_base::{digest, files};
 
 use super::KernelError;
 use super::members::Members;
-use super::package_file::PackageInfo;
+use super::package_info::PackageInfo;
 use super::unpacked::{Packing, Unpacked, most_of};
 use header::{Header, tags};
 
@@ -27,11 +27,11 @@ mod payload;
 #[cfg(test)]
 pub mod tests;
 
-/// How an .rpm begins.
+/// The first bytes of an .rpm.
 pub const MAGIC: [u8; 4] = [0xed, 0xab, 0xee, 0xdb];
 const LEAD: usize = 96;
 
-/// Reads what an .rpm says of itself; nothing is unpacked.
+/// Reads the description in an .rpm; unpacks nothing.
 pub fn info(rpm: &Path) -> Result<PackageInfo, KernelError> {
     RpmPackage::open(rpm)?.info()
 }
@@ -44,7 +44,7 @@ pub fn unpack(rpm: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     Ok(info)
 }
 
-/// Reads all of it as [`unpack`] does, and writes nothing. For scripts/fuzz.
+/// Reads everything as [`unpack`] does, and writes nothing. For scripts/fuzz.
 pub fn examine(rpm: &Path) -> Result<PackageInfo, KernelError> {
     let package = RpmPackage::open(rpm)?;
     let info = package.info()?;
@@ -52,7 +52,7 @@ pub fn examine(rpm: &Path) -> Result<PackageInfo, KernelError> {
     Ok(info)
 }
 
-/// A package whose headers were read.
+/// A package with parsed headers.
 struct RpmPackage<'a> {
     path: &'a Path,
     header: Header,
@@ -155,7 +155,7 @@ fn headers(input: &mut impl Read) -> Result<Header, String> {
     }
 }
 
-/// A reader that sums what is read.
+/// A reader that computes a checksum of what it reads.
 struct Summed<R> {
     inner: R,
     sum: Sha256,

@@ -1,7 +1,7 @@
-//! apt's own sandbox: started by root, apt-get fetches as the user `_apt`, and takes what it has verified as root.
+//! apt's own sandbox: if root starts it, apt-get downloads as the user `_apt`, and reads the verified files as root.
 //!
-//! It can do so where `_apt` may pass through every folder above the cache. In root's home, where the cache usually is, it
-//! cannot: then apt says so in a warning, and fetches as root.
+//! This works where `_apt` has access to every folder above the cache. In root's home, the cache's usual place, it has
+//! none: then apt warns, and downloads as root.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const USER: &str = "_apt";
 
-/// A folder that belongs to apt's user for as long as this lives, if root runs apt and there is that user.
+/// A folder that belongs to apt's user until this is dropped, if root runs apt and the user exists.
 pub(super) struct Lent(Option<PathBuf>);
 
 impl Lent {
@@ -26,7 +26,7 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(folder) = &self.0 {
-            // It was root's, who runs this: the system has no reason to refuse it.
+            // Root owned the folder and runs this, so the kernel has no reason to refuse.
             let _ = lchown(folder, Some(0), None);
         }
     }
@@ -39,7 +39,7 @@ fn number(users: &str) -> Option<u32> {
     apt.split(':').nth(1)?.parse().ok()
 }
 
-/// What to know if apt did without its sandbox.
+/// The note to the user if apt did without its sandbox.
 pub(super) fn note(messages: &[String]) -> Option<String> {
     let without = |message: &String| message.contains("unsandboxed as root");
     messages.iter().any(without).then(|| {

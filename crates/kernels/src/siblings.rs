@@ -1,4 +1,4 @@
-//! Which package files are of one kernel, by their names.
+//! Package files of one kernel, recognized by their names.
 //!
 //! ```text
 //! linux-image-[unsigned-]RELEASE_VERSION_ARCH.deb     Debian, Ubuntu, make bindeb-pkg
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::{KernelError, files};
 
-/// What a package has of its kernel.
+/// The part of a kernel that a package holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PackagePart {
     /// The image, perhaps with everything else.
@@ -42,7 +42,7 @@ const RPM: [(&str, PackagePart); 7] = [
     ("-optional", PackagePart::More),
     ("-core", PackagePart::Image),
 ];
-/// What is built beside a kernel and is none.
+/// Packages that are built beside a kernel and are not part of it.
 const OTHERS: [&str; 14] = [
     "-debuginfo",
     "-debugsource",
@@ -60,10 +60,10 @@ const OTHERS: [&str; 14] = [
     "-uki-virt-addons",
 ];
 
-/// The packages of one kernel: those with its image first.
+/// The packages of one kernel, those with its image first.
 type KernelPackages = Vec<PathBuf>;
 
-/// A package file by its name: which part it is, and of what.
+/// Which kernel and which part a package file holds, by its name.
 fn named(path: &Path) -> Option<(String, PackagePart)> {
     let name = path.file_name()?.to_str()?;
     match name.strip_suffix(".deb") {
@@ -101,12 +101,12 @@ fn of_rpm(stem: &str) -> Option<(String, PackagePart)> {
     Some((format!("{kernel}-{version}-{release}.{arch}"), part))
 }
 
-/// Whether a file is called as a package that has a kernel's image is.
+/// Whether the file's name is that of a package with a kernel's image.
 pub fn has_image(path: &Path) -> bool {
     named(path).is_some_and(|(_, part)| part != PackagePart::More)
 }
 
-/// The packages of a kernel beside one of them, and that one; of several images only that one.
+/// A package and the other packages of its kernel beside it; of a signed and an unsigned image only this one.
 pub fn beside(package: &Path) -> Result<KernelPackages, KernelError> {
     let Some((kernel, part)) = named(package) else {
         return Ok(vec![package.into()]);
@@ -122,8 +122,7 @@ pub fn beside(package: &Path) -> Result<KernelPackages, KernelError> {
     Ok(in_order(found))
 }
 
-/// The packages of the one kernel whose packages are in a folder; none if there are no packages, or if an image lies there
-/// by itself.
+/// The packages of the one kernel in a folder; none if there are no packages, or if the folder has an image as a file.
 pub fn in_folder(folder: &Path) -> Result<Option<KernelPackages>, KernelError> {
     if !files::images(folder).is_empty() {
         return Ok(None);
@@ -150,7 +149,7 @@ pub fn in_folder(folder: &Path) -> Result<Option<KernelPackages>, KernelError> {
     }
 }
 
-/// Images first; without the unsigned one where there is another.
+/// Sorts images first; drops the unsigned one if there is another.
 fn in_order(mut set: Vec<(PackagePart, PathBuf)>) -> KernelPackages {
     set.sort();
     if set.iter().any(|(part, _)| *part == PackagePart::Image) {
@@ -186,7 +185,7 @@ fn packages(folder: &Path) -> Result<Vec<PathBuf>, KernelError> {
     Ok(found)
 }
 
-/// Whether a file is called as a package is.
+/// Whether the file's name is that of a package.
 pub fn is_package(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "deb" || end == "rpm")
 }

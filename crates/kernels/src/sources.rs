@@ -1,4 +1,4 @@
-//! Which Debian archive this machine trusts: read from apt's own sources, widened to the archive's other suites.
+//! The Debian archive that this machine trusts: read from apt's own sources, widened to the archive's other suites.
 //!
 //! worstcase names no archive of its own. It reads `sources.list`, `*.list` and `*.sources` (sources.list(5)), keeps
 //! the sources of Debian's archive and of its security archive with their keyrings, and asks the same hosts for the
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use super::archive::AptArchive;
 
 /// Suites to look for in Debian's archive; each also as -updates and -backports, and as -security in the security
-/// archive. A suite that does not exist yet (or any more) costs one refused request a day.
+/// archive. A suite that does not exist (yet) costs one refused request a day.
 const SUITES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
-/// Suites that come without companions.
+/// Suites without such companions.
 const ROLLING_SUITES: [&str; 2] = ["sid", "experimental"];
-/// Aliases under which a system's sources may name Debian's suites; by these a source is recognised as Debian's.
+/// Aliases under which a system's sources may name Debian's suites; a source with one is recognized as Debian's.
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
 /// One suite at one archive, as apt needs it.
@@ -26,11 +26,11 @@ pub struct AptSource {
     pub suite: String,
     /// Keyring path, fingerprint or whole key; `None` means apt's own trusted keys.
     pub signed_by: Option<String>,
-    /// An old state of an archive, which may be past the date until which it calls itself valid.
+    /// Whether this is an old state of an archive, which may be past its own expiry date.
     pub of_the_past: bool,
 }
 
-/// Where apt's sources are: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
+/// The place of apt's sources: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
 pub fn place() -> PathBuf {
     std::env::var_os("WORSTCASE_APT_SOURCES")
         .filter(|v| !v.is_empty())
@@ -99,7 +99,7 @@ fn parse_list_line(line: &str) -> Option<AptSource> {
     })
 }
 
-/// deb822 format: stanzas of fields, a field goes on in lines that begin with a space.
+/// deb822 format: stanzas of fields; a line that begins with a space continues a field.
 pub fn parse_deb822(text: &str) -> Vec<AptSource> {
     let mut sources = Vec::new();
     let without_comments: String = text
@@ -142,14 +142,14 @@ pub fn parse_deb822(text: &str) -> Vec<AptSource> {
     sources
 }
 
-/// Debian's sources among `system`, widened to the suites that hold kernels, with the archives that the user names. Empty
-/// when there is none of Debian's.
+/// Debian's sources among `system`, widened to the suites with kernels, and the archives that the user names. Empty if
+/// there is no source of Debian's.
 pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
     let usable = system
         .iter()
         .filter(|s| !s.uri.starts_with("cdrom:") && is_debian_suite(&s.suite));
     let mut debian: Vec<&AptSource> = usable.collect();
-    // A third party may also call its suite "bookworm"; with Debian's keyring in sight, only what it signs counts.
+    // A third party may also call its suite "bookworm"; if a source has Debian's keyring, only such sources count.
     let by_debian = |s: &&AptSource| s.signed_by.as_deref().is_some_and(|k| k.contains("debian-archive"));
     if debian.iter().any(by_debian) {
         debian.retain(by_debian);

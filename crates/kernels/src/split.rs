@@ -1,4 +1,4 @@
-//! Tests: a kernel that its distribution splits into packages, named in every way.
+//! Tests of a kernel that its distribution splits into packages, named in every way.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,6 @@ fn module() -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(&module[..], ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// As Ubuntu splits it.
 fn ubuntu(folder: &Path) {
     let package = |name: &str, files: &[(&str, &[u8])]| {
         let bytes = deb::sample(name.split('_').next().unwrap(), "6.1.0-1.1", files);
@@ -37,7 +36,6 @@ fn ubuntu(folder: &Path) {
     );
 }
 
-/// As Fedora does.
 fn fedora(folder: &Path) {
     let image = files::sample_image(RELEASE);
     let core = [

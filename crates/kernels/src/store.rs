@@ -21,7 +21,7 @@ use super::{Flavour, Kernel, KernelError, modules, package_file};
 const AREA: &str = "kernels";
 const SCHEMA: &str = "worstcase-kernel/1";
 
-/// What a stored kernel is made of.
+/// The description of a stored kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelManifest {
     schema: String,
@@ -35,7 +35,6 @@ pub struct KernelManifest {
     files: Vec<FileSum>,
 }
 
-/// A file and its checksum.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileSum {
     path: String,
@@ -49,7 +48,7 @@ pub struct KernelStore<'a> {
 }
 
 impl<'a> KernelStore<'a> {
-    /// Touches nothing.
+    /// Changes nothing on the disk.
     pub fn new(cache: &'a Cache) -> KernelStore<'a> {
         KernelStore { cache }
     }
@@ -59,7 +58,7 @@ impl<'a> KernelStore<'a> {
         format!("{package}_{version}")
     }
 
-    /// Whether there is an entry.
+    /// Whether the entry exists.
     pub fn has(&self, key: &str) -> bool {
         self.cache.get(AREA, key).is_some()
     }
@@ -71,13 +70,13 @@ impl<'a> KernelStore<'a> {
             .collect()
     }
 
-    /// Opens an entry, if there is one.
+    /// Opens an entry, if it exists.
     pub fn open(&self, key: &str, name: &str) -> Result<Option<Kernel>, KernelError> {
         self.cache.get(AREA, key).map(|dir| open(&dir, name)).transpose()
     }
 
-    /// Unpacks what `fetch` brings and publishes it. `fetch` gets a folder to download into and returns the package files;
-    /// that folder is part of what is under construction and vanishes with it. `package` names the kernel, if not the first of them.
+    /// Unpacks and publishes the package files that `fetch` returns. `fetch` downloads into the folder it gets, which is
+    /// removed with the unfinished entry. `package` names the kernel, if the first file does not.
     pub fn build(
         &self,
         key: &str,
@@ -164,7 +163,8 @@ fn open(dir: &Path, name: &str) -> Result<Kernel, KernelError> {
     let manifest = read_manifest(dir)?;
     let damaged = |why: String| KernelError::Damaged { path: dir.into(), why };
     let tree = dir.join("tree");
-    // Sizes of all files and the whole of the image: cheap enough for every use, and finds what a user deleted or cut.
+    // Checks the sizes of all files and the digest of the image: fast enough for every use, and finds files that a user
+    // deleted or cut.
     for file in &manifest.files {
         let size = fs::metadata(tree.join(&file.path)).map(|m| m.len());
         if size.ok() != Some(file.size) {
@@ -229,7 +229,7 @@ fn digest(files: &[FileSum]) -> String {
     hex(hasher)
 }
 
-/// The key of a kernel that is in these package files, in any order.
+/// The key of the kernel in these package files, in any order.
 pub fn key_of_files(packages: &[PathBuf]) -> Result<String, KernelError> {
     let sums = packages.iter().map(|path| Ok(sum(path, String::new())?.sha256));
     let mut sums = sums.collect::<Result<Vec<_>, KernelError>>()?;

@@ -1,25 +1,25 @@
-//! What was packed, unpacked as it is read: never more than a bound, and its checksum is reached.
+//! Decompresses while reading: never more than a limit, and up to the checksum.
 //!
-//! Some hundred bytes can claim to hold gigabytes. Kernels and modules are packed to a fifth or a tenth; nothing in a real
-//! package comes near a hundredth.
+//! Some hundred bytes can claim to hold gigabytes. Kernels and modules shrink to a fifth or a tenth; no real package comes
+//! near a hundredth.
 
 use std::io::{self, Read};
 
 use liblzma::read::XzDecoder;
 use liblzma::stream::Stream;
 
-/// So many times the packed length, and so many bytes beside it, are unpacked at most.
+/// Unpacked bytes are limited to this multiple of the packed length, and some bytes more.
 const RATIO: u64 = 100;
 const BESIDE: u64 = 4 << 20;
-/// What xz may take for itself; `xz -9` needs 65 MiB.
+/// Limit in bytes for xz's own memory; `xz -9` needs 65 MiB.
 const XZ_MEMORY: u64 = 256 << 20;
 
-/// What so many bytes may hold.
+/// The most bytes that `packed` bytes may unpack to.
 pub fn most_of(packed: u64) -> u64 {
     packed.saturating_mul(RATIO).saturating_add(BESIDE)
 }
 
-/// How it was packed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// xz.
@@ -28,12 +28,12 @@ pub enum Packing {
     Gzip,
     /// Zstandard.
     Zstd,
-    /// Not at all.
+    /// None.
     Plain,
 }
 
 impl Packing {
-    /// By the end of a name: `.xz`, `.gz`, `.zst`, nothing.
+    /// The compression by the end of a name: `.xz`, `.gz`, `.zst`, nothing.
     pub fn of_name(end: &str) -> Option<Packing> {
         match end {
             ".xz" => Some(Packing::Xz),
@@ -44,7 +44,7 @@ impl Packing {
         }
     }
 
-    /// By a file's first bytes.
+    /// The compression by a file's first bytes.
     pub fn of_bytes(bytes: &[u8]) -> Option<Packing> {
         match bytes.get(..4)? {
             [0xfd, b'7', b'z', b'X'] => Some(Packing::Xz),
@@ -64,7 +64,7 @@ enum Inner<R: Read> {
     Plain(R),
 }
 
-/// A reader of what was packed.
+/// A reader that decompresses.
 pub struct Unpacked<R: Read> {
     inner: Inner<R>,
     most: u64,
@@ -72,7 +72,7 @@ pub struct Unpacked<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Of `reader`, which may hold at most `most` bytes once it is unpacked.
+    /// Decompresses `reader`, which may hold at most `most` unpacked bytes.
     pub fn new(reader: R, packing: Packing, most: u64) -> io::Result<Unpacked<R>> {
         let inner = match packing {
             Packing::Xz => Inner::Xz(XzDecoder::new_stream(reader, Stream::new_stream_decoder(XZ_MEMORY, 0)?)),
@@ -90,7 +90,7 @@ impl<R: Read> Unpacked<R> {
         })
     }
 
-    /// Reads what is left, to its checksum. Who reads a tar archive stops at its end mark, which comes before.
+    /// Reads the rest, with the checksum: a reader of a tar archive stops at its end mark, which comes before.
     pub fn finish(mut self) -> io::Result<()> {
         io::copy(&mut self, &mut io::sink())?;
         let Inner::Zstd(zstd) = self.inner else {
@@ -103,7 +103,7 @@ impl<R: Read> Unpacked<R> {
         }
     }
 
-    /// All of it.
+    /// All unpacked bytes.
     pub fn read_all(mut self) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         self.read_to_end(&mut all)?;
@@ -173,7 +173,7 @@ mod tests {
             .collect();
         for packing in [Packing::Xz, Packing::Gzip] {
             let whole = packed(packing, &bytes);
-            // Of gzip's header only the beginning says anything.
+            // In gzip's header only the first bytes matter.
             let begin = if packing == Packing::Gzip { 10 } else { 0 };
             for at in (begin..whole.len()).step_by(53).chain(whole.len() - 12..whole.len()) {
                 let mut flipped = whole.clone();

@@ -26,15 +26,15 @@ pub fn series_numbers(series: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Whether a version begins with what was typed, up to the end of a number: `6.12.7` does not stand for `6.12.74`.
+/// Whether a version begins with the typed text, up to the end of a number: `6.12.7` does not stand for `6.12.74`.
 pub fn begins_with(version: &str, typed: &str) -> bool {
     let number_goes_on =
         |rest: &str| typed.ends_with(|c: char| c.is_ascii_digit()) && rest.starts_with(|c: char| c.is_ascii_digit());
     version.strip_prefix(typed).is_some_and(|rest| !number_goes_on(rest))
 }
 
-/// The release of Debian that a package was built again for: `12` of `6.12.95-1~bpo12+1` and of `6.12.117-1~deb12u1`. Such
-/// a build has another compiler than its original.
+/// The Debian release for which a package was rebuilt: `12` in `6.12.95-1~bpo12+1` and in `6.12.117-1~deb12u1`. Such a
+/// build has another compiler than its original.
 pub fn rebuilt_for(version: &str) -> Option<u32> {
     let (_, suffix) = version.rsplit_once('~')?;
     let digits = suffix.strip_prefix("bpo").or_else(|| suffix.strip_prefix("deb"))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use worstcase_plan::Added;
 
-/// Refuses one that is not there.
+/// Refuses a file that does not exist.
 pub fn check(added: &Added) -> Result<(), LabError> {
     match added.source.is_file() {
         true => Ok(()),
@@ -21,7 +21,7 @@ pub fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(
     files.insert(inside(&added.dest), read(&added.source)?);
     let tree = match lddtree::DependencyAnalyzer::default().analyze(&added.source) {
         Ok(tree) => tree,
-        // Scripts and data files need nothing.
+        // A script or data file needs no libraries.
         Err(_) => return Ok(()),
     };
     let wanted = tree
@@ -43,7 +43,7 @@ pub fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(
     Ok(())
 }
 
-/// A path inside the archive has no leading slash.
+/// Paths in the archive have no leading slash.
 fn inside(path: &str) -> String {
     path.trim_start_matches('/').to_string()
 }

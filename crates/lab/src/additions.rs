@@ -1,4 +1,4 @@
-//! What the user puts into the machines: programs (`--add`) and kernel modules (`--module`).
+//! Additions of the user to the machines: programs (`--add`) and kernel modules (`--module`).
 
 use super::LabError;
 use super::added;
@@ -15,12 +15,12 @@ pub struct Additions {
 }
 
 impl Additions {
-    /// What an experiment names.
+    /// The additions that an experiment names.
     pub fn of(experiment: &Experiment) -> Result<Additions, LabError> {
         Additions::named(&experiment.added, &experiment.modules)
     }
 
-    /// These, if they are there and can be used.
+    /// These additions, if they exist and can be used.
     pub fn named(programs: &[Added], modules: &[LabModule]) -> Result<Additions, LabError> {
         programs.iter().try_for_each(added::check)?;
         Ok(Additions {
@@ -29,7 +29,7 @@ impl Additions {
         })
     }
 
-    /// These, and of each kind that is not here what an experiment names.
+    /// These additions; for a kind that is empty here, those that an experiment names.
     pub fn or_of(&self, experiment: &Experiment) -> Result<Additions, LabError> {
         let of_experiment = match (self.programs.is_empty(), self.modules.is_empty()) {
             (true, true) => return Additions::of(experiment),

@@ -25,15 +25,15 @@ use worstcase_results::record::Record;
 pub struct RepeatableCell {
     matrix: LabMatrix,
     snapshot: MachineSnapshot,
-    /// What it left, from the cache or from running it: the same as what was recorded.
+    /// The result of the cell, from the cache or from a new run: the same as the record.
     raw: RawResult,
     kernel: KernelSymbols,
     limit: Option<Duration>,
 }
 
 impl RepeatableCell {
-    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or what was added is another
-    /// one than when the record was made, or if the cell gives other samples.
+    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an addition differs from what
+    /// the record was made with, or if the cell gives other samples.
     pub fn of(
         record: &Record,
         additions: &Additions,
@@ -72,15 +72,15 @@ impl RepeatableCell {
         })
     }
 
-    /// What ran around each of these samples (places in the record), in their order.
+    /// What ran around each of these samples (indices in the record), in the order of `samples`.
     pub fn replay(&mut self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
         let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)?;
         self.kernel.code.add_modules(replay.modules);
         Ok(replay.executions)
     }
 
-    /// Hands over what ran around each of these samples, in the order of time, from so long before the due time on, with the
-    /// names of what ran.
+    /// Hands over what ran around each of these samples, in the order of time, beginning `lead` before the due time, with
+    /// the symbols that name it.
     pub fn replay_each(
         &self,
         cache: &Cache,
@@ -101,17 +101,17 @@ impl RepeatableCell {
         replay::replay_each(cache, &self.run(), &self.raw, &self.kernel, samples, lead, each).map(drop)
     }
 
-    /// The names of what ran; those of modules that the load brought once it was replayed, or its census taken.
+    /// The symbols of what ran; those of modules that the load brought are known after a replay or a census.
     pub fn symbols(&self) -> &Symbols {
         &self.kernel.code
     }
 
-    /// The build-id of its kernel, if that tells it.
+    /// The build-id of its kernel, if the kernel shows it.
     pub fn build_id(&self) -> Result<Option<BuildId>, LabError> {
         self.kernel.build_id(&self.snapshot)
     }
 
-    /// The names, when nothing is to be replayed any more.
+    /// The symbols, by value, when nothing is to be replayed any more.
     pub fn into_symbols(self) -> Symbols {
         self.kernel.code
     }
@@ -131,7 +131,7 @@ impl RepeatableCell {
         moments::moments(&self.raw, self.mips()).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
     }
 
-    /// Hands over what ran in each of these stretches, by its index, in the order of time.
+    /// Hands over what ran in each of these stretches, with its index, in the order of time.
     pub fn replay_stretches(
         &self,
         cache: &Cache,
@@ -145,18 +145,18 @@ impl RepeatableCell {
         replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
     }
 
-    /// From now on replays and censuses follow this CPU, not the probe's.
+    /// Makes replays and censuses follow this CPU instead of the probe's.
     pub fn follow(&mut self, cpu: u32) -> Result<(), LabError> {
         let prepared = self.matrix.subject(&self.matrix.cells()[0]);
         self.kernel.follow(prepared, &self.snapshot, cpu)
     }
 
-    /// The CPU that they follow.
+    /// The CPU that replays and censuses follow.
     pub fn followed(&self) -> u32 {
         self.kernel.cpu
     }
 
-    /// All sections of the cell in which a wake-up would have had to wait.
+    /// All sections of the cell in which a wake-up would have to wait.
     pub fn census(&mut self, cache: &Cache, audit: bool) -> Result<CensusReplay, LabError> {
         let taken = census::take(cache, &self.run(), &self.raw, &self.kernel, audit)?;
         self.kernel.code.add_modules(taken.modules.clone());

@@ -1,7 +1,7 @@
-//! What a boot came to: its instruction count and its memory at the stop. Equal subjects must come to equal states.
+//! The result of a boot: its instruction count and its memory at the stop. Equal subjects must give equal states.
 //!
-//! The state of a subject's first boot is kept beside its snapshot, and stays when the snapshot is removed: whoever boots
-//! the subject again is held to it. The devices' state is left out: it differs in a few bytes without effect.
+//! The state of a subject's first boot is kept beside its snapshot, and stays when the snapshot is removed; later boots
+//! of the subject must agree with it. The devices' state is left out: it differs in a few bytes without effect.
 
 use super::LabError;
 use super::snapshot;
@@ -17,7 +17,6 @@ use worstcase_base::digest::{Digest, sha256};
 use worstcase_base::sealed::next_data;
 use worstcase_contract::Instructions;
 
-/// Where they are in the cache.
 const AREA: &str = "boots";
 
 /// The file's name, in the cache and in the snapshot.
@@ -38,7 +37,7 @@ pub struct BootState {
 }
 
 impl BootState {
-    /// Of a machine that stopped after so many instructions, with this file as its memory.
+    /// The state of a machine that stopped after so many instructions, with this memory file.
     pub fn of(instructions: Instructions, memory: &Path) -> Result<BootState, LabError> {
         let pages = pages(memory).map_err(LabError::io(memory))?;
         let mut digest = Digest::new("worstcase-memory/1");
@@ -52,7 +51,7 @@ impl BootState {
         })
     }
 
-    /// Keeps it with the snapshot.
+    /// Keeps the state with the snapshot.
     pub fn write(&self, snapshot: &Path) -> Result<(), LabError> {
         let path = snapshot.join(FILE);
         let json = serde_json::to_vec(self).expect("a boot's state is plain data");
@@ -70,7 +69,7 @@ impl BootState {
         })
     }
 
-    /// Compares with the first boot of this subject that the cache knows of; keeps this one if there was none.
+    /// Compares with the first boot of this subject in the cache; keeps this state if there was none.
     pub fn agree(&self, cache: &Cache, prepared: &Prepared) -> Result<(), LabError> {
         let folder = cache.keep(AREA, &prepared.key, "this boot counts as the first", |building| {
             self.write(building)
@@ -85,7 +84,7 @@ impl BootState {
         }
     }
 
-    /// What is not as in the first boot.
+    /// How this boot differs from the first.
     fn difference(&self, first: &BootState) -> Option<String> {
         if self == first {
             return None;

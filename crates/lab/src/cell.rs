@@ -23,15 +23,15 @@ use worstcase_contract::trace::Event;
 use worstcase_contract::{Instructions, Nanos, RawRecord};
 use worstcase_instruments::loads;
 
-/// Where raw results are in the cache.
+/// The area of the cache with raw results.
 const AREA: &str = "cells";
 
-/// What happens to a result that is damaged.
+/// The message about a damaged result.
 const AGAIN: &str = "the cell is measured again";
 
 /// Console lines that are kept with a result.
 const CONSOLE_LINES: usize = 40;
-/// How every guest takes its leave.
+/// The last line of every guest's console.
 const POWER_DOWN: &str = "reboot: Power down";
 
 /// What is needed to run one cell.
@@ -42,16 +42,16 @@ pub struct CellRun<'a> {
     pub snapshot: &'a MachineSnapshot,
     /// The cell.
     pub spec: &'a CellSpec,
-    /// Real time that the machine may take, if the user bounds it; else it may take what it needs while it gets on.
+    /// Real time that the machine may take, if the user limits it; otherwise no limit while it makes progress.
     pub limit: Option<Duration>,
 }
 
-/// What a cell left: the guest's record and the plugin's events.
+/// The result of a cell: the guest's record and the plugin's events.
 #[derive(Debug, PartialEq)]
 pub struct RawResult {
-    /// From the guest.
+    /// The record of the guest.
     pub record: RawRecord,
-    /// From the plugin, in order.
+    /// The events of the plugin, in order.
     pub events: Vec<Event>,
     /// The last lines of the console.
     pub console: Vec<String>,
@@ -63,7 +63,6 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
     Ok(Digest::new("worstcase-cell/2").text(&prepared.key).bytes(&order).hex())
 }
 
-/// What the guest is asked for.
 fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
     let order = prepared.subject.machine.order_of(spec);
     let order = order.map_err(|e| LabError::Request(e.to_string()))?;
@@ -75,12 +74,12 @@ pub fn is_cached(cache: &Cache, key: &str) -> bool {
     cache.get(AREA, key).is_some()
 }
 
-/// A result as it goes from one machine to another: its files, and which machine made them.
+/// A result on its way to another machine: its files, and the machine that made them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultParts {
     /// By name: `record`, `events`, `console`.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// The machine.
+    /// The machine that made them.
     pub made_by: String,
 }
 
@@ -88,7 +87,7 @@ pub struct ResultParts {
 const FILES: [&str; 3] = ["record", "events", "console"];
 
 impl ResultParts {
-    /// Of a result that is in the cache.
+    /// The files of a result in the cache.
     pub fn kept(cache: &Cache, key: &str) -> Result<ResultParts, LabError> {
         let folder = cache.path(AREA, key);
         let read = |name: &str| {
@@ -102,7 +101,7 @@ impl ResultParts {
         })
     }
 
-    /// Keeps them; a result that is there already must be the same. What cannot be read as a result is none.
+    /// Keeps the files; an existing result must be the same. Files that cannot be read as a result are refused.
     pub fn keep(&self, cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<(), LabError> {
         let (key, what) = (key(prepared, spec)?, described(prepared, spec));
         cache.take_in(AREA, &key, AGAIN, &what, |building| {
@@ -127,7 +126,7 @@ impl ResultParts {
     }
 }
 
-/// The result that the cache has; none if there is none, or if it is damaged, which is told.
+/// The result in the cache; none if there is none, or if it is damaged, which is reported.
 pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<RawResult>, LabError> {
     match cache.kept(AREA, &key(prepared, spec)?, AGAIN)? {
         Some(folder) => read_raw(&folder, spec).map(Some),
@@ -135,7 +134,7 @@ pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Optio
     }
 }
 
-/// Takes the result from the cache, or runs the cell and keeps what it gave.
+/// Takes the result from the cache, or runs the cell and keeps its result.
 pub fn obtain(cache: &Cache, run: &CellRun) -> Result<RawResult, LabError> {
     let key = key(run.prepared, run.spec)?;
     let folder = cache.keep_equal(AREA, &key, AGAIN, &describe(run), |building| {
@@ -154,7 +153,7 @@ pub fn execute(run: &CellRun, folder: &Path) -> Result<RawResult, LabError> {
     execute_watched(run, folder, &PluginRequest::default())
 }
 
-/// Runs the cell and asks the plugin for more.
+/// Runs the cell, with a further request to the plugin.
 pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginRequest) -> Result<RawResult, LabError> {
     let fork = Fork {
         prepared: run.prepared,
@@ -170,7 +169,7 @@ pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginReques
     Ok(raw)
 }
 
-/// Refuses a record that says something else than the plugin saw.
+/// Refuses a record that contradicts what the plugin saw.
 fn hold_against_marks(
     raw: &RawResult,
     prepared: &Prepared,
@@ -187,7 +186,7 @@ pub fn describe(run: &CellRun) -> String {
     described(run.prepared, run.spec)
 }
 
-/// The same before there is a snapshot.
+/// The cell, for messages, without a snapshot.
 pub fn described(prepared: &Prepared, spec: &CellSpec) -> String {
     format!(
         "{}, load {}, probe {}, seed {}",
@@ -198,11 +197,11 @@ pub fn described(prepared: &Prepared, spec: &CellSpec) -> String {
     )
 }
 
-/// Most instructions of a cell whose work nobody knows beforehand: half an hour of a usual host.
+/// Limit in instructions for a cell whose work is not known beforehand: half an hour on a usual host.
 const UNKNOWN_WORK: Instructions = Instructions(500_000_000_000);
 
-/// As many as a boot to get ready, as many as a program may take to say that it is, and four times as many as fit into
-/// the time to measure.
+/// The limit for a cell: the instructions of a boot, and four times those that fit into its measuring time and warm-up, and
+/// into the set-up of a program that reports when it is ready.
 fn most_instructions(run: &CellRun) -> Instructions {
     if !run.spec.probe.is_periodic() {
         return UNKNOWN_WORK;
@@ -215,7 +214,6 @@ fn most_instructions(run: &CellRun) -> Instructions {
     Instructions(BOOT.0 + 4 * instructions)
 }
 
-/// Reads a kept result.
 fn read_raw(folder: &Path, spec: &CellSpec) -> Result<RawResult, LabError> {
     decode(folder, spec).map_err(|reason| LabError::Damaged {
         folder: folder.to_path_buf(),
@@ -224,7 +222,7 @@ fn read_raw(folder: &Path, spec: &CellSpec) -> Result<RawResult, LabError> {
     })
 }
 
-/// Reads what the cell that was asked for left; the error says why it is no result of it.
+/// Reads the result of this cell; the error says why it is none.
 fn decode(folder: &Path, spec: &CellSpec) -> Result<RawResult, String> {
     let message = read_most(&folder.join("record"), LONGEST_MESSAGE).map_err(|e| format!("record: {e}"))?;
     let record = RawRecord::decode(&message).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! A cell again, with the plugin's census on: every section in which a wake-up would have had to wait.
+//! Runs a cell again with the plugin's census: every section in which a wake-up would have to wait.
 
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
@@ -13,31 +13,30 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_contract::census::log::{self, Census};
 
-/// Where they are in the cache.
 const AREA: &str = "census";
 
-/// The file that the plugin leaves it in.
+/// The file to which the plugin writes the census.
 const CENSUS: &str = "census";
-/// The file of what the plugin has to know of the kernel.
+/// The file with the facts about the kernel that the plugin needs.
 const FACTS: &str = "facts";
 
-/// What happens to one that is damaged.
+/// The message about a damaged census.
 const AGAIN: &str = "the census is taken again";
 
-/// What was found, and what it can say.
+/// A census, and what it can say.
 #[derive(Clone, Debug)]
 pub struct CensusReplay {
     /// The sections.
     pub census: Census,
-    /// Whether it is known how this kernel asks itself to reschedule. If not, sections that would have ended at such
-    /// a question are not cut there: lengths are upper bounds.
+    /// Whether it is known how this kernel checks for a request to reschedule. If not, sections that such a check would
+    /// have ended are not cut there: lengths are upper bounds.
     pub polls_known: bool,
-    /// The functions of the modules that are in the kernel at the cell's end.
+    /// The functions of the modules that are loaded at the cell's end.
     pub modules: Symbols,
 }
 
-/// Takes the census from the cache, or runs the cell again. `raw` is what the cell gave; a run that gives anything else is
-/// an error. With `audit` the state that the plugin follows is compared with the true one at every block; the first
+/// Takes the census from the cache, or runs the cell again. `raw` is the cell's result; a run with any other result is an
+/// error. With `audit` the state that the plugin follows is compared with the true one at every block; the first
 /// difference is an error.
 pub fn take(
     cache: &Cache,
@@ -72,7 +71,7 @@ pub fn take(
     })
 }
 
-/// Leaves the sections and the modules' functions in `out`; QEMU may write to `folder` only.
+/// Writes the census and the modules' functions to `out`; QEMU may write to `folder` only.
 fn observe(
     run: &CellRun,
     raw: &RawResult,

@@ -1,11 +1,11 @@
-//! What a QEMU may touch of the controller: what its user may read can be read, only its own files be written.
+//! What a QEMU may do on the controller: it can read what its user may read, and write only its own files.
 //!
-//! A QEMU of root's runs as the user `nobody`, without root's rights. Where that cannot be, it stays root and keeps only the
-//! capabilities that let it open files.
+//! A QEMU started by root runs as the user `nobody`, without root's rights. Where that is impossible it stays root, and
+//! keeps only the capabilities that let it open files.
 //!
-//! Landlock does the rest, whoever runs worstcase: no other file can be written, no file be made or removed, no TCP port be
-//! used, no other process be sent a signal, as far as the controller's kernel knows these (the first from Linux 5.13 on, TCP
-//! from 6.7, signals from 6.12).
+//! Landlock does the rest for every user: QEMU can write no other file, make or remove no file, use no TCP port, and send no
+//! signal to another process, as far as the controller's kernel supports it (the first since Linux 5.13, TCP since 6.7,
+//! signals since 6.12).
 
 use super::LabError;
 use landlock::{
@@ -18,30 +18,30 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
-/// What the kernel is asked for; one that knows less does less.
+/// The Landlock version that is requested; an older kernel restricts less.
 const ASKED: ABI = ABI::V6;
 
-/// Read the files of any user, as root does: a kernel or a program may be in a home folder.
+/// Reads any user's files, as root does: a kernel or a program may be in a home folder.
 const KEPT: [libc::c_ulong; 2] = [CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH];
 const CAP_DAC_OVERRIDE: libc::c_ulong = 1;
 const CAP_DAC_READ_SEARCH: libc::c_ulong = 2;
-/// Numbers beyond the kernel's last one are refused.
+/// An upper bound: prctl refuses numbers beyond the kernel's last capability.
 const MOST_CAPABILITIES: libc::c_ulong = 64;
 
-/// User and group `nobody`: what they own, and who else is in that group, does not matter on any distribution.
+/// User and group `nobody`: on every distribution it does not matter what they own, or who else is in the group.
 const NOBODY: libc::uid_t = 65_534;
 
-/// Who a QEMU is.
+/// The user that a QEMU runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// Who runs worstcase. Root, too, where QEMU cannot be anybody else.
+    /// The user who runs worstcase; also root, where QEMU cannot run as another user.
     Caller,
-    /// Nobody: root runs worstcase.
+    /// The user `nobody`, if root runs worstcase.
     Nobody,
 }
 
 impl User {
-    /// Lets this user read a file or open a folder of root's, or write to it. Others are let do nothing.
+    /// Gives this user access to a file or folder of root's. `Caller` needs none.
     pub fn lend(self, path: &Path, access: UserAccess) -> io::Result<()> {
         if self == User::Caller {
             return Ok(());
@@ -55,7 +55,7 @@ impl User {
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
     }
 
-    /// Takes back what was lent.
+    /// Takes the access back.
     pub fn take_back(self, path: &Path) -> io::Result<()> {
         if self == User::Caller {
             return Ok(());
@@ -66,14 +66,14 @@ impl User {
     }
 }
 
-/// What a user is let do.
+/// The access that a user gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserAccess {
     /// Read a file.
     Read,
     /// Read and write it.
     Write,
-    /// Find files in a folder whose names it knows.
+    /// Open files in a folder by their names, without listing it.
     Pass,
 }
 
@@ -85,7 +85,7 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// For a process of this user's that may write to these files.
+    /// For a process of this user that may write to these files.
     pub fn to(user: User, writable: &[PathBuf]) -> Result<Confinement, LabError> {
         let failed = |e: RulesetError| LabError::Qemu(format!("it cannot be kept from other files (Landlock): {e}"));
         let writes = AccessFs::from_write(ASKED);
@@ -106,20 +106,20 @@ impl Confinement {
         })
     }
 
-    /// Whether this kernel has Landlock, and uses it.
+    /// Whether this kernel has Landlock, and it is enabled.
     pub fn is_possible() -> Result<bool, LabError> {
         Ok(Confinement::to(User::Caller, &[])?.landlock.is_some())
     }
 
-    /// Puts the calling process, and all that it starts, under it. Calls nothing but prctl, setgroups, setresgid, setresuid
-    /// and landlock_restrict_self, so that it may be called between fork and exec.
+    /// Confines the calling process, and all that it starts. Calls nothing but prctl, setgroups, setresgid, setresuid and
+    /// landlock_restrict_self, so that it may be called between fork and exec.
     pub fn enter(&self) -> io::Result<()> {
         for capability in (0..MOST_CAPABILITIES).filter(|capability| !KEPT.contains(capability)) {
-            // SAFETY: no pointers are passed. Refused to whoever has no capabilities to lose.
+            // SAFETY: no pointers are passed. The kernel refuses a process that has no capabilities to lose.
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         }
         if self.user == User::Nobody {
-            // By their numbers: the C library's functions would change the other threads, which this process does not have.
+            // Direct system calls: the C library's functions would change the other threads, which this process does not have.
             // SAFETY: the list of groups is empty, so that its address is not used.
             unsafe {
                 check(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;
@@ -150,7 +150,8 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    /// What a shell under it comes to, which may write to `own` and knows of `foreign`, both of them the caller's.
+    /// Runs a confined shell that may write to `own` and knows the path of `foreign`; both files belong to the caller.
+    /// Gives whether it succeeded, and the folder.
     fn shell(user: User, text: &str) -> (bool, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -170,7 +171,7 @@ mod tests {
         (command.status().unwrap().success(), folder)
     }
 
-    /// Root can be both.
+    /// Root can test both users.
     fn users() -> Vec<User> {
         match rustix::process::geteuid().is_root() {
             true => vec![User::Caller, User::Nobody],
@@ -210,7 +211,7 @@ mod tests {
         }
     }
 
-    /// The words of its status.
+    /// The words of a confined process's /proc/self/status.
     fn status(user: User) -> Vec<String> {
         let (done, folder) = shell(
             user,

@@ -13,12 +13,12 @@ const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
 impl CpioArchive {
-    /// Adds a folder; its parents must come before it.
+    /// Adds a folder; its parents must be added before.
     pub fn directory(&mut self, path: &str) {
         self.entry(path, DIRECTORY, &[]);
     }
 
-    /// Adds a file that may be executed.
+    /// Adds an executable file.
     pub fn file(&mut self, path: &str, data: &[u8]) {
         self.entry(path, PROGRAM, data);
     }

@@ -14,22 +14,22 @@ use worstcase_contract::{Instructions, Nanos};
 pub struct Execution {
     /// The distinct blocks of code that ran.
     pub blocks: Vec<Block>,
-    /// What ran, in order; adjacent steps' counts tell how many instructions of a block were executed (a fault or
-    /// an interrupt may leave a block early).
+    /// The executed blocks, in order; the difference of adjacent steps' counts is the number of instructions of a block
+    /// that were executed (a fault or an interrupt may leave a block early).
     pub steps: Vec<Step>,
     /// One past the last executed instruction of the window.
     pub end: Instructions,
-    /// Which task was current from when on; the first entry is at or before the first step.
+    /// The current task from each instant on; the first entry is at or before the first step.
     pub tasks: Vec<TaskFrom>,
-    /// What the kernel was in from when on; the first entry is at or before the first step.
+    /// The kernel's context from each instant on; the first entry is at or before the first step.
     pub contexts: Vec<ContextFrom>,
-    /// What other CPUs did, at the moments at which that matters.
+    /// What other CPUs did, at the moments at which it matters.
     pub elsewhere: Vec<Elsewhere>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
     pub timer_entry: Option<Instructions>,
-    /// The moment that the sample shows: one past the instruction that reads the clock.
+    /// The instant that the sample shows: one past the instruction that reads the clock.
     pub sample: Instructions,
     /// The sample's latency as measured; equals `time_of(sample - due)`.
     pub latency: Nanos,
@@ -49,7 +49,7 @@ impl Execution {
         self.steps[i].count.0..end.0
     }
 
-    /// What another CPU did until then, as an execution of its own.
+    /// What another CPU did until that moment, as an execution of its own.
     pub fn of_other(&self, other: &Elsewhere) -> Execution {
         Execution {
             blocks: self.blocks.clone(),
@@ -70,7 +70,7 @@ impl Execution {
         }
     }
 
-    /// The first instruction of a range at which the kernel counts no reason not to preempt.
+    /// The first instruction in a range at which the kernel's preempt count is zero.
     pub fn preemptible_in(&self, range: Range<u64>) -> Option<u64> {
         if self.contexts.is_empty() {
             return Some(range.start);
@@ -91,7 +91,7 @@ impl Execution {
         most.and_then(|(call, _)| call)
     }
 
-    /// The contexts of a range, each with the part of the range in which it holds.
+    /// The contexts in a range, each with the part of the range in which it holds.
     fn contexts_in(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, &ContextFrom)> {
         let first = self.contexts.partition_point(|c| c.count.0 <= range.start);
         let held = &self.contexts[first.saturating_sub(1)..];
@@ -123,13 +123,12 @@ impl Execution {
     }
 }
 
-/// Modules lie in pages of their own.
+/// The kernel and each module have pages of their own.
 const PAGE: u64 = 4096;
 
 /// Names of code addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
-    /// Sorted by address.
     entries: Vec<Symbol>,
     /// The kernel's functions of system calls, by number.
     system_calls: Vec<String>,
@@ -147,7 +146,7 @@ pub struct Symbol {
 }
 
 impl Symbols {
-    /// From a list in any order.
+    /// Symbols from a list in any order.
     pub fn new(mut entries: Vec<Symbol>) -> Symbols {
         entries.sort_by_key(|s| s.address);
         Symbols {
@@ -156,7 +155,7 @@ impl Symbols {
         }
     }
 
-    /// With the kernel's functions of system calls, by number.
+    /// Adds the kernel's functions of system calls, by number.
     pub fn with_system_calls(self, system_calls: Vec<String>) -> Symbols {
         Symbols { system_calls, ..self }
     }
@@ -166,17 +165,17 @@ impl Symbols {
         self.system_calls.get(number as usize).map(String::as_str)
     }
 
-    /// The modules that are known.
+    /// The modules with symbols.
     pub fn modules(&self) -> BTreeSet<&str> {
         self.entries.iter().filter_map(|s| s.module.as_deref()).collect()
     }
 
-    /// What is known of a module.
+    /// The symbols of a module.
     pub fn of_module(&self, module: &str) -> impl Iterator<Item = &Symbol> {
         self.entries.iter().filter(move |s| s.module.as_deref() == Some(module))
     }
 
-    /// Takes in the modules of another list; what was known of one of them is replaced.
+    /// Takes in the modules of another list; symbols of the same modules are replaced.
     pub fn add_modules(&mut self, found: Symbols) {
         let is_there = |s: &Symbol| s.module.is_some() && found.entries.iter().any(|f| f.module == s.module);
         self.entries.retain(|s| !is_there(s));
@@ -184,8 +183,8 @@ impl Symbols {
         self.entries.sort_by_key(|s| s.address);
     }
 
-    /// The function that holds an address: the last symbol at or before it. The last one of a module, or of the kernel
-    /// itself, holds no more than its page: what comes behind may belong to a module without symbols.
+    /// The function that holds an address: the last symbol at or before it. The last symbol of a module, or of the
+    /// kernel itself, ends with its page: what follows may belong to a module without symbols.
     pub fn lookup(&self, address: u64) -> Option<&Symbol> {
         let (before, after) = self
             .entries
@@ -201,10 +200,11 @@ impl Symbols {
     }
 }
 
-/// What early code calls a function that has a name of its own as well (7.3).
+/// Prefix of early code's second name for a function (7.3).
 const EARLY: &str = "__pi_";
 
-/// Of several names at one address the kernel shows the first, and `lookup` takes the last: hence in reverse.
+/// Of several names at one address the kernel shows the first, and `lookup` takes the last: so names are added in
+/// reverse.
 impl From<&SymbolTable> for Symbols {
     fn from(table: &SymbolTable) -> Symbols {
         let known: HashSet<(u64, &str)> = table.code().map(|s| (s.address, s.name)).collect();
@@ -243,7 +243,7 @@ mod tests {
         };
         let execution = Execution {
             blocks: vec![block(0x10, &[1, 2, 3]), block(0x20, &[4, 4])],
-            // The first block is left early once.
+            // The first block was left early once.
             steps: vec![step(0, 100), step(1, 102), step(0, 104)],
             end: Instructions(107),
             tasks: Vec::new(),
@@ -362,7 +362,7 @@ mod tests {
             [name(0x1fe0), name(0x1fff), name(0x2000)],
             [Some("f1000"), Some("f1ff0"), None]
         );
-        // A long function goes on where the next one of its module shows that it may.
+        // A long function continues up to the next one of its module, even across pages.
         assert_eq!(
             [name(0xdfff), name(0xefff), name(0xf000)],
             [Some("fc000"), Some("fe000"), None]

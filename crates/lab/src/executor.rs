@@ -1,7 +1,7 @@
-//! The lab as an executor: the subjects are booted, then the cells run, several QEMUs at once.
+//! The lab as an executor: it boots the subjects, then runs the cells, several QEMUs at once.
 //!
-//! The order in which cells end does not matter to what is written: each has a folder of its own, and the plan was
-//! written before the first began.
+//! The results do not depend on the order in which cells end: each has a folder of its own, and the plan is written
+//! before the first begins.
 
 use super::LabError;
 use super::cell::{self, CellRun};
@@ -20,11 +20,11 @@ use worstcase_results::record::{CellResult, Executor, ExecutorTask, Record, Run,
 pub struct LabExecutor<'a> {
     planned: Planned,
     how: LabRunOptions<'a>,
-    /// By the index of their subject.
+    /// The snapshots, by the index of their subject.
     snapshots: BTreeMap<usize, MachineSnapshot>,
 }
 
-/// How to run it; nothing of it changes a result.
+/// How to run it; none of this changes a result.
 pub struct LabRunOptions<'a> {
     /// Where snapshots and results are kept.
     pub cache: &'a Cache,
@@ -35,7 +35,7 @@ pub struct LabRunOptions<'a> {
 }
 
 impl<'a> LabExecutor<'a> {
-    /// For these cells.
+    /// An executor for the cells of `matrix`.
     pub fn new(matrix: LabMatrix, how: LabRunOptions<'a>) -> LabExecutor<'a> {
         LabExecutor {
             planned: Planned::new(matrix),
@@ -44,7 +44,7 @@ impl<'a> LabExecutor<'a> {
         }
     }
 
-    /// Measures all tasks without a run folder; their records, in order.
+    /// Measures all tasks without a run folder; gives their records, in order.
     pub fn records(&mut self, progress: &dyn Progress) -> Result<Vec<Record>, LabError> {
         let all: Vec<usize> = (0..self.planned.tasks().len()).collect();
         progress.begin(&CountedWork {
@@ -59,7 +59,7 @@ impl<'a> LabExecutor<'a> {
         })
     }
 
-    /// What a task gives, from the cache or from running it; its subject is booted.
+    /// The result of a task, from the cache or from running it; its subject must be booted.
     fn result(&self, task: usize) -> Result<CellResult, LabError> {
         let (prepared, spec) = self.planned.cell(task);
         let snapshot = &self.snapshots[&self.planned.subject_of(task)];

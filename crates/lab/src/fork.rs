@@ -1,4 +1,4 @@
-//! One fork of a snapshot: resumed with a text that asks something of the guest, run to its end.
+//! One fork of a snapshot: resumed with an order to the guest, and run to its end.
 
 use super::LabError;
 use super::handed::Handed;
@@ -12,29 +12,29 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 
-/// Files that a fork writes and nobody needs when it went well.
+/// Files of a fork that nobody needs after a success.
 pub const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
 
-/// What a guest may send; forty million samples take less.
+/// Limit in bytes for a guest's message; forty million samples take less.
 pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;
 
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
-/// What a plugin is asked for beyond its event log.
+/// A request to the plugin in addition to its event log.
 #[derive(Clone, Debug, Default)]
 pub struct PluginRequest {
-    /// Its arguments, each with a comma before it.
+    /// Arguments of the plugin, each with a comma before it.
     pub arguments: String,
-    /// What it reads: the names of files, and what is in them.
+    /// Files that the plugin reads: name and content.
     pub reads: Vec<(&'static str, String)>,
-    /// The names of the files that it writes.
+    /// Names of the files that the plugin writes.
     pub writes: Vec<&'static str>,
-    /// Whether it looks at the guest's memory.
+    /// Whether the plugin reads the guest's memory.
     pub memory: bool,
 }
 
 impl PluginRequest {
-    /// Both.
+    /// Joins both requests.
     pub fn and(mut self, more: PluginRequest) -> PluginRequest {
         self.arguments += &more.arguments;
         self.reads.extend(more.reads);
@@ -50,18 +50,18 @@ pub struct Fork<'a> {
     pub prepared: &'a Prepared,
     /// Its snapshot.
     pub snapshot: &'a MachineSnapshot,
-    /// What the guest is asked for (`worstcase_instruments::order::Order`).
+    /// The order to the guest (`worstcase_instruments::order::Order`).
     pub order: &'a [u8],
-    /// What the plugin is asked for beyond the event log.
+    /// The request to the plugin in addition to the event log.
     pub asked: &'a PluginRequest,
-    /// What it may take.
+    /// The limits of the machine.
     pub limits: MachineLimits,
-    /// What it is, for messages.
+    /// The fork's name in messages.
     pub what: String,
 }
 
 impl Fork<'_> {
-    /// Runs it with its files in `folder` (the plugin's events in `events`), and gives what the guest sent.
+    /// Runs the fork with its files in `folder` (the plugin's events in `events`), and gives the guest's message.
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
         let qemu = &self.prepared.qemu;
         let mut place = QemuPlace::new(folder, qemu.program.user);
@@ -72,7 +72,7 @@ impl Fork<'_> {
         }
         let written = WRITTEN.iter().chain(&self.asked.writes);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
-        // QEMU opens the memory to write, though it maps it privately.
+        // QEMU opens the memory file for writing, though it maps it privately.
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
         let state = self.snapshot.state();
@@ -111,7 +111,7 @@ impl Fork<'_> {
         Ok(message)
     }
 
-    /// The error for a fork that ended but left nothing that can be used.
+    /// The error for a fork that ended without a usable result.
     pub fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
         LabError::NoResult {
             what: self.what.clone(),
@@ -132,7 +132,7 @@ fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
     qemu.wait()
 }
 
-/// The guest's own words in one line, if it sent an error instead of what was awaited.
+/// The guest's error in one line, if it sent one instead of the expected message.
 pub fn guest_error(message: &[u8]) -> Option<String> {
     let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
     let text = String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..]);

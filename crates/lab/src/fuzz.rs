@@ -1,4 +1,4 @@
-//! What reads a kernel's tables, as functions of bytes, for scripts/fuzz.
+//! The parsers of a kernel's tables, as functions of bytes, for scripts/fuzz.
 
 use super::kernel_memory::{self, KernelMemory};
 use std::fs::File;
@@ -39,7 +39,7 @@ pub fn sample_btf() -> Vec<u8> {
     bytes
 }
 
-/// A guest's memory and its list of symbols, which need not fit.
+/// A guest's memory and its list of symbols, which need not match.
 pub fn kernel_memory(bytes: &[u8]) {
     let Some((&length, rest)) = bytes.split_first() else {
         return;

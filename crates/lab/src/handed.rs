@@ -1,5 +1,5 @@
-//! Files that a QEMU has open from its beginning: it names them by their numbers, and need not pass the folders in which they
-//! are, which may be closed to its user.
+//! Open files that a QEMU inherits: it names them by their descriptors, so it need not have access to the folders that hold
+//! them.
 
 use super::confine::User;
 use rustix::fs::MemfdFlags;
@@ -9,19 +9,19 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// One of them.
+/// An inherited file.
 #[derive(Debug)]
 pub struct Handed(OwnedFd);
 
 const READABLE_BY_OTHERS: u32 = 0o004;
 
 impl Handed {
-    /// As it is: this user can open it again, or does not have to.
+    /// The file itself, if this user can open it again, or need not do so.
     pub fn as_is(path: &Path) -> io::Result<Handed> {
         Ok(Handed(File::open(path)?.into()))
     }
 
-    /// To be opened again, and read, by this user: as a copy in memory, if nobody else than the caller may read the file.
+    /// A file that this user opens again to read. If only the caller may read the file, it is a copy in memory.
     pub fn to_read(path: &Path, user: User) -> io::Result<Handed> {
         let mut file = File::open(path)?;
         if user == User::Caller || file.metadata()?.mode() & READABLE_BY_OTHERS != 0 {
@@ -32,17 +32,17 @@ impl Handed {
         Ok(Handed(copy.into()))
     }
 
-    /// Its number in QEMU, which is the one that it has here.
+    /// Its descriptor, which is the same in QEMU.
     pub fn number(&self) -> i32 {
         self.0.as_raw_fd()
     }
 
-    /// Its name in QEMU, for what opens files by their names.
+    /// Its path in QEMU, for code that opens files by name.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.number()).into()
     }
 
-    /// Keeps it open in the program that this process executes. Async-signal-safe.
+    /// Keeps the descriptor open across exec. Async-signal-safe.
     pub fn keep_over_exec(number: i32) -> io::Result<()> {
         // SAFETY: no pointers are passed.
         match unsafe { libc::fcntl(number, libc::F_SETFD, 0) } {

@@ -1,7 +1,7 @@
-//! The initramfs of a subject: the guest as `/init`, the modules that loads may ask for, and what the user adds.
+//! The initramfs of a subject: the guest as `/init`, the modules that loads may need, and the user's additions.
 //!
-//! All loads of a subject share one image: what a cell does not use lies there untouched. Only a disk's drivers are in the
-//! images of machines that have the disk alone.
+//! All loads of a subject share one image; files that a cell does not use have no effect. Only the drivers of a disk are
+//! limited to images of machines that have the disk.
 
 use super::LabError;
 use super::added;
@@ -68,7 +68,7 @@ fn add_modules(
     for name in of_loads.iter().copied().chain(Probe::all_modules()).chain(others) {
         let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
             Ok(paths) => paths,
-            // The guest says so, if a load asks for it.
+            // The guest reports it, if a load asks for the module.
             Err(KernelError::NoModule { .. }) => continue,
             Err(other) => return Err(other.into()),
         };

@@ -1,4 +1,4 @@
-//! What a census has to know of a kernel, found in its symbols and its code.
+//! Facts about a kernel that a census needs, found in its symbols and its code.
 
 use super::kernel_memory::{self, KernelMemory};
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
@@ -8,13 +8,13 @@ use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::TaskPlaces;
 use worstcase_kernels::preempt::PreemptName;
 
-/// Entries that have no prefix in common with the others.
+/// Entry points without the common prefix.
 const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];
 /// Stubs of device interrupts.
 const STUBS: [&str; 2] = ["irq_entries_start", "spurious_entries_start"];
-/// Functions that reschedule if asked to, when nothing is held.
+/// Functions that reschedule on request where nothing is held.
 const POINTS: [&str; 2] = ["__cond_resched", "_cond_resched"];
-/// Beginnings of the names of functions that read a task's flags and do not reschedule: who wakes others, who accounts.
+/// Beginnings of names of functions that read a task's flags and do not reschedule: for wake-ups and accounting.
 const BYSTANDERS: [&str; 16] = [
     "resched_curr",
     "__resched_curr",
@@ -33,13 +33,13 @@ const BYSTANDERS: [&str; 16] = [
     "__set_nr_if_polling",
     "put_prev_task",
 ];
-/// Functions of soft interrupts that leave the rest of their work for later when somebody asks to reschedule: between two
-/// rounds of soft interrupts, and in a batch of RCU's.
+/// Functions of soft interrupts that defer the rest of their work when rescheduling is requested: between two rounds of
+/// soft interrupts, and in a batch of RCU callbacks.
 const LEAVING: [&str; 3] = ["__do_softirq", "handle_softirqs", "rcu_do_batch"];
 /// Most code of one function that is read.
 const MOST_CODE: u64 = 16 << 10;
 
-/// Finds what there is to know; the error says what is missing.
+/// Finds the facts; the error says what is missing.
 pub fn find(
     memory: &KernelMemory,
     table: &SymbolTable,
@@ -85,7 +85,7 @@ pub fn find(
     })
 }
 
-/// The flags that the scheduler clears in the task it leaves: those that ask for rescheduling.
+/// The flags that the scheduler clears in the task it leaves: those that request rescheduling.
 fn cleared_flags(code: &[u8], address: u64) -> u64 {
     let mut mask = 0;
     for instruction in &mut Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
@@ -102,7 +102,7 @@ fn cleared_flags(code: &[u8], address: u64) -> u64 {
             mask |= !kept & all;
         }
     }
-    // More bits than a handful are no flags but another mask.
+    // A mask with more bits is not one of flags.
     if mask.count_ones() <= 3 { mask } else { 0 }
 }
 
@@ -119,7 +119,7 @@ impl<'a> KernelFunctions<'a> {
         KernelFunctions { sorted }
     }
 
-    /// Names without what compilers append to them.
+    /// Functions whose names match, ignoring suffixes that compilers append.
     fn named(&self, is: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
         (0..self.sorted.len()).filter(move |&i| {
             let name = self.sorted[i].1;

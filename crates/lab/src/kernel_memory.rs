@@ -1,6 +1,6 @@
-//! A stopped kernel's data, read from a snapshot's memory file.
+//! Data of a stopped kernel, read from a snapshot's memory file.
 //!
-//! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address tells where its bytes are in the file.
+//! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address gives the place of its bytes in the file.
 
 use super::LabError;
 use btf_rs::Btf;
@@ -13,23 +13,24 @@ use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
 
-/// Where all memory is mapped unless `page_offset_base` says otherwise (four-level page tables).
+/// The address at which all memory is mapped unless `page_offset_base` differs (four-level page tables).
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
 /// Most BTF that is read; kernels have 4 to 8 MiB.
 const MAX_BTF: u64 = 64 << 20;
 
-/// Where a kernel keeps what a replay and a census read.
+/// The places of the kernel data that a replay and a census read.
 pub struct KernelPlaces {
-    /// Its tasks.
+    /// The places of its tasks.
     pub tasks: TaskPlaces,
-    /// Where in a task its priority in force is.
+    /// The offset of the effective priority in a task.
     pub prio: u64,
-    /// Its modules; none if it has none, or keeps them in another way.
+    /// The places of its modules; none if it has none, or keeps them in another way.
     pub modules: Option<ModulePlaces>,
 }
 
-/// Finds them; the current task and its count are those of one CPU. The error says what is missing.
+/// Finds the places; those of the current task and of the preempt count are for one CPU. The error says what is
+/// missing.
 pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<KernelPlaces, String> {
     let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
 
@@ -64,7 +65,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     check(memory, &places, cpu)?;
     places.page_table = match symbols.data("init_top_pgt") {
         Some(table) => physical(&places, table)?,
-        // Gone from the symbols in 7.3.
+        // The symbol is gone in 7.3.
         None => table_of_init(memory, &places, btf.as_ref(), current, symbols)?,
     };
     Ok(KernelPlaces {
@@ -74,12 +75,12 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
     })
 }
 
-/// Where the kernel lists the distances of its CPUs' own memories; a kernel without CONFIG_SMP does not.
+/// The table of the CPUs' per-CPU offsets; a kernel without CONFIG_SMP has none.
 fn per_cpu_list(symbols: &SymbolTable) -> Option<u64> {
     symbols.data("__per_cpu_offset")
 }
 
-/// The distance of a CPU's own memory from what symbols say; without CONFIG_SMP there is none.
+/// The per-CPU offset of a CPU: what to add to a symbol's address; 0 without CONFIG_SMP.
 pub fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable, cpu: u32) -> Result<u64, String> {
     match per_cpu_list(symbols) {
         Some(list) => memory.word(places, list.wrapping_add(8 * u64::from(cpu))),
@@ -87,9 +88,9 @@ pub fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable
     }
 }
 
-/// Where the count of reasons not to preempt is, relative to a CPU's own memory.
+/// The place of the preempt count, relative to a CPU's per-CPU memory.
 pub fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
-    // Between 6.2 and 6.14 the second member of pcpu_hot, behind a pointer.
+    // From 6.2 to 6.14 it is the second member of pcpu_hot, behind a pointer.
     let count = symbols.data("__preempt_count");
     let count = count.or_else(|| symbols.data("pcpu_hot").map(|hot| hot.wrapping_add(8)));
     count.ok_or_else(|| "it has no symbol __preempt_count".into())
@@ -114,7 +115,7 @@ fn module_places(btf: &Btf, places: &TaskPlaces, symbols: &SymbolTable) -> Optio
 /// Most system calls that a table holds.
 const MOST_CALLS: usize = 1024;
 
-/// The functions of the system calls, by their number; none where the kernel's table is not known.
+/// The functions of the system calls, by number; none where the form of the kernel's table is not known.
 pub fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Vec<String> {
     let Some(table) = symbols.data("sys_call_table") else {
         return Vec::new();
@@ -126,12 +127,12 @@ pub fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: &Symbol
     let functions = symbols.code().filter(|s| s.name.starts_with(SYSTEM_CALL));
     let by_address: HashMap<u64, &str> = functions.map(|s| (s.address, s.name)).collect();
     let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-    // The table ends where something else begins.
+    // The table ends at the first word that is no such function.
     let names = words.map_while(|address| by_address.get(&address));
     names.map(|name| (*name).to_string()).collect()
 }
 
-/// How the names of functions in the table begin.
+/// Prefix of the functions in the table.
 const SYSTEM_CALL: &str = "__x64_sys_";
 
 fn btf(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Result<Vec<u8>, String> {
@@ -144,16 +145,16 @@ fn btf(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Res
     Ok(btf)
 }
 
-/// Where instructions name the pointer to the current task, relative to gs: until 6.1 and from 6.15 on a variable of its
-/// own, between them the first member of pcpu_hot.
+/// The address by which instructions read the pointer to the current task, relative to gs: until 6.1 and since 6.15 a
+/// variable of its own, between them the first member of pcpu_hot.
 pub fn current_task(symbols: &SymbolTable) -> Option<u64> {
     symbols.data("current_task").or_else(|| symbols.data("pcpu_hot"))
 }
 
-/// The notes, in which the build-id is, lie before the BTF, at most with a page's padding between them.
+/// The notes with the build-id lie before the BTF, with at most a page of padding between them.
 const NOTES: u64 = 2 * 4096;
 
-/// The kernel's build-id, if it is where kernels with BTF have it.
+/// The kernel's build-id, if it lies where kernels with BTF have it.
 pub fn build_id(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Option<BuildId> {
     let mut notes = vec![0; NOTES as usize];
     let start = symbols.data("__start_BTF")?.checked_sub(NOTES)?;
@@ -161,13 +162,13 @@ pub fn build_id(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTabl
     BuildId::last_in(&notes)
 }
 
-/// The memory of a kernel that was stopped.
+/// The memory of a stopped kernel.
 pub struct KernelMemory {
     file: File,
 }
 
 impl KernelMemory {
-    /// Memory in an open file.
+    /// The memory in an open file.
     pub fn of(file: File) -> KernelMemory {
         KernelMemory { file }
     }
@@ -178,7 +179,7 @@ impl KernelMemory {
         Ok(KernelMemory::of(file))
     }
 
-    /// Fills `bytes` from a virtual address of the kernel's.
+    /// Fills `bytes` from a virtual address of the kernel.
     pub fn read(&self, places: &TaskPlaces, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         self.file
             .read_exact_at(bytes, physical(places, address)?)
@@ -193,14 +194,14 @@ impl KernelMemory {
     }
 }
 
-/// The physical address behind one of the kernel's data or code addresses.
+/// The physical address of a data or code address of the kernel.
 pub fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
     places
         .physical(address)
         .ok_or_else(|| format!("{address:#x} is no address of its data"))
 }
 
-/// A snapshot is taken while the guest's init, process 1, asks for it: that must be what the places show.
+/// A snapshot is taken when the guest's init, process 1, asks for it, so init must be the current task.
 fn check(memory: &KernelMemory, places: &TaskPlaces, cpu: u32) -> Result<(), String> {
     let mut current = [0; 8];
     memory
@@ -223,7 +224,8 @@ fn check(memory: &KernelMemory, places: &TaskPlaces, cpu: u32) -> Result<(), Str
     ))
 }
 
-/// The page table of the guest's init, which lives as long as the machine: of the kernel it maps all that others do.
+/// The page table of the guest's init, which lives as long as the machine. It maps all of the kernel, as every page
+/// table does.
 fn table_of_init(
     memory: &KernelMemory,
     places: &TaskPlaces,
@@ -253,7 +255,7 @@ fn table_of_init(
     physical(places, memory.word(places, mm.wrapping_add(pgd))?)
 }
 
-/// Offsets of a structure's members, from the kernel's BTF; those of structures without a name within are its own.
+/// Offsets of a structure's members, from the kernel's BTF; members of unnamed structures within it count as its own.
 pub fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
@@ -265,7 +267,7 @@ pub fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -
     offsets?.try_into().ok()
 }
 
-/// Structures without a name within such structures; the kernel's have two or three. More are a circle.
+/// Limit for nested unnamed structures; the kernel has two or three levels. More is a cycle.
 const DEEPEST: u32 = 16;
 
 fn bit_offset(btf: &Btf, members: &[btf_rs::Member], name: &str, depth: u32) -> Option<u64> {
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!(offsets(&sample_btf(), "task_struct", ["pid", "prio"]), None);
         assert_eq!(offsets(&sample_btf()[..40], "task_struct", ["pid"]), None);
         assert_eq!(offsets(&[], "task_struct", ["pid"]), None);
-        // The structure within mm_struct is mm_struct itself.
+        // mm_struct contains itself here.
         let mut circle = sample_btf();
         let within = circle
             .windows(12)

@@ -1,10 +1,11 @@
-//! Names of kernels in tables and cells: the release, and of two kernels of one release also what tells their names apart.
+//! Names of kernels in tables and cells: the release; if two kernels have the same release, also the part that
+//! distinguishes their names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 use worstcase_kernels::Kernel;
 
-/// Gives each of a run's kernels a label of its own.
+/// Gives each kernel of a run a unique label.
 pub fn make_unique<'a>(kernels: impl IntoIterator<Item = &'a mut Kernel>) {
     let mut groups: BTreeMap<String, Vec<&mut Kernel>> = BTreeMap::new();
     for kernel in kernels {
@@ -21,8 +22,7 @@ pub fn make_unique<'a>(kernels: impl IntoIterator<Item = &'a mut Kernel>) {
     }
 }
 
-/// What is left of each path without the folders that all begin with and end in; the names themselves if that does not tell
-/// them apart.
+/// Each path without the folders that all paths begin and end with; the names themselves if the rest is not unique.
 fn tails(names: &[String]) -> Vec<String> {
     let paths: Vec<Vec<&str>> = names.iter().map(|name| parts(name)).collect();
     let shortest = paths.iter().map(Vec::len).min().unwrap_or(0);

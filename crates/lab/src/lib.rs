@@ -74,7 +74,7 @@ use std::path::PathBuf;
 use worstcase_contract::Instructions;
 
 worstcase_base::errors! {
-    /// What can go wrong in the lab. Every message says what happened and what to do.
+    /// Errors of the lab. Every message says what happened and what to do.
     #[derive(Debug, thiserror::Error)]
     pub enum LabError {
         /// No QEMU on this machine.
@@ -85,10 +85,10 @@ worstcase_base::errors! {
         QemuVersion {
             /// The program that was asked.
             program: PathBuf,
-            /// What it said of itself.
+            /// Its answer to `--version`.
             version: String,
         } => Missing,
-        /// A QEMU whose files cannot be found out.
+        /// The files of a QEMU cannot be determined.
         #[error("cannot tell what {} is made of: {reason}; name QEMU itself with --qemu", program.display())]
         QemuFiles {
             /// The program that was asked.
@@ -107,16 +107,16 @@ worstcase_base::errors! {
         QemuStart {
             /// The program.
             program: PathBuf,
-            /// The system's words.
+            /// The system's error.
             source: std::io::Error,
         } => Missing,
         /// The wall-clock limit for one machine is over.
         #[error("the machine was stopped at its time limit of {} s; raise it with --timeout", .0.as_secs())]
         TimeLimit(std::time::Duration) => Measured,
-        /// Nothing goes on in the machine.
+        /// The machine makes no progress.
         #[error("the machine was stopped: it stood still for {} s after {} instructions, although QEMU could run", .0.as_secs(), .1.0)]
         StandsStill(std::time::Duration, Instructions) => Measured,
-        /// The machine goes on, but does not come to its end.
+        /// The machine runs, but does not come to its end.
         #[error("the machine was stopped after {} instructions, many times what it should need: it runs in circles", .0.0)]
         Endless(Instructions) => Measured,
         /// The guest reported an error.
@@ -124,10 +124,10 @@ worstcase_base::errors! {
         Guest {
             /// Subject or cell.
             what: String,
-            /// The guest's own words.
+            /// The error that the guest sent.
             message: String,
         } => Measured,
-        /// The guest gave nothing that can be used.
+        /// The guest sent nothing usable.
         #[error("{what}: {reason}; last console lines:\n{console}")]
         NoResult {
             /// Subject or cell.
@@ -137,34 +137,34 @@ worstcase_base::errors! {
             /// The end of the console.
             console: String,
         } => Measured,
-        /// The kernel runs another preemption model than it was asked for.
+        /// The kernel runs another preemption model than the requested one.
         #[error(
             "{kernel} was booted with preempt={asked} but runs '{in_force}'; see 'worstcase kernels show {kernel}' for the models it can boot"
         )]
         OtherPreempt {
             /// The kernel's name.
             kernel: String,
-            /// What was asked for.
+            /// The requested model.
             asked: String,
-            /// What the kernel says.
+            /// The model that the kernel reports.
             in_force: String,
         } => Usage,
         /// A result or a snapshot in the cache that cannot be read.
         #[error("damaged in the cache, {}: {reason}; remove this folder, and {again}", folder.display())]
         Damaged {
-            /// The entry's folder.
+            /// The folder of the entry.
             folder: PathBuf,
             /// What is wrong with it.
             reason: String,
-            /// What happens once it is removed.
+            /// What is done once it is removed.
             again: &'static str,
         } => Storage,
-        /// A snapshot with a clock that jumped, again and again.
+        /// A snapshot whose clock jumped at every attempt.
         #[error(
             "{0}: the virtual clock jumped at every attempt to take a snapshot ({1}); is this machine out of memory or stopped?"
         )]
         ClockJump(String, worstcase_contract::Nanos) => Measured,
-        /// A second boot that came to something else than the first.
+        /// A second boot with another result than the first.
         #[error(
             "{what}: this boot is not the same machine as the first: {difference}; results from both cannot be compared. \
              To begin anew, remove {}, and measure again", folder.display()
@@ -172,26 +172,26 @@ worstcase_base::errors! {
         OtherBoot {
             /// The subject.
             what: String,
-            /// What is not the same.
+            /// What differs.
             difference: String,
-            /// Where the first boot's state is kept.
+            /// The folder with the first boot's state.
             folder: PathBuf,
         } => Measured,
         /// A request that makes no sense.
         #[error("{0}")]
         Request(String) => Usage,
-        /// The plugin's log does not fit the record.
+        /// The plugin's log does not match the record.
         #[error("{0}: the plugin's log does not fit the samples: {1}")]
         Stamps(String, String) => Measured,
-        /// The record is not what the plugin saw measured.
+        /// The record contradicts what the plugin saw.
         #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
         Contradicted(String, #[source] witness::RecordContradiction) => Measured,
-        /// A recorded cell cannot be made again from what is here.
+        /// A recorded cell cannot be repeated with the inputs that are here.
         #[error("{cell} cannot be replayed: {what}; measure it again first")]
         OtherInputs {
             /// The cell.
             cell: String,
-            /// What is not as it was.
+            /// The input that has changed.
             what: String,
         } => Usage,
         /// Two runs of one cell differ.
@@ -206,13 +206,13 @@ worstcase_base::errors! {
             /// The first run's digest.
             expected: String,
         } => Measured,
-        /// A replay that went another way than the cell.
+        /// A replay that differs from the measured execution.
         #[error(
             "{0}: the replay is not the execution that was measured ({1} differ), so nothing can be told of it; \
              was it measured by another QEMU or worstcase?"
         )]
         OtherExecution(String, &'static str) => Measured,
-        /// A kernel that does not show what a replay has to know of it.
+        /// A kernel that does not show what a replay needs.
         #[error("{kernel}: {reason}")]
         Unreadable {
             /// Which kernel.
@@ -220,20 +220,20 @@ worstcase_base::errors! {
             /// What is missing, and what would help.
             reason: String,
         } => Measured,
-        /// A machine on which a subject would be another.
+        /// A machine on which the subject would differ.
         #[error("{what}: {machine} would measure another machine: {reason}")]
         OtherMachine {
             /// The subject.
             what: String,
             /// The machine's name.
             machine: String,
-            /// What is not the same there, and the remedy.
+            /// What differs there, and the remedy.
             reason: String,
         } => Missing,
         /// Files of ours.
         #[error("{}: {source}", path.display())]
         Io {
-            /// Which file.
+            /// The file.
             path: PathBuf,
             /// Why.
             source: std::io::Error,

@@ -15,7 +15,7 @@ use worstcase_plan::{CpuModel, VirtualMachine};
 pub struct Mips(u32);
 
 impl Mips {
-    /// The speeds there are, fastest first.
+    /// The possible speeds, fastest first.
     pub const ALL: [Mips; 4] = [Mips(1000), Mips(500), Mips(250), Mips(125)];
 
     /// QEMU's `shift`.
@@ -51,19 +51,19 @@ impl FromStr for Mips {
     }
 }
 
-/// How long a disk takes for a request: as long as the null_blk device of the load that reads it.
+/// The latency of a disk's request: that of the null_blk device of the load that reads it.
 const DISK_LATENCY: Nanos = Nanos::from_micros(50);
-/// How long a word of 16 bits takes that the CPU fetches from an IDE controller: the fastest cycle of PIO mode 4, which is what
-/// QEMU's disk says it can do.
+/// The time in which the CPU fetches a word of 16 bits from an IDE controller: the fastest cycle of PIO mode 4, which QEMU's
+/// disk claims to support.
 const IDE_WORD: Nanos = Nanos(120);
-/// The size of a disk: as above.
+/// The size of a disk: that of the same null_blk device.
 const DISK_MIB: u32 = 1_024;
 
-/// The CPU in QEMU's words. Each goes without "fast string" instructions, which kernels then use for long copies though
-/// they count one instruction for each iteration. Those that exist go without cmpxchg16b, too: QEMU 7.2 computes its
-/// flags from a state that it has not brought up to date.
+/// The CPU for QEMU's command line. No model has "fast string" instructions, which kernels would then use for long
+/// copies though one instruction counts for each iteration. Models of real CPUs go without cmpxchg16b, too: QEMU 7.2
+/// computes its flags from stale state.
 ///
-/// Of several CPUs none may wait by `mwait`, which in QEMU is a wait that burns time.
+/// With several CPUs none may wait by `mwait`, for which QEMU spins.
 pub fn qemu_cpu(machine: &VirtualMachine) -> String {
     let model = match machine.cpu {
         CpuModel::Max => "max,-erms,-fsrm",
@@ -74,7 +74,7 @@ pub fn qemu_cpu(machine: &VirtualMachine) -> String {
     format!("{model}{several}")
 }
 
-/// The arguments that shape the machine, equal for a boot and for every fork of it; part of every content key.
+/// The arguments that shape the machine, the same for a boot and for every fork of it; part of every content key.
 pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     let cpu = qemu_cpu(machine);
     let hpet = match machine.devices.contains(&Device::Hpet) {
@@ -131,7 +131,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     }
     if machine.devices.contains(&Device::Virtio) {
         args.extend(medium("virtio"));
-        // Otherwise QEMU's main loop, another thread, would learn of a request.
+        // With an ioeventfd QEMU's main loop, another thread, would handle the request.
         let disk = "virtio-blk-pci,addr=7,drive=virtio-medium,ioeventfd=off,num-queues=1";
         args.extend(["-device", disk].map(str::to_string));
     }
@@ -139,7 +139,7 @@ pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     args
 }
 
-/// What a disk gives and takes: zeroes, at once. When the machine is told, the plugin decides.
+/// A disk's backing device: it reads zeroes, at once. The plugin decides when the machine sees the completion.
 fn medium(name: &str) -> [String; 2] {
     let size = u64::from(DISK_MIB) << 20;
     [
@@ -169,7 +169,7 @@ pub enum MemorySharing {
     Private,
 }
 
-/// The files that one machine is given open.
+/// The open files that one machine inherits.
 #[derive(Debug)]
 pub struct MachineFiles {
     /// The kernel image.
@@ -180,24 +180,25 @@ pub struct MachineFiles {
     pub memory: Handed,
 }
 
-/// What the guest is asked for.
+/// The order to the guest.
 pub const ORDER: &str = "order";
 /// The plugin.
 pub const PLUGIN: &str = "plugin.so";
 /// The plugin's log.
 pub const EVENTS: &str = "events";
-/// Where the plugin tells how far the machine has come.
+/// The file in which the plugin writes the machine's progress.
 pub const PROGRESS: &str = "progress";
-/// What leaves the guest through the debug port.
+/// The guest's output through the debug port.
 pub const RECORD: &str = "record";
 /// The kernel's console.
 pub const CONSOLE: &str = "console";
-/// What a machine reads in its folder.
+/// The files that a machine reads in its folder.
 pub const READ: [&str; 2] = [ORDER, PLUGIN];
-/// What every machine writes in its folder.
+/// The files that every machine writes in its folder.
 pub const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
 
-/// All arguments of one QEMU that works in its folder, with the plugin's further arguments, each with a comma before it.
+/// All arguments of a QEMU that works in its folder. `plugin_arguments` are further ones for the plugin, each with a
+/// comma before it.
 pub fn arguments(
     prepared: &Prepared,
     memory: MemorySharing,
@@ -231,7 +232,7 @@ pub fn arguments(
     option(
         "-plugin",
         format!(
-            // Without a folder it would be looked for among the system's libraries.
+            // Without `./` QEMU would search the plugin among the system's libraries.
             "./{PLUGIN},quantum={}{},log={EVENTS},progress={PROGRESS}{plugin_arguments}",
             subject.machine.smp.quantum.0,
             disk_arguments(&subject.machine),
@@ -244,10 +245,10 @@ pub fn arguments(
     args
 }
 
-/// What QEMU may not do (`-sandbox`, seccomp): start programs, gain rights, change its scheduling, use obsolete calls.
+/// What QEMU may not do (`-sandbox`, seccomp): use obsolete calls, gain rights, start programs, change its scheduling.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// Where a QEMU reads the devices' state from.
+/// The URI from which a QEMU reads the devices' state.
 pub fn restore_uri(qemu: &Qemu, state: &Handed) -> String {
     match qemu.restores_from_paths() {
         true => format!("file:{}", state.path().display()),

@@ -14,7 +14,7 @@ use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
 use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
-/// Subjects with everything that makes them, and the cells to run on them.
+/// Subjects with all their inputs, and the cells to run on them.
 pub struct LabMatrix {
     pub(super) subjects: Vec<Prepared>,
     pub(super) cells: Vec<MatrixCell>,
@@ -22,16 +22,15 @@ pub struct LabMatrix {
 
 /// One cell of a matrix.
 pub struct MatrixCell {
-    /// Index of its subject.
     pub(super) subject: usize,
-    /// What runs on it.
+    /// The cell.
     pub spec: CellSpec,
-    /// Its name.
+    /// Its entry in the plan.
     pub entry: CellEntry,
 }
 
 impl LabMatrix {
-    /// Finds the kernels, checks that they can boot what is asked of them, and builds the images.
+    /// Finds the kernels, checks that they can boot the requested models, and builds the images.
     pub fn prepare(
         planned: &[PlannedCell],
         additions: &Additions,
@@ -111,7 +110,7 @@ fn subject_id(subject: &LabSubject) -> SubjectId {
     SubjectId::lab(&subject.kernel.label, subject.preempt.model.name(), &subject.machine)
 }
 
-/// A recorded cell, as it is asked for.
+/// The cell of a record, as an experiment would ask for it.
 pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
     let record::SubjectMachine::Lab(machine) = &record.subject.machine else {
         return Err(LabError::Request(format!(
@@ -131,9 +130,9 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
     })
 }
 
-/// From what a cell left to the record that is kept.
+/// Makes the record that is kept from a cell's result.
 ///
-/// `ready` is what the subject's machine said of itself.
+/// `ready` is the report of the subject's machine.
 pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();

@@ -1,4 +1,4 @@
-//! The cells that an experiment asks of the lab, once it is known which models its kernels can boot.
+//! The cells that an experiment asks of the lab, with the models that its kernels can boot.
 
 use super::LabError;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use worstcase_kernels::preempt::{self, PreemptName};
 use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, needs, version};
 use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice};
 
-/// Every cell, a subject's together.
+/// Every cell; those of a subject stand together.
 pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
     let cells = experiment
         .lab_cells()
@@ -25,7 +25,7 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
         }
     }
     let mut all = Vec::new();
-    // A subject's cells stand together: it is booted once.
+    // Cells of a subject stand together, so that it is booted once.
     for group in cells.chunk_by(|a, b| a.0 == b.0) {
         let subject = &group[0].0;
         for model in booted(subject, &kernels[&subject.kernel].1) {
@@ -42,7 +42,7 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     Ok(all)
 }
 
-/// A scheduler that the kernel's configuration does not have is told before anything boots.
+/// Refuses an I/O scheduler that the kernel's configuration lacks, before anything boots.
 fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&PlannedSubject]) -> Result<(), LabError> {
     let config = kernel.read_config()?;
     let unknown = |subject: &&PlannedSubject| -> Option<String> {
@@ -62,7 +62,7 @@ fn refuse_unknown_scheduler(kernel: &Kernel, subjects: &[&PlannedSubject]) -> Re
     }
 }
 
-/// A scheduler of tasks that the kernel cannot load, or that is not its own, is told before anything boots.
+/// Refuses a scheduler of tasks that the kernel cannot load, or does not have, before anything boots.
 fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&PlannedSubject]) -> Result<(), LabError> {
     let Some(asked) = subjects.iter().find_map(|subject| subject.machine.scheduler.as_ref()) else {
         return Ok(());
@@ -97,7 +97,7 @@ fn refuse_scheduler_of_tasks(kernel: &Kernel, subjects: &[&PlannedSubject]) -> R
 
 const FIRST_WITH_EEVDF: (u32, u32) = (6, 6);
 
-/// The models that a subject is booted in. One that its kernel does not have is refused later, in words.
+/// The models in which a subject is booted. One that its kernel lacks is refused later, with an explanation.
 fn booted(subject: &PlannedSubject, has: &[PreemptName]) -> Vec<PreemptName> {
     match subject.preempt {
         PreemptChoice::All => has.to_vec(),
@@ -106,7 +106,8 @@ fn booted(subject: &PlannedSubject, has: &[PreemptName]) -> Vec<PreemptName> {
     }
 }
 
-/// Several kernels may each boot some of the models that are named, but each boots one, and each is booted by one.
+/// Each of several kernels may boot only some of the named models; refuses a kernel that boots none of them, and a
+/// model that no kernel boots.
 fn refuse_unused(
     subjects: &[&PlannedSubject],
     kernels: &BTreeMap<String, (Kernel, Vec<PreemptName>)>,
@@ -121,7 +122,7 @@ fn refuse_unused(
             .filter(is_booted)
             .any(|other| other.kernel == subject.kernel)
         {
-            // Says which models there are, and why not this one.
+            // The error names the possible models, and why not this one.
             preempt::choose(&kernels[&subject.kernel].0, model)?;
         }
         if !subjects

@@ -13,20 +13,20 @@ use worstcase_contract::{Instructions, Nanos};
 /// One sample in instruction counts, from QEMU's start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleMoment {
-    /// Of the record's samples.
+    /// Its index among the record's samples.
     pub index: usize,
     /// Instructions completed when its timer was due.
     pub due: Instructions,
     /// The first entry of the timer's interrupt at or after the due time, if there was one before the sample. None for a
-    /// probe that no timer wakes: an entry is then somebody else's.
+    /// probe that no timer wakes, because an entry would have another cause.
     pub timer_entry: Option<Instructions>,
-    /// The moment that the sample shows: one past the instruction that reads the clock.
+    /// The instant that the sample shows: one past the instruction that reads the clock.
     pub sample: Instructions,
     /// The sample's latency as measured.
     pub latency: Nanos,
 }
 
-/// The moments of all samples, in order. The error says why events and samples do not fit each other.
+/// The moments of all samples, in order. The error says how events and samples contradict each other.
 pub fn moments(raw: &RawResult, mips: Mips) -> Result<Vec<SampleMoment>, String> {
     let reads = stamps::clock_reads(raw)?;
     let entries = match stamps::awaits_timer(raw) {

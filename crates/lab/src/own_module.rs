@@ -1,4 +1,4 @@
-//! Kernel modules of the user's own (`--module PATH.ko[ parameters...]`).
+//! The user's own kernel modules (`--module PATH.ko[ parameters...]`).
 
 use super::LabError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,13 +10,13 @@ use worstcase_kernels::{Kernel, modules};
 use worstcase_plan::LabModule;
 use worstcase_results::record;
 
-/// Where the image has them.
+/// Their folder in the image.
 const FOLDER: &str = "modules/own";
 
-/// The kernel itself takes these parameters of every module.
+/// Parameters that the kernel itself accepts for every module.
 const OF_EVERY_MODULE: [&str; 2] = ["async_probe", "dyndbg"];
 
-/// A module with what it says of itself.
+/// A module, with the information in its file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OwnModule {
     /// Its file and its parameters.
@@ -66,7 +66,7 @@ impl OwnModule {
         })
     }
 
-    /// As a record has it: nothing of the controller.
+    /// The module for a record, without facts about the controller.
     pub fn described(&self) -> record::LoadedModule {
         record::LoadedModule {
             name: self.name.clone(),
@@ -101,7 +101,7 @@ fn parameter_names(line: &str) -> impl Iterator<Item = String> {
     named.map(|word| modules::canonical(word.split('=').next().unwrap_or(word)))
 }
 
-/// Puts modules into the image, after those of the kernel that they need, with the list by which the guest loads them.
+/// Puts modules into the image, after the kernel's modules that they need, with the list by which the guest loads them.
 pub fn add(kernel: &Kernel, own: &[OwnModule], files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     let mut list = String::new();
     let mut needed_so_far: BTreeSet<PathBuf> = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! A subject on its way to another machine: what it is, its image and its kernel. Nothing else has to be there but QEMU and
-//! worstcase, of which the same key must come out.
+//! A subject on its way to another machine: its description, its image and its kernel. The other machine needs nothing but
+//! QEMU and worstcase, and must compute the same key.
 
 use super::LabError;
 use super::additions::Additions;
@@ -18,7 +18,7 @@ use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
 
-/// What a subject is, without its image and its kernel's file.
+/// The description of a subject, without its image and its kernel's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parcel {
@@ -26,14 +26,14 @@ pub struct Parcel {
     preempt: PreemptModel,
     machine: VirtualMachine,
     disk: Option<String>,
-    /// Of the QEMU that the controller has.
+    /// The digest of the controller's QEMU.
     qemu: String,
-    /// Of the subject.
+    /// The key of the subject.
     pub key: String,
 }
 
 impl Parcel {
-    /// Of a subject of this machine.
+    /// The description of a subject of this machine.
     pub fn of(prepared: &Prepared) -> Parcel {
         let subject = &prepared.subject;
         Parcel {
@@ -52,7 +52,7 @@ impl Parcel {
         }
     }
 
-    /// The subject on this machine, with the kernel in the file `bzimage`; an error if it would be another here.
+    /// The subject on this machine, with the kernel in the file `bzimage`; an error if it would differ here.
     pub fn open(&self, bzimage: PathBuf, initrd: Vec<u8>, qemu: &Qemu) -> Result<Prepared, LabError> {
         let subject = LabSubject {
             kernel: Kernel {
@@ -87,7 +87,8 @@ impl Parcel {
     }
 }
 
-/// Measures a cell into the cache, if it is not there, and gives its key; its subject is booted if nobody has done so.
+/// Measures a cell into the cache, if it is missing there, and gives its key; boots its subject if it has no snapshot
+/// yet.
 pub fn measure(
     cache: &Cache,
     prepared: &Prepared,
@@ -111,7 +112,7 @@ pub fn measure(
     Ok(key)
 }
 
-/// The kernel's file of a subject of this machine.
+/// The file of a subject's kernel on this machine.
 pub fn bzimage(prepared: &Prepared) -> &Path {
     &prepared.subject.kernel.bzimage
 }

@@ -1,11 +1,11 @@
-//! What this executable carries to run elsewhere, put there by the build script.
+//! Programs in this executable that run elsewhere, put there by the build script.
 
-/// What of this is part of lab results, with digests.
+/// The programs that are part of lab results, with digests.
 pub const DIGESTS: &str = env!("WORSTCASE_CARRIES");
 
 /// The static init of a lab machine.
 pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
-/// What loads a scheduler into a lab machine's kernel.
+/// The program that loads a scheduler into a lab machine's kernel.
 pub static POLICY_LOADER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy-loader"));
 /// The QEMU plugin for API version 1 (QEMU 7.2).
 pub static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));

@@ -1,5 +1,5 @@
-//! The folder that a QEMU works in. It can do nothing there but read the files that it is given, and write those that are
-//! made for it: it makes, removes and renames none, so that what is read afterwards is not something else.
+//! The folder that a QEMU works in. QEMU can only read the files that it is given there, and write those that are made
+//! for it. It cannot make, remove or rename any, so the files that are read afterwards are the same ones.
 
 use super::LabError;
 use super::confine::{User, UserAccess};
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What a QEMU and its plugin complain of.
+/// Error messages of a QEMU and its plugin.
 pub const ERRORS: &str = "errors";
 
 /// See the module.
@@ -18,7 +18,7 @@ pub struct QemuPlace<'a> {
 }
 
 impl QemuPlace<'_> {
-    /// In this folder, for a QEMU of this user's.
+    /// The place in this folder, for a QEMU that runs as this user.
     pub fn new(folder: &Path, user: User) -> QemuPlace<'_> {
         QemuPlace {
             folder,
@@ -27,21 +27,21 @@ impl QemuPlace<'_> {
         }
     }
 
-    /// A file that QEMU reads.
+    /// Makes a file that QEMU reads.
     pub fn read(&mut self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.folder.join(name);
         fs::write(&path, content).map_err(LabError::io(&path))?;
         self.lend(path, UserAccess::Read).map(drop)
     }
 
-    /// A file that QEMU writes, empty so far; where it is.
+    /// Makes an empty file that QEMU writes; gives its path.
     pub fn written(&mut self, name: &str) -> Result<PathBuf, LabError> {
         let path = self.folder.join(name);
         File::create(&path).map_err(LabError::io(&path))?;
         self.lend(path, UserAccess::Write)
     }
 
-    /// Where it writes what is wrong.
+    /// Makes the file for QEMU's error messages.
     pub fn errors(&mut self) -> Result<Stdio, LabError> {
         let path = self.folder.join(ERRORS);
         let file = File::create(&path).map_err(LabError::io(path))?;
@@ -49,7 +49,7 @@ impl QemuPlace<'_> {
         Ok(file.into())
     }
 
-    /// Once QEMU has ended: everything is the caller's own again.
+    /// Called when QEMU has ended: gives every file back to the caller.
     pub fn take_back(self) -> Result<(), LabError> {
         let back = |path: &PathBuf| self.user.take_back(path).map_err(LabError::io(path));
         self.lent.iter().try_for_each(back)

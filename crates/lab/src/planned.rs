@@ -1,5 +1,5 @@
-//! The cells of a matrix as an executor sees them: what is to be measured, by which key the cache has it, and the record
-//! that is made of it. No machine is needed for any of this.
+//! The cells of a matrix as an executor sees them: what to measure, its key in the cache, and the record made of it.
+//! None of this needs a machine.
 
 use super::LabError;
 use super::cell;
@@ -10,14 +10,14 @@ use worstcase_base::cache::Cache;
 use worstcase_contract::CellSpec;
 use worstcase_results::record::{CellResult, ExecutorTask, Record};
 
-/// A matrix as tasks of one cell each; they are named by their place.
+/// A matrix as tasks of one cell each, named by their index.
 pub struct Planned {
     matrix: LabMatrix,
     tasks: Vec<ExecutorTask>,
 }
 
 impl Planned {
-    /// Of all cells, in order.
+    /// The tasks of all cells, in order.
     pub fn new(matrix: LabMatrix) -> Planned {
         let task = |cell: &MatrixCell| ExecutorTask {
             cells: vec![cell.entry.clone()],
@@ -44,7 +44,7 @@ impl Planned {
         self.matrix.cells[task].subject
     }
 
-    /// By its index.
+    /// The subject with this index.
     pub fn subject(&self, index: usize) -> &Prepared {
         &self.matrix.subjects[index]
     }
@@ -57,7 +57,7 @@ impl Planned {
         subjects
     }
 
-    /// What is not as it was when this record was made.
+    /// How the inputs differ from those of this record.
     pub fn changed(&self, record: &Record) -> Option<String> {
         let subject = record.subject.id();
         let cell = self.matrix.cells.iter().find(|cell| cell.entry.subject == subject)?;
@@ -76,7 +76,7 @@ impl Planned {
         cell::described(prepared, spec)
     }
 
-    /// Those of these tasks of which the cache lacks something that the record is made of.
+    /// The tasks for which the cache lacks a part of the record.
     pub fn not_cached(&self, cache: &Cache, tasks: &[usize]) -> Result<Vec<usize>, LabError> {
         let mut rest = Vec::new();
         for task in tasks {
@@ -88,7 +88,7 @@ impl Planned {
         Ok(rest)
     }
 
-    /// What a task gave, of what is in the cache; none if it is not there.
+    /// The result of a task from the cache; none if it is not there.
     pub fn result(&self, cache: &Cache, task: usize) -> Result<Option<CellResult>, LabError> {
         let (prepared, spec) = self.cell(task);
         let Some(ready) = ReadyReport::kept(cache, &prepared.key) else {

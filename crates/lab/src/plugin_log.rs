@@ -1,10 +1,10 @@
-//! What the plugin logged of one machine, if its clock can be trusted.
+//! The plugin's log of one machine, if its clock can be trusted.
 
 use std::path::Path;
 use worstcase_contract::Instructions;
 use worstcase_contract::trace::{self, Event, EventKind};
 
-/// Reads the log; the error says why it, or what was measured, is no result.
+/// Reads the log; the error says why the log, or the measurement, is unusable.
 pub fn read(path: &Path) -> Result<Vec<Event>, String> {
     let bytes = worstcase_base::files::read(path).map_err(|e| format!("events: {e}"))?;
     let events = trace::decode(&bytes).map_err(|e| e.to_string())?;
@@ -12,7 +12,7 @@ pub fn read(path: &Path) -> Result<Vec<Event>, String> {
     Ok(events)
 }
 
-/// The count at the stop of a boot.
+/// The instruction count at the stop of a boot.
 pub fn stop(events: &[Event]) -> Result<Instructions, String> {
     let mut stops = events.iter().filter(|e| e.kind == EventKind::MarkStop);
     match (stops.next(), stops.next()) {

@@ -1,4 +1,4 @@
-//! A QEMU process: its arguments, its end, and that it never outlives us.
+//! A QEMU process: its arguments, its end, and that it never outlives worstcase.
 
 use super::LabError;
 use super::confine::{Confinement, User};
@@ -16,59 +16,59 @@ use worstcase_base::child::ends_with_us;
 /// A running QEMU with its QMP session; killed when dropped.
 pub struct Process {
     group: ProcessGroup,
-    /// The machine protocol.
+    /// The QMP session.
     pub qmp: Qmp,
 }
 
-/// No file that a machine writes to grows beyond this, whatever its kernel says on its console.
+/// Limit for every file that a machine writes, whatever its kernel prints on its console.
 const LONGEST_FILE: libc::rlim_t = 8 << 30;
 
-/// Nor does a machine get more addresses than this. It needs its guest's memory, at most 2 GiB, 1 GiB for translated code, and
-/// half a GiB for itself; a replay some more.
+/// Limit for a machine's address space. It needs its guest's memory, at most 2 GiB, 1 GiB for translated code, and half a GiB
+/// for itself; a replay needs some more.
 const MOST_MEMORY: libc::rlim_t = 8 << 30;
 
-/// What a QEMU is started with.
+/// How a QEMU is started.
 pub struct QemuLaunch<'a> {
-    /// The program, and who it is to be.
+    /// The program, and the user it runs as.
     pub qemu: &'a QemuProgram,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Where it works: names of files without a folder are of this one.
+    /// Its working folder: file names without a folder are relative to it.
     pub folder: &'a Path,
-    /// What it has open.
+    /// The files that it inherits.
     pub handed: &'a [&'a Handed],
     /// The files that it may write to.
     pub writable: Vec<PathBuf>,
-    /// Where it says what is wrong.
+    /// Its standard error.
     pub stderr: Stdio,
-    /// Where the plugin, if there is one, tells how far it has come.
+    /// The file in which the plugin writes the progress, if there is a plugin.
     pub progress: Option<&'a Path>,
-    /// What it may take.
+    /// The limits of the machine.
     pub limits: MachineLimits,
 }
 
-/// A program that is QEMU, or executes it.
+/// QEMU's executable, or a program that executes QEMU.
 #[derive(Clone, Debug)]
 pub struct QemuProgram {
-    /// Where it is, from the root on.
+    /// Its absolute path.
     pub path: PathBuf,
-    /// Who it is to be.
+    /// The user it runs as.
     pub user: User,
 }
 
 impl QemuProgram {
-    /// It, to be started confined, with an empty environment and in a process group of its own.
+    /// A command that starts it confined, with an empty environment and in a process group of its own.
     pub fn command(&self, writable: &[PathBuf], handed: &[i32]) -> Result<Command, LabError> {
         let mut command = Command::new(&self.path);
         command.env_clear().process_group(0);
-        // The plugin and QEMU read no setting from the environment: results must not depend on it.
+        // Results must not depend on the environment, so the plugin and QEMU get no other variable.
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
         let confinement = Confinement::to(self.user, writable)?;
         let handed = handed.to_vec();
         // SAFETY: between fork and exec only async-signal-safe calls are made: fcntl, setrlimit, and what `enter` calls.
-        // What is handed over is borrowed until the process has started.
+        // The inherited files are borrowed until the process has started.
         unsafe {
             command.pre_exec(move || {
                 handed.iter().try_for_each(|number| Handed::keep_over_exec(*number))?;
@@ -81,13 +81,13 @@ impl QemuProgram {
                         rlim_cur: most,
                         rlim_max: most,
                     };
-                    // Where the system sets a lower one, that stays.
+                    // A lower limit of the system stays.
                     libc::setrlimit(what, &raw const limit);
                 }
                 confinement.enter()
             });
         }
-        // A change of user takes it back, so it comes last.
+        // A change of user clears this setting, so it comes last.
         ends_with_us(&mut command, Signal::KILL);
         Ok(command)
     }
@@ -117,17 +117,17 @@ impl Process {
         }
     }
 
-    /// Talks with QEMU. When it ended meanwhile, the error tells how.
+    /// Talks to QEMU. If QEMU ended meanwhile, the error says how.
     pub fn talk<T>(&mut self, words: impl FnOnce(&mut Qmp) -> Result<T, LabError>) -> Result<T, LabError> {
         words(&mut self.qmp).map_err(|error| with_status(error, &mut self.group))
     }
 
-    /// Its number.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.group.child.id()
     }
 
-    /// Waits until QEMU has ended by itself, as it does when the guest powers off.
+    /// Waits until QEMU has ended by itself, as it does after the guest powers off.
     pub fn wait(mut self) -> Result<(), LabError> {
         self.qmp.wait_end()?;
         let status = self.group.end().map_err(|e| LabError::Qemu(e.to_string()))?;
@@ -138,14 +138,14 @@ impl Process {
         }
     }
 
-    /// Asks QEMU to end, and waits for it.
+    /// Asks QEMU to quit, and waits for it.
     pub fn quit(mut self) -> Result<(), LabError> {
         self.talk(|qmp| qmp.execute("quit", serde_json::json!({})))?;
         self.wait()
     }
 }
 
-/// Who closed the session ends soon; who does not is not waited for.
+/// How long QEMU may take to end after it has closed the session.
 const END: Duration = Duration::from_secs(2);
 
 fn with_status(error: LabError, group: &mut ProcessGroup) -> LabError {
@@ -165,7 +165,7 @@ fn with_status(error: LabError, group: &mut ProcessGroup) -> LabError {
     LabError::QemuEnded(": it closed its protocol and goes on".into())
 }
 
-/// A program, and what it has started in its process group, as a wrapper starts QEMU; ended when dropped.
+/// A program and its children in the same process group, as a wrapper starts QEMU; killed when dropped.
 struct ProcessGroup {
     child: Child,
     ended: Option<ExitStatus>,
@@ -176,7 +176,8 @@ impl ProcessGroup {
         self.ended.is_some() || self.look(WaitIdOptions::NOHANG).is_some_and(|found| found.is_some())
     }
 
-    /// Waits for the program to end, and ends the others. The group's number is not given to anybody else before that.
+    /// Waits for the program to end, and kills the others before it reaps the program, so that the group's id is not
+    /// used again.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.ended {
             return Ok(status);
@@ -189,7 +190,7 @@ impl ProcessGroup {
     }
 
     fn kill(&self) {
-        // An error means that all have ended.
+        // An error means that all processes have ended.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
@@ -203,13 +204,13 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if self.ended.is_none() {
             self.kill();
-            // There is nobody to tell.
+            // An error cannot be reported here.
             let _ = self.end();
         }
     }
 }
 
-/// The error, if a program that was asked something did not end by itself: what it said may be a part of the answer.
+/// An error if a program that was asked something was killed: its answer may be incomplete.
 pub fn ended_by_itself(status: ExitStatus) -> Result<(), LabError> {
     match status.code() {
         Some(_) => Ok(()),
@@ -217,7 +218,7 @@ pub fn ended_by_itself(status: ExitStatus) -> Result<(), LabError> {
     }
 }
 
-/// How it ended, for a sentence.
+/// How the program ended, as part of a sentence.
 fn how(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!(", with exit code {code}"),
@@ -234,14 +235,14 @@ fn how(status: ExitStatus) -> String {
 /// The last lines of a file of console or error output, for messages.
 pub fn last_lines(path: &Path, count: usize) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read is not shown.
+    // A file that cannot be read is not shown.
     let _ = end_of(path, &mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// So much of a file's end is looked at: a guest may write gigabytes.
+/// Bytes of a file's end that are read: a guest may write gigabytes.
 const END_BYTES: u64 = 1 << 20;
 
 fn end_of(path: &Path, bytes: &mut Vec<u8>) -> std::io::Result<()> {
@@ -263,7 +264,7 @@ mod tests {
             user: User::Caller,
         };
         let mut command = shell.command(&[], &[]).unwrap();
-        // In KiB, and in blocks of 512 bytes.
+        // ulimit counts memory in KiB, and file sizes in blocks of 512 bytes.
         let output = command
             .args(["-c", "ulimit -v; ulimit -f; ulimit -c"])
             .output()

@@ -1,4 +1,4 @@
-//! Which QEMU is here, and which build of the plugin fits it.
+//! Finds QEMU, and the build of the plugin that fits it.
 
 use super::process::{QemuProgram, ended_by_itself};
 use super::{LabError, qemu_files};
@@ -16,19 +16,19 @@ const PROGRAM: &str = "qemu-system-x86_64";
 /// A QEMU that the lab can work with.
 #[derive(Clone, Debug)]
 pub struct Qemu {
-    /// Where it is, and who it is to be.
+    /// The executable, and the user it runs as.
     pub program: QemuProgram,
     /// The first line of `--version`, with the distribution's revision.
     pub version: String,
-    /// Of its executable, modules and firmware: part of every result's key.
+    /// Digest of its executable, modules and firmware: part of every result's key.
     pub digest: String,
-    /// The plugin that speaks this QEMU's plugin API.
+    /// The plugin for this QEMU's plugin API.
     pub plugin: &'static [u8],
 }
 
 impl Qemu {
-    /// Looks at the named QEMU, or at the one on the search path. What takes time is kept in the cache. The user is
-    /// told where it cannot be confined here.
+    /// Examines the named QEMU, or the one on the search path. Results that take time are kept in the cache. A note
+    /// says where it cannot be confined on this machine.
     pub fn find(program: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<Qemu, LabError> {
         if !Confinement::is_possible()? {
             progress.note(
@@ -77,7 +77,7 @@ fn cannot_start(program: &Path, error: io::Error) -> LabError {
     }
 }
 
-/// The program as `nobody` if root runs this and it can be; with the digest of its files.
+/// The program, running as `nobody` if root runs worstcase and that is possible; with the digest of its files.
 fn as_whom(
     path: PathBuf,
     version: &str,
@@ -112,7 +112,8 @@ fn as_whom(
     Ok((caller, digest))
 }
 
-/// Within it an error, in words, if this user cannot execute it. If it was killed, nobody knows: it must not be root for that.
+/// The inner error says, in words, why this user cannot execute it. A killed program is an outer error: its cause is not
+/// known, and must not make QEMU run as root.
 fn says_version(program: &QemuProgram, version: &str) -> Result<Result<(), String>, LabError> {
     let output = program
         .command(&[], &[])
@@ -132,7 +133,7 @@ fn says_version(program: &QemuProgram, version: &str) -> Result<Result<(), Strin
     })
 }
 
-/// The file that is executed for this name.
+/// The executable file for this name.
 fn on_search_path(program: &Path) -> PathBuf {
     if program.components().count() > 1 {
         return program.to_path_buf();
@@ -145,8 +146,8 @@ fn on_search_path(program: &Path) -> PathBuf {
 }
 
 impl Qemu {
-    /// Whether it restores a machine from a file that it opens itself (8.2). An older one would start a shell for that, which
-    /// its sandbox denies; 11.1 takes no open file any more.
+    /// Whether it can restore a machine from a path that it opens itself (8.2). An older one would start a shell for that,
+    /// which its sandbox denies; 11.1 does not accept a descriptor any more.
     pub fn restores_from_paths(&self) -> bool {
         parse_version(&self.version).is_some_and(|version| version >= (10, 0))
     }
@@ -159,8 +160,8 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The plugin interface of each QEMU that was tried. The build for 7.2 works around faults of 7.2 in particular, so
-/// that others which also speak version 1 would count wrongly.
+/// The plugin interface of each QEMU version that was tested. The build for 7.2 works around faults of 7.2 in
+/// particular, so that it would count wrongly in others which also have version 1.
 fn plugin_for(version: (u32, u32)) -> Option<&'static [u8]> {
     match version {
         (7, 2) => Some(payload::PLUGIN_V1),

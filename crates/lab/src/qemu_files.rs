@@ -1,12 +1,13 @@
-//! The files that decide what QEMU's machine does: its executable, the module with its accelerator, and its firmware.
+//! The files that determine what QEMU's machine does: its executable, the module with its accelerator, and its
+//! firmware.
 //!
 //! ```text
 //! /usr/bin/qemu-system-x86_64               what --qemu or the search path names, or what a wrapper there executes
 //! .../qemu/accel-tcg-x86_64.so              where a distribution builds the accelerator as a module
 //! .../bios-256k.bin, linuxboot_dma.bin ...  from the folders that `-L help` names, in this order
 //! ```
-//! To find them QEMU is started once without a machine. That, and the digests, are kept in the cache for as long as no
-//! file's size, time or inode changes. Shared libraries are left out: nothing of the machine is computed in them.
+//! To find them QEMU is started once without a machine. The files and their digests are cached until a file's size,
+//! time or inode changes. Shared libraries are left out, because they compute nothing of the machine.
 
 use super::LabError;
 use super::process::{Process, QemuLaunch, QemuProgram, ended_by_itself};
@@ -20,31 +21,30 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256_hex};
 use worstcase_contract::Instructions;
 
-/// Where they are in the cache.
 const AREA: &str = "qemu";
 
-/// What a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2).
+/// The firmware that a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2).
 const FIRMWARE: [&str; 3] = ["bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin"];
 
-/// QEMU without a machine, which waits for questions.
+/// Arguments for a QEMU without a machine that answers questions.
 const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -accel tcg -S -qmp stdio";
 
-/// What was found out of one QEMU.
+/// The known files of one QEMU.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QemuInventory {
     /// The program that was asked.
     program: StampedFile,
-    /// Executable and modules.
+    /// Its executable and modules.
     code: Vec<StampedFile>,
     /// Arguments that a wrapper adds.
     arguments: Vec<String>,
-    /// Where firmware is looked for.
+    /// The folders with firmware.
     folders: Vec<PathBuf>,
     firmware: Vec<StampedFile>,
 }
 
-/// A file's content, and how to see that it is still the same.
+/// A file's digest, and what shows that the file is still the same.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StampedFile {
@@ -52,12 +52,12 @@ struct StampedFile {
     device: u64,
     inode: u64,
     bytes: u64,
-    /// Seconds and nanoseconds of the last change of content, and of anything.
+    /// Seconds and nanoseconds of the file's mtime and ctime.
     times: [i64; 4],
     sha256: String,
 }
 
-/// The files of this QEMU; `version` is what the program says of itself.
+/// The files of this QEMU; `version` is its own answer.
 pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuInventory, LabError> {
     let failed = |reason: String| LabError::QemuFiles {
         program: program.path.clone(),
@@ -72,7 +72,7 @@ pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuI
     }
     let found = look(program, version).map_err(failed)?;
     let json = serde_json::to_vec(&found).expect("paths and digests are plain data");
-    // A cache that cannot be written costs the next command the same look again.
+    // If the cache cannot be written, the next command repeats the search.
     let _ = cache.write_file(&kept, &json);
     Ok(found)
 }
@@ -133,13 +133,12 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
     })
 }
 
-/// The accelerator's module, in QEMU's words.
+/// Whether this is the accelerator's module, by QEMU's name for it.
 fn is_accelerator(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("accel-") && name.ends_with(".so")
 }
 
-/// Where QEMU finds its firmware.
 fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let find = |name: &&str| {
         let mut places = folders.iter().map(|folder| folder.join(name));
@@ -151,7 +150,7 @@ fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 }
 
 impl QemuInventory {
-    /// One that not every user may read.
+    /// A file that not every user may read.
     pub fn closed_to_others(&self) -> Option<&Path> {
         let mut all = self.code.iter().chain(&self.firmware).map(|file| file.path.as_path());
         all.find(|path| !is_open_to_all(path))
@@ -183,7 +182,7 @@ impl StampedFile {
         Ok(file)
     }
 
-    /// Without its content.
+    /// The file's stamp, without its digest.
     fn stat(path: &Path) -> io::Result<StampedFile> {
         let stat = std::fs::metadata(path)?;
         Ok(StampedFile {
@@ -204,7 +203,7 @@ impl StampedFile {
     }
 }
 
-/// Whether every user may read it, and pass the folders above it.
+/// Whether every user may read the file, and pass the folders above it.
 fn is_open_to_all(path: &Path) -> bool {
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |is| is.mode());
     let Ok(path) = path.canonicalize() else { return false };
@@ -213,7 +212,7 @@ fn is_open_to_all(path: &Path) -> bool {
 
 fn output(program: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).output().map_err(|e| e.to_string())?;
-    // Of one that was killed, what it said may be a part of the answer; and what is found here is kept.
+    // The output of a killed program may be incomplete, and the result is kept.
     ended_by_itself(output.status).map_err(|e| e.to_string())?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

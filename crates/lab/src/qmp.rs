@@ -1,4 +1,4 @@
-//! The few words of QEMU's machine protocol (QMP) that the lab needs, over the standard streams of a QEMU process.
+//! The part of QEMU's machine protocol (QMP) that the lab needs, over the standard streams of a QEMU process.
 
 use super::LabError;
 use super::watchdog::{LOOK, Watchdog};
@@ -8,9 +8,9 @@ use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Messages that wait to be taken; QEMU waits with the next.
+/// Limit for messages that wait to be read; then QEMU waits.
 const WAITING: usize = 64;
-/// Events that are kept until somebody asks for them. QEMU sends some in a machine's life.
+/// Limit for unread events. QEMU sends few in a machine's life.
 const MOST_EVENTS: usize = 1_000;
 /// The longest line; QEMU's have some hundred bytes.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -19,13 +19,13 @@ const LONGEST_LINE: u64 = 1 << 20;
 pub struct Qmp {
     input: ChildStdin,
     messages: Receiver<Result<Value, LabError>>,
-    /// Events that came while an answer was awaited.
+    /// Events that came while a command waited for its answer.
     events: Vec<Value>,
     watchdog: Watchdog,
 }
 
 impl Qmp {
-    /// Greets QEMU. Nothing in this session waits longer than `watchdog` does.
+    /// Negotiates with QEMU. No wait in this session is longer than `watchdog` allows.
     pub fn start(input: ChildStdin, output: ChildStdout, watchdog: Watchdog) -> Result<Qmp, LabError> {
         let (sender, messages) = sync_channel(WAITING);
         std::thread::spawn(move || read_messages(BufReader::new(output), &sender));
@@ -40,7 +40,7 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Runs a command and gives what it returns.
+    /// Runs a command and gives its result.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, LabError> {
         let text = json!({"execute": command, "arguments": arguments}).to_string();
         if self
@@ -84,7 +84,7 @@ impl Qmp {
         }
     }
 
-    /// Repeats a question until `done` accepts the answer.
+    /// Repeats a command until `done` accepts its result.
     pub fn poll(
         &mut self,
         command: &str,
@@ -119,7 +119,7 @@ impl Qmp {
     }
 }
 
-/// Hands on what QEMU says, until nobody listens or it says too much at once. What is no JSON is passed over.
+/// Passes on QEMU's messages until the receiver is gone or a line is too long. A line that is not JSON is ignored.
 fn read_messages(mut output: impl BufRead, sender: &SyncSender<Result<Value, LabError>>) {
     let mut line = Vec::new();
     loop {
@@ -128,7 +128,7 @@ fn read_messages(mut output: impl BufRead, sender: &SyncSender<Result<Value, Lab
             Ok(0) | Err(_) => return,
             Ok(n) if n as u64 == LONGEST_LINE => {
                 let told = LabError::Qemu("a line of its protocol has no end".into());
-                // Who listens no more need not be told.
+                // If the receiver is gone, nobody needs the error.
                 let _ = sender.send(Err(told));
                 return;
             }

@@ -1,7 +1,8 @@
-//! What a machine said of itself when it was ready: its release, the model in force, what it did not understand.
+//! The report of a machine that is ready: its release, the preemption model in force, the parameters it did not
+//! understand.
 //!
-//! It is part of every record. The cache keeps it after the snapshot has gone, so that a record can be made of what a cell
-//! left without a boot, also where another machine booted.
+//! It is part of every record. The cache keeps it after the snapshot has gone, so that a record can be made from a cell's
+//! result without a boot, also where another machine booted.
 
 use super::LabError;
 use super::snapshot::AGAIN;
@@ -10,7 +11,7 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_to_string;
 
-/// Where they are in the cache, by the key of their subject.
+/// The area of the cache, by the key of the subject.
 const AREA: &str = "ready";
 
 /// The file's name, in the cache and in the snapshot.
@@ -19,20 +20,20 @@ const FILE: &str = "ready";
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyReport {
-    /// As the guest wrote it.
+    /// The text that the guest wrote.
     pub text: String,
-    /// By name.
+    /// Its values, by name.
     pub said: BTreeMap<String, String>,
 }
 
 impl ReadyReport {
-    /// Reads the message; none if it is not whole.
+    /// Parses the message; none if it is incomplete.
     pub fn parse(text: String) -> Option<ReadyReport> {
         let said = parse(&text)?;
         Some(ReadyReport { text, said })
     }
 
-    /// Of a snapshot, or of an entry of the cache.
+    /// The report in the folder of a snapshot, or of a cache entry.
     pub fn of(folder: &Path) -> Result<ReadyReport, LabError> {
         let text = read_to_string(&folder.join(FILE)).unwrap_or_default();
         ReadyReport::parse(text).ok_or_else(|| LabError::Damaged {
@@ -42,12 +43,12 @@ impl ReadyReport {
         })
     }
 
-    /// What the cache has of a subject.
+    /// The cached report of a subject.
     pub fn kept(cache: &Cache, subject: &str) -> Option<ReadyReport> {
         ReadyReport::of(&cache.get(AREA, subject)?).ok()
     }
 
-    /// Keeps it; what is kept already must be the same, whoever booted. `what` is the subject in words.
+    /// Keeps the report; an existing one must be the same, whichever machine booted. `what` describes the subject.
     pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
         if ReadyReport::kept(cache, subject).as_ref() != Some(self) {
             cache.take_in(AREA, subject, AGAIN, what, |building| self.write(building))?;
@@ -55,7 +56,7 @@ impl ReadyReport {
         Ok(())
     }
 
-    /// Into the folder of a snapshot, or of an entry of the cache.
+    /// Writes the report to the folder of a snapshot, or of a cache entry.
     pub fn write(&self, folder: &Path) -> Result<(), LabError> {
         let path = folder.join(FILE);
         std::fs::write(&path, &self.text).map_err(LabError::io(path))

@@ -1,4 +1,4 @@
-//! A cell again, with every block logged around chosen samples.
+//! Runs a cell again, with every block logged around chosen samples.
 //!
 //! ```text
 //! samples -> a window each, from before the due time to behind the clock read
@@ -22,38 +22,40 @@ use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::Windows;
 use worstcase_contract::window::log::{self, Log, Window};
 
-/// How long before the due time a window begins, unless asked otherwise: longer than interrupts stay off.
+/// How long before the due time a window begins by default: longer than interrupts stay off.
 pub const LEAD: Instructions = Instructions(200_000);
 
-/// Instructions in windows of one replay: the log's steps, one for every five instructions or so, are held in memory.
+/// Limit in instructions for the windows of one replay: the log's steps, about one for every five instructions, are
+/// held in memory.
 const BATCH: Instructions = Instructions(100_000_000);
 
-/// Windows of one replay: they are one argument of QEMU, which Linux bounds to 128 KiB.
+/// Limit for windows of one replay: they are one argument of QEMU, which Linux limits to 128 KiB.
 const MOST_WINDOWS: usize = 2_000;
 
-/// A window goes on for this long behind the clock read: the probe's own code, to the mark.
+/// How long a window goes on after the clock read: the probe's own code, to the mark.
 const TAIL: u64 = 50;
 
-/// No block of QEMU is longer; a window begins by so much earlier that it holds the whole block it is to begin in.
+/// Longest block of QEMU; a window begins that much earlier, to hold the whole block in which it begins.
 const LONGEST_BLOCK: u64 = 512;
 
-/// A sample, or any stretch, and what to log for it.
+/// A sample, or a stretch, and the window to log for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WantedLog {
     moment: SampleMoment,
     window: Range<Instructions>,
 }
 
-/// What a replay gives.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct ReplayResult {
-    /// What ran around each sample, in the order in which they were asked for.
+    /// What ran around each sample, in the order of the request.
     pub executions: Vec<Execution>,
-    /// The functions of the modules that are in the kernel at the cell's end.
+    /// The functions of the modules that are loaded at the cell's end.
     pub modules: Symbols,
 }
 
-/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples). `raw` is what the cell gave; if the replay gives anything else, it is an error, and nothing is told.
+/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples). `raw` is the cell's
+/// result; if the replay gives anything else, that is an error, and no execution is returned.
 ///
 /// An execution takes some MiB: for all samples of a cell use [`replay_each`].
 pub fn replay(
@@ -77,7 +79,7 @@ pub fn replay(
 }
 
 /// Like [`replay`], but hands over one sample's execution at a time, in the order of time, each sample once, with the functions
-/// of modules. The cell runs again for every [`BATCH`] of instructions in windows. Gives the functions of modules.
+/// of modules. The cell runs again for every [`BATCH`] of instructions in windows. Returns the functions of modules.
 pub fn replay_each(
     cache: &Cache,
     run: &CellRun,
@@ -92,8 +94,8 @@ pub fn replay_each(
     replay_wanted(cache, run, raw, kernel, &wanted, each)
 }
 
-/// Like [`replay_each`], for stretches of the run instead of samples: `each` is told which one, by its index. An
-/// execution's due time and sample are the ends of its stretch.
+/// Like [`replay_each`], for stretches of the run instead of samples: `each` gets the stretch's index. An execution's
+/// due time and sample are the ends of its stretch.
 pub fn replay_stretches(
     cache: &Cache,
     run: &CellRun,
@@ -119,7 +121,7 @@ pub fn replay_stretches(
     replay_wanted(cache, run, raw, kernel, &wanted, each).map(drop)
 }
 
-/// In order of time.
+/// Replays in order of time.
 fn replay_wanted(
     cache: &Cache,
     run: &CellRun,
@@ -147,7 +149,7 @@ fn replay_wanted(
     Ok(modules)
 }
 
-/// Cuts a list, ordered by time, where its windows hold more than [`BATCH`] instructions or become too many.
+/// Cuts a list, ordered by time, so that no batch has more than [`BATCH`] instructions or [`MOST_WINDOWS`] windows.
 fn batches(wanted: &[WantedLog]) -> impl Iterator<Item = &[WantedLog]> {
     let (mut held, mut windows) = (0, 0);
     wanted.chunk_by(move |one, _| {
@@ -161,13 +163,14 @@ fn batches(wanted: &[WantedLog]) -> impl Iterator<Item = &[WantedLog]> {
     })
 }
 
-/// What to log for each of these samples; in the order of time, each once.
+/// The windows for these samples, in the order of time, each once.
 fn wanted(raw: &RawResult, samples: &[usize], lead: Instructions, mips: Mips) -> Result<Vec<WantedLog>, String> {
     let all = moments::moments(raw, mips)?;
     let window = |&i: &usize| {
         let moment = *all.get(i).ok_or_else(|| format!("there is no sample {i}"))?;
         let before = i.checked_sub(1).map_or(0, |before| all[before].sample.0 - 1);
-        // Not beyond the sample before: what happened until then is its breakdown. Unless it came after this due time.
+        // A window does not begin before the previous sample, whose breakdown covers that time, unless that sample came
+        // after this due time.
         let from = moment.due.0.saturating_sub(lead.0).max(before.min(moment.due.0));
         Ok(WantedLog {
             moment,
@@ -178,7 +181,7 @@ fn wanted(raw: &RawResult, samples: &[usize], lead: Instructions, mips: Mips) ->
     wanted.iter().map(window).collect()
 }
 
-/// Runs the cell with the windows logged, and makes sure that it is the same execution.
+/// Runs the cell with the windows logged, and checks that it is the same execution.
 fn observe(
     run: &CellRun,
     raw: &RawResult,
@@ -206,13 +209,13 @@ fn observe(
     })
 }
 
-/// The file of the plugin's log of what ran in windows.
+/// The file of the plugin's log of windows.
 const WINDOWS: &str = "windows";
 
 /// The file of the plugin's list of modules' functions.
 pub(super) const MODULES: &str = "modules";
 
-/// What asks the plugin for the modules' functions.
+/// Asks the plugin for the modules' functions.
 pub(super) fn modules_asked(kernel: &KernelSymbols) -> PluginRequest {
     let asked = |places| PluginRequest {
         arguments: format!(",modules={places},module_log={MODULES}"),
@@ -233,7 +236,7 @@ pub(super) fn modules_in(folder: &Path) -> Result<Symbols, LabError> {
     }
 }
 
-/// Runs the cell, asks the plugin for more, and makes sure that it is the same execution.
+/// Runs the cell with a further request to the plugin, and checks that it is the same execution.
 pub(super) fn same_again(run: &CellRun, raw: &RawResult, folder: &Path, asked: &PluginRequest) -> Result<(), LabError> {
     let again = cell::execute_watched(run, folder, asked)?;
     let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
@@ -246,7 +249,7 @@ pub(super) fn same_again(run: &CellRun, raw: &RawResult, folder: &Path, asked: &
     Ok(())
 }
 
-/// What the log holds for one sample.
+/// The part of the log for one sample.
 fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
     let moment = &wanted.moment;
     let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
@@ -281,7 +284,7 @@ fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
     })
 }
 
-/// What is told of other CPUs in the range, each with all that is known of what it did before.
+/// The reports about other CPUs in the range, each with the known steps that its CPU executed before.
 fn elsewhere_in(all: &[Elsewhere], range: Range<Instructions>) -> Vec<Elsewhere> {
     let place_of = |count: Instructions| all.partition_point(|other| other.at < count);
     let whole = |place: usize| {
@@ -307,7 +310,7 @@ fn elsewhere_in(all: &[Elsewhere], range: Range<Instructions>) -> Vec<Elsewhere>
 }
 
 /// The steps that start in the range, and one past their last instruction. A block that was left before its first
-/// instruction was complete executed nothing and is left out.
+/// instruction was complete executed nothing, and is left out.
 fn steps_of(window: &Window, range: &Range<Instructions>) -> Option<(Vec<Step>, Instructions)> {
     let all = &window.steps;
     let from = all.partition_point(|s| s.count < range.start);
@@ -319,7 +322,7 @@ fn steps_of(window: &Window, range: &Range<Instructions>) -> Option<(Vec<Step>, 
     (!steps.is_empty()).then_some((steps, end))
 }
 
-/// What was so from `first` to `end`, of entries that each hold until the next.
+/// The entries that hold somewhere from `first` to `end`; each entry holds until the next.
 fn since<T: Clone>(all: &[T], count: impl Fn(&T) -> Instructions, first: Instructions, end: Instructions) -> Vec<T> {
     let from = all.partition_point(|t| count(t) <= first).saturating_sub(1);
     all[from..].iter().take_while(|t| count(t) < end).cloned().collect()
@@ -415,7 +418,7 @@ mod tests {
             other(110, 2, 9, false, 5_000),
             other(120, 0, 7, true, 1_020),
             other(130, 0, 7, true, 1_040),
-            // Another thread; and one of which something is missing.
+            // Another thread; and one with missing steps.
             other(140, 0, 8, true, 1_060),
             other(150, 0, 8, false, 1_900),
         ];

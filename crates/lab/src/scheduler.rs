@@ -1,7 +1,7 @@
 //! A scheduler that the machine loads into its kernel (`--scheduler`): a compiled sched_ext policy, or a program that loads
 //! one.
 //!
-//! In the image `/policy/loader` loads `/policy/object`, or `/policy/program` stands for both.
+//! In the image `/policy/loader` loads `/policy/object`, or `/policy/program` does both.
 
 use super::LabError;
 use super::added;
@@ -16,7 +16,7 @@ use worstcase_plan::CpuScheduler;
 const LOADER: &str = "policy/loader";
 const OBJECT: &str = "policy/object";
 const PROGRAM: &str = "/policy/program";
-/// Larger is no scheduler.
+/// Limit in bytes; no scheduler is larger.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// A scheduler with its bytes.
@@ -40,7 +40,7 @@ impl std::fmt::Debug for LabScheduler {
 }
 
 impl LabScheduler {
-    /// Reads the file; none if the kernel's own scheduler was asked for.
+    /// Reads the file; none if the kernel's own scheduler is requested.
     pub fn of(asked: &CpuScheduler) -> Result<Option<LabScheduler>, LabError> {
         match asked {
             CpuScheduler::Eevdf => Ok(None),
@@ -80,7 +80,7 @@ impl LabScheduler {
         }
     }
 
-    /// Puts it into the image.
+    /// Puts the scheduler into the image.
     pub fn add(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
         match &self.kind {
             SchedulerKind::Object(bytes) => {
@@ -111,7 +111,7 @@ enum ElfPurpose {
 }
 
 impl ElfPurpose {
-    /// By the header: 64 bits, little-endian; type and machine as in elf(5).
+    /// The purpose by the ELF header: 64 bits, little-endian; type and machine as in elf(5).
     fn of(bytes: &[u8]) -> Option<ElfPurpose> {
         const RELOCATABLE: u16 = 1;
         const EXECUTABLE: u16 = 2;

@@ -41,49 +41,49 @@ use worstcase_instruments::order::ORDER_LEN;
 use worstcase_kernels::preempt::ModelChoice;
 use worstcase_plan::CpuList;
 
-/// Where snapshots are in the cache.
+/// The area of the cache.
 pub const AREA: &str = "snapshots";
 
 const MEMORY: &str = "memory";
 const INITRD: &str = "initrd";
 const STATE: &str = "state";
-/// Where QEMU sends the devices' state.
+/// The socket to which QEMU sends the devices' state.
 const SOCKET: &str = "socket";
 
-/// What happens to a snapshot that is damaged.
+/// The message about a damaged snapshot.
 pub(super) const AGAIN: &str = "the subject is booted again";
 
-/// Snapshots that nobody uses are kept up to so many bytes of the disk together; each is made again in seconds.
+/// Limit in bytes of the disk for all unused snapshots together; each can be made again in seconds.
 const MOST: u64 = 10 << 30;
 
-/// A boot of more instructions than this does not come to its end. Debian's 6.1 takes 5.4 thousand million.
+/// Limit in instructions for a boot. Debian's 6.1 takes 5.4 thousand million.
 pub(super) const BOOT: Instructions = Instructions(50_000_000_000);
 
 /// The stop takes a few instructions, measured 8 ns at 1000 MIPS; a jump is hundreds of us.
 const LARGEST_GAP: Nanos = Nanos::from_micros(20);
 const ATTEMPTS: usize = 6;
 
-/// Image, devices' state and console of a boot, at most. QEMU dies from SIGBUS, without a word, when the disk is full
-/// while it writes guest memory; so there must be room for all of it.
+/// Limit in bytes for image, devices' state and console of a boot. QEMU dies from SIGBUS, without a message, if the
+/// disk is full while it writes guest memory, so there must be room for everything.
 const SPACE_FOR_THE_REST: u64 = 64 << 20;
 
 /// A snapshot in the cache.
 #[derive(Clone, Debug)]
 pub struct MachineSnapshot {
     folder: PathBuf,
-    /// When its memory was written to.
+    /// Length and times of its memory file when it was opened.
     written: [i64; 5],
-    /// It stays in the cache as long as somebody works with it.
+    /// Keeps it in the cache while it is used.
     _held: Option<Arc<HeldEntry>>,
-    /// What the guest said of itself before the stop.
+    /// The guest's report before the stop.
     pub ready: ReadyReport,
 }
 
 impl MachineSnapshot {
-    /// Takes the snapshot from the cache if it fits its checksums, or boots the subject and makes it; then it must be what the first boot of this
-    /// subject came to.
+    /// Takes the snapshot from the cache if it fits its checksums. Otherwise boots the subject and makes it; the boot must
+    /// agree with this subject's first boot.
     ///
-    /// `limit` is the real time that the boot may take, if the user bounds it.
+    /// `limit` is the real time that the boot may take, if the user limits it.
     pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<MachineSnapshot, LabError> {
         loop {
             let folder = cache.keep(AREA, &prepared.key, AGAIN, |building| {
@@ -103,7 +103,7 @@ impl MachineSnapshot {
         }
     }
 
-    /// What its boot came to.
+    /// The state of its boot.
     pub fn boot_state(&self) -> Result<BootState, LabError> {
         BootState::read(&self.folder)
     }
@@ -113,8 +113,8 @@ impl MachineSnapshot {
         cache.get(AREA, &prepared.key).is_some()
     }
 
-    /// Opens a finished snapshot. A file of another length is refused here: QEMU would fill up a memory file that was
-    /// cut short with zeros and run on.
+    /// Opens a finished snapshot. A file of another length is refused: QEMU would fill up a truncated memory file with
+    /// zeros and run on.
     fn open(folder: &Path, held: Option<HeldEntry>, prepared: &Prepared) -> Result<MachineSnapshot, LabError> {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
@@ -134,12 +134,12 @@ impl MachineSnapshot {
         })
     }
 
-    /// What a fork of it is given.
+    /// The files for a fork.
     pub(super) fn given(&self, prepared: &Prepared) -> Result<MachineFiles, LabError> {
         given(&self.folder, prepared)
     }
 
-    /// An error if its memory was written to since it was opened: no cell that ran since then counts.
+    /// An error if its memory file was written to since it was opened: then no cell since then is valid.
     pub(super) fn is_as_it_was(&self) -> Result<(), LabError> {
         match written(&self.memory())? {
             now if now == self.written => Ok(()),
@@ -162,7 +162,7 @@ impl MachineSnapshot {
     }
 }
 
-/// When a file was written to: its length, and the times of the last change, which no user can set at will (ctime).
+/// Shows when a file was written to: its length, and the times of the last change, which no user can set (ctime).
 fn written(path: &Path) -> Result<[i64; 5], LabError> {
     let is = std::fs::metadata(path).map_err(LabError::io(path))?;
     Ok([
@@ -192,7 +192,7 @@ fn make(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<B
     Err(LabError::ClockJump(prepared.subject.label(), gap))
 }
 
-/// Runs the shortest cell there is and gives the time that the guest saw pass at the stop.
+/// Runs the shortest possible cell and gives the time that the guest measured at the stop.
 fn gap_of(snapshot: &MachineSnapshot, prepared: &Prepared, limit: Option<Duration>) -> Result<Nanos, LabError> {
     let spec = CellSpec {
         probe: Probe::Wakeup,
@@ -218,7 +218,7 @@ fn gap_of(snapshot: &MachineSnapshot, prepared: &Prepared, limit: Option<Duratio
         .ok_or_else(|| LabError::Qemu("the guest did not report the gap at its stop".into()))
 }
 
-/// What stands in an order's place until the snapshot is taken: no order begins so.
+/// The placeholder for an order until the snapshot is taken: no order begins with it.
 const NO_ORDER: u8 = 0xff;
 
 /// Boots the subject, and gives its instructions up to the stop.
@@ -277,7 +277,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     Ok(instructions)
 }
 
-/// The files that a machine is given: the kernel, and of the snapshot in this folder image and memory.
+/// The files for a machine: the kernel, and image and memory of the snapshot in this folder.
 fn given(folder: &Path, prepared: &Prepared) -> Result<MachineFiles, LabError> {
     let to_read = |path: &Path| Handed::to_read(path, prepared.qemu.program.user).map_err(LabError::io(path));
     let memory = folder.join(MEMORY);
@@ -294,7 +294,7 @@ fn save(mut qemu: Process, folder: &Path, user: User) -> Result<(), LabError> {
         qmp.wait_event("STOP")?;
         qmp.execute("migrate-set-capabilities", capability)
     })?;
-    // QEMU may not start a program that writes the file, and takes no open one by its number: it sends the state here. A
+    // QEMU may not start a program that writes the file, and accepts no descriptor: it sends the state to this socket. A
     // socket's name must be short.
     let state = folder.join(STATE);
     let socket = folder.join(SOCKET);
@@ -332,7 +332,8 @@ fn no_result(prepared: &Prepared, message: &[u8], error: &LabError, folder: &Pat
     }
 }
 
-/// A kernel that does not know a model answers on its console and boots another: the guest says what is in force.
+/// A kernel without the requested model reports that on its console and boots another one; the guest's report names the
+/// model in force.
 fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
     let asked = &prepared.subject.preempt;
     let in_force = ready.get("preempt").map(String::as_str).unwrap_or("unknown");
@@ -346,7 +347,7 @@ fn check_preempt(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Resul
     })
 }
 
-/// A kernel that was built for fewer CPUs, or told to use fewer, boots with those.
+/// A kernel that was built for fewer CPUs, or limited to fewer, boots with those.
 fn check_cpus(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(), LabError> {
     let asked = prepared.subject.machine.smp.cpus;
     let online = ready.get("cpus_online").map(String::as_str).unwrap_or_default();
@@ -359,7 +360,7 @@ fn check_cpus(prepared: &Prepared, ready: &BTreeMap<String, String>) -> Result<(
     }
 }
 
-/// The end of what QEMU and the kernel said, for messages.
+/// The last lines of QEMU's errors and of the console, for messages.
 pub(super) fn console_end(folder: &Path) -> String {
     let parts = [ERRORS, CONSOLE].map(|name| last_lines(&folder.join(name), 60));
     let said: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();

@@ -6,7 +6,7 @@
 //! timer's interrupt is pending. An entry from before the due time comes out too late by the time idled, but still
 //! before the due time: the instructions between it and the sample alone are more than the latency.
 //!
-//! Of several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
+//! With several CPUs the log has the entries of the measuring one. A kernel may let another CPU wait for the probe's timer
 //! (one with `nohz_full` does not wait itself), which then wakes the probe: that sample has no interrupt of its own.
 
 use super::cell::RawResult;
@@ -15,7 +15,7 @@ use worstcase_contract::trace::{Event, EventKind};
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::Stamp;
 
-/// What the plugin knows of a cell.
+/// The plugin's data about a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamps {
     /// One for each sample, in order.
@@ -24,15 +24,16 @@ pub struct Stamps {
     pub instructions: Instructions,
 }
 
-/// An interrupt that expires a timer which came due while it ran was entered at most so many instructions before that.
+/// Limit for the instructions between the entry of an interrupt and the due time of a timer that it expires although
+/// the timer came due only while it ran.
 const LONGEST_EXPIRY: u64 = 20_000;
 
-/// Stamps all samples of a cell that was measured on a machine of so many CPUs.
+/// Stamps all samples of a cell from a machine with this many CPUs.
 pub fn join(raw: &RawResult, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     let begin = only(&raw.events, EventKind::MarkBegin)?;
     let end = only(&raw.events, EventKind::MarkEnd)?;
     let clock_reads = clock_reads(raw)?;
-    // Each CPU has a count of its own, which none of the others continues.
+    // Each CPU has its own count, unrelated to the others.
     if clock_reads.iter().chain([&end]).any(|count| *count < begin) {
         return Err("the marks were not made on one CPU".into());
     }
@@ -42,11 +43,11 @@ pub fn join(raw: &RawResult, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     let mut stamp = |latency: Nanos, read: Instructions| {
         let armed = std::mem::replace(&mut before, read);
         let irq_latency = match cpus {
-            // The interrupt that came before has nothing to do with the sample.
+            // An interrupt before the sample has nothing to do with it.
             _ if !awaits_timer => None,
             1 => irq_latency(latency, read, &entries, mips).or(Some(Nanos(0))),
             _ => {
-                // The timer was set after the sample before this one.
+                // The timer was set after the previous sample.
                 let own = &entries[entries.partition_point(|e| *e <= armed)..];
                 let expired = Nanos(latency.0 + mips.time_of(LONGEST_EXPIRY).0);
                 let entered_before = || entry_after_due(expired, read, own, mips).map(|_| Nanos(0));
@@ -69,7 +70,7 @@ pub fn join(raw: &RawResult, mips: Mips, cpus: u32) -> Result<Stamps, String> {
     })
 }
 
-/// Whether a timer was due for each sample of a cell.
+/// Whether each sample of a cell waited for a timer.
 pub fn awaits_timer(raw: &RawResult) -> bool {
     let spec = raw.record.spec.parse::<CellSpec>();
     spec.map_or(true, |spec| spec.probe.awaits_timer())
@@ -98,7 +99,7 @@ pub fn clock_reads(raw: &RawResult) -> Result<Vec<Instructions>, String> {
         match event.kind {
             EventKind::UserTsc => last = Some(event.count),
             EventKind::MarkSample => reads.push(last.take()),
-            // The probe measured its own cost before: those were no samples.
+            // The marks before measured the probe's own cost, and are no samples.
             EventKind::MarkBegin => reads.clear(),
             _ => {}
         }
@@ -116,7 +117,7 @@ fn irq_latency(latency: Nanos, read: Instructions, entries: &[Instructions], mip
     entry_after_due(latency, read, entries, mips).map(|entry| latency - since(entry, read, mips))
 }
 
-/// The first entry of the timer's interrupt at or after the due time of the sample whose clock read this is.
+/// The first entry of the timer's interrupt at or after the due time of the sample with this clock read.
 pub fn entry_after_due(
     latency: Nanos,
     read: Instructions,
@@ -131,7 +132,7 @@ pub fn entry_after_due(
     after_due.last().copied()
 }
 
-/// From an entry to what the clock showed: the virtual time after the reading instruction.
+/// Virtual time from an entry to the time that the clock showed, which is that after the reading instruction.
 fn since(entry: Instructions, read: Instructions, mips: Mips) -> Nanos {
     mips.time_of(read.0 + 1 - entry.0)
 }
@@ -230,10 +231,10 @@ mod tests {
             [1, 2].map(|cpus| of_cpus(cpus, &events))
         };
         let some = |ns| Some(Nanos(ns));
-        // Both in time, and one that was entered before the due time.
+        // Two punctual entries; and one that was entered before the due time.
         assert_eq!(seen(&[28_100, 58_200]), [[some(100), some(200)]; 2]);
         assert_eq!(seen(&[28_100, 50_000]), [[some(100), some(0)]; 2]);
-        // An entry of the sample before, and one of long ago, are not its own.
+        // An entry of the previous sample, and one of long ago, do not belong to this sample.
         assert_eq!(seen(&[28_100, 29_900]), [[some(100), some(0)], [some(100), None]]);
         assert_eq!(seen(&[28_100, 30_100]), [[some(100), some(0)], [some(100), None]]);
     }

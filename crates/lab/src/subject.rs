@@ -1,4 +1,4 @@
-//! What is measured in the lab: a kernel, its preemption model, and the machine under it.
+//! Subjects of the lab: a kernel, its preemption model, and the machine under it.
 
 use super::LabError;
 use super::additions::Additions;
@@ -22,7 +22,7 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init
 pub struct LabSubject {
     /// The kernel.
     pub kernel: Kernel,
-    /// One of the models that the kernel can boot.
+    /// A model that the kernel can boot.
     pub preempt: PreemptModel,
     /// The machine.
     pub machine: VirtualMachine,
@@ -30,13 +30,13 @@ pub struct LabSubject {
     pub mips: Mips,
     /// Its disk's profile as one word, if it has a disk.
     pub disk: Option<String>,
-    /// The scheduler that is loaded into its kernel, if one is.
+    /// The scheduler that is loaded into its kernel, if there is one.
     pub scheduler: Option<LabScheduler>,
-    /// What the user puts into it.
+    /// The user's additions.
     pub additions: Additions,
 }
 
-/// A subject with the bytes that make it: everything its snapshot depends on.
+/// A subject with all inputs of its snapshot.
 pub struct Prepared {
     /// The subject.
     pub subject: LabSubject,
@@ -46,7 +46,7 @@ pub struct Prepared {
     pub command_line: String,
     /// The initramfs.
     pub initrd: Vec<u8>,
-    /// Digest of all inputs; two subjects with the same key are the same to the byte.
+    /// Digest of all inputs; two subjects with the same key are equal to the byte.
     pub key: String,
 }
 
@@ -56,7 +56,7 @@ impl LabSubject {
         format!("{} {}", self.kernel.label, self.preempt.model)
     }
 
-    /// The user's modules, as a record has them.
+    /// The user's modules, for a record.
     pub fn modules(&self) -> Vec<LoadedModule> {
         self.additions.modules.iter().map(OwnModule::described).collect()
     }
@@ -67,7 +67,7 @@ impl LabSubject {
         Ok(self.with_image(initrd, qemu))
     }
 
-    /// With an image that was built before.
+    /// Like [`LabSubject::prepare`], with an image that was built before.
     pub(super) fn with_image(self, initrd: Vec<u8>, qemu: &Qemu) -> Prepared {
         let mut command_line = COMMAND_LINE.to_string();
         let append = Some(self.machine.append.to_string()).filter(|words| !words.is_empty());
@@ -105,7 +105,7 @@ impl Prepared {
         self.subject.scheduler.as_ref().map(|s| s.digest.as_str())
     }
 
-    /// What of a recorded subject by the same name is another one now; none if it is the same to the byte.
+    /// How the machine differs from the recorded subject of the same name; none if both are equal to the byte.
     pub fn changed_since(&self, record: &Record) -> Option<String> {
         let SubjectMachine::Lab(machine) = &record.subject.machine else {
             return Some("it was not measured in the lab".into());

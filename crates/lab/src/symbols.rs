@@ -1,7 +1,7 @@
-//! What a subject's running kernel calls its code, and where it keeps its tasks.
+//! Symbols of a subject's running kernel, and the places of its tasks.
 //!
-//! The guest knows its symbols, with the modules that a load needs at the addresses where they lie while it runs. A short
-//! fork of the snapshot sends them, once for each subject and set of modules; then they are in the cache.
+//! The guest knows its symbols, with the addresses of modules that a load needs while it runs. A short fork of the
+//! snapshot sends them, once for each subject and set of modules; then the cache keeps them.
 
 use super::LabError;
 use super::fork::{Fork, PluginRequest};
@@ -20,33 +20,32 @@ use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_instruments::order::Order;
 use worstcase_kernels::debuginfo::BuildId;
 
-/// Where they are in the cache.
 const AREA: &str = "symbols";
 
-/// What happens to some that are damaged.
+/// The message about damaged symbols.
 const AGAIN: &str = "the symbols are read again";
 
-/// The fork loads modules and writes some MiB of text: less than a boot.
+/// The fork loads modules and writes some MiB of text, which takes less than a boot.
 const LIMITS: MachineLimits = MachineLimits::new(BOOT, None);
 
-/// What a replay has to know of a kernel.
+/// The facts about a kernel that a replay needs.
 #[derive(Clone, Debug)]
 pub struct KernelSymbols {
-    /// Names of code.
+    /// Symbols of its code.
     pub code: Symbols,
     /// The CPU that a replay follows.
     pub(super) cpu: u32,
-    /// Where its tasks are, and the current one of that CPU.
+    /// The places of its tasks, and of that CPU's current task.
     pub tasks: TaskPlaces,
-    /// Offset of the priority in force in a task.
+    /// Offset of the effective priority in a task.
     prio: u64,
-    /// Where its modules are, if it has any that can be found.
+    /// The places of its modules, if they can be found.
     pub modules: Option<ModulePlaces>,
     table: SymbolTable,
 }
 
 impl KernelSymbols {
-    /// Takes them from the cache, or asks a fork of the snapshot.
+    /// Takes the symbols from the cache, or asks a fork of the snapshot.
     pub fn obtain(
         cache: &Cache,
         prepared: &Prepared,
@@ -97,7 +96,7 @@ impl KernelSymbols {
         })
     }
 
-    /// From now on replays follow this CPU.
+    /// Makes replays follow this CPU.
     pub fn follow(&mut self, prepared: &Prepared, snapshot: &MachineSnapshot, cpu: u32) -> Result<(), LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let places = kernel_memory::places(&memory, &self.table, cpu).map_err(unreadable(prepared))?;
@@ -105,7 +104,7 @@ impl KernelSymbols {
         Ok(())
     }
 
-    /// What tells the plugin where tasks are, and whose CPU it follows.
+    /// The plugin's arguments with the places of tasks and the CPU to follow.
     pub(super) fn follow_arguments(&self, prepared: &Prepared) -> String {
         match prepared.subject.machine.smp.probe_cpu() == self.cpu {
             true => String::new(),
@@ -113,13 +112,13 @@ impl KernelSymbols {
         }
     }
 
-    /// The build-id of the kernel that runs; none if it is not where kernels keep it.
+    /// The build-id of the running kernel; none if it is not where kernels keep it.
     pub fn build_id(&self, snapshot: &MachineSnapshot) -> Result<Option<BuildId>, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         Ok(kernel_memory::build_id(&memory, &self.tasks, &self.table))
     }
 
-    /// What a census has to know of the kernel.
+    /// The facts about the kernel that a census needs.
     pub fn facts(&self, prepared: &Prepared, snapshot: &MachineSnapshot) -> Result<Facts, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
         let model = prepared.subject.preempt.model;

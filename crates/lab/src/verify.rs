@@ -1,5 +1,5 @@
-//! Is a cell reproducible here? Boots its subject once more, which must come to the same machine. Runs the cell again and
-//! again, half of the time with every CPU of the controller kept busy, and compares everything that it leaves, to the bit.
+//! Verifies that a cell is reproducible here. Boots its subject once more, which must give the same machine. Runs the cell
+//! again and again, half of the time with every CPU of the controller busy, and compares all its results, to the bit.
 
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
@@ -20,14 +20,14 @@ pub struct Verification<'a> {
     pub spec: &'a CellSpec,
     /// How often to run it; results in the cache are not used.
     pub runs: usize,
-    /// Boot the subject again for every run, instead of forking one snapshot.
+    /// Boots the subject again for every run, instead of forking one snapshot.
     pub fresh_boots: bool,
     /// Real time for one machine, if not the default.
     pub limit: Option<Duration>,
 }
 
-/// Runs the cell as often as asked and gives its digest, or the first difference as an error.
-/// `each` is told of every run: its number, whether the controller was busy, the digest.
+/// Runs the cell as often as asked and gives its digest, or the first difference as an error. `each` gets the number of
+/// every run, whether the controller was busy, and the digest.
 pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
     let mut first: Option<(RawResult, String)> = None;
     for number in 1..=what.runs {
@@ -52,7 +52,7 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
     Ok(first.map(|(_, digest)| digest).unwrap_or_default())
 }
 
-/// Boots a subject beside its snapshot in the cache: both must come to the same.
+/// Boots a subject again beside its snapshot in the cache: both must be equal.
 pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
     let snapshot = MachineSnapshot::obtain(cache, prepared, limit)?;
     snapshot.boot_state()?.agree(cache, prepared)?;
@@ -77,7 +77,7 @@ fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult,
     Ok((raw, digest))
 }
 
-/// Runs `work`, with a spinning thread for every CPU beside it if `busy`.
+/// Runs `work`; if `busy`, with a spinning thread for every CPU.
 fn keep_busy<R>(busy: bool, work: impl FnOnce() -> R) -> R {
     let stop = AtomicBool::new(false);
     let threads = if busy {
@@ -98,7 +98,7 @@ fn keep_busy<R>(busy: bool, work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Stops the threads, after a panic too: or the scope would wait for them for ever.
+/// Stops the threads, also after a panic; otherwise the scope would wait for them forever.
 struct StopAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for StopAtEnd<'_> {

@@ -1,9 +1,9 @@
-//! When a machine is given up: it stands still, it goes round in circles, or its real time is over.
+//! Decides when a machine is given up: it stands still, it never ends, or its real time is over.
 //!
-//! Real time says nothing of a machine on a busy host. The plugin writes the machine's instruction count to a file, some
-//! times a second. A machine stands still while that count does not change although QEMU uses CPU time, or sleeps, with
-//! nothing to do; not while QEMU is stopped or waits for a CPU or a disk of the host. A machine that goes on but never
-//! ends is bounded by its instructions.
+//! Real time says nothing about a machine on a busy host. The plugin writes the machine's instruction count to a file,
+//! some times a second. A machine stands still if that count does not change although QEMU uses CPU time, or sleeps,
+//! with nothing to do; but not while QEMU is stopped or waits for a CPU or a disk of the host. A machine that runs but
+//! never ends is limited by its instructions.
 
 use super::LabError;
 use procfs::ProcResult;
@@ -12,31 +12,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use worstcase_contract::Instructions;
 
-/// Between two looks.
+/// Time between two looks.
 pub const LOOK: Duration = Duration::from_millis(500);
 
-/// Standing still for longer than this is the end.
+/// How long a machine may stand still.
 const STILL: Duration = Duration::from_secs(60);
 
-/// Seconds of real time for any machine, behind the other limits, which say more; and what its instructions may take.
+/// Limit in seconds of real time for any machine, in addition to what its instructions may take. The other limits come
+/// first, as they say more.
 const REAL_SECS: u64 = 12 * 3600;
 
-/// Instructions a second on a host that is hardly usable; a usual one makes 200 to 320 million.
+/// Instructions a second on a host that is hardly usable; a usual host makes 200 to 320 million.
 const SLOWEST: u64 = 5_000_000;
 
-/// What a machine may take.
+/// Limits of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineLimits {
-    /// So many instructions.
     instructions: Instructions,
-    /// So much real time.
     real: Duration,
-    /// Standing still for so long.
+    /// How long it may stand still.
     still: Duration,
 }
 
 impl MachineLimits {
-    /// For a machine that should never need more than so many instructions; `asked` is the real time that the user allows.
+    /// Limits for a machine that never needs more than so many instructions; `asked` is the real time that the user
+    /// allows.
     pub const fn new(instructions: Instructions, asked: Option<Duration>) -> MachineLimits {
         MachineLimits {
             instructions,
@@ -52,7 +52,7 @@ impl MachineLimits {
 /// Watches one QEMU.
 pub struct Watchdog {
     process: i32,
-    /// The plugin's file; none before a machine runs.
+    /// The plugin's progress file; none before a machine runs.
     progress: Option<PathBuf>,
     limits: MachineLimits,
     begun: Instant,
@@ -61,18 +61,18 @@ pub struct Watchdog {
     still: Duration,
 }
 
-/// What one look shows.
+/// The state at one look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WatchdogLook {
     count: u64,
     /// CPU time of all threads so far.
     cpu: Duration,
-    /// Every thread waits for something to happen.
+    /// Whether every thread sleeps.
     asleep: bool,
 }
 
 impl Watchdog {
-    /// Of this process, from now on.
+    /// Watches this process from now on.
     pub fn new(process: u32, progress: Option<&Path>, limits: MachineLimits) -> Watchdog {
         let now = Instant::now();
         Watchdog {
@@ -86,14 +86,14 @@ impl Watchdog {
         }
     }
 
-    /// Looks, if the last look is [`LOOK`] ago. The error says why the machine is to be ended.
+    /// Looks, if the last look is [`LOOK`] ago. The error says why the machine must be ended.
     pub fn look(&mut self) -> Result<(), LabError> {
         let elapsed = self.looked.elapsed();
         if elapsed < LOOK {
             return Ok(());
         }
         self.looked = Instant::now();
-        // A process that cannot be seen has ended, which its QMP session will tell.
+        // A process that cannot be seen has ended, which its QMP session reports.
         if let Ok(now) = self.see() {
             self.still = stands_still(self.still, self.seen, now, elapsed);
             self.seen = now;
@@ -118,7 +118,7 @@ impl Watchdog {
     fn see(&self) -> ProcResult<WatchdogLook> {
         let process = Process::new(self.process)?;
         let stat = process.stat()?;
-        // A thread that is gone meanwhile does nothing.
+        // A thread that has ended meanwhile does nothing.
         let mut threads = process.tasks()?.flatten().filter_map(|task| task.stat().ok());
         let asleep = threads.all(|thread| matches!(thread.state(), Ok(ProcState::Sleeping | ProcState::Idle)));
         Ok(WatchdogLook {
@@ -137,12 +137,12 @@ impl Watchdog {
     }
 }
 
-/// For how long the machine has been standing still, `elapsed` after the last look.
+/// How long the machine has stood still, `elapsed` after the last look.
 fn stands_still(before: Duration, last: WatchdogLook, now: WatchdogLook, elapsed: Duration) -> Duration {
     if now.count != last.count {
         return Duration::ZERO;
     }
-    // The controller may have been stopped together with QEMU; then it has not seen QEMU sleep for all that time.
+    // If the controller was stopped together with QEMU, it has not seen QEMU sleep for all that time.
     let slept = if last.asleep && now.asleep {
         elapsed.min(2 * LOOK)
     } else {
@@ -166,15 +166,15 @@ mod tests {
     #[test]
     fn only_a_machine_that_had_the_cpu_or_nothing_to_do_stands_still() {
         let still = |last, now, elapsed| stands_still(10 * HALF, last, now, elapsed);
-        // It executed something, however little.
+        // The machine executed something, however little.
         assert_eq!(still(seen(7, 0, false), seen(8, 500, false), HALF), Duration::ZERO);
-        // It had a CPU and executed nothing.
+        // The machine had a CPU and executed nothing.
         assert_eq!(still(seen(7, 0, false), seen(7, 500, false), HALF), 11 * HALF);
-        // It was stopped, or waited for a CPU: no time counts.
+        // The machine was stopped, or waited for a CPU: no time counts.
         assert_eq!(still(seen(7, 0, false), seen(7, 0, false), 1000 * HALF), 10 * HALF);
-        // It has nothing to do, and will never have.
+        // The machine has nothing to do, and never will.
         assert_eq!(still(seen(7, 0, true), seen(7, 0, true), HALF), 11 * HALF);
-        // So it was when the controller, too, was stopped for long.
+        // The same after the controller, too, was stopped for long.
         assert_eq!(still(seen(7, 0, true), seen(7, 0, true), 1000 * HALF), 12 * HALF);
     }
 
@@ -182,7 +182,7 @@ mod tests {
 
     impl Drop for Killed {
         fn drop(&mut self) {
-            // An error means that it has ended already.
+            // An error means that the process has ended already.
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
@@ -192,7 +192,7 @@ mod tests {
         Killed(Command::new("sh").args(["-c", text]).spawn().unwrap())
     }
 
-    /// Looks until the watchdog gives up, or so often.
+    /// Looks until the watchdog gives up, or `looks` times.
     fn watch(process: &Killed, progress: Option<&Path>, limits: MachineLimits, looks: usize) -> Result<(), LabError> {
         let mut watchdog = Watchdog::new(process.0.id(), progress, limits);
         (0..looks).try_for_each(|_| {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_process_that_is_stopped_is_waited_for() {
         let process = shell("kill -STOP $$; while :; do :; done");
-        // Its way to the stop costs some ms of CPU time, whatever the host does beside.
+        // Its way to the stop takes some ms of CPU time, whatever else the host does.
         watch(&process, None, limits(HALF), 6).unwrap();
     }
 

@@ -1,9 +1,9 @@
-//! Holds a record against what the plugin saw: the guest takes each sample and writes the record at the end, and whatever runs
-//! beside it in the machine may have changed one in between.
+//! Checks a record against what the plugin saw: the guest takes each sample and writes the record at the end, and another
+//! program in the machine may have changed a sample in between.
 //!
-//! Two things must fit. What the mark of a sample stored must be what the record says (every probe). And where a sample is how
-//! late it is after an instant of a schedule, the guest's clock, which it tells by these instants, must go like the machine's
-//! own, which the plugin knows to the instruction: a due time that was moved shows there.
+//! Two things must match. The value that a sample's mark stored must be the one in the record (for every probe). And where a
+//! sample is its lateness after a scheduled instant, the guest's clock, which those instants show, must run evenly with the
+//! machine's own, which the plugin knows to the instruction: a due time that was moved shows there.
 
 use std::collections::VecDeque;
 use worstcase_contract::record::Sample;
@@ -11,26 +11,27 @@ use worstcase_contract::trace::{Event, EventKind};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe, RawRecord};
 
 /// From the clock read to the mark the probe executes some 50 to 80 instructions. If it took more, an interrupt came between,
-/// and the last clock read before the mark may be somebody else's.
+/// and another program may have made the last clock read before the mark.
 const UNDISTURBED: u64 = 150;
 
 /// How far the guest's clock may be from a straight line through the machine's. Measured on 5.10, 6.1 and 6.18: 1 ns.
 const STRAIGHT: Nanos = Nanos(250);
 
-/// What the plugin counts too much (docs/plugin.md, "What is exact") makes its time too late, by one instruction for each page
-/// that a string instruction faults on: one in 2000. It begins anew at each timer, so at the latest with the next period or tick.
+/// The plugin overcounts (docs/plugin.md, "What is exact") by one instruction for each page that a string instruction faults
+/// on, one in 2000, so its time is too late. The error begins anew at each timer, so at the latest with the next period or
+/// tick.
 const TOO_MUCH: u64 = 2_000;
 const LONGEST_TICK: Nanos = Nanos::from_millis(10);
 
 /// Why a record is not what the machine measured.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RecordContradiction {
-    /// As many samples as marks there must be.
+    /// The numbers of samples and of marks differ.
     #[error("the record has {samples} samples, and {marks} were taken: it is forged or broken")]
     Count {
-        /// In the record.
+        /// Number in the record.
         samples: usize,
-        /// That the plugin saw.
+        /// Number that the plugin saw.
         marks: usize,
     },
     /// A sample was changed after it was taken.
@@ -38,11 +39,11 @@ pub enum RecordContradiction {
         "sample {number} is {said} in the record, and was {taken} when it was taken: the record is forged or broken"
     )]
     Value {
-        /// From 0 on.
+        /// Its index, from 0.
         number: usize,
-        /// In the record.
+        /// Its value in the record.
         said: Nanos,
-        /// When it was taken.
+        /// Its value when it was taken.
         taken: Nanos,
     },
     /// A sample was wrong when it was taken.
@@ -50,11 +51,11 @@ pub enum RecordContradiction {
         "sample {number}, {said}, does not fit the machine's own clock by {off}: the record is forged, or the guest's clock is not sound"
     )]
     Clock {
-        /// From 0 on.
+        /// Its index, from 0.
         number: usize,
-        /// In the record.
+        /// Its value in the record.
         said: Nanos,
-        /// How far its instant is from where it should be.
+        /// How far its instant is from the expected one.
         off: Nanos,
     },
 }
@@ -62,13 +63,14 @@ pub enum RecordContradiction {
 /// A sample as the plugin saw it.
 #[derive(Clone, Copy, Debug)]
 struct WitnessedSample {
-    /// What its mark stored.
+    /// The value that its mark stored.
     value: u64,
-    /// What the machine's clock showed at the probe's read of it, if nothing came between.
+    /// The machine's clock at the probe's clock read, if no interrupt came between the read and the mark.
     read: Option<Nanos>,
 }
 
-/// Whether the record of this cell says what was measured. `apart` is how far the clocks of the machine's CPUs may be apart.
+/// Checks that the record of this cell says what was measured. `apart` is how far the clocks of the machine's CPUs may be
+/// apart.
 pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos) -> Result<(), RecordContradiction> {
     let (begin, seen) = seen(events);
     let samples = &record.samples;
@@ -86,7 +88,7 @@ pub fn check(record: &RawRecord, events: &[Event], spec: &CellSpec, apart: Nanos
     check_clock(record, begin, &seen, spec.period, STRAIGHT + counted + apart)
 }
 
-/// The mark that measuring begins, and those of samples after it.
+/// The mark at which measuring begins, and the marks of samples after it.
 fn seen(events: &[Event]) -> (Option<WitnessedSample>, Vec<WitnessedSample>) {
     let (mut begin, mut samples) = (None, Vec::new());
     let mut last_read: Option<(Nanos, Instructions)> = None;
@@ -102,7 +104,7 @@ fn seen(events: &[Event]) -> (Option<WitnessedSample>, Vec<WitnessedSample>) {
                 };
                 match event.kind {
                     EventKind::MarkSample => samples.push(seen),
-                    // The probe measured its own cost before: those were no samples.
+                    // The marks before measured the probe's own cost, and are no samples.
                     _ => (begin, samples) = (Some(seen), Vec::new()),
                 }
             }
@@ -116,7 +118,7 @@ fn check_values(samples: &[Sample], seen: &[WitnessedSample], probe: Probe) -> R
     let mut said: Vec<(usize, u64)> = samples.iter().map(|s| s.latency.0).enumerate().collect();
     let mut taken: Vec<u64> = seen.iter().map(|s| s.value).collect();
     if probe.info().marks_out_of_order {
-        // Its tasks take a place for a sample first, and may be taken off the CPU before they fill it.
+        // A task reserves the place of its sample first, and may be preempted before it writes the sample.
         said.sort_by_key(|(_, value)| *value);
         taken.sort_unstable();
     }
@@ -131,10 +133,10 @@ fn check_values(samples: &[Sample], seen: &[WitnessedSample], probe: Probe) -> R
     }
 }
 
-/// The clocks of guest and machine at one moment: the machine's, and how much more it shows than the guest's.
+/// Both clocks at one moment: the machine's, and how far the guest's is behind it.
 type Both = (i128, i128);
 
-/// How far the guest's clock is behind the machine's must change evenly, from the mark that measuring begins to the last sample.
+/// Checks that the lag of the guest's clock changes evenly, from the mark at which measuring begins to the last sample.
 fn check_clock(
     record: &RawRecord,
     begin: Option<WitnessedSample>,
@@ -145,7 +147,7 @@ fn check_clock(
     let both = |machine: Nanos, guest: i128| (i128::from(machine.0), i128::from(machine.0) - guest);
     let of_sample = |(number, (sample, seen)): (usize, (&Sample, &WitnessedSample))| {
         let due = i128::from(record.start.0) + i128::from(sample.index) * i128::from(period.0);
-        // Of a sample before its due time the record does not say how early it was.
+        // For a sample before its due time the record does not say how early it was.
         let read = seen.read.filter(|_| sample.latency > Nanos(0))?;
         Some((number, both(read, due + i128::from(sample.latency.0))))
     };
@@ -156,7 +158,7 @@ fn check_clock(
         .enumerate()
         .filter_map(of_sample)
         .collect();
-    // It stores what the guest's clock shows.
+    // This mark stores the guest's clock.
     let at_begin = begin.and_then(|begin| begin.read.map(|read| both(read, i128::from(begin.value))));
     let Some(first) = at_begin.or_else(|| points.pop_front().map(|(_, point)| point)) else {
         return Ok(());
@@ -184,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     const PERIOD: u64 = 251_000;
-    /// What the machine's clock shows more than the guest's, and by how much the guest's is too fast, in ppm.
+    /// How far the guest's clock is behind the machine's, and by how much it is too fast, in ppm.
     const BEHIND: u64 = 4_500_000_000;
     const FAST: u64 = 300;
 
@@ -208,12 +210,12 @@ mod tests {
         }
     }
 
-    /// What the machine's clock shows when the guest's shows this.
+    /// The machine's clock when the guest's shows this.
     fn machine(guest: u64) -> u64 {
         BEHIND + guest - guest * FAST / 1_000_000
     }
 
-    /// A record of samples and the marks that belong to it; each due time is this much later for the probe than in the record.
+    /// A record of samples and their marks; each due time is `moved` later for the probe than in the record.
     fn measured(latencies: &[u64], moved: u64) -> (RawRecord, Vec<Event>) {
         let start = 1_000_000;
         let mut samples = Vec::new();
@@ -266,7 +268,7 @@ mod tests {
             let (said, taken) = (Nanos(latency - 1), Nanos(latency));
             let found = RecordContradiction::Value { number, said, taken };
             assert_eq!(checked(&record, &events), Err(found.clone()));
-            // Of every probe.
+            // For every probe.
             for probe in ["noise", "switch:2x0", "response"] {
                 assert_eq!(check(&record, &events, &spec(probe), Nanos(0)), Err(found.clone()));
             }
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!(checked(&record, &[&before[..], &events].concat()), Ok(()));
     }
 
-    /// All by the same, or one alone, the first or the last.
+    /// All due times moved alike, or a single one, the first or the last.
     #[test]
     fn due_times_that_were_moved_are_found() {
         let is_found = |(record, events): (RawRecord, Vec<Event>)| match checked(&record, &events) {
@@ -313,11 +315,11 @@ mod tests {
         is_found((record, events));
     }
 
-    /// Another process, which ran between the probe's read and its mark, has read the clock.
+    /// Another process ran between the probe's read and its mark, and read the clock.
     #[test]
     fn a_clock_read_of_somebody_else_tells_nothing() {
         let (record, mut events) = measured(&LATENCIES, 0);
-        // Behind the third sample's clock read.
+        // After the third sample's clock read.
         for event in &mut events[7..] {
             event.count.0 += 5_000;
         }
@@ -326,7 +328,7 @@ mod tests {
         assert_eq!(checked(&record, &events), Ok(()));
     }
 
-    /// The clocks of two CPUs may be apart, whatever the machine.
+    /// The clocks of two CPUs may be apart on every machine.
     #[test]
     fn clocks_of_several_cpus_may_be_apart() {
         let (mut record, mut events) = measured(&LATENCIES, 0);
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(check(&record, &events, &spec("wakeup"), Nanos(1_000)), Ok(()));
     }
 
-    /// Its tasks may be taken off the CPU between the place of a sample and the sample.
+    /// Its tasks may be preempted between reserving the place of a sample and writing the sample.
     #[test]
     fn samples_of_many_tasks_may_have_changed_places() {
         let (mut record, events) = measured(&LATENCIES, 0);

@@ -1,15 +1,15 @@
-//! Which of a host's settings are set for the length of a run.
+//! The host settings that are set for the length of a run.
 
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// Of what the doctor can set.
+/// A choice of the settings that the doctor can set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ApplyValue", into = "ApplyValue")]
 pub enum Apply {
-    /// Nothing.
+    /// No setting.
     #[default]
     Nothing,
     /// All of it.
@@ -18,7 +18,7 @@ pub enum Apply {
     Only(Vec<String>),
 }
 
-/// As it is in a file: `false`, `true`, or a list of names.
+/// The value in a file: `false`, `true`, or a list of names.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum ApplyValue {
@@ -46,7 +46,7 @@ impl From<Apply> for ApplyValue {
     }
 }
 
-/// What `--apply=` says: names, separated by commas; none for everything.
+/// The value of `--apply=`: names, separated by commas; none for everything.
 impl FromStr for Apply {
     type Err = Infallible;
 

@@ -19,7 +19,7 @@ pub struct Combination {
     pub probe: Probe,
     /// The seed.
     pub seed: u64,
-    /// Distance of two due times; 0 for a probe that has none.
+    /// The interval; 0 for a probe that has none.
     pub interval: Nanos,
     /// Periods, or repetitions.
     pub periods: u32,
@@ -34,7 +34,7 @@ pub struct PlannedCell {
     pub preempt: String,
     /// The machine.
     pub machine: VirtualMachine,
-    /// What runs on it.
+    /// The measurement that runs on it.
     pub spec: CellSpec,
 }
 
@@ -48,8 +48,8 @@ impl Part {
         Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The number of its cells, computed and not multiplied out; nothing if it is more than can be counted. A kernel with all
-    /// its preemption models counts once, and so does a host, whose CPUs are measured at once.
+    /// The number of its cells, computed without making them; nothing if the number is too large to be counted. A kernel with
+    /// all its preemption models counts once, and so does a host, whose CPUs are measured at once.
     pub(crate) fn count(&self, venue: Venue) -> Result<Option<u64>, Problem> {
         let subjects = match &self.subjects {
             Subjects::Kernels(kernels) => kernels.len(),
@@ -88,13 +88,13 @@ impl Part {
             self.interval_of(venue, probe),
         ) {
             (CellLength::Samples(n), ..) => n,
-            // Nobody knows beforehand how many fit.
+            // The number of samples that fit is not known beforehand.
             (CellLength::Time(_), CellLength::Samples(n), Nanos(0)) => n,
             (CellLength::Time(time), _, interval) => u32::try_from(time.0 / interval.0.max(1)).unwrap_or(u32::MAX),
         }
     }
 
-    /// What runs on every subject of the lab.
+    /// The measurements that run on every subject of the lab.
     pub(crate) fn specs(&self) -> Result<Vec<CellSpec>, Problem> {
         self.specs_of(self.seeds)
     }
@@ -128,7 +128,7 @@ impl Part {
 }
 
 impl PlannedSubject {
-    /// With the devices that a cell needs, and the probe's policy; work with files is on a disk.
+    /// Adds the devices that a cell needs, and the probe's policy; work with files is on a disk.
     fn with_needs(mut self, devices: BTreeSet<Device>, needs_disk: bool, policy: ProbePolicy) -> PlannedSubject {
         self.machine.devices = devices;
         self.machine.policy = policy;
@@ -140,11 +140,11 @@ impl PlannedSubject {
 }
 
 impl Experiment {
-    /// Every cell of the lab, by part, subject, load, probe, seed. What an earlier part has is left out; what one part asks
-    /// for twice is there twice, and refused when the run begins.
+    /// Every cell of the lab, by part, subject, load, probe, seed. A cell that an earlier part has is left out; a cell that
+    /// one part has twice is there twice, and refused when the run begins.
     pub fn lab_cells(&self) -> Result<Vec<(PlannedSubject, CellSpec)>, Problem> {
         let mut cells: Vec<(PlannedSubject, CellSpec)> = Vec::new();
-        // Equal cells have equal texts. Of one part alone there is no earlier one.
+        // Equal cells have equal texts. A single part has no earlier one.
         let mut known: HashSet<String> = HashSet::new();
         let text = |cell: &(PlannedSubject, CellSpec)| format!("{cell:?}");
         for part in &self.parts {

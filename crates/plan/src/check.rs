@@ -1,4 +1,4 @@
-//! What cannot be measured, in one line each.
+//! Reasons why an experiment cannot be measured, in one line each.
 
 use crate::parameters::{self, ParameterOwner};
 use crate::{
@@ -12,15 +12,15 @@ use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 
-/// Why an experiment cannot be measured: what is wrong and what is allowed, in one line.
+/// Why an experiment cannot be measured: the fault and the allowed values, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Problem {
     /// The key of study files that is wrong.
     pub field: &'static str,
-    /// Which of its values, if it is one of several.
+    /// The number of the faulty value, if there are several.
     pub nth: Option<usize>,
-    /// In which way.
+    /// The fault.
     pub what: String,
 }
 
@@ -33,13 +33,13 @@ impl Problem {
         }
     }
 
-    /// Of this one of several values.
+    /// The same problem at this one of several values.
     pub(crate) fn at(self, nth: usize) -> Problem {
         Problem { nth: Some(nth), ..self }
     }
 }
 
-/// More seeds than anybody waits for, and few enough to count in memory.
+/// More seeds than a user would wait for, and few enough to count in memory.
 const MAX_SEEDS: u64 = 10_000;
 
 /// Cells of one experiment: ten times as many as the largest that was ever planned, and few enough to hold in memory.
@@ -48,7 +48,7 @@ pub const MOST_CELLS: u64 = 100_000;
 /// Longest text of a load, in bytes; the lab's machine takes less.
 const LONGEST_LOAD: usize = 4_096;
 
-/// An error if these numbers of cells, one a part (nothing: more than can be counted), are too many together.
+/// An error if these numbers of cells, one for each part (nothing: too large to be counted), are too many together.
 pub(crate) fn check_cells(parts: impl IntoIterator<Item = Option<u64>>) -> Result<(), Problem> {
     let sum = parts.into_iter().try_fold(0_u64, |sum, cells| sum.checked_add(cells?));
     match sum {
@@ -77,7 +77,8 @@ impl PlannedSubject {
 }
 
 impl Experiment {
-    /// Refuses what cannot be measured wherever it is tried. Whether a kernel is there, or a right, is seen when it runs.
+    /// Refuses an experiment that cannot be measured on any machine. Whether a kernel or a right is there shows
+    /// when it runs.
     pub fn check(&self) -> Result<(), Problem> {
         if self.parts.is_empty() {
             return Err(Problem::new("part", "an experiment has at least one part"));
@@ -98,7 +99,7 @@ impl Experiment {
         check_cells(cells.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The limit of the latency that is asked of these probes if nobody says another.
+    /// The usual limit of these probes' latency, if the user gives none.
     pub fn usual_criterion(&self) -> Option<Nanos> {
         let probes = self
             .parts
@@ -122,7 +123,7 @@ impl Experiment {
 }
 
 impl Part {
-    /// Refuses what cannot be measured in this venue.
+    /// Refuses a part that cannot be measured in this venue.
     pub fn check(&self, venue: Venue) -> Result<(), Problem> {
         match (&self.subjects, venue) {
             (Subjects::Kernels(kernels), Venue::Lab) => {
@@ -181,10 +182,12 @@ impl Part {
             return Err(Problem::new("warmup", what));
         }
         for probe in self.probes(venue)? {
-            let shared = |load: &&LoadSpec| load.devices().any(|device| Some(device) == probe.device());
-            if let Some(load) = self.loads.iter().find(shared) {
+            let Some(device) = probe.device() else { continue };
+            let has_it = |load: &&LoadSpec| load.devices().any(|of_load| of_load == device);
+            if let Some(load) = self.loads.iter().find(has_it) {
                 let what = format!(
-                    "'{load}' and the probe {probe} cannot share one device; take another probe, e.g. irq+hpet"
+                    "'{load}' and the probe {probe} cannot share {}; take another probe, e.g. irq+hpet",
+                    device.title()
                 );
                 return Err(Problem::new("loads", what));
             }
@@ -192,7 +195,7 @@ impl Part {
         self.check_timing(venue)
     }
 
-    /// A policy is of a probe that sleeps until it is due: the others have theirs.
+    /// Only a probe that sleeps until it is due takes a policy: the others have their own.
     fn check_lab_policy(&self) -> Result<(), Problem> {
         let Some(policy) = self.method.policy else {
             return Ok(());
@@ -212,7 +215,7 @@ impl Part {
         }
     }
 
-    /// A scheduler is of a disk, which the subject has, or which comes with the probe.
+    /// An I/O scheduler needs a disk: the subject has one, or one comes with the probe.
     fn check_disk(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
         let mut without = kernels.iter().filter(|subject| subject.machine.disk.is_none());
         let Some(scheduler) = without.find_map(|subject| subject.machine.io_scheduler.as_ref()) else {
@@ -288,7 +291,7 @@ impl Part {
         }
     }
 
-    /// Distance of two due times of one of the probes; 0 if it has none.
+    /// The interval of one of the probes; 0 if it has none.
     pub(crate) fn interval_of(&self, venue: Venue, probe: Probe) -> Nanos {
         match probe.usual_period(venue) {
             Nanos(0) => Nanos(0),
@@ -331,7 +334,7 @@ fn check_schedulers(kernels: &[PlannedSubject]) -> Result<(), Problem> {
 /// Why an ordinary thread has no census.
 pub const NO_CENSUS_OF_ORDINARY: &str = "an ordinary thread also waits for the turns of others, which a census does not count; take it of --policy fifo or rr";
 
-/// Why a probe has no census that no timer wakes.
+/// Why a probe that no timer wakes has no census.
 pub fn no_census_without_timer(probe: impl Display) -> String {
     format!(
         "the census asks what a timer's wake-up meets, and nothing of {probe} is due by a timer; take it of wakeup or response"

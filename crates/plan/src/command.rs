@@ -5,7 +5,8 @@ use crate::{Experiment, PlannedSubject, PreemptChoice, StudySource, StudyVariant
 use std::path::Path;
 use worstcase_base::distinct;
 
-/// A command that measured an experiment, to go on where it ended: a host measures anew unless it is told.
+/// The command that measured an experiment, changed to go on where it ended: a host measures anew unless it is
+/// told.
 pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String> {
     if experiment.venue == Venue::Host {
         command.push("--resume".into());
@@ -15,7 +16,7 @@ pub fn to_go_on(experiment: &Experiment, mut command: Vec<String>) -> Vec<String
 
 /// The words of a command that measures an experiment into `output`.
 ///
-/// What a venue usually takes is left out. Without a study the experiment is that of a command line: it has one part,
+/// Usual values of the venue are left out. Without a study the experiment is that of a command line: it has one part,
 /// whose kernels, models and machines are every one with every other.
 pub fn command(experiment: &Experiment, study: Option<&StudySource>, output: &Path) -> Vec<String> {
     let mut words = CommandWords(vec!["worstcase".into()]);
@@ -84,13 +85,13 @@ fn of_experiment(words: &mut CommandWords, experiment: &Experiment) {
     words.maybe("criterion", experiment.criterion.map(typed));
 }
 
-/// Said even where they are usual: nobody knows what is, a year later.
+/// Options that the command gives even with usual values: a year later readers do not know which are usual.
 const ALWAYS: [&str; 4] = ["loads", "probes", "seeds", "seed"];
 
-/// What `study run` takes beside the study.
+/// The options of `study run` beside the study.
 pub const OF_STUDY_RUN: [&str; 2] = ["work_dir", "io_scheduler"];
 
-/// The values of a parameter, as they are typed; none of a machine that is the usual one.
+/// The values of a parameter, as they are typed; none if a machine has the usual value.
 fn values(parameter: &Parameter, experiment: &Experiment) -> Vec<String> {
     match &parameter.owner {
         ParameterOwner::Machine(field) => {

@@ -1,4 +1,4 @@
-//! What tells two experiments apart.
+//! Differences between two experiments.
 
 use crate::parameters::{self, ParameterOwner, typed};
 use crate::{Experiment, Part, PlannedSubject, Subjects, Venue};
@@ -26,7 +26,7 @@ impl fmt::Display for ExperimentDifference {
 type ShownField = (&'static str, String);
 
 impl Experiment {
-    /// The first field in which the other one differs; none if both measure the same cells in the same way.
+    /// The first field in which the other experiment differs; none if both measure the same cells in the same way.
     pub fn difference(&self, other: &Experiment) -> Option<ExperimentDifference> {
         let heads = first_of(&self.head(), &other.head());
         heads.or_else(|| {
@@ -48,7 +48,7 @@ impl Experiment {
         })
     }
 
-    /// What is not of a part.
+    /// The fields that belong to no part.
     fn head(&self) -> Vec<ShownField> {
         let mut fields = vec![
             ("venue", self.venue.to_string()),
@@ -82,7 +82,7 @@ impl Part {
         fields
     }
 
-    /// Words that stand for the same probes are the same.
+    /// The probes' names: different words may stand for the same probes.
     fn probe_names(&self, venue: Venue) -> Vec<String> {
         match self.probes(venue) {
             Ok(probes) => probes.iter().map(ToString::to_string).collect(),

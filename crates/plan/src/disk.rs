@@ -7,7 +7,7 @@ use std::str::FromStr;
 use worstcase_disk::Profile;
 use worstcase_disk::profiles;
 
-/// Which disk; serialised as it is typed.
+/// A disk; serialised as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DiskSpec(String);
@@ -21,13 +21,13 @@ pub enum NoDisk {
     /// The file cannot be read.
     #[error("the disk's profile {0}: {1}")]
     Unreadable(String, String),
-    /// What it says cannot be.
+    /// The profile holds an impossible value.
     #[error("the disk's profile {0}: {1}")]
     Wrong(String, String),
 }
 
 impl DiskSpec {
-    /// The one of the article that the study `io-schedulers` repeats.
+    /// The disk of the article that the study `io-schedulers` repeats.
     pub fn usual() -> DiskSpec {
         DiskSpec(profiles::NAMES[0].into())
     }

@@ -1,11 +1,11 @@
-//! An experiment: what is measured, multiplied out only when it runs.
+//! An experiment: subjects, loads and probes, multiplied out only when it runs.
 //!
 //! ```text
 //! Plan ── title, published figures, the study it is from
 //!  └─ Experiment ── venue, criterion, what every cell shares
 //!      └─ Part, at least one ── subjects x loads x probes x seeds, timing, method
 //! ```
-//! A command line gives one part. A study may have several, which differ in some of it.
+//! A command line gives one part. A study may have several parts, which differ in some of these.
 
 use crate::parameters::InvalidValue;
 use crate::{
@@ -21,10 +21,10 @@ use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::{Nanos, Venue};
 
-/// What is measured.
+/// The measured subjects, loads and probes, with timing and criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// Where.
+    /// The venue.
     pub venue: Venue,
     /// Limit of the latency, if there is one.
     #[serde(rename = "criterion_ns")]
@@ -37,7 +37,7 @@ pub struct Experiment {
     /// Lab: kernel modules put into every subject and loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<LabModule>,
-    /// Host: what is set up around every cell.
+    /// Host: the settings around every cell.
     #[serde(default, skip_serializing_if = "HostSetup::is_usual")]
     pub setup: HostSetup,
 }
@@ -45,9 +45,9 @@ pub struct Experiment {
 /// Every subject with every load, probe and seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What is measured.
+    /// The subjects.
     pub subjects: Subjects,
-    /// What disturbs it; each is one load, or several at once.
+    /// The loads; each is one load, or several at once.
     pub loads: Vec<LoadSpec>,
     /// The instruments; one word may stand for several (`switch:2/16x0`).
     pub probes: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Part {
     pub method: Method,
 }
 
-/// The subjects: what a venue has of them.
+/// The subjects, in the form of each venue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subjects {
@@ -74,7 +74,7 @@ pub enum Subjects {
 /// A subject of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedSubject {
-    /// As `worstcase kernels get` takes it.
+    /// The kernel as `worstcase kernels get` takes it.
     pub kernel: String,
     /// Preemption model.
     pub preempt: PreemptChoice,
@@ -86,7 +86,7 @@ pub struct PlannedSubject {
     pub machine: VirtualMachine,
 }
 
-/// Which preemption model.
+/// A choice of preemption model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum PreemptChoice {
@@ -108,10 +108,10 @@ pub struct Seeds {
 /// When samples are due, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Distance of two due times, if not what the probe usually takes.
+    /// The interval, if not the probe's usual one.
     #[serde(rename = "interval_ns", default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Nanos>,
-    /// How much of them, if not what the probe usually takes.
+    /// The length, if not the probe's usual one.
     #[serde(flatten)]
     pub length: Option<CellLength>,
     /// The load runs alone for this long.
@@ -119,18 +119,19 @@ pub struct Timing {
     pub warmup: Nanos,
 }
 
-/// How long a cell is.
+/// The length of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellLength {
-    /// So many periods, or repetitions.
+    /// A number of periods, or repetitions.
     #[serde(rename = "samples")]
     Samples(u32),
-    /// As many periods as fit; a probe without due times takes what it usually does.
+    /// As many periods as fit into this time; a probe without due times takes its usual number.
     #[serde(rename = "time_ns")]
     Time(Nanos),
 }
 
-/// How the probe is woken and scheduled. All but priority, policy and nice value: hosts only, where absent what the probe usually takes.
+/// How the probe is woken and scheduled. All but priority, policy and nice value are for hosts only; absent values
+/// are the probe's usual ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
     /// Real-time priority of the probe.
@@ -141,7 +142,7 @@ pub struct Method {
     /// Its nice value, under SCHED_OTHER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i8>,
-    /// What wakes it.
+    /// The timer that wakes the probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<TimerKind>,
     /// The due times of each CPU are this much after those of the CPU before it.
@@ -158,22 +159,22 @@ pub struct Method {
     pub break_at: Option<Nanos>,
 }
 
-/// What a host is set up with for the length of a run.
+/// The settings of a host for the length of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSetup {
-    /// What is set of what the doctor can set.
+    /// The settings, of those that the doctor can set.
     #[serde(default)]
     pub apply: Apply,
-    /// The loads make their files below this folder; absolute. Without one, in the temporary folder.
+    /// The folder below which the loads make their files; absolute. Without one it is the temporary folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<PathBuf>,
-    /// The loads run on these CPUs. Without any, on those that are not isolated.
+    /// The CPUs on which the loads run. Without any they run on those that are not isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuList>,
     /// Priorities of the kernel's threads.
     #[serde(default, skip_serializing_if = "ThreadPriorities::is_empty")]
     pub chrt: ThreadPriorities,
-    /// I/O schedulers of the disk that the files are on, each of them a subject. Without any, the one that it has.
+    /// I/O schedulers of the disk that has the files; each is a subject. Without any the disk keeps its scheduler.
     #[serde(default, skip_serializing_if = "IoSchedulers::is_empty")]
     pub io_schedulers: IoSchedulers,
 }
@@ -181,18 +182,18 @@ pub struct HostSetup {
 /// A program or file that is put into the lab's machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
-    /// On the controller; absolute, so that the command works from everywhere.
+    /// The path on the controller; absolute, so that the command works from everywhere.
     pub source: PathBuf,
-    /// In the machine; absolute.
+    /// The path in the machine; absolute.
     pub dest: String,
 }
 
 /// A kernel module that the lab's machines load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabModule {
-    /// On the controller; absolute, so that the command works from everywhere.
+    /// The path on the controller; absolute, so that the command works from everywhere.
     pub source: PathBuf,
-    /// As insmod takes them: `work=spin instructions=1000`.
+    /// The parameters as insmod takes them: `work=spin instructions=1000`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub parameters: String,
 }
@@ -222,7 +223,6 @@ impl FromStr for Added {
 }
 
 impl fmt::Display for Added {
-    /// As it is typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source.display(), self.dest)
     }
@@ -245,7 +245,6 @@ impl FromStr for LabModule {
 }
 
 impl fmt::Display for LabModule {
-    /// As it is typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.display().fmt(f)?;
         match self.parameters.is_empty() {
@@ -255,23 +254,23 @@ impl fmt::Display for LabModule {
     }
 }
 
-/// An experiment with what is told of it.
+/// An experiment with its title, demands and source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExperimentPlan {
     /// The question, in a line.
     pub title: String,
-    /// What is measured.
+    /// The experiment.
     pub experiment: Experiment,
     /// The study that asks it.
     pub study: Option<StudySource>,
     /// Figures set beside.
     pub published: Vec<Published>,
-    /// What uses of a machine need.
+    /// The demands of uses of a machine.
     pub demands: Vec<Demand>,
 }
 
 impl ExperimentPlan {
-    /// One that no study asks for.
+    /// A plan that belongs to no study.
     pub fn new(title: impl Into<String>, experiment: Experiment) -> ExperimentPlan {
         ExperimentPlan {
             title: title.into(),
@@ -283,17 +282,17 @@ impl ExperimentPlan {
     }
 }
 
-/// Which study asks for an experiment.
+/// The study that an experiment comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudySource {
     /// A built-in one's name, or the absolute path of a file.
     pub study: String,
-    /// Which of its experiments.
+    /// The variant of the study.
     pub variant: StudyVariant,
 }
 
 impl Experiment {
-    /// What is measured of these subjects if nothing else is said.
+    /// The experiment that a venue usually makes of these subjects.
     pub fn usual(venue: Venue, subjects: Subjects) -> Experiment {
         let part = Part {
             subjects,
@@ -351,7 +350,7 @@ impl Seeds {
         }
     }
 
-    /// One alone.
+    /// A single seed.
     pub const fn one(seed: u64) -> Seeds {
         Seeds {
             first: seed,
@@ -364,7 +363,7 @@ impl Seeds {
         self.first..=self.last
     }
 
-    /// How many.
+    /// The number of seeds.
     pub const fn count(self) -> u64 {
         self.last - self.first + 1
     }
@@ -380,7 +379,7 @@ impl fmt::Display for Seeds {
 }
 
 impl Method {
-    /// With a venue's usual priority, and else what the probe usually takes.
+    /// The venue's usual priority; everything else is the probe's usual value.
     pub const fn usual(venue: Venue) -> Method {
         Method {
             priority: grammar::usual(venue).priority,
@@ -432,7 +431,6 @@ pub(crate) mod tests {
     use super::*;
     use worstcase_instruments::order::{Order, PolicyOrder};
 
-    /// One cell a seed.
     pub(crate) fn lab() -> Experiment {
         let subject = PlannedSubject {
             kernel: "debian:6.1".into(),

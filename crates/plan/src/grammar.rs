@@ -1,11 +1,11 @@
-//! Words of the command line and of study files that stand for loads and probes, and what a venue usually takes.
+//! Words of the command line and of study files for loads and probes, and the usual values of a venue.
 
 use crate::CellLength;
 use worstcase_contract::loads::LOADS;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{Nanos, Probe, Venue};
 
-/// What an experiment of a venue takes unless somebody asks for something else.
+/// The values that an experiment of a venue has unless others are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usual {
     /// The load runs alone for this long.
@@ -16,7 +16,7 @@ pub struct Usual {
     pub seeds: u32,
 }
 
-/// What is usual in a venue.
+/// The usual values of a venue.
 pub const fn usual(venue: Venue) -> Usual {
     match venue {
         Venue::Lab => Usual {
@@ -32,7 +32,7 @@ pub const fn usual(venue: Venue) -> Usual {
     }
 }
 
-/// How long a cell of a probe usually is: on a host one waits, so there it is a time.
+/// The usual length of a cell of a probe: on a host a person waits, so there it is a time.
 pub fn usual_length(venue: Venue, probe: Probe) -> CellLength {
     match (probe, venue) {
         (Probe::Bench(_), _) | (_, Venue::Lab) => CellLength::Samples(probe.usual_periods()),
@@ -72,13 +72,14 @@ pub fn probes(venue: Venue, text: &str) -> Result<Vec<Probe>, SpecError> {
     Ok(probes)
 }
 
-/// The limit of the latency that is asked of these probes if nobody says another.
+/// The usual limit of these probes' latency, if the user gives none.
 pub(crate) fn usual_criterion(mut probes: impl Iterator<Item = Probe>) -> Option<Nanos> {
     let first = probes.next()?.criterion();
     first.filter(|_| probes.all(|probe| probe.criterion() == first))
 }
 
-/// Loads that are separated by commas. What follows `cmd:`, `cmd-ready:` or `compile:` belongs to a program or a path, to the end.
+/// Splits loads that are separated by commas. Text after `cmd:`, `cmd-ready:` or `compile:` belongs to a program or
+/// a path, to the end.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let open_names = LOADS.iter().filter(|load| load.is_open());
     let prefixes: Vec<String> = open_names.map(|load| format!("{}:", load.name())).collect();

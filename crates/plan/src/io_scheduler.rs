@@ -9,9 +9,9 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct IoScheduler {
-    /// As the kernel calls it.
+    /// The kernel's name for it.
     pub name: String,
-    /// Settings of `queue/iosched` in sysfs; what is not named is as the scheduler begins.
+    /// Settings of `queue/iosched` in sysfs; a setting that is not named keeps its first value.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -96,7 +96,7 @@ impl IoScheduler {
 worstcase_contract::text_form!(IoScheduler);
 
 impl IoSchedulers {
-    /// Whether none is named: the device keeps the one that it has.
+    /// Whether no scheduler is named: then the device keeps its own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

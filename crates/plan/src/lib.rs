@@ -1,4 +1,4 @@
-//! What is asked: an [`Experiment`], and the files that ask one.
+//! Questions: an [`Experiment`], and the files that ask one.
 //!
 //! ```text
 //! study       a file: a question, its experiments, published figures     ─┐
@@ -11,8 +11,8 @@
 //! parameters  each in one row: options, keys of studies, labels and differences are read off it
 //! study       study files                         model, method, smp          words and their values
 //! ```
-//! A study file and both command lines only fill an [`Experiment`]; whatever runs it knows nothing of them. It is kept
-//! with the run, so that resuming compares what is measured, not how it was typed.
+//! A study file and both command lines only fill an [`Experiment`]; the code that runs it does not know them. The
+//! experiment is kept with the run, so that resuming compares the measurement, not how it was typed.
 
 mod apply;
 mod cells;

@@ -1,10 +1,10 @@
-//! What wakes a probe on a host, and how it is scheduled there.
+//! The timer that wakes a probe on a host, and the probe's scheduling there.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What wakes the measuring thread.
+/// The timer that wakes the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimerKind {
@@ -16,7 +16,7 @@ pub enum TimerKind {
     Posix,
     /// setitimer(ITIMER_REAL); one CPU only, because a process has one.
     Setitimer,
-    /// The periodic interrupt of /dev/rtc; one CPU only. It has no due times, so jitter only.
+    /// The periodic interrupt of /dev/rtc; one CPU only. It has no due times, so it measures jitter only.
     Rtc,
 }
 
@@ -34,7 +34,7 @@ pub enum SchedulingPolicy {
     Other,
 }
 
-/// A word that is none of those that are known here.
+/// A word that is not known here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{word}' is not one of {known}")]
 pub struct UnknownWord {

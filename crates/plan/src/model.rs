@@ -10,11 +10,11 @@ use std::str::FromStr;
 pub enum PreemptName {
     /// The kernel gives up the CPU only on its way back to user space.
     None,
-    /// As none, plus explicit rescheduling points.
+    /// Like none, plus explicit rescheduling points.
     Voluntary,
     /// The kernel can be preempted outside of locked sections.
     Full,
-    /// As full for real-time tasks; ordinary tasks wait for the tick or the way back to user space.
+    /// Like full for real-time tasks; ordinary tasks wait for the tick or the way back to user space.
     Lazy,
     /// PREEMPT_RT: also most locked sections and interrupt handlers can be preempted.
     Rt,

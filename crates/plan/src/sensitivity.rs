@@ -1,13 +1,13 @@
-//! The same cell on other machines: does what it shows hold there?
+//! The same cell on other machines: does its result hold there?
 
 use crate::{BootParameters, CpuModel, PlannedCell, VirtualMachine};
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_instruments::sys::rtc;
 
-/// What is varied.
+/// The varied property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VariedProperty {
-    /// Nothing: the cell as it was measured.
+    /// The cell as it was measured.
     Nothing,
     /// Memory of the machine.
     Memory,
@@ -17,16 +17,16 @@ pub enum VariedProperty {
     Cpu,
     /// Virtual CPU speed.
     Mips,
-    /// Distance of two due times.
+    /// The interval.
     Interval,
-    /// Phase of the due times against the kernel's tick, which the seeds decide.
+    /// Phase of the due times against the kernel's tick; the seeds decide it.
     Phase,
 }
 
-/// One way in which the cell is varied, and its cells, one a seed.
+/// One way in which the cell is varied, and its cells, one for each seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variation {
-    /// What is another.
+    /// The property that differs.
     pub property: VariedProperty,
     /// Its value.
     pub value: String,
@@ -37,7 +37,7 @@ pub struct Variation {
 /// Boot parameters that leave the random generator without entropy.
 const STARVED: &str = "random.trust_cpu=off random.trust_bootloader=off";
 const MEMORY_MB: [u32; 4] = [256, 512, 1_024, 2_048];
-/// None of them divides a tick of 1, 4 or 10 ms.
+/// Intervals that do not divide a tick of 1, 4 or 10 ms.
 const INTERVALS: [Nanos; 3] = [
     Nanos::from_micros(251),
     Nanos::from_micros(499),
@@ -59,7 +59,7 @@ impl VariedProperty {
     }
 }
 
-/// All variations of a cell, itself first, each over seeds 1 to `seeds`. One property is varied at a time.
+/// All variations of a cell, the cell itself first, each over seeds 1 to `seeds`. One property is varied at a time.
 pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
     let own = &cell.machine;
     let over = |machine: VirtualMachine, spec: CellSpec, first: u64| {
@@ -122,7 +122,7 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
     all
 }
 
-/// None if they starve it already, or if there is no room for more.
+/// Parameters that starve the random generator of entropy; none if these do so already, or if there is no room for more.
 fn starved(own: &BootParameters) -> Option<BootParameters> {
     let is_starved = own.words().any(|word| word == "random.trust_cpu=off");
     (!is_starved).then(|| format!("{own} {STARVED}").parse().ok()).flatten()

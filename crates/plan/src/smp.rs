@@ -9,15 +9,15 @@ use worstcase_contract::machine::{DEFAULT_QUANTUM, MOST_CPUS};
 /// The CPUs of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Smp {
-    /// How many.
+    /// The number of CPUs.
     pub cpus: u32,
-    /// How far one may be ahead of another.
+    /// How far one CPU may be ahead of another.
     #[serde(rename = "quantum_ns")]
     pub quantum: Nanos,
-    /// The one that the probe measures on; the last unless one is asked for.
+    /// The CPU on which the probe measures; the last unless one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<u32>,
-    /// Those that the load runs on; all that are not isolated unless some are asked for.
+    /// The CPUs that the load runs on; all that are not isolated unless some are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<CpuList>,
 }

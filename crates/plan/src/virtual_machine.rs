@@ -1,4 +1,4 @@
-//! The lab's virtual machine: what a subject may ask of it.
+//! The lab's virtual machine, as far as a subject can choose it.
 
 use crate::parameters::of_machine;
 use crate::{CpuScheduler, DiskSpec, IoScheduler, Problem, Smp};
@@ -15,11 +15,12 @@ use worstcase_instruments::order::{MachineOrder, Order};
 
 /// Virtual CPU speed unless another is asked for.
 pub const DEFAULT_MIPS: u32 = 1_000;
-/// Memory of the lab's machine unless another is asked for. With 256 MiB the kernel's lists of free pages are so short
-/// that their refills are the latency.
+/// Memory of the lab's machine unless another size is asked for. With 256 MiB the kernel's lists of free pages are so
+/// short that their refills dominate the latency.
 pub const DEFAULT_MEMORY_MB: u32 = 1_024;
 
-/// A virtual machine. Whatever else will tell machines apart becomes a field here and a row of [`crate::parameters`].
+/// A virtual machine. Each further difference between machines becomes a field here and a row of
+/// [`crate::parameters`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VirtualMachine {
     /// Virtual CPU speed, million instructions a virtual second.
@@ -111,7 +112,6 @@ impl VirtualMachine {
         self.smp.check()
     }
 
-    /// What the guest is asked for.
     fn order(&self, modules: Vec<String>) -> MachineOrder {
         MachineOrder {
             probe_cpu: self.smp.probe,
@@ -124,7 +124,7 @@ impl VirtualMachine {
         }
     }
 
-    /// What a fork of the machine is told to measure this cell.
+    /// The order for a fork of the machine that measures this cell.
     pub fn order_of(&self, cell: &CellSpec) -> Result<Order, SpecError> {
         let load: LoadSpec = cell.load.parse()?;
         let modules = load.modules().into_iter().chain(cell.probe.modules().iter().copied());
@@ -132,7 +132,8 @@ impl VirtualMachine {
         Ok(Order::Measure(cell.order(Venue::Lab)?, machine))
     }
 
-    /// In what it differs from the usual one, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`, `ktimers-90`, `o-1`.
+    /// The differences from the usual machine, for names: `500mips`, `2048mb`, `skylake`, `threadirqs`,
+    /// `ktimers-90`, `o-1`.
     pub fn unusual(&self) -> Vec<String> {
         let mut words: Vec<String> = of_machine().flat_map(|(_, field)| (field.label)(self)).collect();
         words.extend((!self.policy.is_usual()).then(|| self.policy.to_string().replace(':', "-nice")));
@@ -193,7 +194,7 @@ impl FromStr for CpuModel {
 }
 
 impl BootParameters {
-    /// So much fits into the kernel's 2048 bytes beside what every subject has.
+    /// The length that fits into the kernel's 2048 bytes beside the parameters of every subject.
     const MAX_LEN: usize = 1_024;
     /// Parameters that another option sets, and those without which the lab does not work.
     const TAKEN: [(&'static str, &'static str); 4] = [

@@ -1,4 +1,4 @@
-//! What can go wrong on other machines, each with what to do.
+//! Errors of measurements on other machines, each with its remedy.
 
 use std::path::PathBuf;
 use worstcase_base::ExitKind;
@@ -10,7 +10,7 @@ worstcase_base::errors! {
     /// See the module.
     #[derive(Debug, thiserror::Error)]
     pub enum RemoteError {
-        /// `--executor` with something else.
+        /// The value of `--executor` is wrong.
         #[error("{0}: {1}")]
         Choice(String, String) => Usage,
         /// A program of Slurm or ssh is not here.
@@ -26,44 +26,44 @@ worstcase_base::errors! {
         Slurm {
             /// The command.
             command: String,
-            /// Its own words.
+            /// What it printed.
             said: String,
         } => Missing,
-        /// The job is gone, and results are missing.
+        /// The job has ended, and results are missing.
         #[error("Slurm's job {job} has ended, and {missing}; ask again for what is missing. {said}")]
         Ended {
             /// Its number.
             job: String,
-            /// What was not done.
+            /// The cells that were not measured.
             missing: String,
-            /// The end of its log.
+            /// The last lines of its log.
             said: String,
         } => Measured,
-        /// A node said that a cell is measured, but it cannot be seen here.
+        /// A node reported that a cell is measured, but the result cannot be seen here.
         #[error(
             "a node has measured {cell}, but {} does not show it; is the cache (WORSTCASE_CACHE) a folder that all machines share?",
             folder.display()
         )]
         Unseen {
-            /// What.
+            /// The cell.
             cell: String,
             /// The cache's folder.
             folder: PathBuf,
         } => Storage,
-        /// A cell failed there.
+        /// A cell failed on another machine.
         #[error("on {machine}: {message}")]
         Failed {
-            /// Where.
+            /// The machine.
             machine: String,
-            /// The error there.
+            /// The error that it reported.
             message: String,
-            /// Its exit code there.
+            /// The exit code of that error.
             exit: ExitKind,
         } => exit,
         /// A machine cannot be used.
         #[error("{host}: {reason}")]
         Host {
-            /// Which.
+            /// The machine.
             host: String,
             /// Why, and what to do.
             reason: String,
@@ -76,7 +76,7 @@ worstcase_base::errors! {
             /// What is wrong, and where.
             reason: String,
         } => Usage,
-        /// A file that both sides share.
+        /// A file that controller and machines share cannot be used.
         #[error("{}: {reason}", path.display())]
         File {
             /// The file.
@@ -97,7 +97,7 @@ worstcase_base::errors! {
 }
 
 impl RemoteError {
-    /// Whether a cell failed where another may do better, and not the machine that was to measure it.
+    /// Whether the cell itself failed, and not the machine that was to measure it.
     pub fn is_of_the_cell(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! worstcase itself, where other machines can execute it.
+//! The executable of worstcase, as other machines can run it.
 
 use crate::RemoteError;
 use std::fs::{self, File, Permissions};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::sha256_hex;
 
-/// Where copies are, here and there.
+/// The area of the cache that holds copies, here and on other machines.
 pub const AREA: &str = "executables";
 /// A copy's name in its folder.
 pub const NAME: &str = "worstcase";
 
-/// The program that runs now.
+/// The executable of this process.
 pub struct Executable {
     /// Where it is.
     pub path: PathBuf,
@@ -24,7 +24,7 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Reads it, even if another has taken its place since.
+    /// Reads this process's own executable, even if another file has taken its place since.
     pub fn own() -> Result<Executable, RemoteError> {
         Executable::at("/proc/self/exe".into())
     }
@@ -39,7 +39,7 @@ impl Executable {
         })
     }
 
-    /// A copy in the cache, which other machines see.
+    /// Copies it to the cache, where other machines see it.
     pub fn shared(&self, cache: &Cache) -> Result<PathBuf, RemoteError> {
         let folder = cache.publish(AREA, &self.digest, |building| copy(&self.path, &building.join(NAME)))?;
         Ok(folder.join(NAME))

@@ -1,4 +1,4 @@
-//! One cell in every detail: what it was, where its periods went, a histogram, the worst samples.
+//! One cell in every detail: its settings, the fate of its periods, a histogram, the worst samples.
 
 use super::noise::available;
 use super::table::terminal::figures as table_lines;
@@ -12,13 +12,12 @@ use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, Subject
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
-/// Worst samples that are listed.
 const WORST: usize = 5;
 /// Longest bar of the histogram.
 const BAR: f64 = 48.0;
 
-/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs of the
-/// samples, gathered in one pass.
+/// Latencies by size, in six steps a decade, and the worst samples: all that the report needs, gathered in one
+/// pass.
 #[derive(Debug, Default)]
 pub struct GatheredSamples {
     steps: BucketCounts<SixADecade>,
@@ -245,7 +244,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
     out.join("\n")
 }
 
-/// Of what the record's histogram holds: of a foreign one what the tool's does.
+/// The histogram of a record; for a foreign record, the histogram of its tool.
 fn held_histogram(record: &Record, style: Style) -> Vec<String> {
     let held = record.summary(Quantity::Latency).and_then(Summary::held);
     let Some(held) = held else {
@@ -284,7 +283,7 @@ fn figures(s: &Summary) -> String {
 fn histogram(gathered: &GatheredSamples) -> Vec<String> {
     let top = gathered.steps.most();
     let bar = |count: u64| {
-        // One sample still is one mark: the rare ones are what one looks for.
+        // A single sample still gets one mark: readers look for the rare ones.
         let length = (1.0 + count as f64).ln() / (1.0 + top as f64).ln() * BAR;
         "#".repeat(if count == 0 { 0 } else { (length as usize).max(1) })
     };

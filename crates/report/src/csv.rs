@@ -1,6 +1,7 @@
 //! `worstcase show --csv`: a line for each cell and quantity, for spreadsheets and data frames.
 //!
-//! What a probe with parameters has of its own stands in further columns: those of its table, of this cell alone.
+//! The columns of a probe with parameters are those of its table, for this cell alone; they stand behind the common
+//! ones.
 
 use super::table::csv::text;
 use super::table::{ColumnKind, Table, TableColumn, TableField, TableValue, field, name};
@@ -90,7 +91,7 @@ fn of_cell(view: &ReportView, record: &Record) -> Vec<(TableColumn, TableValue)>
 
 fn columns<'a>() -> Vec<TableField<CellRow<'a>>> {
     let word = |key: &str, word: fn(&Record) -> String| name(key, key, move |row: &CellRow| word(row.record));
-    // Gaps are of no periods, and samples are no gaps: a field that has no meaning is empty.
+    // Gaps have no periods, and samples are no gaps: a field without a meaning is empty.
     let periods = |key: &str, count: fn(&Periods) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &CellRow| {
             row.record.accounting.periods().map(count)

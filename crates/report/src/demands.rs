@@ -1,4 +1,4 @@
-//! Classes of demand: which option meets which, the first that does, and its cost.
+//! Classes of demand: the options that meet each class, the first option that does, and its cost.
 
 use super::ReportView;
 use super::ranking::Prices;
@@ -15,10 +15,10 @@ use worstcase_results::demands::{JudgedDemand, in_words, judged};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
-/// What is said above the table.
+/// The line above the table.
 const HEADING: &str = "Classes of demand: who meets them with the largest latency under all loads";
 
-/// A subject and what it costs.
+/// A subject and its cost.
 struct DemandOption {
     subject: SubjectId,
     label: String,
@@ -29,7 +29,8 @@ struct DemandOption {
     met: Vec<Outcome>,
 }
 
-/// Of a run whose study has demands and which has a subject: a column for each class, an answer for each below.
+/// The table of a run whose study has demands and which has a subject: a column for each class, an answer for each
+/// below.
 pub(super) fn table(view: &ReportView) -> Option<Table> {
     let all = judged(view.plan, view.records);
     let first = all.first().filter(|class| !class.subjects.is_empty())?;
@@ -107,7 +108,7 @@ fn answer(class: &JudgedDemand, records: &[Record], prices: &Prices) -> String {
     }
 }
 
-/// The demands of a study, of which nothing is measured.
+/// The demands of a study that has no measurements.
 pub fn of_study(demands: &[Demand], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold("Classes of demand, which a run is judged by")];
     for demand in demands {

@@ -1,4 +1,4 @@
-//! Ensembles: what the seeds of a subject, load, probe and quantity gave. One list of columns for all forms.
+//! Ensembles: the values of all seeds of a subject, load, probe and quantity. One list of columns for all forms.
 
 use super::ReportView;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name};
@@ -9,7 +9,7 @@ use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::{Quantity, Subject};
 use worstcase_results::stats::{Ensemble, ensembles};
 
-/// An ensemble with what is known of its subject.
+/// An ensemble with the facts about its subject.
 struct EnsembleRow<'a> {
     ensemble: Ensemble,
     subject: Option<&'a Subject>,
@@ -141,7 +141,7 @@ fn table_of(view: &ReportView, title: String, all: Vec<Ensemble>, with_unit: boo
     Table::new("ensembles", title, &columns(), &rows)
 }
 
-/// For people: of one probe and quantity; nothing if no record has it.
+/// The table for people, of one probe and quantity; nothing if no record has it.
 pub(super) fn table(view: &ReportView, probe: &str, quantity: Quantity) -> Option<Table> {
     let all: Vec<Ensemble> = ensembles(view.records, quantity)
         .into_iter()
@@ -158,7 +158,7 @@ pub(super) fn table(view: &ReportView, probe: &str, quantity: Quantity) -> Optio
     Some(table.across("load").with(vec![about], Vec::new()))
 }
 
-/// For programs: of all probes but those that count gaps, which have a list of their own.
+/// The table for programs, of all probes but those that count gaps, which have a list of their own.
 pub(super) fn all(view: &ReportView) -> Table {
     let quantities: &[Quantity] = match view.quantities {
         [] => &Quantity::ALL,

@@ -1,5 +1,5 @@
-//! What entered a CPU: who took it from the thread that never sleeps, and who sent it. One cell as a table of its own,
-//! several as a matrix for each load: causes as rows, subjects as columns.
+//! Entries into a CPU: the thread or interrupt that took it from the thread that never sleeps, and the sender. One
+//! cell is a table of its own, several are a matrix for each load: causes as rows, subjects as columns.
 
 use super::noise::available;
 use super::table::terminal::figures_with;
@@ -51,7 +51,7 @@ fn column(number: usize) -> String {
     }
 }
 
-/// A cause, and how often it came to each subject in a second; nothing where that was not measured.
+/// A cause, and its rate per second for each subject; nothing if a subject was not measured.
 struct CauseRates<'a> {
     name: String,
     sent_by: Option<&'a str>,
@@ -64,7 +64,7 @@ impl CauseRates<'_> {
     }
 }
 
-/// Of all seeds together; what came most often first.
+/// The matrix of all seeds together, the most frequent causes first.
 fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -> Vec<String> {
     let causes = distinct(
         cells
@@ -118,7 +118,7 @@ fn matrix(load: &str, cells: &[&Entered], subjects: &[&str], names: &[String]) -
     figures_with(&Table::new("rates", "", &fields, &rows), below)
 }
 
-/// The sender, if it is known, under what it sent.
+/// The sender, if it is known, under the interrupt that it sent.
 fn sent_by(sender: Option<&str>, indent: usize) -> Vec<String> {
     sender
         .map(|sender| format!("{:indent$}    sent by {}", "", plain(sender)))

@@ -1,4 +1,4 @@
-//! What is told of records that another tool measured: which, of which file, and what that does not hold.
+//! The section on records that another tool measured: the tool, the file, and what the file does not contain.
 
 use worstcase_base::distinct;
 use worstcase_base::duration;
@@ -6,7 +6,7 @@ use worstcase_base::format::{counted, grouped, micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Foreign, Quantity, Record, SubjectKernel};
 
-/// The heading of a table of them; nothing for what worstcase measured.
+/// The heading of a table of such records; nothing for records that worstcase measured.
 pub(super) fn heading(probe: &str, load: &str, records: &[&Record]) -> Option<String> {
     let first = records.first()?;
     let tool = first.foreign.as_ref()?.tool();
@@ -33,7 +33,7 @@ pub(super) fn heading(probe: &str, load: &str, records: &[&Record]) -> Option<St
     )))
 }
 
-/// What the files do not hold, and what else they say; nothing for what worstcase measured.
+/// The lines about what the files do not contain, and their notes; none for records that worstcase measured.
 pub(super) fn lines(records: &[Record]) -> Vec<String> {
     let all = || records.iter().filter_map(|r| Some((r, r.foreign.as_ref()?)));
     let mut lines = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn lines(records: &[Record]) -> Vec<String> {
     lines
 }
 
-/// What fell out of the tool's histogram.
+/// The samples outside the tool's histogram.
 fn beyond(record: &Record, foreign: &Foreign) -> Vec<String> {
     let cpu = record.cell.cpu.map_or(String::new(), |cpu| format!("CPU {cpu}: "));
     let line = |(quantity, beyond): (&Quantity, &worstcase_results::record::Beyond)| {

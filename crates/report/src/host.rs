@@ -12,7 +12,7 @@ use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMa
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
-/// More CPUs than this are not listed one by one: the worst of them are.
+/// If there are more CPUs than this, only the worst are listed.
 const CPUS: usize = 16;
 const PERCENTILES: [Percentile; 3] = [Percentile::P99, Percentile::P99_9, Percentile::P99_99];
 const PARTS: [Quantity; 6] = [
@@ -24,7 +24,7 @@ const PARTS: [Quantity; 6] = [
     Quantity::Latency,
 ];
 
-/// Where and when, and the tables of every probe and load.
+/// The place and time of the measurement, and the tables of every probe and load.
 pub fn groups(view: &ReportView) -> Vec<TableGroup> {
     let mut groups: Vec<TableGroup> = Vec::new();
     for probe in distinct(view.timed().map(|r| r.cell.probe.as_str())) {
@@ -52,7 +52,7 @@ fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -
             tables.push(by_part(records));
         }
     }
-    // Of other tools' files one may have none of a quantity's figures.
+    // A record of another tool's file may have none of a quantity's figures.
     tables.retain(|table| !table.rows.is_empty());
     TableGroup {
         heading: heading(probe, load, records),
@@ -61,7 +61,7 @@ fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -
     }
 }
 
-/// Where and when, in a line; details are shown of a cell, and on the page.
+/// Place and time in a line; the details are shown with a cell, and on the page.
 pub(super) fn origin(records: &[Record]) -> Option<String> {
     let origins = || records.iter().filter_map(|r| r.origin.as_ref());
     let hosts = distinct(origins().map(|o| o.host.as_str()));
@@ -101,7 +101,7 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
     ))
 }
 
-/// What the load did a second.
+/// The load's work per second.
 fn work(records: &[&Record]) -> Option<String> {
     let first = records.first().filter(|r| r.foreign.is_none())?;
     let Some(record) = Some(first).filter(|r| !r.work.is_empty()) else {
@@ -117,7 +117,7 @@ fn work(records: &[&Record]) -> Option<String> {
     )))
 }
 
-/// Where the load ran and what is isolated, if that is not as on every machine.
+/// The load's CPUs and the isolated ones, unless they are as on every machine.
 fn cpus(records: &[&Record]) -> Option<String> {
     let of = |key: &str| records.iter().find_map(|r| r.environment.get(key));
     let isolated = of(ISOLATED).map(|cpus| format!("isolated: CPUs {cpus}"));
@@ -129,7 +129,7 @@ fn cpus(records: &[&Record]) -> Option<String> {
     (!said.is_empty()).then(|| plain(&said.join("; ")))
 }
 
-/// What a CPU gave, or all of them together.
+/// The values of a CPU, or of all of them together.
 #[derive(Default)]
 struct CpuRow {
     label: String,
@@ -221,7 +221,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
     table
 }
 
-/// All rows as one distribution; its median and percentiles are those of the histograms, to three digits.
+/// All rows as one distribution; median and percentiles are those of the merged histograms, to three digits.
 fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> {
     let all = merged(rows);
     let count: u64 = rows.iter().map(|(_, s)| s.count).sum();
@@ -229,7 +229,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
         .iter()
         .filter_map(|(r, _)| r.foreign.as_ref()?.beyond.get(&quantity));
     let known_below = known_below.map(|beyond| beyond.from_ns).min().unwrap_or(u64::MAX);
-    // Of all samples, those too that are in no histogram: they are above all that is known.
+    // Counts all samples, also those outside the histogram: they are above all known ones.
     let at = |one_in: f64| -> Option<u64> {
         let bins = all.as_ref()?.iter_recorded();
         let counted = bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
@@ -248,7 +248,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
     Some(row.with_losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()))
 }
 
-/// The histogram of all rows, of a foreign file of those that it holds; nothing if a row has none.
+/// The histogram of all rows, for a foreign file of the samples in its histogram; nothing if a row has none.
 fn merged(rows: &[(&Record, &Summary)]) -> Option<Histogram<u64>> {
     let mut all: Histogram<u64> = Histogram::new(3).ok()?;
     for (_, summary) in rows {

@@ -1,4 +1,4 @@
-//! What entered a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
+//! Entries into a CPU of this machine: a sentence, and a table of causes with their senders and remedies.
 
 use super::table::json::rows;
 use super::table::terminal::figures_with;
@@ -11,7 +11,6 @@ use worstcase_base::format::{counted, grouped, plain};
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-isolate/2";
-/// Causes that are shown.
 const SHOWN: usize = 25;
 /// Senders of one cause that are shown.
 const SENDERS: usize = 5;
@@ -99,7 +98,7 @@ impl<'a> CauseLines<'a> {
         self.lines.iter().map(|line| of(line)).sum()
     }
 
-    /// A row of all its senders, and one of each where there are several. The remedy stands below the last.
+    /// A row of all its senders, and one of each if there are several. The remedy stands below the last.
     fn rows(&self) -> Vec<EntryRow<'a>> {
         let first = self.lines[0];
         let excluded = if first.is_excluded { " (excluded)" } else { "" };
@@ -118,15 +117,15 @@ impl<'a> CauseLines<'a> {
     }
 }
 
-/// How often and for how long something entered.
+/// The number and duration of entries of one kind.
 struct EntryRow<'a> {
     count: Option<u64>,
     total_ns: Option<u64>,
     worst_ns: Option<u64>,
     cause: String,
-    /// The only sender, who stands below.
+    /// The only sender, which is named below.
     sender: Option<String>,
-    /// What helps, if it stands below this row.
+    /// The remedy, if it stands below this row.
     remedy: Option<String>,
     /// The lines that it sums up.
     lines: Vec<&'a EntryLine>,
@@ -154,7 +153,7 @@ impl<'a> EntryRow<'a> {
         }
     }
 
-    /// What there is to say of it, where its cause begins.
+    /// The further lines about the row, indented to its cause.
     fn below(&self, indent: usize) -> Vec<String> {
         let sender = self.sender.iter();
         let mut lines: Vec<String> = sender
@@ -198,7 +197,7 @@ fn table<'a>(rows: &[EntryRow<'a>], time_ns: u64) -> Table {
     Table::new("entries", "", &fields, rows)
 }
 
-/// A row a sender, the last for all that have none of their own.
+/// A row for each sender, the last for all lines without a sender.
 fn senders<'a>(lines: &[&'a EntryLine]) -> Vec<EntryRow<'a>> {
     let (shown, others) = lines.split_at(lines.len().min(SENDERS));
     let sent_by = |name: &str| format!("  sent by {name}");

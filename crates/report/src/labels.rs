@@ -1,4 +1,4 @@
-//! What rows and tables are called: subjects, clocks, CPUs, and on how much a table rests.
+//! The names of rows and tables: subjects, clocks, CPUs, and the observation time of a table.
 
 use std::collections::BTreeSet;
 use worstcase_base::duration;
@@ -6,7 +6,7 @@ use worstcase_base::format::{grouped, plain, range};
 use worstcase_results::record::{Record, Subject};
 use worstcase_results::stats::Ensemble;
 
-/// Kernel and preemption model, and the machine where it is not the default one.
+/// Kernel and preemption model, and the machine if it is not the default one.
 pub(super) fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;
@@ -22,7 +22,7 @@ pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<Stri
     units.into_iter().collect()
 }
 
-/// On how much the numbers of a table rest.
+/// The observation time behind the numbers of a table.
 pub(super) fn observation_time(all: &[Ensemble]) -> String {
     fn span<T: Ord + Copy>(all: &[Ensemble], of: fn(&Ensemble) -> T, show: fn(T) -> String) -> String {
         let values: BTreeSet<T> = all.iter().map(of).collect();

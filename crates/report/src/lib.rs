@@ -1,14 +1,14 @@
-//! What was measured, for people and for programs. Nothing here measures or decides.
+//! Measured results, for people and for programs. Nothing here measures or decides.
 //!
-//! Whatever is a table is made once, as a [`table::Table`], and written by a writer for each form. [`run_tables`] has those of a
+//! Every table is made once, as a [`table::Table`], and written by a writer for each form. [`run_tables`] has the tables of a
 //! run, in order; [`probes`] those of the probes with parameters, [`ensembles`] and [`host`] those of timers, [`noise`] those of
 //! gaps, [`ranking`] and [`demands`] those that help to decide, [`then_now`] published figures and ours.
 //!
 //! [`terminal`] prints a run, [`cell`] the details of one cell, [`json`] and [`csv`] give the same to programs; all of them take
-//! a [`ReportView`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says how
-//! sure a verdict is, [`tail`] what the largest samples say of larger ones.
-//! `style` says how text looks on a terminal, `labels` what rows are called, `markup` keeps foreign text from being Markdown.
-//! [`html`] is the page that people open: pictures, breakdowns, all of it in one file.
+//! a [`ReportView`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says
+//! how sure a verdict is, [`tail`] what the largest samples say of larger ones. `style` says how text looks on a terminal,
+//! `labels` has the names of rows, `markup` keeps foreign text from being Markdown. [`html`] is the page that people open:
+//! pictures, breakdowns, all of it in one file.
 
 pub mod bisect;
 pub mod breakdown;
@@ -51,7 +51,7 @@ pub mod verdict;
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};
 use worstcase_results::verdict::{Criterion, Verdict};
 
-/// What a report is about.
+/// The data of a report.
 #[derive(Debug)]
 pub struct ReportView<'a> {
     /// The run's plan.
@@ -60,14 +60,14 @@ pub struct ReportView<'a> {
     pub command: Vec<String>,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
-    /// Quantities to show; empty for those that each probe is about.
+    /// Quantities to show; if empty, the quantities that each probe is about.
     pub quantities: &'a [Quantity],
     /// The criterion with its verdicts, if one was given.
     pub verdicts: Option<(Criterion, Vec<Verdict>)>,
 }
 
 impl ReportView<'_> {
-    /// The command that measures what it lacks.
+    /// The command that measures the missing cells.
     pub fn to_go_on(&self) -> Vec<String> {
         match &self.plan.imported {
             Some(_) => self.command.clone(),

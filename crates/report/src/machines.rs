@@ -7,7 +7,7 @@ use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Quantity, Record, Summary};
 
-/// What a machine measured.
+/// The records of a machine.
 pub struct MachineRecords {
     /// Its name, as the user gave it.
     pub machine: String,
@@ -15,7 +15,7 @@ pub struct MachineRecords {
     pub records: Vec<Record>,
 }
 
-/// A machine, and what it measured of a probe and load.
+/// A machine, and its measurements for a probe and load.
 struct MachineRow<'a> {
     machine: &'a str,
     release: String,

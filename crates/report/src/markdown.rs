@@ -10,7 +10,7 @@ use worstcase_base::format::shell;
 use worstcase_results::published::compared;
 use worstcase_results::verdict::Verdict;
 
-/// All tables of a run, what was lost, the verdicts, and the command that measures it again.
+/// The report of a run: all tables, lost samples, the verdicts, and the command that measures it again.
 pub fn run(view: &ReportView) -> String {
     let mut out = vec![format!("### {}", text(&view.plan.title)), String::new()];
     out.extend(groups(&run_tables::timed(view)));

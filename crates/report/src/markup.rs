@@ -2,7 +2,8 @@
 
 use worstcase_base::format::plain;
 
-/// Text that stays text: every character that Markdown or HTML gives a meaning, also `@` of a mention, as an entity.
+/// Text that stays text: every character with a meaning in Markdown or HTML, also the `@` of a mention, becomes an
+/// entity.
 pub fn text(foreign: &str) -> String {
     let mut out = String::new();
     for c in plain(foreign).chars() {
@@ -16,7 +17,7 @@ pub fn text(foreign: &str) -> String {
     out
 }
 
-/// A block of commands; its fence is longer than any that is in it.
+/// A block of commands; its fence is longer than any fence in the text.
 pub fn commands(lines: &[String]) -> String {
     let lines: Vec<String> = lines.iter().map(|l| plain(l)).collect();
     let longest = lines

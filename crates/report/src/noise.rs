@@ -1,4 +1,4 @@
-//! What `noise` saw, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
+//! The results of `noise`, in the words of rtla's osnoise: noise, max single noise, CPU available, and the causes.
 
 use super::ReportView;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
@@ -21,7 +21,7 @@ struct GapsRow<'a> {
 }
 
 impl GapsRow<'_> {
-    /// What was lost is noise too.
+    /// The noise; if gaps were lost, a lower bound.
     fn noise(&self) -> TableValue {
         match self.gaps.lost {
             0 => TableValue::Whole(self.gaps.noise_ns),
@@ -66,7 +66,7 @@ fn columns<'a>() -> Vec<TableField<GapsRow<'a>>> {
     ]
 }
 
-/// For programs: each record of `noise`.
+/// The table for programs: each record of `noise`.
 pub(super) fn all(records: &[Record]) -> Table {
     let of_record = |key: &str, value: fn(&Record) -> TableValue| {
         field(ColumnKind::Text, key, key, move |row: &GapsRow| {
@@ -101,7 +101,7 @@ pub(super) fn all(records: &[Record]) -> Table {
     Table::new("noise", "", &fields, &rows)
 }
 
-/// A row a CPU, one of all together, and what took the CPU away.
+/// The tables: a row for each CPU, one of all together, and the causes that took the CPU away.
 pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
     let all = together(records.iter().filter_map(|r| r.accounting.gaps().copied()));
     let mut tables = vec![by_cpu(records, &all)];
@@ -185,7 +185,7 @@ fn by_cpu(records: &[&Record], all: &GapAccount) -> Table {
     )
 }
 
-/// What took the CPU away, how often and for how long.
+/// A cause that took the CPU away, how often and for how long.
 struct CauseRow {
     name: String,
     count: u64,

@@ -12,11 +12,11 @@ use worstcase_contract::bench::DiskAction;
 
 /// The form of the document.
 const SCHEMA: &str = "worstcase-operations/2";
-/// So many requests are shown, of those that came before its own and of its own.
+/// At most so many requests are shown, both of those before its own and of its own.
 const SHOWN: usize = 16;
 const SECTOR: f64 = 512.0;
 
-/// One after the other.
+/// The operations, one after the other.
 pub fn terminal(operations: &[Operation], style: Style) -> String {
     let each = operations.iter().flat_map(|operation| one(operation, style));
     each.collect::<Vec<String>>().join("\n")

@@ -7,14 +7,13 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Record};
 use worstcase_results::stats::bucket_counts::{BucketCounts, Thousands};
 
-/// The rows' step.
 const STEP: u64 = 1_000;
 
 /// One cell's column.
 #[derive(Debug)]
 pub struct HistogramColumn {
     name: String,
-    /// By whole microseconds, rounded down.
+    /// The counts by whole microseconds, rounded down.
     counts: BucketCounts<Thousands>,
     /// Samples that another tool's histogram does not hold.
     beyond: u64,
@@ -23,7 +22,7 @@ pub struct HistogramColumn {
 }
 
 impl HistogramColumn {
-    /// Of a record, without samples yet.
+    /// The column of a record, without samples yet.
     pub fn new(record: &Record) -> HistogramColumn {
         let summary = record.summary(Quantity::Latency);
         let mut column = HistogramColumn {

@@ -1,4 +1,4 @@
-//! The ranking: from the first subject to the last, which one meets the limit first, and what each costs in throughput.
+//! The ranking: the first subject that meets the limit, the next ones, and the throughput that each costs.
 
 use super::ReportView;
 use super::probes::hackbench::{self, HackbenchPoint};
@@ -16,7 +16,7 @@ struct RankedOption<'a> {
     factors: (Option<f64>, Option<f64>),
 }
 
-/// Of a run that judges several subjects and knows the cost of each; else nothing.
+/// The table of a run that judges several subjects and knows the cost of each; else nothing.
 pub(super) fn table(view: &ReportView) -> Option<Table> {
     let (_, verdicts) = view.verdicts.as_ref()?;
     if verdicts.len() < 2 {
@@ -61,7 +61,7 @@ pub(super) fn table(view: &ReportView) -> Option<Table> {
     Some(Table::new("ranking", title, &fields, &options).with(Vec::new(), vec![answer]))
 }
 
-/// What subjects cost in throughput, over what one of them does.
+/// The throughput that subjects cost, relative to one of them.
 pub(super) struct Prices {
     first: SubjectId,
     switches: Vec<SwitchPoint>,
@@ -104,7 +104,7 @@ impl Prices {
     }
 }
 
-/// What a point is called, whose it is, and its time.
+/// The title of a point: its subject, its name, and its time.
 type PointTitle<P> = fn(&P) -> (&SubjectId, String, f64);
 
 fn of_hackbench(p: &HackbenchPoint) -> (&SubjectId, String, f64) {

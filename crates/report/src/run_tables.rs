@@ -1,4 +1,4 @@
-//! The tables of a run, the same for every form, in the order in which people get them.
+//! The tables of a run, the same for every form, in the order in which people see them.
 
 use super::table::{Table, TableGroup};
 use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};
@@ -6,7 +6,7 @@ use worstcase_base::distinct;
 use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::is_host;
 
-/// How late a timer was: on this machine by CPU, in the lab subjects by loads.
+/// The lateness of a timer: on this machine by CPU, in the lab subjects by loads.
 pub(crate) fn timed(view: &ReportView) -> Vec<TableGroup> {
     if is_host(view.records) {
         return host::groups(view);
@@ -22,7 +22,7 @@ pub(crate) fn timed(view: &ReportView) -> Vec<TableGroup> {
     probes.into_iter().flat_map(of_probe).map(TableGroup::from).collect()
 }
 
-/// What the lab's tables mean, if there is one.
+/// The meaning of the lab's tables, if there are any.
 pub(crate) fn about_ensembles(view: &ReportView) -> Vec<String> {
     let is_there = !is_host(view.records) && view.timed().any(|r| r.accounting.periods().is_some());
     let lines = [
@@ -33,13 +33,13 @@ pub(crate) fn about_ensembles(view: &ReportView) -> Vec<String> {
     lines.map(String::from).into_iter().filter(|_| is_there).collect()
 }
 
-/// What the probes with parameters gave, and what loaded schedulers counted meanwhile.
+/// The results of the probes with parameters, and the counts of loaded schedulers meanwhile.
 pub(crate) fn of_probes(view: &ReportView) -> Vec<TableGroup> {
     let tables = probes::tables(view).into_iter().chain(scheduled::table(view.records));
     tables.map(TableGroup::from).collect()
 }
 
-/// Which option to take, and what it costs.
+/// The tables for a decision: the option to take, and its cost.
 pub(crate) fn of_decision(view: &ReportView) -> Vec<TableGroup> {
     let tables = ranking::table(view).into_iter().chain(demands::table(view));
     tables.map(TableGroup::from).collect()

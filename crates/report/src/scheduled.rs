@@ -1,4 +1,4 @@
-//! What the schedulers counted that were loaded into the lab's kernels.
+//! The counts of the schedulers that were loaded into the lab's kernels.
 
 use super::table::{ColumnKind, Table, field, name};
 use worstcase_base::distinct;
@@ -16,7 +16,7 @@ pub fn table(records: &[Record]) -> Option<Table> {
             .iter()
             .flat_map(|c| c.record.scheduler.iter().flat_map(|s| s.counters.keys().cloned())),
     );
-    // Always the same order; a column in which nothing ever happened says nothing.
+    // The order is always the same; a column of zeros alone says nothing.
     names.sort();
     names.retain(|name| counted.iter().any(|c| c.count(name) > 0));
     if names.is_empty() {

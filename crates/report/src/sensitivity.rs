@@ -14,13 +14,12 @@ use worstcase_results::stats::ensembles;
 /// Schema of the JSON form.
 pub const SCHEMA: &str = "worstcase-sensitivity/1";
 
-/// A maximum that moves by more than this factor depends on what was varied.
+/// A maximum that moves by more than this factor depends on the varied property.
 const LARGEST: f64 = 2.0;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SensitivityRow {
-    /// What was varied.
     #[serde(skip)]
     property: VariedProperty,
     /// The same in words.
@@ -48,15 +47,15 @@ impl SensitivityRow {
     }
 }
 
-/// What was found.
+/// The result of the variations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     schema: &'static str,
     /// The cell.
     pub cell: String,
-    /// As measured first.
+    /// The rows, the cell as measured first.
     pub rows: Vec<SensitivityRow>,
-    /// Properties under which the maximum moves by no more than a factor of two.
+    /// Properties under which the maximum moves by at most a factor of two.
     pub holds_over: Vec<&'static str>,
     /// The others.
     pub depends_on: Vec<&'static str>,
@@ -65,7 +64,7 @@ pub struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// From the records of each variation, the cell as it was measured first; none if one has no latency.
+    /// Made from the records of each variation, the cell as measured first; none if one of them has no latency.
     pub fn new(cell: &str, variations: &[(VariedProperty, String, &[Record])]) -> Option<Sensitivity> {
         let mut rows: Vec<SensitivityRow> = Vec::new();
         for (property, value, records) in variations {
@@ -121,7 +120,7 @@ impl Sensitivity {
         Table::new("rows", "", &fields, &self.rows)
     }
 
-    /// For the terminal.
+    /// The text for the terminal.
     pub fn terminal(&self, style: Style) -> String {
         let seeds = self.rows.first().map_or(0, |row| row.seeds);
         let mut out = vec![

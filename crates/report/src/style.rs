@@ -1,4 +1,4 @@
-//! How text on a terminal looks, and how wide it may be.
+//! The look of text on a terminal, and its greatest width.
 
 use std::io::IsTerminal;
 use worstcase_base::format::plain;
@@ -10,14 +10,14 @@ pub(crate) const WIDTH: usize = 120;
 /// Widest line of sentences.
 const TEXT_WIDTH: usize = 116;
 
-/// How text may look.
+/// The look of text.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     colour: bool,
 }
 
 impl Style {
-    /// Nothing but text.
+    /// Plain text without colour.
     pub const PLAIN: Style = Style { colour: false };
 
     /// Colour on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is `dumb`.
@@ -51,7 +51,7 @@ impl Style {
         self.paint(code, &format!("{outcome:<12}"))
     }
 
-    /// Whether ours agree with what is published.
+    /// The text of an agreement between our figures and published ones.
     pub fn agreement(self, agreement: Agreement) -> String {
         let code = match agreement {
             Agreement::Agrees => "32",
@@ -62,15 +62,15 @@ impl Style {
     }
 }
 
-/// How wide a table may be: no wider than the terminal that it goes to.
+/// The width of a table: at most `most`, and no wider than the terminal.
 pub(crate) fn width(most: usize) -> usize {
     columns().map_or(most, |columns| columns.clamp(LEAST, most))
 }
 
-/// Narrower terminals break what they like.
+/// A narrower terminal breaks lines by itself.
 const LEAST: usize = 40;
 
-/// Of the terminal that standard output is.
+/// The width of the terminal that standard output goes to.
 fn columns() -> Option<usize> {
     let out = std::io::stdout();
     let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
@@ -89,7 +89,7 @@ fn fitted_to(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
-        // Colours take no room; what is aligned is a table's.
+        // Colours take no room; aligned text belongs to a table.
         if seen(line.trim_end()) <= width || bare.contains("  ") {
             out.push_str(line);
             continue;

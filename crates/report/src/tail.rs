@@ -8,7 +8,7 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{CellId, Record, Venue};
 use worstcase_results::stats::tail::{ExceedanceLevel, Exceeded, LatencyTail, Peaks, SPAN, Sure, estimate, is_narrow};
 
-/// What no estimate from samples can know.
+/// The limits of every estimate from samples.
 const HOST_LIMITS: [&str; 3] = [
     "An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.",
     "Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes",
@@ -20,7 +20,7 @@ const LAB_LIMITS: [&str; 3] = [
     "worstcase census.",
 ];
 
-/// Of a record that has the largest samples alone.
+/// The note on a record that has the largest samples alone.
 const SELECTED: &str = "only its largest samples are kept, and an estimate needs all of them";
 
 /// A cell's tail, or why there is none.
@@ -34,12 +34,12 @@ pub struct CellTail {
     pub estimate: Option<LatencyTail>,
     /// Why there is none.
     pub why_not: Option<String>,
-    /// What it cannot know, line by line.
+    /// The limits of the estimate, line by line.
     pub warning: [&'static str; 3],
 }
 
 impl CellTail {
-    /// From a record and its largest samples; how often `limit` is exceeded, if there is one.
+    /// The tail of a record and its largest samples; with a `limit`, how often it is exceeded.
     pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
         let unordered = "its samples, and the order in which they came, are not in the file";
         let (estimate, why_not) = match estimate(peaks, record.observation_time(), limit) {
@@ -60,7 +60,7 @@ impl CellTail {
         }
     }
 
-    /// With a heading and the warning.
+    /// The lines, with a heading and the warning.
     pub fn lines(&self, style: Style) -> Vec<String> {
         let unit = self.time_unit.replacen("ns", "us", 1);
         let mut lines = vec![style.bold(&format!("Tail ({unit}; an estimate, 95 % intervals)"))];

@@ -67,7 +67,7 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
             None => format!("Missed: none {of_periods}."),
         });
     }
-    // What we failed to keep says nothing of the machine, and is told apart.
+    // Samples that worstcase failed to keep say nothing about the machine, and are counted apart.
     let lost = most("samples or gaps, which nobody collected in time", |r| {
         r.accounting.lost()
     });
@@ -104,7 +104,7 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
     lines
 }
 
-/// What is judged.
+/// The heading of a verdict: what is judged.
 pub fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
     let units = units(records.iter().map(|r| &r.subject)).join(", ");
     let limit = duration::show(criterion.limit);

@@ -1,4 +1,4 @@
-//! What each of a machine's settings brought: a table, and the answer in a sentence.
+//! The effect of each of a machine's settings: a table, and the answer in a sentence.
 
 use crate::style::{Style, WIDTH};
 use crate::table::terminal::figures;
@@ -7,7 +7,7 @@ use worstcase_analysis::trial::{Says, Shortest, Trial, Tried};
 use worstcase_base::format::{micros, plain};
 use worstcase_results::stats::interval::AIM;
 
-/// For the terminal.
+/// The text for the terminal.
 pub fn terminal(trial: &Trial, title: &str, style: Style) -> String {
     let rounds = trial.variants.first().map_or(0, |v| v.maxima_ns.len());
     let mut out = vec![

@@ -13,14 +13,14 @@ use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, wo
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-verdict/2";
 
-/// What `worstcase verdict` says.
+/// The output of `worstcase verdict`.
 #[derive(Debug)]
 pub struct ShownVerdict<'a> {
     /// The run's title.
     pub title: &'a str,
     /// Its records.
     pub records: &'a [Record],
-    /// What was asked.
+    /// The criterion that was asked for.
     pub criterion: Criterion,
     /// The answers.
     pub verdicts: &'a [Verdict],
@@ -33,7 +33,7 @@ impl ShownVerdict<'_> {
         self.records.first().map(|r| r.subject.venue())
     }
 
-    /// For people.
+    /// The text for people.
     pub fn lines(&self, style: Style) -> String {
         let mut out = vec![style.bold(&plain(self.title)), String::new()];
         out.push(verdict_heading(&self.criterion, self.records, style));
@@ -86,7 +86,7 @@ impl ShownVerdict<'_> {
         text
     }
 
-    /// What a PASS needs.
+    /// The conditions of a PASS.
     fn needs(&self) -> [String; 2] {
         let c = &self.criterion;
         let (whole, quiet) = match self.venue() {
@@ -108,7 +108,7 @@ impl ShownVerdict<'_> {
         [format!("{needs};"), rest]
     }
 
-    /// For programs.
+    /// The output for programs.
     pub fn json(&self) -> String {
         let c = &self.criterion;
         let document = json!({

@@ -1,4 +1,4 @@
-//! Classes of demand: which subject of a run meets what a use of a machine needs, from stored records alone.
+//! Classes of demand: which subject of a run meets the needs of a use of a machine, from stored records alone.
 
 use crate::record::{Record, RunPlan, SubjectId};
 use crate::verdict::{Criterion, Outcome, Verdict, verdicts};
@@ -6,13 +6,13 @@ use serde::Serialize;
 use worstcase_contract::Nanos;
 use worstcase_plan::Demand;
 
-/// A demand, and who meets it.
+/// A demand, and the subjects that meet it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedDemand {
-    /// What is needed.
+    /// The demand.
     #[serde(flatten)]
     pub demand: Demand,
-    /// What each wake-up may take.
+    /// The longest allowed latency of each wake-up.
     #[serde(rename = "each_ns")]
     pub each: Nanos,
     /// The verdict on each subject, in the plan's order: PASS meets it.

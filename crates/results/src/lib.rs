@@ -1,7 +1,7 @@
-//! What cells gave, and what can be said of it.
+//! The results of cells, and statements about them.
 //!
 //! ```text
-//! record   what a cell gave, and the run folder       <- lab, host
+//! record   the result of a cell, and the run folder   <- lab, host
 //! stats    distributions, ensembles of seeds           <- records
 //! verdict  PASS, FAIL or INCONCLUSIVE                  <- records
 //! compare  two runs, and the gate of a baseline        <- records, stats

@@ -18,7 +18,8 @@ use std::ops::Range;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Execution, Symbols};
 
-/// A breakdown with the window that it was made from: what the flame graph and the trace are drawn from.
+/// A breakdown with the window of the execution that it was made from. The flame graph and the trace are drawn from
+/// both.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The breakdown.
@@ -27,18 +28,18 @@ pub struct Explanation {
     pub walk: WindowWalk,
     /// Its points.
     pub points: Milestones,
-    /// When this CPU's instructions begin to be told, from the sample's beginning on.
+    /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
     pub began: Nanos,
-    /// Nanoseconds of an instruction, as a power of two.
+    /// Nanoseconds per instruction, as a power of two.
     pub shift: u32,
     /// The threads of the window.
     pub tasks: Vec<KernelTask>,
 }
 
-/// What is known of a sample beside its execution.
+/// What is known about a sample besides its execution.
 #[derive(Clone, Debug, Default)]
 pub struct LabSurroundings {
-    /// How long an ordinary sample takes: the cell's minimum.
+    /// The duration of an ordinary sample: the cell's minimum.
     pub floor: Nanos,
     /// The same load on other subjects.
     pub peers: Vec<Peer>,
@@ -98,7 +99,7 @@ pub fn tell(
     })
 }
 
-/// What the sample begins with: the points on this CPU, what is told before them, and notes.
+/// The start of the sample: the points on this CPU, the spans before them, and notes.
 fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Milestones, Vec<Span>, Vec<String>)> {
     let (execution, walk) = (sources.execution, sources.walk);
     let lead = match since {
@@ -171,7 +172,7 @@ fn to_spans(
             cpu: None,
             task: task_of(first.pid),
             system_call: match &stretch.kind {
-                // It is not the probe's.
+                // The system call is not the probe's.
                 SpanKind::Waits { .. } => None,
                 SpanKind::NoReschedulePoint => call_in(first.start..last.end).or_else(|| entered(walk, first.stack)),
                 _ => call_in(first.start..last.end),

@@ -1,4 +1,4 @@
-//! The first cause of a late sample, in one sentence, and what would remove it.
+//! The first cause of a late sample, in one sentence, and the change that would remove it.
 
 mod remedy;
 mod sentence;
@@ -9,13 +9,14 @@ use super::stacks::FrameKind;
 pub use sentence::CauseParts;
 use worstcase_contract::Nanos;
 
-/// Finds the first cause: the mechanism whose spans took most in all, unless the way that every wake-up takes
-/// took more beyond `floor`, which is how long it takes in an ordinary sample. Its longest span gives the names.
+/// Finds the first cause: the mechanism whose spans took most in all. The common way of every wake-up counts only
+/// if it took more beyond `floor`, its duration in an ordinary sample. The mechanism's longest span gives the
+/// names.
 pub fn cause(sample: &ExplainedSample, spans: &[Span], floor: Nanos, peers: &[Peer]) -> Cause {
     cause_in_words(sample, spans, floor, peers, &sentence::words)
 }
 
-/// The same, with other words for what happened.
+/// Like `cause`, with other words for the event.
 pub fn cause_in_words(
     sample: &ExplainedSample,
     spans: &[Span],
@@ -29,7 +30,7 @@ pub fn cause_in_words(
     };
     let path = total(Mechanism::WakeUpPath);
     let delays = spans.iter().filter(|s| !s.what.name().is_path);
-    // Of the delay that took most in all, the longest span.
+    // The longest span of the delay that took most in all.
     let delay = delays.max_by_key(|s| (total(Mechanism::of(&s.what)), s.length_ns));
     let delay = delay.filter(|s| total(Mechanism::of(&s.what)) > path.saturating_sub(floor.0));
     let ways = spans.iter().filter(|s| s.what.name().is_path);
@@ -91,7 +92,7 @@ fn culprit(span: &Span) -> CodePlace {
         }),
         _ => None,
     };
-    // Where no frame is common, what took most.
+    // Without a common frame: the function that took most.
     let most = || span.functions.first().map(|f| f.function.clone());
     let common = || {
         let seen = || span.chain.iter().rev().filter(|f| f.kind != FrameKind::Unknown);
@@ -100,7 +101,7 @@ fn culprit(span: &Span) -> CodePlace {
             _ => super::roles::is_helper,
         };
         let mut frames = seen().filter(|f| !is_helper(&f.function));
-        // Where all are helpers, the innermost.
+        // If all frames are helpers: the innermost one.
         let function = frames.next().or_else(|| seen().next());
         CodePlace {
             function: function.map(|f| f.function.clone()).or_else(most).unwrap_or_default(),

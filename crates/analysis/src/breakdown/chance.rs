@@ -1,14 +1,14 @@
-//! When a kernel that preempts at any instruction would have taken the CPU: what a kernel that does not preempt can be
-//! compared with.
+//! When a kernel that preempts at any instruction would have switched to the probe: a comparison for a kernel that
+//! does not preempt.
 
 use super::frames::{StackInterval, WindowWalk};
 use super::milestones::Milestones;
 use super::stacks::FrameKind;
 use worstcase_lab::execution::Execution;
 
-/// The first instruction, from where the interrupted thread is marked for rescheduling on, at which it is in no interrupt,
-/// interrupts are on, and the kernel counts no reason not to preempt; none if there is none before it gives the CPU away. A
-/// kernel that does not count (built without any model that preempts) seems to have no reasons.
+/// The first instruction after the interrupted thread is marked for rescheduling at which a kernel could preempt: it is in
+/// no interrupt, interrupts are on, and the kernel counts no reason not to preempt. None if the kernel gives the CPU away
+/// earlier. A kernel that does not count (built without any model that preempts) seems to have no reasons.
 pub fn chance(execution: &Execution, walk: &WindowWalk, points: &Milestones) -> Option<u64> {
     let is_own = |i: &StackInterval| {
         let in_interrupt = walk.stacks.find_kind(i.stack, FrameKind::Interrupt).is_some();

@@ -1,4 +1,5 @@
-//! What each stretch between due time and sample is: one decision per interval, equal neighbours joined.
+//! Classifies each stretch between due time and sample: one decision per interval, then equal neighbours are
+//! joined.
 
 use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
 use super::milestones::Milestones;
@@ -13,9 +14,9 @@ use worstcase_contract::Nanos;
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
 pub struct KindStretch {
-    /// What it is.
+    /// The kind of the stretch.
     pub kind: SpanKind,
-    /// What ran.
+    /// The intervals that ran.
     pub intervals: Vec<StackInterval>,
 }
 
@@ -25,7 +26,6 @@ impl KindStretch {
     }
 }
 
-/// See [`LabClassifier::nearest`].
 enum Nearest {
     Switch,
     Schedule,
@@ -33,13 +33,13 @@ enum Nearest {
     Other,
 }
 
-/// What is needed to decide.
+/// The data that a classification needs.
 pub struct LabClassifier<'a> {
     /// The window.
     pub walk: &'a WindowWalk,
     /// Its points.
     pub points: &'a Milestones,
-    /// When its instructions begin to be told, from the sample's beginning on.
+    /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
     pub began: Nanos,
     /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
     pub chance: Option<u64>,
@@ -104,7 +104,7 @@ impl LabClassifier<'_> {
             .any(|id| roles::calls_cpus(&stacks.frame(id).function))
     }
 
-    /// The innermost frame that tells what the kernel is at: the switch, the scheduler, or an interrupt.
+    /// The innermost frame that tells the kernel's work: the switch, the scheduler, or an interrupt.
     fn nearest(&self, stack: StackId) -> Nearest {
         let stacks = &self.walk.stacks;
         let of = |id: StackId| match stacks.role(id) {
@@ -161,7 +161,8 @@ impl LabClassifier<'_> {
                 () => SpanKind::ThreadedHandler,
             };
         }
-        // Who runs on unmarked although ours is awake comes before ours, as does whoever was switched in.
+        // A thread that runs on unmarked after the probe woke comes before the probe, as does any thread that was
+        // switched in.
         let marked = p.is_marked(i.start);
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
         if comes_first && i.pid != 0 {
@@ -253,7 +254,7 @@ impl LabClassifier<'_> {
         }
     }
 
-    /// Fills in what the whole stretch tells.
+    /// Adds to a stretch's kind the details that only the whole stretch shows.
     fn complete(&self, stretch: &mut KindStretch) {
         let (Some(first), Some(last)) = (stretch.intervals.first(), stretch.intervals.last()) else {
             return;
@@ -296,7 +297,6 @@ impl LabClassifier<'_> {
         }
     }
 
-    /// Who ran longest.
     fn longest(&self, intervals: &[StackInterval]) -> Option<ThreadRun> {
         let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
         for i in intervals {
@@ -331,7 +331,7 @@ impl LabClassifier<'_> {
         marks.iter().rev().find(|m| m.what == what)
     }
 
-    /// The spin lock that is held at an instruction by the thread that runs, if it was taken within the window.
+    /// The spin lock that the running thread holds at an instruction, if it took the lock within the window.
     fn lock_held(&self, count: u64) -> Option<FrameMark> {
         let pid = self.walk.at(count)?.pid;
         let mut held: Vec<FrameMark> = Vec::new();
@@ -349,7 +349,7 @@ impl LabClassifier<'_> {
         held.pop()
     }
 
-    /// Where the probe waited last for a lock, and whether it gave its owner its priority.
+    /// The place where the probe last waited for a lock, and whether the probe gave the owner its priority.
     fn lock_wait(&self, start: u64) -> Option<LockWait> {
         let marks = self.walk.marks_within(self.points.due, start);
         let of = |role: FunctionRole| {
@@ -358,7 +358,7 @@ impl LabClassifier<'_> {
         };
         let wait = of(FunctionRole::PiBlock)?;
         let stacks = &self.walk.stacks;
-        // Priority is given on one way down from the lock's function, and waiting is another one.
+        // The lock's function gives priority on one way down, and waits on another.
         let is_wait = |id: &StackId| stacks.role(*id) == Some(FunctionRole::PiBlock);
         let outermost = stacks.upwards(wait.stack).filter(is_wait).last();
         let waits_in = &stacks.frame(outermost.unwrap_or(wait.stack)).function;
@@ -385,11 +385,11 @@ impl LabClassifier<'_> {
     }
 }
 
-/// What belongs to its neighbours is no longer than this, in instructions.
+/// A gap of at most this many instructions belongs to its neighbours.
 const FEW: u64 = 64;
 
-/// What lies between two stretches of one kind and belongs to them: the scheduler's few instructions between the
-/// change of address space and that of the stack, the interrupt's between its two looks at need_resched.
+/// Whether `between` belongs to the two stretches of one kind around it: the scheduler's few instructions between
+/// the change of address space and that of the stack, the interrupt's between its two looks at need_resched.
 fn belongs(between: &SpanKind, around: &SpanKind) -> bool {
     matches!(
         (between, around),

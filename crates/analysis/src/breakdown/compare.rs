@@ -17,7 +17,7 @@ pub struct BreakdownChange {
 }
 
 impl BreakdownChange {
-    /// How much the right breakdown has more, in ns.
+    /// How much longer the span or function is in the right breakdown, in ns.
     pub fn grew(&self) -> i64 {
         self.right_ns.0 as i64 - self.left_ns.0 as i64
     }
@@ -26,9 +26,9 @@ impl BreakdownChange {
 /// Two breakdowns side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BreakdownComparison {
-    /// By kind of span; the changes add up to the difference of the latencies.
+    /// The changes by kind of span. They add up to the difference of the latencies.
     pub spans: Vec<BreakdownChange>,
-    /// By function, time in itself alone, of those that the spans list.
+    /// The changes by function, as time in the function alone, for functions that the spans list.
     pub functions: Vec<BreakdownChange>,
 }
 

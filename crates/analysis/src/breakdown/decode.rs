@@ -1,16 +1,17 @@
-//! What matters of a block's machine code: how it is left, and where it changes the interrupt flag.
+//! What a breakdown needs of a block's machine code: how the block is left, and where it changes the interrupt
+//! flag.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use worstcase_lab::execution::Block;
 
-/// How the last instruction of a block goes on.
+/// The place at which execution continues after the last instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     /// To the next instruction.
     Next,
     /// To one of two places, or to the only one.
     Jump {
-        /// Where to, if the code tells.
+        /// The target, if the code tells.
         target: Option<u64>,
         /// Whether the next instruction is possible too.
         conditional: bool,
@@ -34,7 +35,7 @@ pub enum Flag {
     Off,
     /// `sti`.
     On,
-    /// `popf`: to what it was at some time before.
+    /// `popf`: the flag goes back to an earlier state.
     Restored,
 }
 
@@ -43,7 +44,7 @@ pub enum Flag {
 pub struct Decoded {
     /// Address of each instruction, and of the one behind the last.
     pub starts: Vec<u64>,
-    /// How the last instruction goes on.
+    /// The place at which execution continues after the last instruction.
     pub leave: Leave,
     /// Changes of the interrupt flag, by number of the instruction.
     pub flags: Vec<(usize, Flag)>,

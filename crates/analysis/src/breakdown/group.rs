@@ -1,4 +1,4 @@
-//! Many breakdowns by cause: what keeps a kernel from being better, in order.
+//! Many breakdowns by cause: the largest obstacles of a kernel, in order.
 
 use super::spans::{Breakdown, Mechanism};
 use serde::Serialize;
@@ -12,13 +12,13 @@ pub struct CauseGroup {
     pub subject: String,
     /// The load.
     pub load: String,
-    /// What kind of cause.
+    /// The mechanism of the cause.
     pub mechanism: Mechanism,
     /// The function that caused it.
     pub function: Option<String>,
     /// Its caller.
     pub caller: Option<String>,
-    /// How many of the breakdowns.
+    /// The number of breakdowns in the group.
     pub samples: usize,
     /// The highest latency among them.
     pub worst_ns: Nanos,
@@ -27,7 +27,7 @@ pub struct CauseGroup {
 }
 
 /// Groups breakdowns by subject, load, mechanism, function and caller; the worst first. The wake-up's own way is one cause,
-/// whatever it interrupted.
+/// whichever function it interrupted.
 pub fn group(breakdowns: &[&Breakdown]) -> Vec<CauseGroup> {
     let mut groups: BTreeMap<_, CauseGroup> = BTreeMap::new();
     for breakdown in breakdowns {

@@ -1,8 +1,8 @@
 //! A sample whose time begins on another CPU: what happened there and on the way, until this CPU was interrupted.
 //!
-//! Each CPU counts its own instructions, and none while it sleeps. So the sample's time is put together of three parts: what the
-//! other CPU executed until it sent its interrupt, what this one executed from that interrupt's entry on, and what is left
-//! between them, the way.
+//! Each CPU counts its own instructions, and none while it sleeps. So the sample's time has three parts: what the other CPU
+//! executed until it sent its interrupt, the way, and what this CPU executed from that interrupt's entry on. The way is the rest
+//! of the latency.
 
 mod sender;
 mod slack;
@@ -16,21 +16,21 @@ pub(super) use slack::SLACK;
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::{Execution, Symbols, Why};
 
-/// What came before this CPU was interrupted.
+/// The part of a sample before this CPU was interrupted.
 #[derive(Debug, Default)]
 pub struct Lead {
-    /// From here on its instructions are told.
+    /// The breakdown covers this CPU's instructions from here on.
     pub due: u64,
     /// The entry of the interrupt that another CPU sent.
     pub entry: Option<u64>,
-    /// What is told before, from the sample's beginning on.
+    /// The spans before that, from the sample's beginning on.
     pub spans: Vec<Span>,
-    /// What to know before believing it.
+    /// What a reader must know before believing the spans.
     pub notes: Vec<String>,
 }
 
 impl Lead {
-    /// Of a sample that begins on another CPU.
+    /// The lead of a sample that begins on another CPU.
     pub fn find(sources: &Sources, symbols: &Symbols, since: Since) -> Lead {
         let (execution, walk) = (sources.execution, sources.walk);
         let sent = execution.elsewhere.iter().rev();
@@ -64,7 +64,7 @@ impl Lead {
             ));
         }
         let send = send.min(before_entry);
-        // What this CPU executed since is told as such; if it slept, that is nothing.
+        // The instructions of this CPU since the send have a span of their own; if the CPU slept, there are none.
         let ran = time(sender.other.at.0, entry).min(before_entry - send);
         let due = entry
             .saturating_sub(ran.0 >> execution.shift)
@@ -84,7 +84,7 @@ impl Lead {
         }
     }
 
-    /// Of a sample that begins with a device's timer.
+    /// The lead of a sample that begins with a device's timer.
     pub fn of_device(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let entry = entry_after(walk, due, execution.sample.0, Since::DueDevice);
@@ -109,7 +109,7 @@ impl Lead {
         }
     }
 
-    /// Of a sample that begins with a call that this CPU makes.
+    /// The lead of a sample that begins with a call that this CPU makes.
     pub fn here(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let slept = walk.within(due, execution.sample.0).any(|i| i.pid == 0);
@@ -134,7 +134,7 @@ fn entry_after(walk: &WindowWalk, from: u64, to: u64, since: Since) -> Option<u6
     Some(entry.count)
 }
 
-/// One after the other from the sample's beginning on; those that take no time are left out.
+/// Sorts spans from the sample's beginning on, and drops those that take no time.
 fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
     spans.retain(|span| span.length_ns > Nanos(0));
     let mut at = Nanos(0);

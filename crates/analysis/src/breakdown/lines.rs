@@ -1,4 +1,4 @@
-//! Lines of source code, for whoever knows them: the breakdown asks with addresses.
+//! Lines of source code: the breakdown asks with addresses, and any source of lines may answer.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,24 +10,24 @@ pub struct SourceLine {
     pub file: String,
     /// From 1.
     pub line: u32,
-    /// The functions that the compiler put in there, the outermost first.
+    /// The functions that the compiler inlined there, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inlined: Vec<Inlined>,
 }
 
-/// A function that was put into another one, and a line in it.
+/// A function that was inlined into another one, and a line in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inlined {
     /// Its name.
     pub function: String,
-    /// As in [`SourceLine`].
+    /// The file, as in [`SourceLine`].
     pub file: String,
     /// From 1.
     pub line: u32,
 }
 
 impl SourceLine {
-    /// With the functions inlined there; a file's name only where it changes.
+    /// The line with the functions inlined there; a file's name only where it changes.
     pub fn whole(&self) -> String {
         let mut text = self.to_string();
         let mut file = &self.file;
@@ -55,7 +55,7 @@ pub trait SourceLines {
     fn source(&self, address: u64) -> Option<SourceLine>;
 }
 
-/// Nobody knows.
+/// A source that knows no lines.
 impl SourceLines for () {
     fn source(&self, _: u64) -> Option<SourceLine> {
         None

@@ -14,9 +14,9 @@ const PENDING: u64 = 256;
 /// The points, in instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Milestones {
-    /// What the sample's time begins with.
+    /// The event with which the sample's time begins.
     pub since: Since,
-    /// The timer is due; or from here on this CPU's instructions are told.
+    /// The timer is due; without a timer, the start of this CPU's part.
     pub due: u64,
     /// The sample.
     pub sample: u64,
@@ -24,7 +24,7 @@ pub struct Milestones {
     pub probe: u32,
     /// The thread that the timer interrupt came into.
     pub interrupted: u32,
-    /// The thread in which a device's handler wakes the probe, if it is not the interrupt that does.
+    /// The thread in which a device's handler wakes the probe, unless the interrupt itself does.
     pub handler_thread: Option<u32>,
     /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
     pub entry: u64,
@@ -34,25 +34,25 @@ pub struct Milestones {
     pub handler: u64,
     /// Our timer's function begins.
     pub wake: u64,
-    /// Our timer's function: as long as it runs, and the timers' queue calls no other.
+    /// Our timer's function: while it runs, and until the timers' queue calls another one.
     pub own_timer: Range<u64>,
-    /// Somebody is marked for rescheduling for the first time.
+    /// The first marking of a thread for rescheduling.
     pub first_resched: u64,
     /// The running thread is marked for rescheduling by our wake-up.
     pub resched: u64,
-    /// Several timers woke somebody; which was ours is told by need_resched alone.
+    /// Several timers woke a thread; need_resched alone tells which timer was the probe's.
     pub ambiguous: bool,
-    /// The probe's timer is one that soft interrupts expire: the hardware was not armed for it while they expired others.
+    /// Soft interrupts expire the probe's timer: the hardware was not armed for it while they expired others.
     pub is_deferred: bool,
     /// The probe waited for something else when its timer was due.
     pub waits: Option<Waits>,
     /// The probe went to sleep on a lock after it was woken.
     pub blocked: Option<u64>,
-    /// The thread that is to wake the probe slept on a lock, from then until then.
+    /// The range in which the thread that is to wake the probe slept on a lock.
     pub waker_blocked: Option<Range<u64>>,
-    /// Each time from the interrupt on that the running thread is marked for rescheduling.
+    /// Each time since the interrupt at which the running thread is marked for rescheduling.
     rescheds: Vec<u64>,
-    /// Each time from the interrupt on that the scheduler begins to choose, and that another thread begins to run.
+    /// Each time since the interrupt at which the scheduler begins to choose, or another thread begins to run.
     choices: Vec<u64>,
 }
 
@@ -65,7 +65,7 @@ impl Milestones {
         Milestones::of_timer(execution, walk, Since::Due, due, entry, wake(walk, marks))
     }
 
-    /// Those of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
+    /// The milestones of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
     pub fn with_slack(execution: &Execution, walk: &WindowWalk, due: u64, entry: Option<u64>) -> Option<Milestones> {
         let marks = walk.marks_within(due, execution.sample.0).iter();
         let mut wakes =
@@ -130,8 +130,8 @@ impl Milestones {
         })
     }
 
-    /// Those of a sample that begins with no timer of this CPU's: it is woken by the interrupt that is entered at `entry`, or not
-    /// at all, because it runs.
+    /// The milestones of a sample that begins with no timer of this CPU. The interrupt entered at `entry` wakes the probe, or
+    /// nothing does, because the probe runs.
     pub fn without_timer(
         execution: &Execution,
         walk: &WindowWalk,
@@ -172,7 +172,7 @@ impl Milestones {
         })
     }
 
-    /// Those of a device's interrupt: its handler wakes the probe, there or in a thread.
+    /// The milestones of a device's interrupt: its handler wakes the probe, directly or in a thread.
     pub fn of_device(
         execution: &Execution,
         walk: &WindowWalk,
@@ -211,7 +211,8 @@ impl Milestones {
         })
     }
 
-    /// What to show of this CPU at the beginning: the due time; where another CPU's interrupt came at once, what it came into.
+    /// The instruction at which this CPU's part begins: the due time, or the code that another CPU's interrupt
+    /// interrupted if it came at once.
     pub fn before_interrupt(&self) -> u64 {
         let came_at_once = self.entry == self.due
             && (self.since.is_device()
@@ -227,7 +228,8 @@ impl Milestones {
     }
 }
 
-/// The timer's function that runs at an instruction: from where the queue of timers calls it until it goes on there.
+/// The range of the timer's function that runs at an instruction: from its call by the queue of timers until the
+/// queue goes on.
 fn own_timer(walk: &WindowWalk, wake: u64, sample: u64) -> Range<u64> {
     let of = |stack| walk.stacks.find(stack, FunctionRole::TimerQueue);
     let Some((pid, queue)) = walk.at(wake).and_then(|i| Some((i.pid, of(i.stack)?))) else {
@@ -240,7 +242,8 @@ fn own_timer(walk: &WindowWalk, wake: u64, sample: u64) -> Range<u64> {
     first.map_or(wake, |i| i.start)..last.map_or(wake, |i| i.end)
 }
 
-/// When the timer's function is a thread's work and that thread first sleeps on a lock: from there until it runs again.
+/// If the timer's function is a thread's work, and that thread sleeps on a lock: the range from its first sleep
+/// until it runs again.
 fn waker_blocked(walk: &WindowWalk, entry: u64, wake: &FrameMark) -> Option<Range<u64>> {
     let mut marks = walk.marks_within(entry, wake.count).iter();
     let sleeps = marks.find(|m| m.pid == wake.pid && m.what == FrameEvent::Enter(FunctionRole::PiBlock))?;
@@ -276,8 +279,9 @@ fn is_deferred(walk: &WindowWalk, due: u64, entry: u64) -> bool {
     walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
-/// The timer function that woke the probe, and whether there is doubt: the last within which somebody was marked for
-/// rescheduling, since none of lower priority marks again what ours has marked; else the last of all.
+/// The timer function that woke the probe, and whether there is doubt. It is the last function within which a thread
+/// was marked for rescheduling, because no thread of lower priority marks again after the probe's wake-up; without a
+/// mark, the last function of all.
 fn wake<'a>(walk: &WindowWalk, marks: &'a [FrameMark]) -> (Option<&'a FrameMark>, bool) {
     let wakes: Vec<&FrameMark> = marks
         .iter()
@@ -304,9 +308,9 @@ fn interrupt_end(walk: &WindowWalk, entry: u64, sample: u64) -> u64 {
         return entry;
     };
     let mut end = entry;
-    // Another thread may run before it is left: then it is over for us.
+    // Another thread may run before the interrupt is left: then the interrupt is over for us.
     for interval in walk.within(entry, sample).take_while(|i| i.pid == first.pid) {
-        // A vector's own few instructions jump to the entry that all of them share.
+        // A vector's own few instructions jump to the entry that all vectors share.
         if super::roles::is_vector(&stacks.frame(frame).function) {
             frame = stacks.find_kind(interval.stack, FrameKind::Interrupt).unwrap_or(frame);
         }

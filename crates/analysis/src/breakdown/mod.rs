@@ -2,19 +2,19 @@
 //!
 //! ```text
 //! Execution   what ran, block by block, with symbols and tasks   (from a replay in the lab)
-//! decode      what matters of a block's machine code
+//! decode      how a block is left, and where it changes the interrupt flag
 //! frames      call chains from calls and returns                 execution -> intervals, marks
-//! roles       what the kernel's functions mean to a breakdown: a table
-//! lead        of a sample that begins on another CPU: what happened there
+//! roles       the roles of the kernel's functions in a breakdown: a table
+//! lead        the part on the other CPU, of a sample that begins there
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
-//! waits       the probe is not asleep on its timer but waits for something else
+//! waits       a probe that does not sleep on its timer but waits for something else
 //! chance      when a kernel that preempts would have taken the CPU
-//! classify    what each stretch between due time and sample is   points -> stretches
+//! classify    the kind of each stretch between due time and sample  points -> stretches
 //! shares      which functions took a stretch
-//! sources     and which lines, if somebody knows them
+//! sources     and which lines, if they are known
 //! spans       the breakdown type: consecutive spans that add up exactly to the latency
 //! folded      the call chains that ran, for flame graphs
-//! cause       the first cause in one sentence, and what would remove it
+//! cause       the first cause in one sentence, and its remedy
 //! build       all of it in order                                 execution -> breakdown
 //! host        the same from a recording of the machine in front of you: coarser
 //! compare     two breakdowns side by side; group: many by cause

@@ -1,4 +1,4 @@
-//! What other CPUs did: who sent an interrupt, and what they were at while this one waited in a loop.
+//! What other CPUs did: the code that sent an interrupt, and what they executed while this CPU waited in a loop.
 
 use super::frames::walk;
 use super::lines::SourceLines;
@@ -16,12 +16,12 @@ pub struct OtherCpuFinder<'a> {
     symbols: &'a Symbols,
     lines: &'a dyn SourceLines,
     sent: Vec<&'a Elsewhere>,
-    /// What was sent up to here has been received.
+    /// Interrupts sent up to here have been received.
     received: usize,
 }
 
 impl<'a> OtherCpuFinder<'a> {
-    /// Of a window.
+    /// The finder of a window.
     pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn SourceLines) -> OtherCpuFinder<'a> {
         let sent = execution.elsewhere.iter().filter(|other| other.why == Why::Sends);
         OtherCpuFinder {
@@ -45,7 +45,7 @@ impl<'a> OtherCpuFinder<'a> {
         Some(self.describe(sent, 0))
     }
 
-    /// What each other CPU that did not idle was at while this one waited in a range, until it last did.
+    /// What each other CPU that did not idle executed while this CPU waited in a range, until the last wait.
     pub fn waited_for(&self, range: Range<u64>) -> Vec<OtherCpu> {
         let within = |other: &&Elsewhere| other.why == Why::IsWaitedFor && range.contains(&other.at.0);
         let waited_for = self.execution.elsewhere.iter().filter(within);
@@ -55,7 +55,7 @@ impl<'a> OtherCpuFinder<'a> {
             .collect()
     }
 
-    /// Of its last instructions, or of the very last one.
+    /// Describes a CPU by its last `length` instructions, or by the very last one.
     pub fn describe(&self, other: &Elsewhere, length: u64) -> OtherCpu {
         let execution = self.execution.of_other(other);
         let walk = walk(&execution, self.symbols);
@@ -92,7 +92,8 @@ mod tests {
     use crate::breakdown::testing::SyntheticMachine;
     use worstcase_contract::{Instructions, Nanos};
 
-    /// A window in which another CPU's thread is looked at in a function, at these counts of the one that measures.
+    /// A window in which another CPU's thread runs in a function; the other CPU is recorded at these counts of the
+    /// measuring one.
     fn window(why: Why, at: &[u64]) -> (Execution, Symbols) {
         let mut m = SyntheticMachine::in_user(83, "load");
         m.work(3)

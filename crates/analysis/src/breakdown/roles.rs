@@ -9,9 +9,9 @@ pub enum FunctionRole {
     ExceptionEntry,
     /// User code enters here.
     SyscallEntry,
-    /// Where a new thread begins.
+    /// The function in which a new thread begins.
     ThreadStart,
-    /// The outermost function of a kernel thread or of the idle loop: what called it never goes on.
+    /// The outermost function of a kernel thread or of the idle loop: its caller never goes on.
     ThreadMain,
     /// Compiler's glue around indirect jumps and returns: no function of its own.
     Thunk,
@@ -27,7 +27,7 @@ pub enum FunctionRole {
     TimerHandler,
     /// Calls the functions of the timers that expired, one after the other.
     TimerQueue,
-    /// A timer's function that wakes the one who waits for it.
+    /// A timer's function that wakes the thread which waits for the timer.
     Wake,
     /// Wakes a thread.
     TryToWake,
@@ -37,7 +37,7 @@ pub enum FunctionRole {
     Schedule,
     /// Calls a device's handlers.
     DeviceHandlers,
-    /// Calls the scheduler, and is not its reason.
+    /// Glue that calls the scheduler, but is not the reason.
     ScheduleGlue,
     /// The way to user mode, where need_resched is looked at.
     ExitToUser,
@@ -53,7 +53,7 @@ pub enum FunctionRole {
     Idle,
 }
 
-/// How a name is compared.
+/// How a name is compared with the table.
 enum NamePattern {
     Is(&'static str),
     Begins(&'static str),
@@ -148,7 +148,7 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("do_idle"), FunctionRole::Idle),
 ];
 
-/// The role of a function, if it has one. What the compiler appends (`.isra.0`, `.constprop.0`) does not matter.
+/// The role of a function, if it has one. Suffixes of the compiler (`.isra.0`, `.constprop.0`) do not matter.
 pub fn role(name: &str) -> Option<FunctionRole> {
     let name = name.split_once('.').map_or(name, |(own, _)| own);
     let fits = |n: &NamePattern| match n {
@@ -158,7 +158,7 @@ pub fn role(name: &str) -> Option<FunctionRole> {
     ROLES.iter().find(|(n, _)| fits(n)).map(|(_, role)| *role)
 }
 
-/// Functions that stand for the mechanism itself: a sentence names the one who called them.
+/// Functions that stand for the mechanism itself: a sentence names their caller instead.
 pub fn is_helper(name: &str) -> bool {
     const HELPERS: [&str; 11] = [
         "_raw_",
@@ -183,17 +183,18 @@ pub fn is_from_cpu(entry: &str) -> bool {
     SENT.iter().any(|part| entry.contains(part))
 }
 
-/// Whether an interrupt's entry is that of devices.
+/// Whether an interrupt's entry is the one of devices.
 pub fn is_from_device(entry: &str) -> bool {
     entry.contains("common_interrupt") || is_vector(entry)
 }
 
-/// Whether an interrupt's entry is that of one vector, which goes on in one that many share.
+/// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
 pub fn is_vector(entry: &str) -> bool {
     entry.starts_with("irq_entries_start")
 }
 
-/// Whether a function is part of the way from who wants something of another CPU to the interrupt that is sent.
+/// Whether a function is part of the way from code that wants something of another CPU to the interrupt that is
+/// sent.
 pub fn is_way_to_cpus(name: &str) -> bool {
     const WAY: [&str; 14] = [
         "apic_",
@@ -214,7 +215,7 @@ pub fn is_way_to_cpus(name: &str) -> bool {
     is_on_way(&WAY, name)
 }
 
-/// Whether a function is part of the way from who gives something back to the thread that is woken by that.
+/// Whether a function is part of the way from code that gives something back to the wake-up of a waiting thread.
 pub fn is_way_to_wake(name: &str) -> bool {
     const WAY: [&str; 17] = [
         "autoremove_wake",
@@ -249,7 +250,7 @@ pub fn calls_cpus(name: &str) -> bool {
     CALLS.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether what calls timers' functions calls this one for itself.
+/// Whether the caller of timers' functions calls this function for itself.
 pub fn is_of_timer_queue(name: &str) -> bool {
     const OWN: [&str; 7] = [
         "_raw_",
@@ -263,7 +264,7 @@ pub fn is_of_timer_queue(name: &str) -> bool {
     OWN.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a function calls others on behalf of whoever asked for them: timers, calls from other CPUs, work.
+/// Whether a function calls others on behalf of code that asked for them: timers, calls from other CPUs, work.
 pub fn is_queue(name: &str) -> bool {
     const QUEUES: [&str; 10] = [
         "call_timer_fn",
@@ -282,12 +283,12 @@ pub fn is_queue(name: &str) -> bool {
     QUEUES.contains(&stem) || role(name) == Some(FunctionRole::TimerQueue)
 }
 
-/// Whether a function is one that its queue jumps to, so that the queue is not among its callers.
+/// Whether a queue jumps to a function, so that the queue is not among the function's callers.
 pub fn is_jumped_to_by_queue(name: &str) -> bool {
     name == "sched_ttwu_pending"
 }
 
-/// Whether a function that a queue calls is the queue's own helper, and nothing that somebody asked for.
+/// Whether a function that a queue calls is the queue's own helper, and no requested work.
 pub fn is_of_queue(name: &str) -> bool {
     const OWN: [&str; 15] = [
         "complete",
@@ -314,8 +315,8 @@ pub fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Optio
     functions.into_iter().find_map(system_call).map(str::to_string)
 }
 
-/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, which it jumps to; as its manual page
-/// names it.
+/// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, to which that jumps; named as in its
+/// manual page.
 pub fn system_call(name: &str) -> Option<&str> {
     const RENAMED: [(&str, &str); 6] = [
         ("newstat", "stat"),
@@ -344,7 +345,8 @@ pub fn whole(name: &str) -> &str {
     name.split_once(".cold").map_or(name, |(whole, _)| whole)
 }
 
-/// Whether a function is on the way to the one that switched interrupts off: the scheduler does that on its own account.
+/// Whether a function is on the way to the function that switched interrupts off: the scheduler does that on its
+/// own account.
 pub fn is_flag_helper(name: &str) -> bool {
     is_helper(name) && role(name) != Some(FunctionRole::Schedule)
 }
@@ -371,7 +373,8 @@ mod tests {
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
-        // What a worker copies its description with is nobody's work (`sized_strscpy` from 6.12 on).
+        // The function with which a worker copies its description belongs to no work item (`sized_strscpy` from
+        // 6.12 on).
         assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));
     }
 }

@@ -1,4 +1,4 @@
-//! Which functions took a stretch of a window: the chain that most of it has in common, and what is below.
+//! The functions that took a stretch of a window: the chain common to most of the stretch, and the functions below.
 
 use super::frames::{StackInterval, WindowWalk};
 use super::spans::{CodePlace, FunctionShare};
@@ -7,24 +7,23 @@ use std::collections::BTreeMap;
 
 /// A chain is common if at least this part of the time is in it.
 const COMMON: f64 = 0.9;
-/// And most of it is where at least this part is.
+/// A function holds most of a stretch from this part of the time on.
 const MOST: f64 = 0.5;
-/// Functions that are listed.
 const LISTED: usize = 6;
-/// Functions with less than this part of the time are not.
+/// Functions with less than this part of the time are not listed.
 const LEAST: f64 = 0.03;
 
 /// Instructions by call chain.
 pub struct CallChainShares<'a> {
     walk: &'a WindowWalk,
-    /// In the chain and below it.
+    /// Instructions in the chain and below it.
     total: BTreeMap<StackId, u64>,
     alone: BTreeMap<StackId, u64>,
     all: u64,
 }
 
 impl<'a> CallChainShares<'a> {
-    /// Of these intervals.
+    /// The shares of these intervals.
     pub fn of(walk: &'a WindowWalk, intervals: &[StackInterval]) -> CallChainShares<'a> {
         let mut shares = CallChainShares {
             walk,
@@ -103,8 +102,8 @@ impl<'a> CallChainShares<'a> {
     }
 }
 
-/// A call chain as a place: its innermost frame that is no helper, and that one's caller. Also how many callers out from
-/// the innermost frame of all it is.
+/// A call chain as a place: its innermost frame that is no helper, and that frame's caller. Also the number of callers
+/// from the innermost frame of all to that frame.
 pub fn place(walk: &WindowWalk, stack: StackId, is_helper: fn(&str) -> bool) -> (CodePlace, usize) {
     let stacks = &walk.stacks;
     let mut frames = stacks.upwards(stack).enumerate().filter(|(_, id)| {

@@ -1,4 +1,4 @@
-//! Which lines of source code a part of a window ran, if somebody knows them.
+//! The lines of source code that a part of a window ran, if the lines are known.
 
 use super::frames::{FrameMark, StackInterval, WindowWalk};
 use super::lines::{SourceLine, SourceLines};
@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
-/// Lines that are listed.
 const LISTED: usize = 5;
-/// Lines with less than this part of the time are not.
+/// Lines with less than this part of the time are not listed.
 const LEAST: f64 = 0.02;
 
 /// Instructions by address.
@@ -24,7 +23,7 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Where a frame was at a mark: the innermost, or one `depth` callers further out.
+    /// The line of a frame at a mark: the innermost frame, or one `depth` callers further out.
     pub fn of_mark(&self, mark: &FrameMark, depth: usize) -> Option<SourceLine> {
         let address = match depth.checked_sub(1) {
             None => Some(mark.address),
@@ -33,7 +32,7 @@ impl Sources<'_> {
         self.lines.source(address?)
     }
 
-    /// The frames of a chain, outermost first, each with the line where most of the time in it went: its own, or that
+    /// The frames of a chain, outermost first, each with the line where most of its time went: its own line, or that
     /// of the call that took so long.
     pub fn chain(&self, chain: StackId, intervals: &[StackInterval]) -> Vec<StackFrame> {
         let stacks = &self.walk.stacks;
@@ -108,7 +107,7 @@ impl Sources<'_> {
             });
     }
 
-    /// By line, that of most time first.
+    /// The time of each line, the line of most time first.
     fn by_line(&self, weights: &Weights) -> Vec<(SourceLine, u64)> {
         let mut lines: BTreeMap<SourceLine, u64> = BTreeMap::new();
         for (address, count) in weights {

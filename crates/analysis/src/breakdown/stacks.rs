@@ -5,13 +5,13 @@ use super::roles::FunctionRole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// What a frame of a call chain is.
+/// The kind of a frame in a call chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameKind {
     /// A function that was called.
     Function,
-    /// A function that another one jumped to, and that returns to that one's caller.
+    /// A function that another one jumped to; it returns to the other one's caller.
     TailCall,
     /// An interrupt came in between.
     Interrupt,
@@ -21,11 +21,11 @@ pub enum FrameKind {
     Syscall,
     /// Soft interrupts.
     SoftIrq,
-    /// Where a thread begins.
+    /// The function with which a thread begins.
     ThreadStart,
-    /// User code, whatever it does there.
+    /// User code of any kind.
     User,
-    /// The window does not show what is here.
+    /// The window does not show this frame.
     Unknown,
 }
 
@@ -56,12 +56,12 @@ impl FrameKind {
 pub struct StackFrame {
     /// The function's name, `[user] comm`, or `[not seen]`.
     pub function: String,
-    /// The module that holds it.
+    /// The module that holds the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
-    /// In a breakdown: where it was, if the source is known.
+    /// The line of the frame, if the source is known; only in a breakdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
 }

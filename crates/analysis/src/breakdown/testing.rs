@@ -35,11 +35,10 @@ pub struct SyntheticMachine {
     steps: Vec<Step>,
     tasks: Vec<TaskFrom>,
     contexts: Vec<ContextFrom>,
-    /// Where the next instruction is.
+    /// The address of the next instruction.
     pub at: u64,
     /// Instructions so far.
     pub count: u64,
-    /// Return addresses.
     stack: Vec<u64>,
     parked: std::collections::HashMap<u32, (Vec<u64>, u64)>,
     pid: u32,
@@ -105,7 +104,7 @@ impl SyntheticMachine {
         self
     }
 
-    /// As above, but the block is left before its end.
+    /// Like `work`, but execution leaves the block before its end.
     pub fn work_of(&mut self, n: usize, of: usize) -> &mut Self {
         self.block(&vec![&[0x90][..]; of], n);
         self
@@ -224,7 +223,7 @@ impl SyntheticMachine {
         self.steps.len()
     }
 
-    /// From here on: the system call of [`CALLS`], and whether preemption is off.
+    /// Sets, from here on, the system call of [`CALLS`] and whether preemption is off.
     pub fn context(&mut self, system_call: Option<u32>, preempt_off: bool) -> &mut Self {
         self.contexts.push(ContextFrom {
             count: Instructions(self.count),
@@ -246,8 +245,8 @@ impl SyntheticMachine {
         self
     }
 
-    /// `__switch_to_asm` and `__switch_to`, called from where we are; goes on in the other task, which was
-    /// parked by an earlier switch, or else begins at `new`.
+    /// Calls `__switch_to_asm` and `__switch_to` from the current place. The other task goes on where an earlier
+    /// switch parked it, or else begins at `new`.
     pub fn switch(&mut self, pid: u32, comm: &str, new: &str) -> &mut Self {
         self.call("__switch_to_asm").work(3);
         let old = std::mem::take(&mut self.stack);
@@ -265,7 +264,7 @@ impl SyntheticMachine {
         self.work(1).ret()
     }
 
-    /// A task that sleeps since before the window, in functions of which each called the next.
+    /// A task that has slept since before the window, in functions of which each called the next.
     pub fn park(&mut self, pid: u32, chain: &[(&str, u64)]) -> &mut Self {
         let stack = chain
             .iter()
@@ -293,7 +292,7 @@ impl SyntheticMachine {
         self.interrupt("asm_sysvec_apic_timer_interrupt")
     }
 
-    /// What was executed from step `first` on; the sample is the last instruction.
+    /// The execution from step `first` on; the sample is the last instruction.
     pub fn execution_from(&self, first: usize) -> (Execution, Symbols) {
         let sample = self.count;
         let mut names: Vec<Symbol> = Vec::new();
@@ -321,7 +320,7 @@ impl SyntheticMachine {
         (execution, Symbols::new(names).with_system_calls(calls))
     }
 
-    /// What ran, and its symbols.
+    /// The execution and its symbols.
     pub fn execution(&self) -> (Execution, Symbols) {
         self.execution_from(0)
     }

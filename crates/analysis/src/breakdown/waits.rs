@@ -1,5 +1,5 @@
-//! A probe that is not asleep on its timer when that is due, but waits for something else: a page, a lock. Its time begins with
-//! the due time all the same, for its user is late.
+//! A probe that waits for something else than its timer when that is due: a page, a lock. Its time begins with the due time all
+//! the same, because its user is late.
 
 use super::frames::{FrameEvent, FrameMark, WindowWalk};
 use super::roles::{self, FunctionRole};
@@ -7,7 +7,7 @@ use super::shares::place;
 use super::spans::CodePlace;
 use super::stacks::{FrameKind, StackId};
 
-/// Where threads sleep until their timer wakes them.
+/// Functions in which threads sleep until their own timer wakes them.
 const OWN_SLEEPS: [&str; 4] = [
     "do_nanosleep",
     "timerfd_read",
@@ -18,14 +18,14 @@ const OWN_SLEEPS: [&str; 4] = [
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// The instruction from which the probe's thread runs again.
+    /// The instruction at which the probe's thread runs again.
     pub until: u64,
     /// Its call chain there.
     stack: StackId,
 }
 
 impl Waits {
-    /// What the probe's thread comes back from first, if it is a wait.
+    /// The first wait from which the probe's thread comes back, if there is one.
     pub fn find(walk: &WindowWalk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
         if walk.at(due)?.pid == probe {
             return None;
@@ -40,7 +40,8 @@ impl Waits {
         is_wait.then_some(waits)
     }
 
-    /// Whether it gave the CPU away by itself, in a function that is seen, and not to its timer.
+    /// Whether the thread gave the CPU away by itself, in a function that the window shows, and not to sleep on its
+    /// timer.
     fn is_wait(&self, walk: &WindowWalk) -> bool {
         let frames = || walk.stacks.upwards(self.stack).map(|id| walk.stacks.frame(id));
         let of_scheduler = frames().take_while(|frame| is_scheduler(&frame.function));
@@ -59,13 +60,13 @@ impl Waits {
         place(walk, self.stack, is_scheduler).0
     }
 
-    /// Whether it waits for memory that it touched.
+    /// Whether the thread waits for memory that it touched.
     pub fn is_fault(&self, walk: &WindowWalk) -> bool {
         let mut frames = walk.stacks.upwards(self.stack);
         frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))
     }
 
-    /// Where its thread was woken, which has the running one marked for rescheduling.
+    /// The mark where the probe's thread was woken, and the running one marked for rescheduling.
     pub fn waker<'a>(&self, walk: &'a WindowWalk, due: u64) -> Option<&'a FrameMark> {
         let mut marks = walk.marks_within(due, self.until).iter().rev();
         marks.find(|m| m.what == FrameEvent::Enter(FunctionRole::Resched))

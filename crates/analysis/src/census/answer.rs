@@ -1,4 +1,4 @@
-//! From what is asked of a run to what its censuses say.
+//! From a question about a run to the answer of its censuses.
 
 use super::CensusTakeError;
 use super::cell_census::CellCensus;
@@ -13,12 +13,12 @@ use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::census::Kind;
 use worstcase_results::record::{Run, parallel};
 
-/// What censuses say.
+/// The answer of censuses.
 #[derive(Clone, Debug)]
 pub enum CensusAnswer {
     /// One cell in detail.
     Cell(Box<Findings>),
-    /// Two cells, and what changes from the first to the second.
+    /// Two cells, and the changes from the first to the second.
     Difference(Box<[Findings; 2]>, Vec<SectionDifference>),
     /// Every subject, load and probe over its seeds.
     Run(Vec<CensusEnsemble>),
@@ -34,7 +34,7 @@ pub fn answer(
     progress: &dyn Progress,
 ) -> Result<CensusAnswer, CensusTakeError> {
     let cells = chosen(run, asked, how.additions)?;
-    // A difference is looked for among all that were replayed, not only those that are shown.
+    // Looks for a difference among all replayed sections, not only those that are shown.
     let kept = match asked {
         CensusQuestion::Difference(..) => usize::MAX,
         _ => kept,
@@ -96,7 +96,7 @@ fn all(
     })
 }
 
-/// Takes the census of every cell, so many at once, and gives what `tell` makes of each.
+/// Takes the census of every cell, so many at once, and gives the results of `tell` for each.
 fn each<T: Send>(
     cells: &[ChosenCell],
     how: &CensusMeans,

@@ -1,8 +1,9 @@
 //! The bound of a cell: the longest section that a wake-up path can follow, and that path, both of the same run.
 //!
-//! What takes the CPU once delays one wake-up once. The handler of an interrupt, or a thread of higher priority, can be a
-//! section, or a part of one, and come in the middle of another sample's path. Their sum would count it twice. So of a
-//! section and a path that hold the same one, it counts where it took longer.
+//! An interrupt or thread that takes the CPU once delays one wake-up once. The handler of an interrupt, or a thread of
+//! higher priority, can be a section, or a part of one, and come in the middle of another sample's path. The sum of
+//! section and path would count it twice. So if both hold the same interrupt or thread, it counts only where it took
+//! longer.
 
 use super::cell_census::CellCensus;
 use super::histogram;
@@ -17,12 +18,12 @@ use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::moments::SampleMoment;
 
-/// What a bound is worth, in the words that every report uses.
+/// The meaning of a bound, in the words that every report uses.
 pub const MEANING: &str = "the largest sum of a section of this run and a wake-up path that a sample of it took, in which no \
      interrupt's handler and no thread of higher priority counts twice: what this load with this seed did on this one path \
      through the kernel, no proof for another";
 
-/// What it is worth if polls are not known.
+/// The meaning of a bound if polls are not known.
 pub const RAW_MEANING: &str = "how this kernel polls for rescheduling is not known, so that sections are not cut there: \
      raw sections, which may be longer than any delay";
 
@@ -33,13 +34,13 @@ pub struct LatencyBound {
     pub bound_ns: Nanos,
     /// The non-preemptible section in it, with the interrupts in it.
     pub section_ns: Nanos,
-    /// The wake-up path in it, without what the section holds already.
+    /// The wake-up path in the bound, without interrupts and threads that the section holds already.
     pub path_ns: Nanos,
     /// The largest latency that was sampled.
     pub sampled_ns: Nanos,
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
-    /// What it is.
+    /// The meaning of the bound.
     pub meaning: String,
 }
 
@@ -50,7 +51,7 @@ pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<LatencyBound> {
     let longest = histogram::sum(taken, Kind::NonPreemptible).longest_ns;
     let mut sections: Vec<&Section> = taken.sections(Kind::NonPreemptible).collect();
     sections.sort_by_key(|s| Reverse(s.length));
-    // Of the shorter ones it is not known what they hold; no taker that is counted fits into them.
+    // The contents of shorter sections are not known; no counted taker fits into them.
     let shorter = longest.min(taken.time_of(LONG - 1));
     let mut best = (shorter, Nanos(0));
     let mut clear = None;
@@ -95,18 +96,18 @@ fn larger(one: (Nanos, Nanos), other: (Nanos, Nanos)) -> (Nanos, Nanos) {
     if other.0 + other.1 > one.0 + one.1 { other } else { one }
 }
 
-/// When the sample's section was over: from here on its path is alone.
+/// The end of the sample's section: from here on only its path is left.
 fn path_start(joined: &Joined, moment: &SampleMoment) -> u64 {
     let over = joined.section.filter(|_| joined.rest.is_some()).map(|met| met.end);
     over.unwrap_or(moment.due).0
 }
 
-/// What took the CPU: the address of an interrupt's entry, or of a thread.
+/// An interrupt, by the address of its entry, or a thread that took the CPU.
 type Taker = u64;
 
-/// What took the CPU for longer than a timer's interrupt usually does.
+/// Interrupts and threads that took the CPU for longer than a timer's interrupt usually does.
 struct Takers {
-    /// When, who, and for how many instructions more; in order.
+    /// When the CPU was taken, by which taker, and for how many instructions more; in order.
     all: Vec<(Instructions, Taker, u64)>,
 }
 
@@ -125,7 +126,7 @@ impl Takers {
         Takers { all }
     }
 
-    /// Each that began in a stretch, with its time there.
+    /// Each taker that began in a stretch, with its time there.
     fn within(&self, start: u64, end: u64) -> BTreeMap<Taker, u64> {
         let mut found = BTreeMap::new();
         let from = self.all.partition_point(|(at, ..)| at.0 < start);
@@ -135,7 +136,7 @@ impl Takers {
         found
     }
 
-    /// How much of a section's time is of takers that a path holds, too.
+    /// The part of a section's time that belongs to takers which the path holds, too.
     fn twice(&self, section: &Section, path: &BTreeMap<Taker, u64>) -> u64 {
         let in_section = self.within(section.start.0, section.start.0 + section.length);
         let both = in_section

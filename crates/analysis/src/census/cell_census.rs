@@ -17,12 +17,12 @@ pub struct CensusCpu {
     pub has_probe: bool,
 }
 
-/// Which cell.
+/// The cell of a census.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct About {
     /// The cell's name.
     pub cell: String,
-    /// Which CPU, if its machine has several.
+    /// The CPU, if the cell's machine has several.
     #[serde(flatten)]
     pub of: Option<CensusCpu>,
     /// Its subject's name.
@@ -37,14 +37,14 @@ pub struct About {
     pub preempt: String,
     /// The unit of times, e.g. `virtual us at 1000 MIPS`.
     pub unit: String,
-    /// Distance of two due times.
+    /// The interval.
     pub period_ns: u64,
     /// Periods without a sample.
     pub missed: u64,
 }
 
 impl About {
-    /// From the cell's record: of this CPU, or of the probe's.
+    /// Describes the record's cell, and this CPU or the probe's.
     pub fn of(record: &Record, cpu: Option<u32>) -> About {
         let smp = record.subject.virtual_machine().map(|machine| &machine.smp);
         let of = smp.filter(|smp| smp.cpus > 1).map(|smp| {
@@ -77,17 +77,17 @@ impl About {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct CellCensus {
-    /// Which cell.
+    /// The cell of the census.
     pub about: About,
-    /// What the plugin found, in instructions.
+    /// The plugin's counts, in instructions.
     pub census: Census,
-    /// Whether it is known how this kernel polls for rescheduling; if not, no section is cut there.
+    /// Whether it is known how this kernel polls for rescheduling; if not, no section is cut at polls.
     pub polls_known: bool,
     /// Names of code.
     pub symbols: Symbols,
     /// The cell's samples, in order.
     pub moments: Vec<SampleMoment>,
-    /// For each sample, when the probe gave the CPU away after it, if that was looked at.
+    /// For each sample, the time at which the probe gave the CPU away after it, if a replay looked.
     pub asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
     pub shift: u32,

@@ -1,30 +1,30 @@
-//! Which cells of which runs a census is taken of.
+//! The cells and runs of which a census is taken.
 
 use super::CensusTakeError;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use worstcase_lab::additions::Additions;
-use worstcase_results::record::run::RUN_FILE;
+use worstcase_results::record::folder::RUN_FILE;
 use worstcase_results::record::{CellEntry, Record, Run, RunError};
 
-/// What is asked for.
+/// The question for a census.
 #[derive(Clone, Copy, Debug)]
 pub enum CensusQuestion<'a> {
     /// Every cell of the run that waits for a timer.
     Run,
     /// One cell, by its ID.
     Cell(&'a str),
-    /// One cell, and what another does otherwise: an ID of this run, another run's folder, or a folder of one of its cells.
+    /// One cell against another: an ID of this run, another run's folder, or a folder of one of its cells.
     Difference(&'a str, &'a str),
 }
 
 /// One of several equal parts of the cells, for work that is divided: `2/5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkShare {
-    /// Which, from 1.
+    /// The number of the part, from 1.
     number: usize,
-    /// Of how many.
+    /// The number of parts.
     of: usize,
 }
 
@@ -41,7 +41,7 @@ impl FromStr for WorkShare {
 }
 
 impl WorkShare {
-    /// What belongs to it.
+    /// The items that belong to this part.
     pub fn select<T>(self, all: Vec<T>) -> Vec<T> {
         all.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
@@ -49,13 +49,13 @@ impl WorkShare {
 
 /// A cell.
 pub struct ChosenCell {
-    /// What it gave.
+    /// The cell's record.
     pub record: Record,
-    /// What was added when it was measured.
+    /// The additions with which the cell was measured.
     pub additions: Arc<Additions>,
 }
 
-/// The cells; `given` is what was added to all of them, if not what their runs name.
+/// The cells; `given` replaces the additions that their runs name.
 pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let cell = |id: &str| run.record_of(id);
     Ok(match asked {
@@ -80,7 +80,7 @@ fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<Chos
     Ok(chosen.collect())
 }
 
-/// Those that wait for a timer, or all if none does; there must be one.
+/// The cells that wait for a timer, or all cells if none does; an error if there is none.
 fn all(run: &Run) -> Result<Vec<Record>, RunError> {
     let mut records = measured(run)?;
     if records.iter().any(Record::awaits_timer) {

@@ -1,8 +1,9 @@
-//! What changed between two cells: sections that appeared, grew, shrank or vanished, by who began and who ended them.
+//! Changes between two cells: sections that appeared, grew, shrank or vanished, by the functions that began and ended
+//! them.
 //!
-//! Both cells name the owners of their longest sections. One that a cell does not name is no longer there than the
-//! shortest that was looked at; that length stands in its place. Where the other cell's is no longer than that either,
-//! nothing can be said, and it is left out.
+//! Both cells name the owners of their longest sections. A section that a cell does not name is there at most as long
+//! as the shortest section that the cell looked at; that length stands for it. If the other cell's section is no
+//! longer than that either, nothing can be said, and the section is left out.
 
 use super::top::{Top, TopList};
 use serde::Serialize;
@@ -10,51 +11,51 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
-/// What happened to a section.
+/// The change of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SectionChange {
     /// Only the second cell has it among its longest.
     Appeared,
-    /// It is longer in the second.
+    /// The section is longer in the second cell.
     Grew,
-    /// As long in both.
+    /// The section is as long in both.
     Same,
-    /// It is shorter in the second.
+    /// The section is shorter in the second cell.
     Shrank,
-    /// Only the first has it among its longest.
+    /// Only the first cell has it among its longest sections.
     Vanished,
 }
 
 /// An owner in both cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SectionDifference {
-    /// What happened.
+    /// The change of the section.
     pub change: SectionChange,
-    /// Who began it.
+    /// The function that began the section.
     pub from: String,
-    /// Who ended it.
+    /// The function that ended the section.
     pub to: String,
-    /// What it did, if it began where the kernel was entered.
+    /// What the section did, if it began where the kernel was entered.
     pub inside: Option<String>,
-    /// Longest in the first cell; where it is not named there, the length that it did not exceed.
+    /// The longest section in the first cell; if it is not named there, the length that it did not exceed.
     pub before_ns: Nanos,
-    /// In the second.
+    /// The section's length in the second cell.
     pub after_ns: Nanos,
-    /// In the first cell, if it is named there.
+    /// The section in the first cell, if it is named there.
     pub before: Option<Top>,
-    /// In the second.
+    /// The section in the second cell.
     pub after: Option<Top>,
 }
 
 impl SectionDifference {
-    /// By how much the longest changed, at least.
+    /// The least change of the longest section.
     pub fn size(&self) -> Nanos {
         Nanos(self.before_ns.0.abs_diff(self.after_ns.0))
     }
 }
 
-/// As [`Top::name`].
+/// A section's name, as [`Top::name`] gives it.
 type SectionName = (String, String, Option<String>);
 
 /// All owners of both, the largest change first.

@@ -1,4 +1,4 @@
-//! One subject and load over several seeds: the union of what was found, and how the maximum grows with the seeds.
+//! One subject and load over several seeds: the union of their findings, and how the maximum grows with the seeds.
 
 use super::cell_census::About;
 use super::findings::Findings;
@@ -9,7 +9,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 use worstcase_results::record::SubjectId;
 
-/// What one seed gave.
+/// The findings of one seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OfSeed {
     /// The seed.
@@ -39,15 +39,15 @@ pub struct CensusEnsemble {
     pub unit: String,
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
-    /// In order of the seeds.
+    /// The findings of each seed, in order of the seeds.
     pub seeds: Vec<OfSeed>,
     /// Held-off sections by owner, over all seeds.
     pub union: Vec<Common>,
-    /// The longest non-preemptible section that one seed, two seeds ... give on average ([`growth`]).
+    /// The longest non-preemptible section of one seed, two seeds ... on average ([`growth`]).
     pub growth_ns: Vec<Nanos>,
 }
 
-/// The ensembles of these cells, in the order in which they are named first.
+/// The ensembles of these cells, each at the place of its first cell.
 pub fn ensembles(cells: &[Findings]) -> Vec<CensusEnsemble> {
     let same = |a: &About, b: &About| a.subject == b.subject && a.load == b.load && a.probe == b.probe;
     let mut groups: Vec<Vec<&Findings>> = Vec::new();
@@ -94,7 +94,7 @@ fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
 pub struct Common {
     /// Seeds that name it among their longest.
     pub seeds: Vec<u64>,
-    /// Of all seeds together; `longest` is of the seed with the longest.
+    /// The owner over all seeds together; `longest` is from the seed with the longest section.
     #[serde(flatten)]
     pub top: Top,
 }
@@ -120,14 +120,14 @@ fn union(seeds: &[(u64, &TopList)]) -> Vec<Common> {
     all
 }
 
-/// The maximum that one seed, two seeds, ... give on average: the mean of the maximum of `k` of the `n` values over all
-/// ways to choose them. Of the values in ascending order the `i`-th is the maximum of `C(i-1, k-1)` of `C(n, k)` ways.
+/// The average maximum of one seed, two seeds, ...: the mean of the maximum of `k` of the `n` values over all ways to
+/// choose them. Of the values in ascending order the `i`-th is the maximum of `C(i-1, k-1)` of `C(n, k)` ways.
 pub fn growth(maxima: &[Nanos]) -> Vec<Nanos> {
     let mut sorted: Vec<u64> = maxima.iter().map(|m| m.0).collect();
     sorted.sort_unstable();
     let n = sorted.len();
     let mean = |k: usize| {
-        // The part of the ways in which the largest value is the maximum, then the next smaller one, and so on.
+        // The share of the ways in which the largest value is the maximum, then the next smaller one, and so on.
         let mut part = k as f64 / n as f64;
         let mut sum = 0.0;
         for i in (k..=n).rev() {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(rows, [("a", &[1, 2][..], 3, 9_000), ("b", &[1][..], 1, 4_000)]);
     }
 
-    /// Against the definition, all orders written out.
+    /// Compared with the definition, with all orders written out.
     #[test]
     fn growth_is_the_mean_over_all_orders() {
         let values = [30u64, 10, 20, 70, 10];

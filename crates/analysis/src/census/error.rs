@@ -11,13 +11,13 @@ worstcase_base::errors! {
     /// Why there is no census.
     #[derive(Debug, thiserror::Error)]
     pub enum CensusTakeError {
-        /// No timer is due.
+        /// The cell has no timer.
         #[error("{cell}: {}", no_census_without_timer("this probe"))]
         NoTimer {
             /// The cell.
             cell: CellId,
         } => Usage,
-        /// What it waits for is no section.
+        /// The probe waits for something that is no section.
         #[error("{cell}: {NO_CENSUS_OF_ORDINARY}")]
         Ordinary {
             /// The cell.
@@ -28,17 +28,17 @@ worstcase_base::errors! {
         NoCpu {
             /// The cell.
             cell: CellId,
-            /// What was asked for.
+            /// The CPU that was asked for.
             cpu: u32,
             /// The last one.
             last: u32,
         } => Usage,
-        /// Nothing to compare with.
+        /// There is no cell to compare with.
         #[error("--diff {asked}: {reason}")]
         NoOther {
-            /// What was asked for.
+            /// The name that was asked for.
             asked: String,
-            /// Why it is not one cell, and what would be.
+            /// Why this is not one cell, and what would be one.
             reason: String,
         } => Usage,
         /// A census that does not fit its samples.
@@ -46,7 +46,7 @@ worstcase_base::errors! {
         Contradiction {
             /// The cell.
             cell: CellId,
-            /// In which way.
+            /// How the sample contradicts the census.
             source: SampleContradiction,
         } => Measured,
         /// Replaying failed.

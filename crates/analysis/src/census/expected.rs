@@ -1,12 +1,12 @@
 //! How many samples should lie above a latency, over all phases that the due times could have had.
 //!
-//! Due times come one a period; their phase against the load is chance. In a section of length `l`, with a wake-up path `r`
-//! behind it, those in its first `l - (t - r)` make samples above `t`. So for every phase the samples above `t` can be
-//! counted: their mean is what to expect, and their variance shows whether sections recur in step with the period, so that
-//! samples meet them in a row.
+//! Due times come once a period; their phase against the load is chance. In a section of length `l` with a wake-up path `r`
+//! behind it, due times in the first `l - (t - r)` make samples above `t`. So the samples above `t` can be counted for
+//! every phase: their mean is the expected number, and their variance shows whether sections recur in step with the period,
+//! so that samples meet them in a row.
 //!
-//! The paths are drawn from those of samples that left a section at the same instruction, since where a section ends
-//! decides what comes behind it: a poll that finds need_resched set may have work to do before it gives its lock back.
+//! The paths are drawn from samples that left a section at the same instruction, since the end of a section decides what
+//! comes behind it: a poll that finds need_resched set may have work to do before it gives its lock back.
 
 use super::cell_census::CellCensus;
 use super::exposed_time::{ExposedSection, ExposedTime};
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_results::stats::poisson;
 
-/// With fewer samples behind it an end of sections has no paths of its own, and all such ends share theirs.
+/// An end of sections with fewer samples behind it has no paths of its own; all such ends share their paths.
 const ENOUGH: usize = 10;
 
-/// What an expectation is made of, in ns.
+/// The data of an expectation, in ns.
 pub struct Expectation {
     /// The due times, and the end of the last one's period.
     due: Vec<u64>,
@@ -28,13 +28,13 @@ pub struct Expectation {
     paths: Vec<u64>,
 }
 
-/// With a larger dispersion samples meet long sections in a row, or miss them: their number is no Poisson count.
+/// Above this dispersion samples meet long sections in a row, or miss them: their number is no Poisson count.
 const IN_STEP: f64 = 2.0;
 
-/// How many samples lie above a latency, over all phases.
+/// The number of samples above a latency, over all phases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpectedCounts {
-    /// On average.
+    /// The mean number.
     pub mean: f64,
     /// Variance over mean: about 1 if samples meet sections independently of each other.
     pub dispersion: f64,
@@ -62,7 +62,7 @@ impl ExpectedCounts {
         }
     }
 
-    /// Whether a census would be refused of which no sample met a section.
+    /// Whether the test would refuse this census if no sample met a section.
     pub fn can_tell(&self, level: f64) -> bool {
         self.probability(0) < level
     }
@@ -92,7 +92,7 @@ impl ExpectedCounts {
 }
 
 impl Expectation {
-    /// Of a cell without missed periods.
+    /// The expectation of a cell without missed periods.
     pub fn of(taken: &CellCensus, joined: &[Joined]) -> Expectation {
         let load = ExposedTime::of(taken, joined);
         let by_end = by_end(joined);
@@ -130,7 +130,7 @@ impl Expectation {
         let nexts = starts.skip(1).map(Some).chain([None]);
         for ((section, path), next) in self.sections.iter().zip(nexts) {
             let late = section.length.saturating_sub(t.saturating_sub(*path));
-            // What follows a soft interrupt is waited for by all who are due in it, but each is due in one section.
+            // All who are due in a soft interrupt wait for what follows it, but each is due in one section.
             let end = next.map_or(u64::MAX, |next| next.max(section.start));
             self.phases(section.start, end.min(section.start + late), &mut changes);
         }
@@ -146,7 +146,7 @@ impl Expectation {
         ExpectedCounts::of(shares)
     }
 
-    /// In which part of its period each due time would have to lie to fall into a stretch, as the changes of a count.
+    /// The part of its period in which each due time must lie to fall into a stretch, as the changes of a count.
     fn phases(&self, start: u64, end: u64, changes: &mut Vec<(f64, i64)>) {
         let first = self.due.partition_point(|d| *d <= start).saturating_sub(1);
         for period in self.due[first..].windows(2).take_while(|p| p[0] < end) {
@@ -159,7 +159,7 @@ impl Expectation {
     }
 }
 
-/// Paths out of long sections by where these ended; where that is rare, together.
+/// Paths out of long sections, by the end of the sections; those of rare ends together.
 fn by_end(joined: &[Joined]) -> BTreeMap<Option<u64>, Vec<u64>> {
     let mut ends: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for joined in joined.iter().filter(|j| j.rest.is_some()) {
@@ -181,7 +181,7 @@ mod tests {
     use crate::census::testing::{moment, section, taken};
     use worstcase_contract::census::Kind;
 
-    /// One sample of two periods meets a section of 10 us; the other one ends elsewhere.
+    /// An expectation over two periods: one sample meets a section of 10 us; the other section ends elsewhere.
     fn expectation() -> Expectation {
         let mut taken = taken();
         taken.about.period_ns = 100_000;
@@ -205,11 +205,12 @@ mod tests {
             (Some(20_000), &[2_000][..])
         );
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
-        // With 2 us of path 5 of 10 us, 15 of 20, and none of 2.
+        // With a path of 2 us: 5 of the 10 us, 15 of 20, and none of 2.
         near(expectation.above(7_000).mean, 20_000.0 / 100_000.0);
         near(expectation.above(14_000).mean, 8_000.0 / 100_000.0);
         near(expectation.above(22_000).mean, 0.0);
-        // Below the path all of them; the last goes on into the second period, of which 2 us are the wake-up's.
+        // Below the path's length all of them; the last section goes on into the second period, whose first 2 us
+        // belong to the wake-up.
         near(expectation.above(1_000).mean, 31_000.0 / 100_000.0 + 1_000.0 / 98_000.0);
     }
 
@@ -232,7 +233,7 @@ mod tests {
         assert!((together.dispersion - (4.0 * 0.2 - 0.16) / 0.4).abs() < 1e-9);
         let apart = regular(&[(10, 20), (150, 20)]).above(0);
         assert!((apart.dispersion - (0.4 - 0.16) / 0.4).abs() < 1e-9);
-        // One that goes on into the next period.
+        // A section that goes on into the next period.
         assert!((regular(&[(90, 20)]).above(0).mean - 0.2).abs() < 1e-9);
     }
 

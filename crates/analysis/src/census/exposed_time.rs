@@ -1,11 +1,12 @@
 //! The time that due times can fall into, and the sections in it.
 //!
-//! From the moment that its timer is due until the probe sleeps again, no due time comes: the next is a period away. What
-//! runs then belongs to the wake-up: interrupt, switch, the probe's own code and system call, the switch back. Its sections
-//! are as many as there are samples, yet none of them can ever be met. So they and this time are left out, but for the rest
-//! of the section that the sample met. All other time is the load's, idle time included; due times are spread evenly over it.
+//! From the moment that its timer is due until the probe sleeps again, no due time comes: the next is a period away. All code
+//! that runs then belongs to the wake-up: interrupt, switch, the probe's own code and system call, the switch back. This code
+//! has as many sections as there are samples, yet no due time can ever meet them. So these sections and this time are left
+//! out, but for the rest of the section that the sample met. All other time is the load's, idle time included; due times are
+//! spread evenly over it.
 //!
-//! Where in a period the CPU idled is not known; idle time is put behind all that ran in it.
+//! Where in a period the CPU idled is not known; idle time is put behind all code that ran in the period.
 
 use super::cell_census::CellCensus;
 use super::join::{Joined, Met};
@@ -29,13 +30,12 @@ pub struct ExposedTime {
 pub struct ExposedSection {
     /// When it began.
     pub start: u64,
-    /// How long it was.
+    /// The section's length.
     pub length: u64,
-    /// Where it ended.
+    /// The instruction at which it ended.
     pub to: u64,
 }
 
-/// One period.
 #[derive(Clone, Copy)]
 struct Period {
     due: Instructions,
@@ -43,14 +43,14 @@ struct Period {
     entry: Instructions,
     /// The probe sleeps.
     asleep: Instructions,
-    /// What was left of the section that the sample met, in ns.
+    /// The rest of the section that the sample met, in ns.
     rest: u64,
     /// The due time in the load's time.
     at: u64,
 }
 
 impl ExposedTime {
-    /// Of a cell without missed periods.
+    /// The exposed time of a cell without missed periods.
     pub fn of(taken: &CellCensus, joined: &[Joined]) -> ExposedTime {
         let (periods, end) = periods(taken, joined);
         let met = joined.iter().filter_map(|j| j.section);
@@ -88,8 +88,8 @@ impl Period {
     }
 }
 
-/// All periods, in order, and the end of the last. Where it was not looked at when the probe slept, it did so as long after
-/// its sample as usual.
+/// All periods, in order, and the end of the last. In a period whose sleep was not looked at, the probe is taken to sleep
+/// as long after its sample as usual.
 fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
     let asleep = |i: usize| taken.asleep.get(i).copied().flatten();
     let known = taken
@@ -117,8 +117,8 @@ fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
     (periods, at)
 }
 
-/// How much of a section that no sample met belongs to no wake-up, from where on: all of it, or what is left when the
-/// probe sleeps.
+/// The part of a section without a sample that belongs to no wake-up, and its start: all of the section, or the rest
+/// after the probe sleeps.
 fn outside(section: &Section, period: &Period) -> (Instructions, u64) {
     let end = section.start.0 + section.length;
     match (period.entry..period.asleep).contains(&section.start) {

@@ -10,13 +10,13 @@ use super::top::TopList;
 use serde::Serialize;
 use worstcase_contract::census::Kind;
 
-/// What is known of a kind of section.
+/// The findings of one kind of section.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfKind {
     /// All of them.
     #[serde(flatten)]
     pub sum: Sum,
-    /// By the functions that began and ended them, by the longest.
+    /// The sections by the functions that began and ended them, the longest first.
     pub places: Vec<SectionGroup>,
     /// The longest, replayed, by owner.
     pub longest: TopList,
@@ -25,7 +25,7 @@ pub struct OfKind {
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Which cell.
+    /// The cell of the findings.
     pub about: About,
     /// Instructions from the first sample to the last.
     pub observed_instructions: u64,
@@ -39,11 +39,11 @@ pub struct Findings {
     pub path: Path,
     /// Expected and seen.
     pub tail: CensusTail,
-    /// In the order of [`KINDS`].
+    /// The findings by kind, in the order of [`KINDS`].
     pub kinds: Vec<OfKind>,
 }
 
-/// The kinds in the order of reports: what delays a wake-up first.
+/// The kinds in the order of reports: those that delay a wake-up first.
 pub const KINDS: [Kind; 4] = [
     Kind::NonPreemptible,
     Kind::HigherPriority,
@@ -51,7 +51,7 @@ pub const KINDS: [Kind; 4] = [
     Kind::PreemptionOff,
 ];
 
-/// From a census to what it says. `longest` has a list for each of [`KINDS`]; so many places of each are kept.
+/// The findings of a census. `longest` has a list for each of [`KINDS`]; at most `most` places of each are kept.
 pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Result<Findings, SampleContradiction> {
     let joined = join(taken)?;
     let path = Path::of(&joined);
@@ -79,7 +79,7 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
 }
 
 impl Findings {
-    /// What is known of a kind.
+    /// The findings of one kind.
     pub fn of_kind(&self, kind: Kind) -> &OfKind {
         let found = self.kinds.iter().find(|k| k.sum.kind == name(kind));
         found.expect("every kind is there")

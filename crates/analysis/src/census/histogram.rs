@@ -1,4 +1,4 @@
-//! Sections by length, in powers of two, and what all of a kind come to.
+//! Sections by length, in powers of two, and the sums of each kind.
 
 use super::cell_census::{CellCensus, name};
 use serde::Serialize;
@@ -9,11 +9,11 @@ use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, Power
 /// Sections of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LengthBucket {
-    /// The shortest that belongs here.
+    /// The shortest length in the bucket.
     pub from_ns: Nanos,
-    /// The shortest that does not any more.
+    /// The shortest length above the bucket.
     pub below_ns: Nanos,
-    /// How many.
+    /// The number of sections.
     pub count: u64,
     /// All of them together.
     pub total_ns: Nanos,
@@ -24,7 +24,7 @@ pub struct LengthBucket {
 pub struct Sum {
     /// What was off.
     pub kind: &'static str,
-    /// How many.
+    /// The number of sections.
     pub count: u64,
     /// All of them together.
     pub total_ns: Nanos,
@@ -32,7 +32,7 @@ pub struct Sum {
     pub longest_ns: Nanos,
     /// The longest, net of interrupts and soft interrupts in it.
     pub longest_net_ns: Nanos,
-    /// By length; from the first bucket that holds any to the last.
+    /// The sections by length, from the first bucket that holds any to the last.
     pub histogram: Vec<LengthBucket>,
 }
 

@@ -1,14 +1,14 @@
 //! Each sample with the section that it had to wait for: `rest of the section + residual = latency`.
 //!
-//! That is the section in which it was due, or one that began with its timer's interrupt or before: a kernel that polls
-//! before the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several the one
-//! that took most counts. The timer's interrupt, if it came within the section, is the sample's own doing as far as it is as
-//! long as it usually is: the section would have been shorter without it. What makes it longer, such as another timer's
-//! handler, other interrupts, and soft interrupts, are not.
+//! This is the section in which the sample was due, or one that began with its timer's interrupt or before: a kernel that
+//! polls before the interrupt does not know yet that it should reschedule, and goes on into the next section. Of several
+//! sections the one that took most counts. A timer interrupt within the section is the sample's own doing up to its usual
+//! length: the section would have been shorter without it. Time beyond that, such as another timer's handler, other
+//! interrupts, and soft interrupts, is not.
 //!
 //! So the rest is that of the undisturbed section, and the residual is all that a wake-up adds to it: interrupt, scheduler,
-//! switch, return to user code, and whatever else came between. A sample that met no long section, or one that is long only
-//! by the sample's own interrupt, has no rest; its latency is all residual, and holds the rest of the shorter section.
+//! switch, return to user code, and everything else in between. A sample that met no long section, or a section that is long
+//! only by the sample's own interrupt, has no rest; its latency is all residual, and holds the rest of the shorter section.
 
 use super::cell_census::CellCensus;
 use serde::Serialize;
@@ -23,7 +23,8 @@ use worstcase_results::stats::Distribution;
 pub struct Joined {
     /// Its latency.
     pub latency: Nanos,
-    /// What was left of the section, without the sample's own interrupt, if it met one that is long without that.
+    /// The rest of the section without the sample's own interrupt, if the sample met a section that is long without
+    /// it.
     pub rest: Option<Nanos>,
     /// The rest of the latency.
     pub residual: Nanos,
@@ -40,14 +41,14 @@ pub struct Met {
     pub undisturbed: u64,
     /// When it ended.
     pub end: Instructions,
-    /// Where it ended.
+    /// The instruction at which it ended.
     pub to: u64,
 }
 
 /// Smallest, middle and largest of some times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TimeSpread {
-    /// How many.
+    /// The number of samples.
     pub count: u64,
     /// The smallest.
     pub min_ns: Nanos,
@@ -94,7 +95,7 @@ fn end(section: &Section) -> u64 {
     section.start.0 + section.length
 }
 
-/// How long an interrupt goes on until it lets others in, if it is one of the long ones.
+/// How long an interrupt runs until it lets other interrupts in, if it is one of the long ones.
 fn interrupt(entry: Instructions, interrupts: &[&Section]) -> Option<u64> {
     let found = interrupts.binary_search_by_key(&entry, |s| s.start);
     found.ok().map(|i| interrupts[i].length)
@@ -107,13 +108,14 @@ pub fn usual(taken: &CellCensus, interrupts: &[&Section]) -> u64 {
     Distribution::new(lengths).map_or(0, |lengths| lengths.median().0)
 }
 
-/// How much of a section was the sample's own interrupt; nothing if its timer expired in one that ran already.
+/// The part of a section that was the sample's own interrupt; nothing if its timer expired within a running
+/// interrupt.
 fn own(moment: &SampleMoment, section: &Section, interrupts: &[&Section], usual: u64) -> u64 {
     let within = |entry: &Instructions| section.start <= *entry && entry.0 < end(section);
     let Some(entry) = moment.timer_entry.filter(within) else {
         return 0;
     };
-    // One that is not among the long ones is at most as long as those are not.
+    // An interrupt that is not among the long ones is shorter than they are.
     let length = interrupt(entry, interrupts).unwrap_or(section.nested.min(LONG - 1));
     length.min(usual).min(end(section) - entry.0)
 }
@@ -195,7 +197,7 @@ mod tests {
             section(Kind::InterruptsOff, 19_000, 3_000),
             section(Kind::NonPreemptible, 20_000, 5_000),
         ];
-        // At the first instruction, the last, one past it, and in none.
+        // Due at the first instruction, the last, one past the last, and in no section.
         taken.moments = vec![
             moment(0, 10_000, 4_500),
             moment(1, 11_999, 2_600),
@@ -233,10 +235,10 @@ mod tests {
         ];
         let mut within = moment(0, 11_000, 6_000);
         within.timer_entry = Some(Instructions(11_070));
-        // With interrupts off, the interrupt comes when the section is over.
+        // With interrupts off, the interrupt comes after the section.
         let mut behind = moment(1, 11_000, 6_000);
         behind.timer_entry = Some(Instructions(15_000));
-        // Another interrupt ran when it was due.
+        // Another interrupt ran when the sample was due.
         let mut in_another = moment(2, 11_000, 6_000);
         in_another.timer_entry = None;
         taken.moments = vec![within, behind, in_another];
@@ -276,7 +278,8 @@ mod tests {
         assert_eq!((joined[1].rest, joined[2].rest), (None, Some(Nanos(60_000))));
     }
 
-    /// The handler of another timer that expires at once makes the interrupt long, or soft interrupts do that follow it.
+    /// The handler of another timer that expires at once, or soft interrupts that follow it, make the interrupt
+    /// long.
     #[test]
     fn what_makes_a_sample_s_own_interrupt_long_is_waited_for() {
         let mut taken = taken();

@@ -1,7 +1,7 @@
-//! The census on the controller: from what the plugin found in one cell to what it says about the kernel.
+//! The census on the controller: from the counts of the plugin in one cell to statements about the kernel.
 //!
 //! ```text
-//! answer     which cells are asked for, and what their censuses say
+//! answer     the cells of a question, and the findings of their censuses
 //! take       runs a recorded cell again                                   -> CellCensus, TopList
 //! cell_census  a cell's census with its samples and the names of its code      (from a replay in the lab)
 //! places     sections by the functions that began and ended them

@@ -9,7 +9,7 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::Site;
 use worstcase_lab::execution::Symbols;
 
-/// Code below has no symbols: user addresses are the lower half.
+/// Code below this address has no symbols: user addresses are the lower half.
 const KERNEL: u64 = 1 << 63;
 
 /// All sections of a kind that began in one function and ended in one.
@@ -21,9 +21,9 @@ pub struct SectionGroup {
     pub from: String,
     /// The function that ended them.
     pub to: String,
-    /// Whether the first function is a lock's or the scheduler's own: its caller, not it, is the owner.
+    /// Whether the first function is a lock's or the scheduler's own: then its caller is the owner.
     pub in_helper: bool,
-    /// How many.
+    /// The number of sections.
     pub count: u64,
     /// All of them together.
     pub total_ns: Nanos,

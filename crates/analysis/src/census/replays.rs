@@ -1,4 +1,5 @@
-//! What counting cannot show, from one more replay: who owns the longest sections, and when the probe slept again.
+//! Findings that counting cannot give, from one more replay: the owners of the longest sections, and when the probe
+//! slept again.
 
 use super::CensusTakeError;
 use super::top::{self, OwnedSection};
@@ -14,16 +15,16 @@ use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::Execution;
 use worstcase_lab::moments::SampleMoment;
 
-/// Where it is in the cache.
+/// The area of these findings in the cache.
 const AREA: &str = "census-owners";
 
-/// So much is replayed around a section, for what returns reveal of its callers.
+/// A replay covers so many instructions around a section, because returns there reveal its callers.
 const AROUND: u64 = 20_000;
 
 /// The probe sleeps within so many instructions after its sample: its own code, a system call, and interrupts in between.
 const TO_SLEEP: u64 = 8_000;
 
-/// So many samples are looked at, evenly chosen: the windows of one replay.
+/// At most so many samples are looked at, evenly chosen: the windows of one replay.
 const MOST_SAMPLES: usize = 1_500;
 
 /// See the module.
@@ -31,7 +32,7 @@ const MOST_SAMPLES: usize = 1_500;
 pub struct ReplayFindings {
     /// For each section, unless the replay does not hold it.
     pub owned: Vec<Option<OwnedSection>>,
-    /// For each sample, when the probe gave the CPU away after it, if that was looked at.
+    /// For each sample, the time at which the probe gave the CPU away after it, if the replay looked.
     pub asleep: Vec<Option<Instructions>>,
 }
 
@@ -40,12 +41,12 @@ pub struct Replays<'a> {
     again: &'a RepeatableCell,
     cache: &'a Cache,
     origin: LineOrigin<'a>,
-    /// Read when the first replay needs them.
+    /// The lines, read when the first replay needs them.
     lines: OnceCell<Modules>,
 }
 
 impl<'a> Replays<'a> {
-    /// Of a cell whose modules are known, with lines of source code from there.
+    /// The replays of a cell whose modules are known; `origin` gives lines of source code.
     pub fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
         Replays {
             again,
@@ -55,7 +56,7 @@ impl<'a> Replays<'a> {
         }
     }
 
-    /// What a replay shows of these sections and samples, in their order; kept in the cache.
+    /// The findings of a replay for these sections and samples, in their order; kept in the cache.
     pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
         if sections.is_empty() && samples.is_empty() {
             return Ok(ReplayFindings::default());

@@ -1,4 +1,4 @@
-//! How many samples should lie above a latency, by the census, and how many do; and a test whether the two agree.
+//! How many samples the census expects above a latency, how many there are, and a test whether the two agree.
 
 use super::cell_census::CellCensus;
 use super::expected::Expectation;
@@ -12,24 +12,24 @@ use worstcase_results::stats::{many, median};
 /// Level of the test: one right census in a hundred is refused.
 pub const LEVEL: f64 = 0.01;
 
-/// Most latencies at which it is asked.
+/// The largest number of latencies that are tested.
 const THRESHOLDS: usize = 6;
 
-/// One latency.
+/// The numbers for one latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TailRow {
     /// Samples above this.
     pub above_ns: Nanos,
-    /// So many are expected.
+    /// The expected number of samples.
     pub expected: f64,
-    /// So many were seen.
+    /// The number of samples seen.
     pub seen: u64,
     /// Variance over mean of the expected number, over all phases that the due times could have had.
     pub dispersion: f64,
     /// Whether long sections recur in step with the period, so that samples meet them in a row; then `p` is the part of all
     /// phases with a number as unlikely as that, else it is a Poisson count's.
     pub in_step: bool,
-    /// Whether the test would refuse a census of which no sample were above.
+    /// Whether the test would refuse the census if no sample were above.
     pub can_tell: bool,
     /// Probability of a number as unlikely as that, corrected for the number of rows.
     pub p: f64,
@@ -38,7 +38,7 @@ pub struct TailRow {
 /// Expected and seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CensusTail {
-    /// By latency.
+    /// The rows, by latency.
     pub rows: Vec<TailRow>,
     /// Whether they agree, at [`LEVEL`]; `None` if that cannot be told.
     pub agrees: Option<bool>,
@@ -46,7 +46,7 @@ pub struct CensusTail {
     pub why_not: Option<String>,
     /// The latest sample that met no long section; below, nothing is compared.
     pub elsewhere_ns: Nanos,
-    /// The function in which the short section ended that it met, if any: what it does then takes so long.
+    /// The function that ended the short section which the sample met, if any: the code behind it takes so long.
     pub elsewhere_behind: Option<String>,
 }
 

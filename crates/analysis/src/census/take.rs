@@ -1,4 +1,4 @@
-//! Takes the census of a recorded cell: runs it again to count, and once more to see what the longest sections are.
+//! Takes the census of a recorded cell: runs it again to count, and once more to look at the longest sections.
 
 use super::CensusTakeError;
 use super::cell_census::{About, CellCensus, CensusCpu};
@@ -17,23 +17,23 @@ use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::moments::SampleMoment;
 use worstcase_lab::qemu::Qemu;
 
-/// What taking needs beside the record.
+/// The means beside the record that a census needs.
 pub struct CensusMeans<'a> {
     /// The QEMU that measured the cell.
     pub qemu: &'a Qemu,
-    /// What was added when it was measured, if not what its run names.
+    /// The additions with which the cell was measured, if not those that its run names.
     pub additions: &'a Additions,
-    /// Where kernels and results are.
+    /// The places of kernels and results.
     pub options: &'a ResolveOptions<'a>,
     /// Real time for one machine, if not the default.
     pub limit: Option<Duration>,
-    /// Which CPU, if not the probe's.
+    /// The CPU, if not the probe's.
     pub cpu: Option<u32>,
     /// Compare the tracked state with the true one at every block.
     pub audit: bool,
 }
 
-/// The census, and the longest sections of each of [`KINDS`] by owner: if not in detail, only of those that delay a wake-up,
+/// The census, and the longest sections of each of [`KINDS`] by owner. If not in detail, only sections that delay a wake-up,
 /// with one replay less.
 pub fn take(
     chosen: &ChosenCell,

@@ -13,9 +13,9 @@ use worstcase_results::record::SubjectId;
 
 /// Functions of the kernel.
 pub const A: u64 = 0xffff_ffff_8100_0000;
-/// Where a second function begins.
+/// The address of a second function.
 pub const B: u64 = A + 0x100;
-/// Where a third one begins.
+/// The address of a third one.
 pub const LOCK: u64 = A + 0x200;
 
 /// The entry of an interrupt.
@@ -74,7 +74,7 @@ pub fn section(kind: Kind, start: u64, length: u64) -> Section {
     }
 }
 
-/// What was counted of a pair of instructions.
+/// The counts of a pair of instructions.
 pub fn site(kind: Kind, from: u64, to: u64, count: u64, total: u64, longest: u64, longest_net: u64) -> Site {
     Site {
         kind,
@@ -87,7 +87,7 @@ pub fn site(kind: Kind, from: u64, to: u64, count: u64, total: u64, longest: u64
     }
 }
 
-/// How often a section was that long.
+/// How many sections had this length.
 pub fn length(kind: Kind, length: u64, count: u64) -> Length {
     Length { kind, length, count }
 }
@@ -122,8 +122,8 @@ pub fn owned(from: &str, to: &str, length: u64) -> OwnedSection {
     }
 }
 
-/// A load that holds wake-ups off, and what becomes of it when samples are taken: wake-ups take 2 to 3 us, the probe sleeps
-/// 2 us later, and both leave long sections of their own.
+/// A load that holds wake-ups off, and its run with samples: wake-ups take 2 to 3 us, the probe sleeps 2 us later, and both
+/// leave long sections of their own.
 pub struct Load {
     random: SplitMix64,
     /// Start and length of its sections, in its own time.
@@ -167,7 +167,7 @@ impl Load {
         let period = taken.about.period_ns;
         let phase = self.random.below(period);
         let mut sections = self.sections.iter().copied().peekable();
-        // How far the clock is ahead of the load's own time.
+        // The distance by which the clock is ahead of the load's own time.
         let mut ahead = 0;
         for index in 0..samples {
             let due = phase + index as u64 * period;

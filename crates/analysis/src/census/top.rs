@@ -1,8 +1,8 @@
-//! The longest sections with their call chains: who began them, who ended them, and what ran in them.
+//! The longest sections with their call chains: the functions that began and ended them, and the code that ran in them.
 //!
 //! An address says little where a lock's function began a section. So the longest sections are replayed, and each is
-//! named by the first function that is no helper on its call chain; those with equal names are one entry. A section that
-//! began where the kernel was entered is named by what it did, too.
+//! named by the first function on its call chain that is no helper; sections with equal names are one entry. The name of
+//! a section that began where the kernel was entered also says what the section did.
 
 use super::cell_census::CellCensus;
 use super::places::function;
@@ -21,7 +21,7 @@ use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
 use worstcase_lab::execution::{Execution, Symbols};
 
-/// Sections of a kind that are replayed: most of those that delay a wake-up.
+/// The number of sections of a kind that are replayed: most for the kind that delays a wake-up.
 pub fn replayed(kind: Kind) -> usize {
     match kind {
         Kind::NonPreemptible => 100,
@@ -32,13 +32,14 @@ pub fn replayed(kind: Kind) -> usize {
 /// One section with its owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnedSection {
-    /// Who began it; of a thread above the probe, its name.
+    /// The function that began it; for a thread above the probe, the thread's name.
     pub from: String,
-    /// Who ended it.
+    /// The function that ended it.
     pub to: String,
-    /// For one that began where the kernel was entered, or that a thread ended which did not begin it: the innermost function in which most of it was spent.
+    /// For a section that began where the kernel was entered, or that ended in another thread than it began: the
+    /// innermost function in which most of it was spent.
     pub inside: Option<String>,
-    /// How long it was.
+    /// The section's length.
     pub length_ns: Nanos,
     /// Net of interrupts and soft interrupts in it.
     pub net_ns: Nanos,
@@ -55,7 +56,7 @@ pub struct OwnedSection {
     /// The lines that took most of it in themselves, if the source is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineShare>,
-    /// What other CPUs did while this one waited for them in it, until it last did.
+    /// What other CPUs did while this one waited for them in the section, until the last wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited_for: Vec<OtherCpu>,
     /// Whether returns fit no frame, so that the chain may be wrong.
@@ -65,13 +66,13 @@ pub struct OwnedSection {
 /// Sections of one owner among the longest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Top {
-    /// Who began them.
+    /// The function that began the sections.
     pub from: String,
-    /// Who ended them.
+    /// The function that ended the sections.
     pub to: String,
     /// See [`OwnedSection::inside`].
     pub inside: Option<String>,
-    /// How many of the longest are theirs.
+    /// How many of the longest sections have this owner.
     pub times: u64,
     /// All of these together.
     pub total_ns: Nanos,
@@ -81,11 +82,11 @@ pub struct Top {
     pub longest: OwnedSection,
 }
 
-/// What tells owners apart: who began a section, who ended it, what it did.
+/// The name that tells owners apart: the function that began a section, the function that ended it, what the
+/// section did.
 pub type OwnerName<'a> = (&'a str, &'a str, Option<&'a str>);
 
 impl Top {
-    /// One section.
     fn of(section: OwnedSection) -> Top {
         Top {
             from: section.from.clone(),
@@ -98,12 +99,12 @@ impl Top {
         }
     }
 
-    /// What tells it from others.
+    /// The name that tells this owner from others.
     pub fn name(&self) -> OwnerName<'_> {
         (&self.from, &self.to, self.inside.as_deref())
     }
 
-    /// Takes in what another list has of the same owner.
+    /// Adds another list's sections of the same owner.
     pub fn add(&mut self, other: &Top) {
         self.times += other.times;
         self.total_ns = self.total_ns + other.total_ns;
@@ -117,7 +118,7 @@ impl Top {
 /// The longest of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TopList {
-    /// By their longest.
+    /// The owners, the one of the longest section first.
     pub owners: Vec<Top>,
     /// Every section longer than this is in the list.
     pub above_ns: Nanos,
@@ -131,7 +132,7 @@ pub fn longest(taken: &CellCensus, kind: Kind) -> Vec<Section> {
     sections
 }
 
-/// The length that no section exceeds which is not among these longest ones.
+/// The length that no section outside these longest ones exceeds.
 pub fn above(taken: &CellCensus, longest: &[Section]) -> Nanos {
     match longest.last() {
         Some(shortest) if longest.len() == replayed(shortest.kind) => taken.time_of(shortest.length),
@@ -148,7 +149,7 @@ pub fn unnamed(taken: &CellCensus, kind: Kind) -> TopList {
     }
 }
 
-/// What the replay of a section shows; nothing if the replay does not hold it.
+/// The owner that the replay of a section shows; none if the replay does not hold the section.
 pub fn owned(
     execution: &Execution,
     symbols: &Symbols,
@@ -159,7 +160,8 @@ pub fn owned(
     let walk = frames::walk(execution, symbols);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
     let owner = |stack| place(&walk, stack, roles::is_helper).0.function;
-    // A thread above the probe is last in what it took; the switch to it belongs to the one before.
+    // A thread above the probe comes last in the section that it took; the switch to it belongs to the previous
+    // thread.
     let named = match section.kind {
         Kind::HigherPriority => last,
         _ => first,
@@ -210,8 +212,8 @@ pub fn owned(
     })
 }
 
-/// The function, if soft interrupts leave the rest of their work for later in it. Instructions that follow such a section may
-/// not be those that count for it.
+/// The function, if the section ended in one in which soft interrupts leave the rest of their work for later. The
+/// instructions behind such a section may not be those that count for it.
 fn asking(function: &str) -> Option<String> {
     let asks = roles::role(function) == Some(roles::FunctionRole::SoftIrq) || function == "rcu_do_batch";
     asks.then(|| function.to_string())

@@ -13,13 +13,13 @@ use worstcase_kernels::debuginfo::elf::ElfFile;
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
 use worstcase_lab::execution::Symbols;
 
-/// Of debug information on which its reader ended by a panic.
+/// The message for debug information on which its reader panicked.
 const BROKEN: &str = "its debug information is damaged";
 
 pub(super) type DwarfReader = EndianRcSlice<LittleEndian>;
 
-/// Functions of every kernel, and the file in which each is: they tell where the source's top is. The assembler is told
-/// other paths than the compiler.
+/// Functions of every kernel, and the file of each: they tell where the top of the source is. The assembler gets other
+/// paths than the compiler.
 const LANDMARKS: [(&str, &str); 2] = [
     ("__schedule", "kernel/sched/core.c"),
     ("entry_SYSCALL_64", "arch/x86/entry/entry_64.S"),
@@ -31,7 +31,7 @@ pub struct DebugInfo {
     build_id: BuildId,
 }
 
-/// What looks addresses up.
+/// A table that looks addresses up.
 pub(super) struct LineTable {
     context: Context<DwarfReader>,
     /// The top of the source, by all its names.
@@ -40,7 +40,7 @@ pub(super) struct LineTable {
 }
 
 impl DebugInfo {
-    /// Opens a vmlinux, or what was kept of one.
+    /// Opens a vmlinux, or the part of one that the cache keeps.
     pub fn open(path: &Path, symbols: &Symbols) -> Result<DebugInfo, DebugInfoError> {
         let elf = ElfFile::open(path)?;
         let build_id = elf.build_id()?;
@@ -81,7 +81,7 @@ impl DebugInfo {
 }
 
 impl LineTable {
-    /// Of DWARF with addresses as they are in memory.
+    /// The table of DWARF whose addresses are as in memory.
     pub fn new(dwarf: Dwarf<DwarfReader>) -> Result<LineTable, String> {
         let context = guarded(|| Context::from_dwarf(dwarf)).map_err(|_| BROKEN.to_string())?;
         Ok(LineTable {
@@ -91,7 +91,7 @@ impl LineTable {
         })
     }
 
-    /// The source of an address. Where the information is damaged so that addr2line ends by a panic, there is none.
+    /// The source line of an address; none if damaged information makes addr2line panic.
     fn find(&self, address: u64) -> Option<SourceLine> {
         guarded(|| self.look_up(address)).unwrap_or(None)
     }
@@ -143,7 +143,7 @@ impl SourceLines for LineTable {
     }
 }
 
-/// Where variables are is of no interest here, and is long.
+/// A section. The sections with the places of variables stay empty: they are long, and nobody needs them here.
 fn section(elf: &ElfFile, id: SectionId, name: &str) -> Result<DwarfReader, DebugInfoError> {
     let data = match id {
         SectionId::DebugLoc | SectionId::DebugLocLists => elf.section("")?,
@@ -152,7 +152,8 @@ fn section(elf: &ElfFile, id: SectionId, name: &str) -> Result<DwarfReader, Debu
     Ok(DwarfReader::new(data, LittleEndian))
 }
 
-/// What the compiler left in a file of its own (`.dwo`); without it there are lines, but no inlined functions.
+/// The compiler may leave information in a file of its own (`.dwo`); without it there are lines, but no inlined
+/// functions.
 #[expect(
     clippy::arc_with_non_send_sync,
     reason = "addr2line asks for an Arc, and one thread looks up"

@@ -6,8 +6,8 @@
 //! module: the same of a kernel module, whose file holds no addresses: its sections are moved to where they lie in memory
 //! ```
 //!
-//! Kernels of the lab are not relocated, so the addresses in the file are those that ran. That it is the same build is
-//! told by the build-id, which the linker wrote into both.
+//! Kernels of the lab are not relocated, so the addresses in the file are those that ran. The build-id, which the linker
+//! wrote into both, tells that the file is of the same build.
 
 mod lookup;
 mod module;

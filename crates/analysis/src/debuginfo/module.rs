@@ -1,8 +1,8 @@
 //! Lines of a kernel module's code.
 //!
 //! A module's file (ELF, relocatable) holds no addresses: the kernel gives each section its place, and says where functions
-//! came to lie. A function's address less its place in its section is where the section is. With that the relocations of the
-//! debug sections are done as a linker would do them, and then addresses are looked up as in any program.
+//! came to lie. The address of a section is a function's address minus the function's offset in the section. With that the
+//! relocations of the debug sections are done as a linker would do them, and then addresses are looked up as in any program.
 
 use super::lookup::{DwarfReader, LineTable};
 use super::paths;
@@ -22,7 +22,7 @@ const LANDMARKS: [&str; 3] = [
     "include/linux/module.h",
 ];
 
-/// Where sections lie in memory.
+/// The address of each section in memory.
 type SectionPlaces = HashMap<SectionIndex, u64>;
 
 /// The kernel's lines, and those of its modules.
@@ -32,7 +32,7 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// With lines of the modules in `symbols` whose files (ELF) are known and have debug information.
+    /// Adds the lines of modules in `symbols` whose files (ELF) are known and have debug information.
     pub fn of(
         kernel: Box<dyn SourceLines>,
         symbols: &Symbols,
@@ -54,7 +54,8 @@ impl SourceLines for Modules {
     }
 }
 
-/// None without debug information, or if no function is where the symbols say; of a damaged file, too.
+/// The lines of one module. None without debug information, if no function lies where the symbols say, or if the
+/// file is damaged.
 fn table(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
     guarded(|| read(file, name, symbols)).unwrap_or(None)
 }
@@ -73,7 +74,7 @@ fn read(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
     Some(table)
 }
 
-/// Where most functions of a section say that it is: functions of one name may be in several.
+/// The address of each section, as most of its functions say: functions of one name may be in several sections.
 fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> SectionPlaces {
     let mut functions: HashMap<&str, Vec<(SectionIndex, u64)>> = HashMap::new();
     for symbol in elf.symbols().filter(|s| s.kind() == SymbolKind::Text) {
@@ -95,8 +96,8 @@ fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> SectionPlaces {
     found.collect()
 }
 
-/// A debug section with its relocations done. What is of a section that is not in memory stays at the bottom, where nothing
-/// is looked up.
+/// A debug section with its relocations done. References to a section that is not in memory keep a low address, where
+/// nothing is looked up.
 fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Rc<[u8]>, object::Error> {
     let is_wanted = !matches!(id, SectionId::DebugLoc | SectionId::DebugLocLists);
     let Some(section) = elf.section_by_name(id.name()).filter(|_| is_wanted) else {
@@ -128,7 +129,7 @@ fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Rc<[
     Ok(data.into())
 }
 
-/// The top of the kernel's source, and that of the module's own unless it is below.
+/// The top of the kernel's source, and the top of the module's own source unless that is below.
 fn tops(dwarf: &Dwarf<DwarfReader>) -> Vec<String> {
     let (mut kernel, mut own): (Option<String>, Option<String>) = (None, None);
     let mut units = dwarf.units();

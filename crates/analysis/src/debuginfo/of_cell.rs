@@ -1,4 +1,4 @@
-//! Lines of a cell's code: its kernel's, from a named file or what the cache keeps, and its modules'.
+//! Lines of a cell's code: those of its kernel, from a named file or from the cache, and those of its modules.
 
 use super::{DebugInfo, Modules};
 use crate::breakdown::lines::SourceLines;
@@ -12,7 +12,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
 use worstcase_results::record::Record;
 
-/// Where the lines of a cell's code are looked up.
+/// The places where the lines of a cell's code are looked up.
 pub struct LineOrigin<'a> {
     /// `uname -r` of its kernel.
     release: String,
@@ -24,7 +24,7 @@ pub struct LineOrigin<'a> {
 }
 
 impl<'a> LineOrigin<'a> {
-    /// Of a cell, and what was added when it was measured.
+    /// The origin for a cell and the additions with which it was measured.
     pub fn of(
         record: &Record,
         again: &RepeatableCell,
@@ -42,7 +42,7 @@ impl<'a> LineOrigin<'a> {
         })
     }
 
-    /// Which lines are known: of which build that the cache keeps.
+    /// The build whose lines the cache keeps.
     pub fn kept_lines(&self) -> String {
         let build = self.build_id.as_ref().filter(|_| self.kept.is_some());
         build.map_or(String::new(), |build| format!("lines of {build}"))
@@ -60,7 +60,7 @@ impl<'a> LineOrigin<'a> {
         })
     }
 
-    /// The same with those of its modules, which are known once the cell was replayed.
+    /// Adds the lines of the cell's modules, which are known once the cell was replayed.
     pub fn with_modules(&self, kernel: Box<dyn SourceLines>, again: &RepeatableCell) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
             Some(own) => Some(Rc::from(&*own.bytes)),

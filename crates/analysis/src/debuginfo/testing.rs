@@ -67,7 +67,7 @@ __attribute__((section(\".init.text\"))) int once(int a) {
 }
 ";
 
-/// Compiles them to an object, which is what a kernel module is, in `driver/m.c` of a folder of its own.
+/// Compiles the sources to an object, as a kernel module is, in `driver/m.c` of a folder of its own.
 pub fn module(flags: &[&str]) -> TestProgram {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("driver/m.c");

@@ -61,7 +61,7 @@ fn the_copy_that_is_kept_finds_the_same() {
     }
 }
 
-/// Where sections of the module are put.
+/// The addresses of the module's sections.
 const TEXT: u64 = 0xffff_ffff_c012_3000;
 const UNLIKELY: u64 = 0xffff_ffff_c045_6040;
 

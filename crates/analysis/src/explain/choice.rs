@@ -1,16 +1,16 @@
-//! Which sample of a cell.
+//! The choice of a cell's sample.
 
 use std::str::FromStr;
 use worstcase_results::record::SampleRow;
 
-/// Which sample.
+/// The choice of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SampleChoice {
     /// The latest.
     Worst,
-    /// That of this period.
+    /// The sample of this period.
     Number(u32),
-    /// At this percentage of them all.
+    /// The sample at this percentile of all samples.
     Percentile(TypedPercentage),
 }
 
@@ -86,7 +86,7 @@ impl std::fmt::Display for SampleChoice {
 }
 
 impl SampleChoice {
-    /// What compares with it in another cell: a number names a sample of one cell alone.
+    /// The choice in another cell that compares with this one: a number names a sample of one cell alone.
     pub fn of_another(self) -> SampleChoice {
         match self {
             SampleChoice::Worst | SampleChoice::Number(_) => SampleChoice::Worst,

@@ -11,12 +11,12 @@ worstcase_base::errors! {
     /// Why nothing can be told.
     #[derive(Debug, thiserror::Error)]
     pub enum ExplainError {
-        /// No sample.
+        /// The cell has no such sample.
         #[error("{cell} has no sample {asked}")]
         NoSample {
             /// The cell.
             cell: CellId,
-            /// What was asked for.
+            /// The sample that was asked for.
             asked: SampleChoice,
         } => Usage,
         /// A percentile of too few samples.
@@ -26,7 +26,7 @@ worstcase_base::errors! {
         TooFew {
             /// The cell.
             cell: CellId,
-            /// What was asked for.
+            /// The percentile that was asked for.
             share: TypedPercentage,
             /// Its samples.
             samples: usize,
@@ -54,7 +54,7 @@ worstcase_base::errors! {
             cell: CellId,
             /// The sample.
             index: u64,
-            /// Those that are.
+            /// The samples that are recorded.
             recorded: String,
         } => Usage,
         /// Two cells that have nothing in common.
@@ -65,7 +65,7 @@ worstcase_base::errors! {
             /// The other.
             right: CellId,
         } => Usage,
-        /// Nobody was late.
+        /// The cell measures a cost, so no sample is late.
         #[error(
             "{cell}: what a switch, message passing or a process costs is no latency with a worst sample to explain; remote, shootdown and irq are explained in the lab only: explain cells of other probes"
         )]
@@ -86,7 +86,7 @@ worstcase_base::errors! {
         /// Replaying failed.
         #[error(transparent)]
         Lab(#[from] LabError) => within,
-        /// No lines of source code.
+        /// Lines of source code cannot be had.
         #[error(transparent)]
         DebugInfo(#[from] DebugInfoError) => within,
         /// The run cannot be read.

@@ -16,7 +16,7 @@ use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 pub fn one(run: &Run, records: &[Record], record: &Record, choice: SampleChoice) -> Result<Breakdown, ExplainError> {
     let captures = captures(run, record)?;
     let rows: Vec<(usize, SampleRow)> = match choice {
-        // A sample that has no recording may be the one that was asked for: that is to be said.
+        // The choice may name a sample without a recording: then say so.
         SampleChoice::Number(_) | SampleChoice::Percentile(_) => super::rows(run, record)?,
         SampleChoice::Worst => Vec::new(),
     };

@@ -33,14 +33,14 @@ use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
-/// Where breakdowns are in the cache.
+/// The area of breakdowns in the cache.
 const AREA: &str = "breakdowns";
 
 /// An explained sample.
 pub enum Explained {
     /// Replayed: every instruction is known.
     Lab(Box<Explanation>, Box<dyn SourceLines>),
-    /// From a recording.
+    /// A breakdown from a recording.
     Host(Box<Breakdown>),
 }
 
@@ -54,7 +54,7 @@ impl Explained {
     }
 }
 
-/// Whether its samples are somebody's lateness.
+/// Whether its samples are the lateness of a thread.
 pub fn has_latency(record: &Record) -> bool {
     record.cell.probe_info().is_none_or(|info| info.is_latency)
 }
@@ -80,7 +80,7 @@ pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, Ex
     })
 }
 
-/// What the time of a sample begins with.
+/// The event with which a sample's time begins.
 fn since(record: &Record, row: &SampleRow) -> Since {
     let probe = record.cell.probe.parse::<Probe>();
     match probe.map_or(SampleBegin::TimerDue, Probe::sample_begin) {
@@ -151,7 +151,7 @@ pub fn one(
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
-/// Explains the worst samples of every cell, so many of each; or of `only` one. So many cells at once.
+/// Explains the worst samples of every cell, or of `only` one: so many of each, and so many cells at once.
 pub fn all(
     means: &ReplayMeans,
     run: &Run,
@@ -191,7 +191,7 @@ fn worst_of_cell(
     tell_once(means, run, records, record, &rows, |told| told.breakdown)
 }
 
-/// Of each of these samples what `wanted` takes from its explanation; kept.
+/// For each of these samples, the part of its explanation that `wanted` takes; kept in the cache.
 fn tell_once<T: Serialize + DeserializeOwned>(
     means: &ReplayMeans,
     run: &Run,
@@ -258,7 +258,7 @@ fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainEr
     Ok(rows)
 }
 
-/// Replays the cell once and tells of each of these samples; also who knows the lines of source code.
+/// Replays the cell once and explains each of these samples; also gives the source of lines of code.
 fn tell(
     ready: PreparedReplay,
     record: &Record,
@@ -290,7 +290,7 @@ fn around(record: &Record, records: &[Record]) -> LabSurroundings {
     }
 }
 
-/// Which sample a breakdown is of.
+/// The sample that a breakdown explains.
 fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> ExplainedSample {
     ExplainedSample {
         cell: record.id.to_string(),

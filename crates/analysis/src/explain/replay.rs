@@ -14,22 +14,22 @@ use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{Record, Run, SampleRow};
 
-/// What a cell of the lab is replayed with.
+/// The means to replay a cell of the lab.
 #[derive(Clone, Copy)]
 pub struct ReplayMeans<'a> {
     /// The QEMU that measured the run, if not the one on the search path.
     pub qemu: Option<&'a Path>,
-    /// What was added when the run was measured, if not what the run names.
+    /// The additions with which the run was measured, if not those that it names.
     pub additions: &'a Additions,
-    /// A vmlinux with debug information, if not what the cache has.
+    /// A vmlinux with debug information, instead of the cache's.
     pub debug_info: Option<&'a Path>,
-    /// Where kernels are found.
+    /// The options with which kernels are found.
     pub options: &'a ResolveOptions<'a>,
 }
 
-/// What a cell's breakdowns are made of.
+/// The data from which a cell's breakdowns are made.
 pub struct Replayed {
-    /// What ran around each sample.
+    /// The execution around each sample.
     pub executions: Vec<Execution>,
     /// Names of code.
     pub symbols: Symbols,
@@ -46,7 +46,7 @@ pub struct PreparedReplay<'a> {
 }
 
 impl<'a> PreparedReplay<'a> {
-    /// Of a record of this run.
+    /// Prepares the replay of a record of this run.
     pub fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<PreparedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
@@ -79,7 +79,7 @@ impl<'a> PreparedReplay<'a> {
         )
     }
 
-    /// What decides what a replay shows: the cell, and the lines that are known.
+    /// The key of what a replay shows: the cell, and the lines that are known.
     pub fn key(&self) -> Result<String, ExplainError> {
         let mut key = Digest::new("ready");
         key.text(&self.again.key()?).text(&self.origin()?.kept_lines());

@@ -1,4 +1,4 @@
-//! What entered a CPU of this machine, in names: causes, senders, remedies, and whether that is little enough.
+//! Entries into a CPU of this machine, in names: causes, senders, remedies, and whether they are few enough.
 //!
 //! ```text
 //! addresses (worstcase-host) ──words──> cause, sender ──remedies──> what to do ──verdict──> PASS, FAIL, INCONCLUSIVE
@@ -22,7 +22,7 @@ use worstcase_host::CpuList;
 use worstcase_host::isolate::{CpuEntries, DurationFigures, ObservedEntries, Smis};
 use worstcase_lab::execution::Symbols;
 
-/// What decides why something came, and what helps.
+/// The settings of the machine that decide why an entry came, and which remedy helps.
 #[derive(Clone, Debug, Default)]
 pub struct IsolatedMachine {
     /// CPUs without a tick while one task runs; none if this kernel cannot do that.
@@ -36,50 +36,50 @@ pub struct IsolatedMachine {
 /// One line of a CPU's table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EntryLine {
-    /// What `--exclude` calls it.
+    /// The name that `--exclude` uses.
     pub kind: &'static str,
-    /// As shown.
+    /// The cause as readers see it.
     pub cause: String,
     /// The function, device or thread in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Who sent it, as shown.
+    /// The sender as readers see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
     /// The call chain of the first sender, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<String>,
-    /// How often; none if only its time is known.
+    /// The number of entries; none if only their time is known.
     pub count: Option<u64>,
     /// All of its time, without what interrupted it; none if it is not known.
     pub total_ns: Option<u64>,
     /// The longest.
     pub worst_ns: Option<u64>,
-    /// What helps.
+    /// The remedy against the cause.
     pub remedy: String,
-    /// It is not judged.
+    /// The verdict leaves this line out.
     pub is_excluded: bool,
 }
 
-/// What entered one CPU.
+/// The entries of one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IsolatedCpu {
     /// The CPU.
     pub cpu: u32,
     /// The sentence on top.
     pub sentence: String,
-    /// Whom the CPU belonged to: a program's name.
+    /// The name of the program to which the CPU belonged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// That is a thread of worstcase.
+    /// The CPU's program is a thread of worstcase.
     pub is_occupied: bool,
-    /// How often its program was left.
+    /// How often the CPU left its program.
     pub entries: u64,
-    /// Without those in which nothing but what is excluded came.
+    /// The entries without those that hold only excluded causes.
     pub judged: u64,
     /// Most entries first.
     pub lines: Vec<EntryLine>,
-    /// How often the kernel looked whether the tick can stop, by what needed it.
+    /// How often the kernel checked whether the tick can stop, by the dependency that needed it.
     pub tick: BTreeMap<&'static str, u64>,
     /// Events that the kernel could not keep.
     pub lost: u64,
@@ -92,27 +92,28 @@ pub struct IsolatedCpu {
     pub stolen_ns: Option<u64>,
 }
 
-/// What entered the CPUs.
+/// The entries of the CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IsolationAnswer {
     /// The kernel's release.
     pub kernel: String,
     /// When counting began, on CLOCK_MONOTONIC.
     pub began_ns: u64,
-    /// How long it was observed.
+    /// The observation time.
     pub time_ns: u64,
-    /// It was to be longer.
+    /// The observation ended earlier than asked for.
     pub is_ended_early: bool,
-    /// Whether that is little enough, if somebody asked.
+    /// The judgement, if a criterion was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
     /// Each CPU.
     pub cpus: Vec<IsolatedCpu>,
-    /// What is to be known of it.
+    /// Facts that a reader must know about the answer.
     pub notes: Vec<String>,
 }
 
-/// Gives names to what was observed, and judges it by `criterion`: so many entries of one CPU at most, but for those `excluded`.
+/// Gives names to the observed entries, and judges them: each CPU may have at most `criterion` entries, not
+/// counting those `excluded`.
 pub fn answer(
     observed: &ObservedEntries,
     names: &Symbols,

@@ -1,5 +1,6 @@
-//! From a cause to what keeps it away. What the kernel's documents say (admin-guide/cpu-isolation, kernel-per-CPU-kthreads,
-//! kernel-parameters; timers/no_hz; core-api/irq/irq-affinity) and what docs/isolation.md measured.
+//! From a cause to the setting that keeps it away. Sources: the kernel's documents (admin-guide/cpu-isolation,
+//! kernel-per-CPU-kthreads, kernel-parameters; timers/no_hz; core-api/irq/irq-affinity) and the measurements of
+//! docs/isolation.md.
 
 use super::words::{CauseText, needs};
 use super::{EntryLine, IsolatedMachine};
@@ -148,7 +149,7 @@ const THREADS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What helps against a cause.
+/// The remedy against a cause.
 pub fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries, machine: &IsolatedMachine) -> String {
     let begins = |table: &'static [(&str, &str)], name: &str| {
         let mut all = table.iter();
@@ -211,7 +212,7 @@ fn tick(on: &CpuEntries, machine: &IsolatedMachine) -> String {
     }
 }
 
-/// Lines of what no tracepoint tells.
+/// Lines for time that no tracepoint explains.
 pub fn firmware(on: &CpuEntries, excluded: &[String]) -> Vec<EntryLine> {
     let line = |kind: &'static str, cause: &str, remedy: &str| EntryLine {
         kind,

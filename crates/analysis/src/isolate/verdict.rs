@@ -1,4 +1,4 @@
-//! Whether so much is little enough.
+//! Judges whether the number of entries is small enough.
 
 use super::IsolatedCpu;
 use serde::Serialize;
@@ -8,9 +8,9 @@ use worstcase_results::verdict::Outcome;
 /// The answer, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// So many entries of one CPU at most.
+    /// The largest number of entries of one CPU that passes.
     pub criterion: u64,
-    /// What is not judged.
+    /// Kinds of entries that are not judged.
     pub excluded: Vec<String>,
     /// The answer.
     pub outcome: Outcome,
@@ -18,7 +18,7 @@ pub struct Judgement {
     pub reasons: Vec<String>,
 }
 
-/// Judges each CPU; the worst counts. What is not known never makes a PASS, and never a FAIL.
+/// Judges each CPU; the worst counts. Unknown entries never make a PASS, and never a FAIL.
 pub fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
     let above: Vec<String> = cpus
         .iter()

@@ -32,7 +32,7 @@ const TICKS: [&str; 4] = [
     "tick_nohz_lowres_handler",
 ];
 
-/// Begins of functions on the way from who wants a thread or work to run to who makes it so.
+/// Begins of functions on the way from code that wants a thread or work to run to the code that makes it run.
 const WAY: [&str; 35] = [
     "__flush_smp",
     "__mod_timer",
@@ -71,7 +71,7 @@ const WAY: [&str; 35] = [
     "wakeup_preempt",
 ];
 
-/// Functions that call those of timers: what is innermost there has jumped away.
+/// Functions that call those of timers. If one of them is innermost, the timer's function has jumped away.
 const TIMERS: [&str; 4] = ["__hrtimer_run_queues", "__run_timers", "call_timer_fn", "expire_timers"];
 
 /// A cause in words.
@@ -79,18 +79,18 @@ const TIMERS: [&str; 4] = ["__hrtimer_run_queues", "__run_timers", "call_timer_f
 pub struct CauseText {
     /// One of [`KINDS`].
     pub kind: &'static str,
-    /// As shown.
+    /// The cause as readers see it.
     pub text: String,
     /// The function, device or thread in it.
     pub name: Option<String>,
-    /// How long it takes is known.
+    /// The duration is known.
     pub is_timed: bool,
 }
 
 /// Gives names to addresses.
 pub struct AddressNames<'a> {
     pub names: &'a Symbols,
-    /// Of senders, by number.
+    /// The call chains of senders, by number.
     pub chains: &'a [Vec<u64>],
 }
 
@@ -100,7 +100,7 @@ impl AddressNames<'_> {
         found.map(|name| name.unwrap_or_else(|| format!("{address:#x}")))
     }
 
-    /// What came.
+    /// The cause in words.
     pub fn cause(&self, cause: &EntryCause) -> CauseText {
         let told = |kind, lead: &str, name: Option<String>| CauseText {
             kind,
@@ -198,7 +198,7 @@ fn is_marker(address: u64) -> bool {
     address >= u64::MAX - 4095
 }
 
-/// What needs the tick, by the bits of the kernel's TICK_DEP_MASK.
+/// The dependencies on the tick, by the bits of the kernel's TICK_DEP_MASK.
 const NEEDS: [&str; 6] = [
     "posix-timer",
     "perf-events",
@@ -208,7 +208,7 @@ const NEEDS: [&str; 6] = [
     "rcu-exp",
 ];
 
-/// How often the kernel looked whether the tick can stop, by what needed it.
+/// How often the kernel checked whether the tick can stop, by the dependency that needed it.
 pub fn needs(ticks: &BTreeMap<u32, u64>) -> BTreeMap<&'static str, u64> {
     let mut needs = BTreeMap::new();
     for (mask, count) in ticks {

@@ -1,4 +1,5 @@
-//! What enters a CPU: all gaps of a cell of `noise` in the lab, by who took the CPU and who sent it.
+//! What enters a CPU: all gaps of a cell of `noise` in the lab, by the thread or interrupt that took the CPU and by
+//! its sender.
 //!
 //! ```text
 //! record, gaps ──replay, a window each──> execution ──parts──> who, how long, from whom ──gather──> rows
@@ -18,37 +19,37 @@ use std::collections::BTreeMap;
 use worstcase_contract::Instructions;
 use worstcase_results::record::{GapAccount, Record, Run, SubjectMachine};
 
-/// Where what entered is in the cache.
+/// The area of these rows in the cache.
 const AREA: &str = "entered";
 
-/// What a sender did so long before it sent an interrupt is looked at: a window begins by so much earlier than its gap.
+/// How far before its gap a window begins, so that it shows what the sender of an interrupt did.
 const LEAD: Instructions = Instructions(10_000);
 
-/// One line of a cell's table: who came, from whom.
+/// One line of a cell's table: the thread or interrupt that came, and its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseRow {
-    /// Who took the CPU.
+    /// The thread or interrupt that took the CPU.
     #[serde(flatten)]
     pub who: Who,
-    /// As shown.
+    /// The name that readers see.
     pub name: String,
-    /// In how many gaps.
+    /// The number of gaps that it is in.
     pub gaps: u64,
-    /// How often.
+    /// The number of times that it came.
     pub times: u64,
     /// Instructions, all together.
     pub instructions: Instructions,
     /// The most in one gap.
     pub longest: Instructions,
-    /// Who sent it, as shown.
+    /// The sender as readers see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
-    /// The first one that is known to have sent it.
+    /// The first known sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<OtherCpu>,
 }
 
-/// What entered the CPU in one cell.
+/// The rows of one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entered {
     /// The cell's name.
@@ -67,7 +68,7 @@ pub struct Entered {
     pub rows: Vec<NoiseRow>,
 }
 
-/// Replays a cell and tells who took the CPU in each of its gaps.
+/// Replays a cell and finds the thread or interrupt that took the CPU in each of its gaps.
 pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entered, ExplainError> {
     let gaps = *record.accounting.gaps().expect("a cell of noise has gaps");
     let places: Vec<usize> = (0..gaps.gaps as usize).collect();
@@ -93,7 +94,7 @@ pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entere
     })
 }
 
-/// What a replay shows of these gaps; kept.
+/// The rows that a replay shows for these gaps; kept in the cache.
 fn rows(means: &ReplayMeans, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<NoiseRow>, ExplainError> {
     let ready = PreparedReplay::of(means, run, record)?;
     let cache = &means.options.cache;

@@ -1,4 +1,5 @@
-//! One gap: who took the CPU in it, for how many instructions, and who sent what came from another CPU.
+//! One gap: the threads and interrupts that took the CPU, for how many instructions each, and the senders on other
+//! CPUs.
 
 use crate::breakdown::frames::{FrameEvent, StackInterval, WindowWalk, walk};
 use crate::breakdown::lines::SourceLines;
@@ -11,7 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 
-/// Who takes the CPU from the thread that runs.
+/// The thread or interrupt that takes the CPU from the running thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Who {
@@ -19,14 +20,14 @@ pub enum Who {
     Interrupt {
         /// Its entry.
         entry: String,
-        /// What it was to call: a timer's function, one that another CPU asks for.
+        /// The functions that it calls: of a timer, or of a call that another CPU asked for.
         functions: Vec<String>,
     },
     /// A soft interrupt.
     SoftIrq {
         /// Its function.
         action: String,
-        /// What that was to call.
+        /// The functions that the action calls.
         functions: Vec<String>,
     },
     /// A fault or trap.
@@ -40,12 +41,12 @@ pub enum Who {
     Thread {
         /// Its name; all workers have one.
         comm: String,
-        /// Of a worker: what it works on.
+        /// For a worker: the functions of its work items.
         functions: Vec<String>,
     },
     /// The kernel, for the thread itself.
     Kernel,
-    /// Nobody: the thread itself took longer, as it does when it reads a clock that another CPU sets.
+    /// The thread itself took longer, as it does when it reads a clock that another CPU sets.
     Itself,
 }
 
@@ -80,17 +81,17 @@ fn interrupt(entry: &str) -> String {
 /// A part of a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapPart {
-    /// Who.
+    /// The thread or interrupt.
     pub who: Who,
-    /// How often it came.
+    /// The number of times that it came.
     pub times: u64,
     /// Instructions, all together.
     pub instructions: u64,
-    /// Of what came from another CPU: who sent it, if that is known.
+    /// For an interrupt from another CPU: its sender, if that is known.
     pub sender: Option<OtherCpu>,
 }
 
-/// Who the CPU runs for, until it is known what for.
+/// The owner of an interval, before its functions are known.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum GapOwner {
     /// An interrupt or exception, by its frame.
@@ -110,7 +111,7 @@ struct GatheredPart {
     sender: Option<OtherCpu>,
 }
 
-/// The parts of a gap, in the order in which they began. With the thread's own instructions they are the gap.
+/// The parts of a gap, in the order in which they began. With the thread's own instructions they are the whole gap.
 pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn SourceLines) -> Vec<GapPart> {
     let (start, end) = (execution.due.0, execution.sample.0);
     let gap = gap(execution);
@@ -187,7 +188,7 @@ fn gap(execution: &Execution) -> Execution {
 
 fn gather(walk: &WindowWalk, range: Range<u64>, own: u32) -> Vec<GatheredPart> {
     let mut gathered: Vec<GatheredPart> = Vec::new();
-    // What a soft interrupt jumped to stands in its place in the chain.
+    // A function that a soft interrupt's action jumped to takes the action's place in the chain.
     let mut soft: Option<String> = None;
     for interval in walk.within(range.start, range.end) {
         let Some(mut found) = owner(walk, &interval, own) else {
@@ -213,7 +214,7 @@ fn gather(walk: &WindowWalk, range: Range<u64>, own: u32) -> Vec<GatheredPart> {
         let part = &mut gathered[place];
         part.instructions += interval.end - interval.start;
         if let Some(called) = found.called.filter(|called| !part.functions.contains(&called.function)) {
-            // What a function that was called jumps to stands in its place.
+            // A function that a called function jumped to takes its place in the chain.
             if !called.jumped_to || part.functions.is_empty() {
                 part.functions.push(called.function);
                 part.functions.sort();
@@ -223,7 +224,7 @@ fn gather(walk: &WindowWalk, range: Range<u64>, own: u32) -> Vec<GatheredPart> {
     with_overhead(gathered)
 }
 
-/// What soft interrupts take beside the functions that they are for goes to the first of these.
+/// The overhead of soft interrupts, outside their functions, is added to the first of these functions.
 fn with_overhead(mut gathered: Vec<GatheredPart>) -> Vec<GatheredPart> {
     while let Some(place) = gathered
         .iter()
@@ -271,10 +272,9 @@ fn who<'a>(walk: &WindowWalk, owner: GapOwner, functions: Vec<String>, comm: imp
     }
 }
 
-/// What an interval belongs to.
 struct IntervalOwner {
     owner: GapOwner,
-    /// A function that runs on behalf of somebody who asked for it.
+    /// The function that runs on behalf of code that asked for it.
     called: Option<CalledFunction>,
     /// Another function jumped to the soft interrupt's.
     jumped_to: bool,
@@ -286,7 +286,7 @@ struct CalledFunction {
     jumped_to: bool,
 }
 
-/// Who runs, if anybody but the thread itself does.
+/// The owner of an interval, unless the thread itself runs.
 fn owner(walk: &WindowWalk, interval: &StackInterval, own: u32) -> Option<IntervalOwner> {
     let stacks = &walk.stacks;
     let is_entry = |id: &StackId| {
@@ -332,7 +332,7 @@ fn owner(walk: &WindowWalk, interval: &StackInterval, own: u32) -> Option<Interv
     }
 }
 
-/// The function that is called on behalf of somebody, of frames from the outermost on.
+/// The function that a queue calls on behalf of other code, in frames from the outermost on.
 fn called_by_queue(walk: &WindowWalk, frames: &[StackId]) -> Option<CalledFunction> {
     let name = |id: &StackId| walk.stacks.frame(*id).function.as_str();
     let alone = frames.iter().find(|id| roles::is_jumped_to_by_queue(name(id)));

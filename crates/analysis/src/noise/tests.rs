@@ -3,7 +3,7 @@ use crate::breakdown::testing::SyntheticMachine;
 use worstcase_contract::Instructions;
 use worstcase_lab::execution::{Elsewhere, Execution, Why};
 
-/// What is told of a gap that begins where the machine was due: name, times, instructions.
+/// The rows of a gap that begins where the machine was due: name, times, instructions.
 fn noise_rows(m: &SyntheticMachine) -> Vec<(String, u64, u64)> {
     let (execution, symbols) = m.execution();
     let parts = parts(&execution, &symbols, &());

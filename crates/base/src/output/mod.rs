@@ -1,8 +1,8 @@
 //! How results are written: into a folder that is held open, as files that are there whole or not at all.
 //!
-//! Root may write into a folder that belongs to somebody else. That user can exchange any name in it for a link at any moment,
-//! so nothing here is opened twice by its name: a folder is opened once ([`OutputFolder`]), and its files are made in it under
-//! names that nobody can foresee, never through a link, and then renamed.
+//! Root may write into a folder that belongs to another user. That user can replace any name in it by a link at any moment, so
+//! nothing here is opened twice by its name: a folder is opened once ([`OutputFolder`]), and its files are made in it under
+//! random names, never through a link, and then renamed.
 
 mod descriptor;
 mod way;
@@ -16,27 +16,27 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Files that are not whole yet have this before 32 random digits, where they need a name at all.
+/// Prefix of an unfinished file that needs a name; 32 random digits follow.
 pub const UNFINISHED: &str = ".worstcase-";
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 /// What becomes of folders that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingFolders {
-    /// They are made.
+    /// Missing folders are made.
     Made,
-    /// They are an error.
+    /// A missing folder is an error.
     Refused,
 }
 
-/// A folder that is held open: what is written goes there, whatever becomes of its name.
+/// A folder that is held open: files go there even if the folder is renamed.
 #[derive(Debug)]
 pub struct OutputFolder {
     handle: OwnedFd,
 }
 
 impl OutputFolder {
-    /// Opens a folder, which is made if it is missing, with all above it.
+    /// Opens a folder; makes it and those above if they are missing.
     pub fn create(path: &Path) -> io::Result<OutputFolder> {
         let spot = way::to(path, MissingFolders::Made)?;
         if spot.there.is_none() {
@@ -55,18 +55,18 @@ impl OutputFolder {
         }
     }
 
-    /// A path to this folder through its handle, for what takes paths; also for processes that this one starts, while it runs.
-    /// An error where /proc is not mounted.
+    /// A path to this folder through its descriptor, for functions that take paths. Child processes can use it while this
+    /// process runs. An error where /proc is not mounted.
     pub fn held(&self) -> io::Result<PathBuf> {
-        // Not by our number, which is another one if /proc is of another PID namespace.
+        // getpid() gives another number if /proc belongs to another PID namespace.
         let us = std::fs::read_link("/proc/self").map_err(|_| io::Error::other("/proc is not mounted"))?;
         let number = self.handle.as_raw_fd().to_string();
         Ok(Path::new("/proc").join(us).join("fd").join(number))
     }
 
-    /// Whose it is, and who may write to it.
+    /// The folder's owner and mode.
     pub fn metadata(&self) -> io::Result<Metadata> {
-        // Of a copy, for only a file tells it.
+        // Of a duplicate, because only a `File` can be asked.
         File::from(self.handle.try_clone()?).metadata()
     }
 
@@ -102,14 +102,14 @@ impl OutputFolder {
             folder: self,
             name: unforeseen::name(UNFINISHED)?,
         };
-        // A file without a name leaves nothing if we are killed while we write it.
+        // An unnamed file leaves nothing behind if this process is killed while it writes.
         let nameless = self.file(OsStr::new("."), OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC);
         let is_named = match nameless {
             Ok(file) => temporary.named(&filled(file)?).is_ok(),
             Err(_) => false,
         };
         if !is_named {
-            // This file system has none, or /proc is not mounted.
+            // The file system has no unnamed files, or /proc is not mounted.
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             filled(self.file(OsStr::new(&temporary.name), flags)?)?;
         }
@@ -129,7 +129,7 @@ impl OutputFolder {
     }
 }
 
-/// The name under which a file becomes whole; nothing is left at it when dropped.
+/// The name of a file until it is complete and renamed; dropping this removes the name.
 struct Temporary<'a> {
     folder: &'a OutputFolder,
     name: String,
@@ -151,7 +151,7 @@ impl Temporary<'_> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // Gone as a rule: it was renamed.
+        // Usually it has been renamed, and the name is gone.
         let _ = rustix::fs::unlinkat(&self.folder.handle, &self.name, AtFlags::empty());
     }
 }
@@ -166,7 +166,7 @@ pub struct FolderPlace {
 }
 
 impl FolderPlace {
-    /// Of this path. Links on the way are followed if somebody made them whose word counts.
+    /// The place of this path. A link on the way is followed only if its owner is trusted.
     pub fn of(path: &Path, missing: MissingFolders) -> io::Result<FolderPlace> {
         let spot = way::to(path, missing)?;
         Ok(FolderPlace {
@@ -176,9 +176,9 @@ impl FolderPlace {
     }
 }
 
-/// Writes a file, replacing one that is there. The target of a link is replaced, not the link, if somebody made it whose word
-/// counts; else it is an error. To a terminal, a null device and what this process has open (`/dev/stdout`, `/dev/fd/3`) it is
-/// written as it is. Other things that are no files are refused.
+/// Writes a file, replacing one that is there. If the path is a link of a trusted owner, its target is replaced, not the link;
+/// another's link is an error. Terminals, null devices and open descriptors (`/dev/stdout`, `/dev/fd/3`) are written directly.
+/// Anything else that is not a regular file is refused.
 pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     if let Some(open) = descriptor::named(path)? {
         return File::from(open).write_all(data);
@@ -198,8 +198,8 @@ fn no_file(kind: FileType) -> io::Error {
     io::Error::other(format!("it is {what}; name a file, or /dev/stdout for a pipe"))
 }
 
-/// For root: who else could put links into this folder, through which root would write. Who became root by sudo keeps folders
-/// of their own. The folders above count for nothing: the folder is held open.
+/// For root: which other users could put links into this folder, through which root would write. A user who became root by
+/// sudo may own the folder. The folders above do not matter, because this one is held open.
 pub fn others_in(folder: &OutputFolder, shown: &Path) -> io::Result<Option<trust::OtherWriters>> {
     trust::others_in_output(shown, &folder.metadata()?)
 }

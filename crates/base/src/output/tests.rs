@@ -93,7 +93,7 @@ fn a_link_in_a_folder_is_replaced() {
     assert!(folder.open("none".as_ref()).unwrap().is_none());
 }
 
-/// A folder of somebody else, with links into a folder of root's.
+/// A folder of another user, with links into a folder of root's.
 fn theirs() -> (TempDir, PathBuf, PathBuf) {
     let dir = tempdir().unwrap();
     let (theirs, roots) = (dir.path().join("theirs"), dir.path().join("roots"));
@@ -128,7 +128,7 @@ fn root_follows_no_link_of_somebody_else() {
     }
     assert_eq!(names(&roots), ["file"]);
     assert_eq!(fs::read(roots.join("file")).unwrap(), b"root's");
-    // Root's own link in their folder is another matter.
+    // Root's own link in the other user's folder is followed.
     symlink(&roots, theirs.join("own")).unwrap();
     write(&theirs.join("own/file"), b"text").unwrap();
     assert_eq!(fs::read(roots.join("file")).unwrap(), b"text");

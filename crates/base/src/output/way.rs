@@ -1,8 +1,8 @@
-//! The way to what is going to be written, walked name by name.
+//! Walks a path to an output file name by name.
 //!
-//! The system follows every link on a path. Here a link is followed only if somebody made it whose word counts: for root
-//! that is root, and who became root by sudo. Each folder is opened in the one before, so nobody can exchange a folder that
-//! was passed already.
+//! The kernel follows every link on a path. Here a link is followed only if its owner is trusted: for root that is root,
+//! and the user who became root by sudo. Each folder is opened in the one before, so nobody can replace a folder that was
+//! passed already.
 
 use super::MissingFolders;
 use crate::trust;
@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// As the kernel.
+/// The kernel's limit.
 const MOST_LINKS: usize = 40;
 const STICKY: u32 = 0o1000;
 const WRITABLE_BY_ALL: u32 = 0o002;
@@ -25,11 +25,11 @@ const FOLDER: OFlags = OFlags::PATH
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// A name in a folder that is open. There is no link at this name.
+/// A name in an open folder, which is not a link.
 pub(super) struct Spot {
     pub folder: OwnedFd,
     pub name: OsString,
-    /// What is there.
+    /// The type of the file with this name, if there is one.
     pub there: Option<FileType>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Spot {
 pub(super) fn to(path: &Path, missing: MissingFolders) -> io::Result<Spot> {
     let whole = match path.file_name() {
         Some(_) => path.to_path_buf(),
-        // `.` and `..` have a name too.
+        // A path that ends in `.` or `..` gets its real name.
         None => std::fs::canonicalize(path)?,
     };
     let mut names = trust::words(&whole);
@@ -74,11 +74,11 @@ pub(super) fn to(path: &Path, missing: MissingFolders) -> io::Result<Spot> {
         }
         walk.enter(&name)?;
     }
-    // The root folder, or a link to a folder above.
+    // The path is the root folder, or a link to a folder above.
     Err(Errno::ISDIR.into())
 }
 
-/// Makes a folder; that somebody else made it meanwhile is no error.
+/// Makes a folder; one that another process made meanwhile is fine.
 pub(super) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -86,14 +86,14 @@ pub(super) fn make(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Opens a folder that is no link.
+/// Opens a folder; refuses a link.
 pub(super) fn open(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(parent, name, FOLDER, Mode::empty())?)
 }
 
 struct FolderWalk {
     at: OwnedFd,
-    /// For messages.
+    /// The path so far, for messages.
     shown: PathBuf,
 }
 
@@ -133,7 +133,8 @@ impl FolderWalk {
     }
 }
 
-/// For an ordinary user the rule is the kernel's (protected_symlinks): others' links are not followed in folders such as /tmp.
+/// For an ordinary user the kernel's rule (protected_symlinks) holds: links of others are not followed in folders such as
+/// /tmp.
 fn may_follow(link: &Stat, folder: &Stat) -> bool {
     if trust::is_trusted_or_sudo(link.st_uid) {
         return true;

@@ -171,7 +171,7 @@ fn another_question_has_another_folder() {
 #[test]
 fn a_kill_while_the_first_state_is_written_leaves_a_folder_to_begin_in() {
     let dir = tempfile::tempdir().unwrap();
-    // What a file system without nameless files may leave.
+    // The unfinished file that a kill leaves on a file system without O_TMPFILE.
     let left = format!("{UNFINISHED}0123");
     fs::write(dir.path().join(left), "{\"schema\": \"wor").unwrap();
     begin(dir.path(), 20).unwrap();

@@ -1,4 +1,4 @@
-//! The load that is none.
+//! The load that does nothing.
 
 use super::info::LoadInfo;
 use worstcase_instruments::loads::LoadKind;

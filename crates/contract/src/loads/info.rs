@@ -1,4 +1,4 @@
-//! What controllers know of a load. Its name, and what it counts, are with its code.
+//! What controllers know of a load. Its name and its units are with its code.
 
 use crate::device::Device;
 use crate::grammar::NumberRange;
@@ -8,18 +8,16 @@ use worstcase_instruments::loads::LoadKind;
 /// What follows a load's name and a colon; the words are those of help texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// Nothing.
     Nothing,
-    /// A number.
     Number {
         /// What it may be.
         range: NumberRange,
-        /// Whether the load has no usual number of its own.
+        /// Whether the load has no default number.
         required: bool,
     },
-    /// Nothing, or this word, which changes nothing: other words make it another load.
+    /// Nothing, or this word, which means the same as nothing; another word makes it another load.
     Usual(&'static str),
-    /// This word, which makes it another load than the one without.
+    /// This word; without it, the name stands for another load.
     Word(&'static str),
     /// A folder.
     Path(&'static str),
@@ -32,15 +30,14 @@ pub(crate) enum Takes {
 pub struct LoadInfo {
     /// Which load.
     pub kind: LoadKind,
-    /// What follows the name.
     pub(crate) takes: Takes,
     /// One line for help texts.
     pub about: &'static str,
-    /// Which of `units` `@RATE` counts, if the load can be paced.
+    /// The index of the unit in `units` that `@RATE` counts; none if the load cannot be paced.
     pub rate: Option<usize>,
-    /// Kernel modules that it needs (where they are not built in), without their dependencies.
+    /// Kernel modules that it needs where they are not built in, without their dependencies.
     pub modules: &'static [&'static str],
-    /// The one venue that has it, if not both have.
+    /// The one venue that has the load, if not both have.
     pub only: Option<Only>,
     /// What the lab's machine must have.
     pub device: Option<Device>,
@@ -50,7 +47,7 @@ pub(super) const fn up_to(what: &'static str, most: u64) -> NumberRange {
     NumberRange { what, least: 1, most }
 }
 
-/// A number that the load has a usual one of.
+/// A number for which the load has a default.
 pub(super) const fn number(what: &'static str, most: u64) -> Takes {
     Takes::Number {
         range: up_to(what, most),
@@ -59,7 +56,7 @@ pub(super) const fn number(what: &'static str, most: u64) -> Takes {
 }
 
 impl LoadInfo {
-    /// Of one that takes nothing and needs nothing, in both venues.
+    /// A load that takes nothing and needs nothing, in both venues.
     pub(super) const PLAIN: LoadInfo = LoadInfo {
         kind: LoadKind::Idle,
         takes: Takes::Nothing,
@@ -75,7 +72,7 @@ impl LoadInfo {
         self.kind.name()
     }
 
-    /// Whether everything behind its name and a colon is its own, whatever it looks like.
+    /// Whether everything behind the colon belongs to the load, even an `@`.
     pub fn is_open(&self) -> bool {
         matches!(self.takes, Takes::Path(_) | Takes::Command(_))
     }

@@ -31,7 +31,7 @@ pub(super) const TIMERFD: LoadInfo = LoadInfo {
 
 pub(super) const RECEIVE: LoadInfo = LoadInfo {
     kind: LoadKind::Receive,
-    // A process may usually have 1024 files open.
+    // A process may usually have 1024 files open, which limits N.
     takes: number("N", 900),
     about: "broadcasts over loopback to N (64) UDP sockets, which four processes read (receive soft interrupts)",
     rate: Some(0),

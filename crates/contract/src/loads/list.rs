@@ -54,7 +54,7 @@ pub fn modules() -> BTreeSet<&'static str> {
     LOADS.iter().flat_map(|load| load.modules).copied().collect()
 }
 
-/// Those of them that no load needs without this device.
+/// The modules that loads need for this device and for nothing else.
 pub fn drivers(device: Device) -> impl Iterator<Item = &'static str> {
     let of_device = LOADS.iter().filter(move |load| load.device == Some(device));
     of_device.flat_map(|load| load.modules).copied()
@@ -94,7 +94,7 @@ mod tests {
             );
             assert_eq!(LoadInfo::of(info.kind).usage(), info.usage());
             assert!(info.rate.is_none_or(|unit| unit < info.kind.code().units.len()));
-            // What the kernel keeps of a thread's name.
+            // The kernel keeps 15 characters of a thread's name.
             assert!("load-".len() + info.name().len() <= 15, "{}", info.name());
         }
     }

@@ -4,7 +4,7 @@ use super::info::{LoadInfo, Takes, number, up_to};
 use crate::venue::Only;
 use worstcase_instruments::loads::LoadKind;
 
-/// What makes a load work in the probe's own process.
+/// The word that makes a load work in the probe's own process.
 const OWN: &str = "own";
 const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; there the same without ':own'";
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::str::FromStr;
 use worstcase_instruments::loads::{LoadKind, LoadOrder};
 
-/// One load, or several that run at once; serialised as its user types it.
+/// One load, or several that run at once; serialised as the user typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct LoadSpec(Vec<LoadPart>);
@@ -33,7 +33,7 @@ impl LoadSpec {
         &self.0
     }
 
-    /// Whether nothing runs but the probe.
+    /// Whether only the probe runs.
     pub fn is_idle(&self) -> bool {
         self.0.iter().all(|part| part.kind == LoadKind::Idle)
     }
@@ -51,7 +51,7 @@ impl LoadSpec {
         all
     }
 
-    /// What the lab's machine must have for them.
+    /// The devices that the lab's machine must have for them.
     pub fn devices(&self) -> impl Iterator<Item = Device> {
         self.0.iter().filter_map(|part| LoadInfo::of(part.kind).device)
     }
@@ -67,7 +67,7 @@ impl LoadSpec {
         })
     }
 
-    /// What the machine is told that runs them.
+    /// The orders to the machine that runs the loads.
     pub fn orders(&self) -> Vec<LoadOrder> {
         self.0.iter().map(LoadPart::order).collect()
     }
@@ -94,7 +94,7 @@ impl LoadPart {
         self.kind.name()
     }
 
-    /// Its name, or `compile:PATH` for the one of two loads of a name that takes something.
+    /// Its name; `compile:PATH` for a load that shares its name with one that takes nothing.
     fn usage_name(&self) -> String {
         match &LoadInfo::of(self.kind).takes {
             Takes::Path(what) | Takes::Word(what) => format!("{}:{what}", self.name()),
@@ -102,7 +102,7 @@ impl LoadPart {
         }
     }
 
-    /// What it counts as its work; empty only for `idle`.
+    /// The units in which it counts its work; empty only for `idle`.
     pub fn units(&self) -> &'static [&'static str] {
         self.kind.code().units
     }
@@ -131,7 +131,7 @@ impl LoadPart {
         }
     }
 
-    /// Operations a second of the whole load; without one, as many as it can or its own usual rate.
+    /// Operations a second of the whole load; without a rate, as many as it can, or its own default.
     pub fn rate(&self) -> Option<u32> {
         self.rate
     }
@@ -187,7 +187,7 @@ impl FromStr for LoadPart {
             .filter(|info| info.name() == name)
             .ok_or_else(|| grammar::unknown("load", name, LOADS.iter().map(LoadInfo::usage)))?;
         let (body, paced) = match text.split_once('@') {
-            // In a path and in a command an @ is one of its characters.
+            // An @ in a path or a command is an ordinary character.
             Some((body, paced)) if !info.is_open() => (body, Some(paced)),
             _ => (text, None),
         };

@@ -29,7 +29,7 @@ pub(super) fn begins_with(text: &str) -> Option<&'static LoadInfo> {
     let has_parameter = text[end..].starts_with(':');
     let named = |info: &&LoadInfo| info.name() == &text[..end];
     let word = text[end..].split([':', '@', '+']).nth(1).unwrap_or_default();
-    // `compile` and `compile:PATH` are two loads, and so are two words.
+    // Loads of one name may differ in what they take: `compile` and `compile:PATH`, or two words.
     let fits = |info: &&LoadInfo| match info.takes {
         Takes::Nothing => !has_parameter,
         Takes::Usual(usual) => !has_parameter || word == usual,
@@ -90,7 +90,7 @@ pub(super) fn parameter(info: &LoadInfo, text: Option<&str>) -> Result<LoadParam
     }
 }
 
-/// The words that a load of this name can be followed by, as they are typed.
+/// The words that can follow this load name, as users type them.
 fn words_of(name: &str) -> Vec<String> {
     let named = LOADS.iter().filter(|info| info.name() == name);
     let word = |info: &LoadInfo| match info.takes {
@@ -100,7 +100,6 @@ fn words_of(name: &str) -> Vec<String> {
     named.filter_map(word).collect()
 }
 
-/// Operations a second.
 pub(super) fn rate(info: &LoadInfo, text: &str) -> Result<u32, SpecError> {
     let name = info.name();
     if info.rate.is_none() {

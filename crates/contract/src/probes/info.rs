@@ -9,91 +9,91 @@ use crate::venue::{Only, Venue};
 use worstcase_instruments::bench::{Bench, Details, Placement};
 use worstcase_logs::Nanos;
 
-/// Values that follow from a cell's details, one for each repetition.
+/// Values derived from a cell's details, one for each repetition.
 pub type DerivedValues = fn(&Details) -> Vec<f64>;
 
-/// What controllers know of a probe. Functions are asked with its parameters; without them, of all that it can be.
+/// What controllers know of a probe. Functions get its parameters; without them they answer for all parameters that it
+/// can have.
 pub struct ProbeInfo {
     /// Its name without parameters, as users type it.
     pub name: &'static str,
-    /// How it is asked for.
     pub(crate) form: ProbeForm,
     /// One line for help texts.
     pub about: &'static str,
-    /// What one sample is, for headings; none where it is how late a timer's thread ran.
+    /// What one sample is, for headings; none where it is the lateness of a timer's thread.
     pub sample: Option<&'static str>,
-    /// Which figure of a run is worth a sentence, and how that begins.
+    /// Which figure of a run gets a sentence, and how the sentence begins.
     pub extreme: Extreme,
-    /// The one venue that has it, if not both have.
+    /// The one venue that has the probe, if not both have.
     pub only: Option<Only>,
 
-    /// Whether its samples are due at regular times, and it has a real-time priority.
+    /// Whether its samples are due at regular times. Such a probe has a real-time priority.
     pub is_periodic: bool,
     /// Whether a sample in the lab is the lateness of a timer.
     pub awaits_timer: bool,
-    /// Whether it is scheduled like everybody else in the lab, because what others want of its CPU is part of what it looks for.
+    /// Whether it is an ordinary thread in the lab, because it also looks for other threads that want its CPU.
     pub is_ordinary_in_lab: bool,
-    /// Whether in the lab an ordinary thread of it sleeps until it is due, and so has the slack of one.
+    /// Whether in the lab an ordinary thread of the probe sleeps until it is due, and so has an ordinary thread's timer
+    /// slack.
     pub has_slack_in_lab: bool,
-    /// Whether its intervals in the lab are those that a real-time clock has.
+    /// Whether in the lab only the intervals of a real-time clock are possible.
     pub ticks_as_rtc_in_lab: bool,
-    /// Whether several of its threads take samples at once, so that the marks of two may come in another order.
+    /// Whether several of its threads take samples at once, so that marks of two threads may be out of order.
     pub marks_out_of_order: bool,
 
     /// Whether it works with files on a disk.
     pub needs_disk: bool,
-    /// No sample may be longer, unless somebody asks for another criterion.
+    /// The default criterion: no sample may be longer.
     pub criterion: Option<Nanos>,
-    /// How many samples are taken unless somebody asks for another number or, on a host, for a time.
+    /// How many samples are taken by default; on a host a user may ask for a time instead.
     pub(crate) samples: fn(Option<&Bench>) -> u32,
-    /// Distance of two due times unless somebody asks for another; 0 where there are none.
+    /// The default distance of two due times; 0 for a probe without due times.
     pub(crate) period: fn(Option<&Bench>, Venue) -> Nanos,
-    /// The CPUs that it takes of those that it may use.
+    /// How many of the allowed CPUs it takes.
     pub(crate) cpus: fn(&Bench) -> CpuNeed,
-    /// Modules of the kernel that it needs, where they are not built in.
+    /// Kernel modules that it needs where they are not built in.
     pub(crate) modules: fn(Option<&Bench>) -> &'static [&'static str],
-    /// What the lab's machine must have.
+    /// The device that the lab's machine must have.
     pub(crate) device: fn(Option<&Bench>) -> Option<Device>,
     /// Refuses parameters that a venue does not have.
     pub(crate) also_refused: fn(&Bench, Venue) -> Result<(), SpecError>,
 
-    /// Whether a sample is how late something was; otherwise it is what something costs.
+    /// Whether a sample is a lateness; otherwise it is a cost.
     pub is_latency: bool,
     /// Whether its samples are held against a limit.
     pub(crate) is_judged: fn(&Bench) -> bool,
-    /// Whether its samples are gaps, however many there are, instead of one for each period.
+    /// Whether its samples are gaps, of any number, instead of one sample for each period.
     pub counts_gaps: bool,
-    /// What is measured, the usual one first.
+    /// The quantities that it measures, the default first.
     pub(crate) quantities: fn(Venue) -> &'static [Quantity],
-    /// What figures of a study can be of beside these, and before them, with the values in what a record tells beside its samples.
+    /// Names of derived values that a study's figures can be about, with the function that gets them from a record's
+    /// details. They come before the quantities.
     pub derived: &'static [(&'static str, DerivedValues)],
-    /// From the first operation until everything was on the device, where the probe has such a thing.
+    /// Time from the first operation until all data was on the device, for probes that write.
     pub elapsed: fn(&Details) -> Option<Nanos>,
-    /// Whether what a record tells beside so many samples fits them, and what was asked for; never asked of one without parameters.
+    /// Whether the details of a record fit the parameters and the number of samples; never asked for a probe without parameters.
     pub(crate) fits: fn(&Details, &Bench, u64) -> bool,
-    /// What in it proves that something does not work, beside a limit that was exceeded.
+    /// What in the details proves that something does not work, in addition to a limit that was exceeded.
     pub(crate) failure: fn(&Details, &Bench, u64) -> Option<String>,
-    /// What in it makes its samples say nothing.
+    /// What in the details makes the samples worthless.
     pub(crate) doubt: fn(&Details, &Bench, u64) -> Option<String>,
-    /// What tables, comparisons and verdicts are about, given which quantities were measured.
+    /// The quantities of tables, comparisons and verdicts, given which ones were measured.
     pub(crate) main: fn(Venue, &dyn Fn(Quantity) -> bool) -> &'static [Quantity],
-    /// What pictures show where it was measured; the first one always.
+    /// The quantities that pictures show where they were measured; the first one always.
     pub drawn: &'static [Quantity],
     /// The venues in which a sample can be explained.
     pub explained: &'static [Venue],
-    /// What the time of a sample begins with.
+    /// The event from which a sample's time is counted.
     pub(crate) begin: fn(Option<&Bench>) -> SampleBegin,
 }
 
 /// How a probe is asked for.
 pub(crate) enum ProbeForm {
-    /// By its name.
     Name(Probe),
-    /// By its name and parameters.
     Parameters(Grammar),
 }
 
-/// The CPUs that a probe takes of those that it may use.
+/// How many of the allowed CPUs a probe takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuNeed {
     /// All of them.
@@ -102,38 +102,38 @@ pub enum CpuNeed {
     First(usize),
     /// So many.
     Exactly(usize),
-    /// Those that lie as its members are to lie.
+    /// CPUs that lie to each other as this placement says.
     Ring(Placement),
 }
 
-/// Which figure of a run is worth a sentence.
+/// The figure of a run that gets a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
-    /// The largest latency, which is called that.
+    /// The largest sample, called the worst latency.
     WorstLatency,
-    /// The largest, which is called so.
+    /// The largest sample, called by this name.
     Largest(&'static str),
-    /// The median, which is called so: of what something costs.
+    /// The median, called by this name, for a probe that measures a cost.
     Median(&'static str),
 }
 
-/// What the time of a sample begins with.
+/// The event from which a sample's time is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleBegin {
     /// A timer was due.
     TimerDue,
     /// A device's interrupt was due.
     DeviceDue,
-    /// A pulse went out.
+    /// A pulse was sent.
     Pulsed,
-    /// Another thread woke the probe's.
+    /// Another thread woke the thread of the probe.
     Woken,
     /// A system call was made.
     Called,
 }
 
 impl ProbeInfo {
-    /// Of one whose samples are due at regular times.
+    /// The row of a probe whose samples are due at regular times.
     pub(super) const PERIODIC: ProbeInfo = ProbeInfo {
         name: "",
         form: ProbeForm::Name(Probe::Wakeup),
@@ -170,7 +170,7 @@ impl ProbeInfo {
         begin: |_| SampleBegin::TimerDue,
     };
 
-    /// Of one that takes a sample when the one before is done, at an ordinary priority: a sample is what something costs.
+    /// The row of a probe that takes one sample right after the other, at an ordinary priority: a sample is a cost.
     pub(super) const ONE_AFTER_THE_OTHER: ProbeInfo = ProbeInfo {
         is_periodic: false,
         period: |_, _| Nanos(0),
@@ -180,24 +180,24 @@ impl ProbeInfo {
         ..ProbeInfo::PERIODIC
     };
 
-    /// What tables, comparisons and verdicts are about, where these quantities were measured.
+    /// The quantities of tables, comparisons and verdicts, given which ones were measured.
     pub fn main(&self, venue: Venue, is_measured: impl Fn(Quantity) -> bool) -> &'static [Quantity] {
         (self.main)(venue, &is_measured)
     }
 
-    /// Whether this is measured in some venue.
+    /// Whether some venue measures this quantity.
     pub fn measures(&self, quantity: Quantity) -> bool {
         let mut venues = [Venue::Host, Venue::Lab].into_iter();
         venues.any(|venue| self.quantities(venue).contains(&quantity))
     }
 
-    /// What is measured in this venue, the usual one first.
+    /// The quantities that this venue measures, the default first.
     pub fn quantities(&self, venue: Venue) -> &'static [Quantity] {
         (self.quantities)(venue)
     }
 }
 
-/// The lab's does not divide a tick, so that a cell sees many of its phases.
+/// The lab's period does not divide a tick, so that a cell meets the tick at many phases.
 pub(super) const fn usual_period(venue: Venue) -> Nanos {
     match venue {
         Venue::Lab => Nanos::from_micros(251),

@@ -11,16 +11,16 @@ pub(super) const INVERSION: ProbeInfo = ProbeInfo {
     about: "priority inversion on a mutex, e.g. inversion:1/4+inherit/none (real-time right)",
     // Enough rounds to see a rare inversion.
     samples: |_| 500,
-    // A third of the time is left for everybody else, so that the kernel does not hold the threads back.
+    // A third of the time is left to other threads, so that the kernel does not throttle these.
     period: |bench, _| match bench {
         Some(Bench::Inversion(chain)) => Nanos(3 * (chain.section.0 + chain.middle.0)),
         _ => Nanos(0),
     },
-    // What the published test asks: nobody waits longer.
+    // The criterion of the published test.
     criterion: Some(Nanos::from_micros(100)),
     cpus: |_| CpuNeed::First(1),
     extreme: Extreme::Largest("Longest wait for the mutex"),
-    // Without inheritance a long wait is what one expects.
+    // Without inheritance a long wait is expected.
     is_judged: |bench| !matches!(bench, Bench::Inversion(chain) if chain.protocol == Protocol::None),
     fits: |details, _, taken| match details {
         Details::Inversion(d) => u64::from(d.contended) <= taken && u64::from(d.inverted) <= taken,
@@ -72,7 +72,7 @@ const fn time(prefix: &'static str, what: &'static str) -> OptionChoice {
     }
 }
 
-/// A mutex that should keep the middle thread away must have done so, every time.
+/// A mutex that keeps the middle thread away must have done so every time.
 fn failure(details: &Details, bench: &Bench, taken: u64) -> Option<String> {
     let (InversionDetails { inverted, .. }, chain) = of_chain(details, bench)?;
     (chain.protocol != Protocol::None && *inverted > 0).then(|| {

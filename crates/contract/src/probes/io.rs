@@ -6,7 +6,7 @@ use worstcase_instruments::bench::io::{ALIGNED, Beside, Io, MIX, WORKS, Work, ha
 use worstcase_instruments::bench::spelling::show_bytes;
 use worstcase_instruments::bench::{Bench, Details};
 
-/// What stands for bonnie++'s whole set.
+/// The preset for bonnie++'s whole set.
 const BONNIE: &str = "bonnie";
 const BONNIE_SET: &[&[&str]] = &[
     &["putc"],
@@ -23,7 +23,7 @@ const BONNIE_SET: &[&[&str]] = &[
     &["rdelete"],
 ];
 
-/// Who suffers where one reads, one writes, and one reads a little now and then?
+/// One reads, one writes, one reads a little now and then: which of them suffers?
 const MIX_SET: &[&[&str]] = &[&["randread", "direct", "readers1", "writers1"]];
 
 const SIZE: u64 = 256 << 20;
@@ -123,7 +123,7 @@ fn io(words: &ProbeWords) -> Result<Io, String> {
             writers: writers.unwrap_or(0),
             seekers: seekers.unwrap_or(0),
         },
-        // A program starts while another writes: that is the question.
+        // `start` asks how long a program takes to start while another one writes.
         false if work == Work::Start => Beside::WRITER,
         false => Beside::NONE,
     };
@@ -159,7 +159,7 @@ fn io(words: &ProbeWords) -> Result<Io, String> {
     })
 }
 
-/// Refuses what no machine is asked for.
+/// Refuses sizes that no machine should be asked for.
 fn check(io: &Io) -> Result<(), String> {
     let (size, block) = (io.size, io.block);
     if io.work.is_with_many() && size == 0 {

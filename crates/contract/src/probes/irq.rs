@@ -13,7 +13,7 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
     sample: Some("interrupt response: edge out to edge back"),
     about: "how long an interrupt takes to be answered by a process: of a wire (irq, irq+gpio, irq+serial; two CPUs), of a counter (irq+hpet)",
     period: |bench, venue| match bench {
-        // So many times a second.
+        // The HPET interrupts at this period.
         Some(Bench::Irq(Line::Hpet)) => Nanos::from_micros(250),
         _ => usual_period(venue),
     },
@@ -36,7 +36,7 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
     explained: &[Venue::Lab],
     begin: |bench| match bench {
         Some(Bench::Irq(Line::Hpet)) => SampleBegin::DeviceDue,
-        // The simulated chip interrupts nobody: its driver wakes from where it was told the level.
+        // The simulated chip raises no interrupt: its driver wakes the reader directly when the level is set.
         Some(Bench::Irq(Line::Gpio(_))) => SampleBegin::Woken,
         _ => SampleBegin::Pulsed,
     },

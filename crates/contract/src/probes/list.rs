@@ -23,7 +23,7 @@ pub static PROBES: [ProbeInfo; 15] = [
 ];
 
 impl ProbeInfo {
-    /// The row of the probe that this is a name of, with parameters or without; none of another tool's.
+    /// The row of the probe that `word` names, with or without parameters; none for a probe of another tool.
     pub fn of_word(word: &str) -> Option<&'static ProbeInfo> {
         let name = word.split([':', '+']).next().unwrap_or(word);
         PROBES.iter().find(|info| info.name == name)

@@ -1,6 +1,6 @@
 //! All probes: one file each (`timed`: those without parameters), and a line in [`PROBES`].
 //!
-//! What differs from probe to probe is a field of [`ProbeInfo`]; nobody else asks which probe it is to know such a thing.
+//! What differs from probe to probe is a field of [`ProbeInfo`], so that no other code asks which probe it has.
 //!
 //! ```text
 //! kind   the probes as a type      info  ProbeInfo: what controllers know of one

@@ -9,7 +9,7 @@ pub(super) const PICK: ProbeInfo = ProbeInfo {
     about: "what a choice of the scheduler costs when N tasks can run, e.g. pick:1/100/1000; alone: its grid",
     samples: |_| 1_000,
     cpus: |_| CpuNeed::First(1),
-    // A choice is part of every wake-up: a limit on those is one on it.
+    // Choosing a task is part of every wake-up, so a limit on wake-ups limits this too.
     is_judged: |_| true,
     marks_out_of_order: true,
     fits: |details, bench, taken| match (details, bench) {
@@ -27,7 +27,7 @@ pub(super) const PICK: ProbeInfo = ProbeInfo {
             },
             usual: 1,
         }],
-        // Three decades, and what hackbench makes runnable.
+        // Three decades, which include the number of tasks that hackbench makes runnable.
         grid: "1/2/5/10/20/50/100/200/500/1000/2000",
         example: "pick:100",
         options: &[],

@@ -51,7 +51,7 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
                 usual: 0,
             },
         ],
-        // lat_ctx's in the study.
+        // The working sets of lat_ctx in the study.
         grid: "2/4/8/16/24/32/64/96x0/4k/8k/16k/32k/64k",
         example: "switch:16x16k",
         options: &[
@@ -117,7 +117,7 @@ fn refused(bench: &Bench, venue: Venue) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Time of a hop without that of one process alone, of each repetition.
+/// Time of a hop minus that of one process alone, for each repetition.
 fn net(details: &Details, alone: fn(&SwitchRepetition) -> Nanos) -> Vec<f64> {
     let Details::Switch(switch) = details else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Probes without parameters: their sample is the lateness of a timer, or what keeps a thread from running.
+//! Probes without parameters: they sample the lateness of a timer, or what keeps a thread from running.
 
 use super::info::{Extreme, ProbeForm, ProbeInfo};
 use super::kind::Probe;
@@ -6,7 +6,6 @@ use crate::quantity::Quantity;
 use crate::venue::{Only, Venue};
 use worstcase_logs::Nanos;
 
-/// Realfeel's rate.
 const REALFEEL_HZ: u64 = 2_048;
 
 /// The whole first, then its parts.
@@ -42,7 +41,7 @@ pub(super) const RESPONSE: ProbeInfo = ProbeInfo {
             Quantity::Unexplained,
         ],
     },
-    // The response study asks for both parts of the latency, where the lab split it.
+    // The response study asks for both parts of the latency, if the lab has split it.
     main: |venue, is_measured| match venue {
         Venue::Lab if is_measured(Quantity::IrqLatency) => &[Quantity::IrqLatency, Quantity::AfterIrq],
         _ => &[Quantity::Latency],

@@ -1,4 +1,4 @@
-//! What cyclictest's command line tells of its threads. Options are taken as getopt takes them.
+//! The facts about cyclictest's threads from its command line. Options are taken as getopt takes them.
 
 use worstcase_contract::Nanos;
 
@@ -10,7 +10,7 @@ const MAYBE_ARGUMENT: &str = "at";
 const INTERVAL_US: u64 = 1_000;
 const DISTANCE_US: u64 = 500;
 
-/// Of a command line.
+/// The options of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CyclictestOptions {
     interval_us: Option<u64>,
@@ -23,7 +23,7 @@ pub struct CyclictestOptions {
 }
 
 impl CyclictestOptions {
-    /// Of a command line, the program's name first.
+    /// Reads a command line, the program's name first.
     pub fn of(command: &str) -> CyclictestOptions {
         let mut options = CyclictestOptions {
             interval_us: Some(INTERVAL_US),
@@ -77,7 +77,7 @@ impl CyclictestOptions {
 
     fn take(&mut self, letter: char, value: &str) {
         match letter {
-            // What is asked and cannot be read is not known, and not the usual value either.
+            // A value that cannot be read is unknown, not the usual one.
             'i' => self.interval_us = value.parse().ok(),
             'd' => self.distance_us = value.parse().ok(),
             'p' => self.priority = value.parse().ok().filter(|n| *n > 0),

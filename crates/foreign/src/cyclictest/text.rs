@@ -1,4 +1,5 @@
-//! What cyclictest prints: a line a thread, histograms (`-h`, `-H`, `--histfile`), and with `-v` every sample.
+//! The output of cyclictest: a line for each thread, histograms (`-h`, `-H`, `--histfile`), and with `-v` every
+//! sample.
 
 use super::{TOOL, series};
 use crate::FormatError;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
 
-/// Not told where cyclictest prints text.
+/// A fact that cyclictest's text does not contain.
 pub const NO_CPUS: &str = "the CPUs of the threads; their numbers stand in place";
 const MOST_THREADS: usize = 65_536;
 
@@ -180,7 +181,7 @@ impl CyclictestHistogram {
         Ok(())
     }
 
-    /// Of each thread its histogram, if it took samples.
+    /// The histogram of each thread, if it took samples.
     fn finish(self, unit: u64) -> Result<Vec<Option<SeriesValues>>, FormatError> {
         let cut = |name: &str| FormatError::new(format!("its histogram ends without '{name}'; the file was cut"));
         let totals = self.totals.ok_or_else(|| cut("# Total:"))?;
@@ -223,7 +224,7 @@ impl CyclictestHistogram {
             });
             Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
         };
-        // With -H there is a column of all threads in most lines; the minima have none.
+        // With -H most lines have a column of all threads; the minima have none.
         (0..min.len()).map(thread).collect()
     }
 }

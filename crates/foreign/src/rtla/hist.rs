@@ -1,4 +1,5 @@
-//! Histograms: a row a value, a column for each CPU and what was measured there, then `over:`, `count:`, `min:`, `avg:`, `max:`.
+//! Histograms: a row for each value, a column for each CPU and quantity, then `over:`, `count:`, `min:`, `avg:`,
+//! `max:`.
 
 use super::{RtlaColumn, add_timerlat, analysis, unit};
 use crate::FormatError;
@@ -112,7 +113,7 @@ impl<'a> RtlaTable<'a> {
             mean: Some(decimal(mean, self.unit).ok_or_else(|| FormatError::new("an average is no time"))?),
             max: whole(number("max:")?, self.unit)?,
         };
-        // Rows of zeros are not printed: all that is sure is that no sample of a bin is above the last row.
+        // Rows of zeros are not printed: the file only tells that no sample of a bin is above the last row.
         let beyond = (outside > 0).then_some(Beyond {
             from_ns: whole(end, self.unit)?.0,
             count: outside,

@@ -41,7 +41,7 @@ fn add_timerlat(all: &mut Vec<ThreadSeries>, cpu: u32, column: RtlaColumn, value
     all[place].quantities.insert(quantity, values);
 }
 
-/// What a column is of.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RtlaColumn {
     Irq,
@@ -69,7 +69,7 @@ fn analysis(text: &str) -> Result<Vec<String>, FormatError> {
     }
 }
 
-/// What stands before `us` or `%` in a line and is a float, but no number.
+/// A word before `us` or `%` in a line that is a float, but no number.
 fn not_finite(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_unit = |word: &str| word.starts_with("us") || word.starts_with('%');

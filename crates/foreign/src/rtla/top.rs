@@ -1,4 +1,4 @@
-//! Summaries: a line a CPU. On a terminal they are printed again and again; the last of each CPU is taken.
+//! Summaries: a line for each CPU. On a terminal they are printed again and again; the last of each CPU is taken.
 
 use super::{RtlaColumn, add_timerlat, analysis, unit};
 use crate::FormatError;

@@ -1,4 +1,5 @@
-//! Setting what can be set, for a while: every change goes through the journal. A refusal is told and stops nothing.
+//! Applies settings for a while: every change goes through the journal. A refused change is reported, and the others go
+//! on.
 
 use super::finding::{Finding, TemporaryChange};
 use crate::facts::FileTree;
@@ -7,23 +8,23 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// What was set. Dropping it lets go of the limit on sleep; all else is undone by the journal.
+/// The applied settings. Dropping this releases the limit on sleep states; the journal undoes everything else.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// What became of each finding that can be applied.
+    /// The result for each finding that can be applied.
     pub outcomes: Vec<AppliedFinding>,
     /// Open files that hold a limit.
     held: Vec<File>,
 }
 
-/// What became of one finding.
+/// The result of applying one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AppliedFinding {
     /// The finding's name.
     pub id: &'static str,
-    /// How many of its changes were made, or were in force already.
+    /// How many of its changes were made, or already in force.
     pub made: usize,
-    /// Why the others were not.
+    /// Why the other changes were refused.
     pub refused: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ impl AppliedFinding {
     }
 }
 
-/// Makes the changes of findings that can be set, on the machine of `tree`.
+/// Makes the changes of the findings that can be applied, on the machine of `tree`.
 pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Finding>, tree: &FileTree, journal: &mut Journal) -> Applied {
     let mut applied = Applied::default();
     for finding in findings {
@@ -74,7 +75,7 @@ fn set(tree: &FileTree, journal: &mut Journal, file: &str, value: &str) -> Resul
     }
 }
 
-/// The limit holds as long as the file is open: the kernel itself takes it back, whatever ends this process.
+/// The limit holds as long as the file is open: the kernel lifts it however this process ends.
 fn hold_awake(tree: &FileTree) -> Result<File, String> {
     let path = tree.path("dev/cpu_dma_latency");
     let open = || -> io::Result<File> {

@@ -1,16 +1,16 @@
-//! What is found: how bad it is, why, and what to do about it.
+//! Findings: how bad each is, why, and its remedy.
 
 use serde::Serialize;
 
-/// How bad it is; the worst first.
+/// How bad a finding is; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingLevel {
     /// It makes real-time threads late.
     Harmful,
-    /// It may, or it limits what can be said about this machine.
+    /// It may make them late, or it limits what can be said about this machine.
     Notice,
-    /// This machine does not tell.
+    /// This machine does not show it.
     NotKnown,
     /// As it should be.
     Good,
@@ -23,28 +23,28 @@ pub struct Finding {
     pub id: &'static str,
     /// How bad it is.
     pub level: FindingLevel,
-    /// What is the case.
+    /// The state of the machine.
     pub what: String,
     /// Why it harms latency.
     pub why: String,
     /// Command, boot parameter or option that helps.
     pub remedy: Option<String>,
-    /// What `--apply` does about it; empty if it cannot.
+    /// The changes that `--apply` makes; empty if it cannot.
     pub changes: Vec<TemporaryChange>,
 }
 
-/// What can be set for a while and set back.
+/// A change that can be made for a while and undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TemporaryChange {
     /// A setting in sysfs or procfs.
     Set {
-        /// From the root, without the leading slash.
+        /// Its path from the root, without the leading slash.
         file: String,
-        /// What to write.
+        /// The value to write.
         value: String,
     },
-    /// Hold /dev/cpu_dma_latency at zero: no CPU sleeps deeper than it can wake from at once.
+    /// Holds /dev/cpu_dma_latency at zero: no CPU enters a sleep state from which waking takes time.
     NoSleep,
 }
 
@@ -59,7 +59,7 @@ impl TemporaryChange {
 }
 
 impl Finding {
-    /// Whether something is ill that can be set for a while.
+    /// Whether the finding is bad and can be set for a while.
     pub fn can_be_set(&self) -> bool {
         self.level != FindingLevel::Good && !self.changes.is_empty()
     }
@@ -80,12 +80,10 @@ impl Finding {
         }
     }
 
-    /// As it should be.
     pub(super) fn good(id: &'static str, what: impl Into<String>) -> Finding {
         Finding::new(id, FindingLevel::Good, what, "")
     }
 
-    /// This machine does not tell.
     pub(super) fn not_known(id: &'static str, what: impl Into<String>) -> Finding {
         Finding::new(id, FindingLevel::NotKnown, what, "")
     }

@@ -1,4 +1,4 @@
-//! What of this machine harms latency, why, and the remedy.
+//! What harms latency on this machine, why, and the remedy.
 //!
 //! ```text
 //! finding   what is found         rules   one function a finding, from facts alone
@@ -15,12 +15,12 @@ pub use finding::{Finding, FindingLevel, TemporaryChange};
 use super::CpuList;
 use super::facts::MachineFacts;
 
-/// The facts, and the CPUs that are to be measured.
+/// The facts of the machine, and the CPUs to measure.
 struct Patient<'a> {
     facts: &'a MachineFacts,
-    /// To be measured.
+    /// The CPUs to measure.
     cpus: &'a CpuList,
-    /// Online and not measured: where everything else can run.
+    /// Online CPUs that are not measured: everything else can run there.
     others: CpuList,
 }
 
@@ -37,7 +37,7 @@ pub fn examine(facts: &MachineFacts, cpus: &CpuList) -> Vec<Finding> {
     findings
 }
 
-/// What of the findings can be set for a while.
+/// The findings that can be set for a while.
 pub fn settable(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| finding.can_be_set())
 }

@@ -43,7 +43,7 @@ fn after(id: &str, change: impl FnOnce(&mut MachineFacts)) -> Option<FindingLeve
 #[test]
 fn what_is_not_known_is_never_good_or_harmful() {
     for finding in examine(&MachineFacts::default(), &CpuList::default()) {
-        // No core is known to be shared, no CPU to be isolated or measured.
+        // In these facts no core is shared, and no CPU is isolated or measured.
         assert_eq!(finding.level, FindingLevel::NotKnown, "{finding:?}");
         assert!(finding.changes.is_empty());
     }
@@ -116,7 +116,7 @@ fn siblings_are_worse_when_they_are_busy() {
     assert_eq!(with(&["0,1"], &[(0, 99.0)]), Some(FindingLevel::Good));
     assert_eq!(with(&["1,2"], &[(1, 1.0)]), Some(FindingLevel::Notice));
     assert_eq!(with(&["1,2"], &[(1, 99.0)]), Some(FindingLevel::Harmful));
-    // The measured CPU itself may be busy: that is another finding.
+    // A busy measured CPU belongs to another finding.
     assert_eq!(with(&["1,2"], &[(2, 99.0)]), Some(FindingLevel::Notice));
     assert_eq!(with(&["2,3"], &[]), Some(FindingLevel::Notice));
 }
@@ -274,7 +274,7 @@ fn rights_are_had_by_capability_or_by_limit() {
     assert_eq!(real_time(vec!["CAP_SYS_NICE"], 0), Some(FindingLevel::Good));
     assert_eq!(real_time(vec![], 95), Some(FindingLevel::Good));
     assert_eq!(real_time(vec![], 0), Some(FindingLevel::Harmful));
-    // Threads of interrupts come before those.
+    // Interrupt threads would have precedence.
     assert_eq!(real_time(vec![], 50), Some(FindingLevel::Notice));
     assert_eq!(real_time(vec![], 51), Some(FindingLevel::Good));
     assert_eq!(after("real-time-limit", |_| ()), None);

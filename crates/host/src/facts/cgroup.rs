@@ -1,10 +1,10 @@
-//! The control group that this process is in, and what it may use of the CPUs.
+//! This process's control group, and the CPU time it allows.
 
 use super::tree::{FileTree, field};
 use crate::CpuList;
 use serde::Serialize;
 
-/// Control group and its limits.
+/// A control group and its limits.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cgroup {
     /// 1, 2, or both.
@@ -13,7 +13,7 @@ pub struct Cgroup {
     pub path: Option<String>,
     /// The tightest quota on the way from the group to the root: CPUs' worth of time, e.g. 1.5.
     pub quota_cpus: Option<f64>,
-    /// Time for real-time tasks of the group in a period (version 1 with CONFIG_RT_GROUP_SCHED); 0: they are refused.
+    /// CPU time of the group's real-time tasks in a period (version 1 with CONFIG_RT_GROUP_SCHED); 0: they are refused.
     pub rt_runtime_us: Option<i64>,
     /// CPUs this process may use.
     pub allowed: Option<CpuList>,
@@ -26,7 +26,7 @@ pub struct Cgroup {
 pub struct Cpuset {
     /// The nearest group that has a cpuset, from the root of its hierarchy.
     pub group: String,
-    /// The CPUs that it leaves.
+    /// The CPUs that it allows.
     pub cpus: CpuList,
 }
 
@@ -34,11 +34,11 @@ pub struct Cpuset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// Only the older.
+    /// Version 1 only.
     V1,
-    /// Only the newer.
+    /// Version 2 only.
     V2,
-    /// Controllers of the older, the newer beside them.
+    /// Controllers of version 1, with version 2 beside them.
     Hybrid,
 }
 
@@ -95,12 +95,12 @@ fn cpuset(tree: &FileTree, groups: &str, unified: bool) -> Option<Cpuset> {
     })
 }
 
-/// The path of the controller cpu, or the unified one.
+/// The path of the cpu controller's group, or of the unified one.
 fn group(line: &str, unified: bool) -> Option<String> {
     group_of(line, unified, "cpu")
 }
 
-/// The path of a line `id:controllers:path`: the unified one, or that of a controller.
+/// The path of a line `id:controllers:path`, for the unified hierarchy or for a controller.
 fn group_of(line: &str, unified: bool, controller: &str) -> Option<String> {
     let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
     let wanted = match unified {
@@ -110,7 +110,7 @@ fn group_of(line: &str, unified: bool, controller: &str) -> Option<String> {
     wanted.then(|| path.to_string())
 }
 
-/// The group's folder and those above it, its own first.
+/// The folders from the group up to the root, its own first.
 fn up_to_root(base: &str, path: &str) -> Vec<String> {
     let mut path = path.trim_end_matches('/');
     let mut folders = vec![format!("{base}{path}")];

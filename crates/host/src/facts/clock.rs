@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct ClockSource {
     /// The one in use, e.g. tsc.
     pub current: Option<String>,
-    /// All that there are.
+    /// All clock sources that there are.
     pub available: Vec<String>,
     /// What reading CLOCK_MONOTONIC costs (ns, the best of many batches).
     pub read_ns: Option<f64>,

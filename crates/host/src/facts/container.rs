@@ -1,23 +1,23 @@
-//! Whether this process is in a container: name spaces of its own, and who made them.
+//! Whether this process is in a container: its own name spaces, and the engine that made them.
 
 use super::tree::FileTree;
 use serde::Serialize;
 
-/// What keeps this process apart from the machine. Everything is absent or false outside of containers.
+/// Separation of this process from the machine. Everything is absent or false outside of containers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Container {
-    /// Who made it, where it says so: docker, podman, kubernetes, lxc, systemd-nspawn.
+    /// The engine, where it says so: docker, podman, kubernetes, lxc, systemd-nspawn.
     pub engine: Option<String>,
-    /// Processes outside of it cannot be seen.
+    /// Processes outside of the container cannot be seen.
     pub own_processes: bool,
-    /// Root in it is not the machine's root: the kernel refuses what needs that.
+    /// Root in the container is not the machine's root: the kernel refuses it what needs that.
     pub own_users: bool,
 }
 
 /// The machine's own name spaces, from linux/proc_ns.h (PROC_PID_INIT_INO and its neighbours).
 const PROCESSES: (&str, &str) = ("proc/self/ns/pid", "pid:[4026531836]");
 const USERS: (&str, &str) = ("proc/self/ns/user", "user:[4026531837]");
-/// Of these, every engine makes at least one.
+/// Name spaces of which every engine makes at least one.
 const OTHERS: [(&str, &str); 3] = [
     ("proc/self/ns/cgroup", "cgroup:[4026531835]"),
     ("proc/self/ns/uts", "uts:[4026531838]"),
@@ -25,13 +25,13 @@ const OTHERS: [(&str, &str); 3] = [
 ];
 
 impl Container {
-    /// Whether this is one.
+    /// Whether this process is in a container.
     pub fn is_one(&self) -> bool {
         self.engine.is_some() || self.own_processes || self.own_users
     }
 }
 
-/// Whether thread ids here are not those that the kernel's trace has.
+/// Whether thread ids here differ from those of the kernel's trace.
 pub(crate) fn has_own_processes(tree: &FileTree) -> bool {
     is_own(tree, PROCESSES)
 }
@@ -42,7 +42,7 @@ fn is_own(tree: &FileTree, (link, machine): (&str, &str)) -> bool {
 
 pub(super) fn read(tree: &FileTree) -> Container {
     let (own_processes, own_users) = (has_own_processes(tree), is_own(tree, USERS));
-    // A machine that was made of an engine's image has the engine's files, too.
+    // A machine installed from an engine's image has the engine's files without being a container.
     let is_apart = own_processes || own_users || OTHERS.iter().any(|space| is_own(tree, *space));
     Container {
         engine: is_apart.then(|| engine(tree)).flatten(),
@@ -61,7 +61,7 @@ fn engine(tree: &FileTree) -> Option<String> {
     if variable("KUBERNETES_SERVICE_HOST").is_some() {
         return Some("kubernetes".into());
     }
-    // systemd's way to tell, which others follow.
+    // systemd's convention, which other engines follow.
     let told = variable("container").or_else(|| tree.text("run/systemd/container"));
     told.or_else(|| tree.exists("run/.containerenv").then(|| "podman".into()))
         .or_else(|| tree.exists(".dockerenv").then(|| "docker".into()))

@@ -3,7 +3,7 @@
 use super::tree::{FileTree, field};
 use serde::Serialize;
 
-/// A program that init started, or adopted, and that has no terminal.
+/// A process without a terminal whose parent is init.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Daemon {
     /// Its name.
@@ -14,12 +14,12 @@ pub struct Daemon {
     pub wakeups_per_s: f64,
 }
 
-/// Clock ticks a second, in which /proc tells times on every architecture.
+/// Clock ticks a second in /proc, on every architecture.
 const TICKS: f64 = 100.0;
-/// One that is younger (s) tells nothing of its habits.
+/// A process younger than this (s) says nothing about its habits.
 const YOUNG: f64 = 10.0;
 
-/// All of them, those that wake most first.
+/// All daemons, those that wake most first.
 pub(super) fn read(tree: &FileTree) -> Vec<Daemon> {
     let uptime = tree.text("proc/uptime").unwrap_or_default();
     let Some(uptime) = uptime
@@ -37,7 +37,7 @@ pub(super) fn read(tree: &FileTree) -> Vec<Daemon> {
 
 fn daemon(tree: &FileTree, pid: u32, uptime: f64) -> Option<Daemon> {
     let stat = tree.text(&format!("proc/{pid}/stat"))?;
-    // The name may hold spaces and brackets; behind the last one come state, parent, group, session, terminal, ...
+    // The name may hold spaces and brackets; after the last bracket come state, parent, group, session, terminal, ...
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();

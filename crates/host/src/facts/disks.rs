@@ -18,12 +18,12 @@ pub struct DiskFacts {
     pub rotational: Option<bool>,
 }
 
-/// Those that hold something: a loop or RAM device without contents has no size.
+/// Disks with a size: an unused loop or RAM device has none.
 pub(super) fn read(tree: &FileTree) -> Vec<DiskFacts> {
     let disk = |name: String| {
         let file = |rest: &str| format!("sys/block/{name}/{rest}");
         Some(DiskFacts {
-            // In sectors of 512 bytes, whatever the device's own are.
+            // In sectors of 512 bytes, whatever the device's own sectors are.
             size_bytes: tree.value::<u64>(&file("size")).filter(|size| *size > 0)? * 512,
             scheduler: tree.chosen(&file("queue/scheduler")),
             queue_depth: tree.value(&file("queue/nr_requests")),

@@ -1,4 +1,4 @@
-//! What drives cost the CPUs: transfers without DMA, and questions whether a disc was put in.
+//! What drives cost the CPUs: transfers without DMA, and polling for a changed disc.
 
 use super::tree::FileTree;
 use serde::Serialize;
@@ -6,34 +6,34 @@ use serde::Serialize;
 /// Drives that need the CPUs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Drives {
-    /// ATA devices, with how each transfers.
+    /// ATA devices with their transfer modes.
     pub ata: Vec<AtaDevice>,
-    /// Drives that are asked at regular times.
+    /// Drives that the kernel polls.
     pub polled: Vec<PolledDrive>,
 }
 
 /// An ATA device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AtaDevice {
-    /// As the kernel's messages name it but for the first letters, e.g. dev1.0.
+    /// The kernel's name without its first letters, e.g. dev1.0.
     pub name: String,
     /// E.g. XFER_UDMA_6.
     pub mode: String,
 }
 
 impl AtaDevice {
-    /// Whether the CPU copies every word.
+    /// Whether the CPU copies every word (PIO).
     pub fn is_pio(&self) -> bool {
         self.mode.starts_with("XFER_PIO")
     }
 }
 
-/// A drive that cannot tell by itself that its medium was changed.
+/// A drive that cannot report by itself that its medium was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolledDrive {
     /// E.g. sr0.
     pub name: String,
-    /// How often it is asked.
+    /// The interval of its polling.
     pub every_ms: u32,
 }
 
@@ -50,14 +50,14 @@ pub(super) fn read(tree: &FileTree) -> Drives {
 
 const ATA: &str = "sys/class/ata_device";
 
-/// A place without a device has the class "none".
+/// An empty port has the class "none".
 fn ata(tree: &FileTree, name: String) -> Option<AtaDevice> {
     let class = tree.text(&format!("{ATA}/{name}/class"))?;
     let mode = tree.text(&format!("{ATA}/{name}/xfer_mode"))?;
     (matches!(class.as_str(), "ata" | "atapi") && mode.starts_with("XFER_")).then_some(AtaDevice { name, mode })
 }
 
-/// Where the polling of a drive is read and set.
+/// The file with the polling interval of a drive.
 pub fn poll_file(drive: &str) -> String {
     format!("sys/block/{drive}/events_poll_msecs")
 }
@@ -71,7 +71,7 @@ fn polled(tree: &FileTree, name: String) -> Option<PolledDrive> {
     if words("events").iter().all(|event| told.contains(event)) {
         return None;
     }
-    // -1: as for all drives.
+    // -1 stands for the default of all drives.
     let every = match tree.value::<i64>(&poll_file(&name))? {
         -1 => tree.value("sys/module/block/parameters/events_dfl_poll_msecs")?,
         own => own,

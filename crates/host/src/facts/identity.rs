@@ -4,12 +4,12 @@ use super::tree::FileTree;
 use serde::Serialize;
 use worstcase_base::digest::sha256_hex;
 
-/// What tells a machine from others like it.
+/// What distinguishes a machine from others like it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MachineIdentity {
     /// Its host name.
     pub host: Option<String>,
-    /// Digest of /etc/machine-id: the id itself is nobody's business.
+    /// Digest of /etc/machine-id, because the id itself should stay private.
     pub machine_id: Option<String>,
     /// Vendor and product.
     pub system: Option<String>,
@@ -41,7 +41,7 @@ pub fn host_name(tree: &FileTree) -> String {
     name.unwrap_or_else(|| "unknown".into())
 }
 
-/// Of this purpose alone, as machine-id(5) asks for.
+/// Hashed with the program's name, as machine-id(5) asks for.
 fn digest(id: String) -> String {
     format!("sha256:{}", sha256_hex(format!("worstcase {id}").as_bytes()))
 }

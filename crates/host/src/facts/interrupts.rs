@@ -1,4 +1,4 @@
-//! Where device interrupts go.
+//! The CPUs that device interrupts go to.
 
 use super::tree::FileTree;
 use crate::CpuList;
@@ -7,11 +7,11 @@ use serde::Serialize;
 /// Device interrupts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Interrupts {
-    /// Those with a number of their own.
+    /// Interrupts with a number of their own.
     pub lines: Vec<Irq>,
-    /// Where new ones may go (a hexadecimal mask).
+    /// The CPUs for new interrupts (a hexadecimal mask).
     pub default_mask: Option<String>,
-    /// Whether irqbalance runs, which moves them about.
+    /// Whether irqbalance runs, which moves interrupts between CPUs.
     pub irqbalance: Option<bool>,
 }
 
@@ -38,7 +38,7 @@ impl Irq {
     }
 }
 
-/// Where an interrupt's CPUs are read and set.
+/// The file with an interrupt's CPUs.
 pub fn affinity_file(irq: u32) -> String {
     format!("proc/irq/{irq}/smp_affinity_list")
 }
@@ -60,7 +60,7 @@ pub(super) fn read(tree: &FileTree) -> Interrupts {
     }
 }
 
-/// A row: number, a count for each CPU, controller and names. Rows that begin with letters are no devices.
+/// A row: number, a count for each CPU, controller and names. A row that begins with letters is no device interrupt.
 fn line(tree: &FileTree, row: &str, columns: usize) -> Option<Irq> {
     let (number, rest) = row.split_once(':')?;
     let number = number.trim().parse().ok()?;

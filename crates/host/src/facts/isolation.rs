@@ -5,7 +5,7 @@ use super::tree::FileTree;
 use crate::CpuList;
 use serde::Serialize;
 
-/// What is isolated, by whom asked.
+/// Isolated CPUs, and the arguments that asked for them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Isolation {
     /// `isolcpus=` of the command line.
@@ -16,14 +16,14 @@ pub struct Isolation {
     pub rcu_nocbs: Option<String>,
     /// `irqaffinity=` of the command line.
     pub irqaffinity: Option<String>,
-    /// CPUs that the scheduler balances nothing to, as the kernel says.
+    /// CPUs that the scheduler balances no task to, as the kernel reports.
     pub isolated: Option<CpuList>,
-    /// CPUs without a tick while one task runs, as the kernel says.
+    /// CPUs without a tick while one task runs, as the kernel reports.
     pub tickless: Option<CpuList>,
 }
 
 impl Isolation {
-    /// CPUs that ordinary work is kept away from.
+    /// CPUs without ordinary work: isolated or tickless.
     pub fn cpus(&self) -> CpuList {
         let both = [&self.isolated, &self.tickless];
         both.into_iter().flatten().flat_map(CpuList::iter).collect()

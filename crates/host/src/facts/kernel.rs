@@ -1,4 +1,4 @@
-//! The kernel that runs: release, configuration, preemption model and how it is known.
+//! The running kernel: release, configuration, preemption model and how it is known.
 
 use super::tree::{FileTree, between};
 use flate2::read::GzDecoder;
@@ -14,9 +14,9 @@ pub struct RunningKernel {
     pub release: Option<String>,
     /// As in `uname -v`.
     pub version: Option<String>,
-    /// What it was booted with.
+    /// The command line with which it was booted.
     pub command_line: Option<String>,
-    /// Where its build configuration was read.
+    /// The file of its build configuration.
     pub configuration: Option<String>,
     /// Whether real-time tasks are bandwidth-limited group by group (CONFIG_RT_GROUP_SCHED).
     pub rt_group_scheduling: Option<bool>,
@@ -29,9 +29,9 @@ pub struct RunningKernel {
 /// The preemption model in force.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Preemption {
-    /// `None`: not known which.
+    /// `None` if it is not known.
     pub model: Option<PreemptName>,
-    /// How it is known, or what is known instead.
+    /// How the model is known, or what is known instead.
     pub how: String,
 }
 
@@ -49,7 +49,7 @@ impl RunningKernel {
     }
 }
 
-/// `tick` is the tick's length where a clock told it: the configuration is not always readable.
+/// `tick_ns` is the measured length of the tick: the configuration is not always readable.
 pub(super) fn read(tree: &FileTree, tick_ns: Option<u64>) -> RunningKernel {
     let release = tree.text("proc/sys/kernel/osrelease");
     let (configuration, config) = release.as_deref().and_then(|release| config(tree, release)).unzip();
@@ -119,7 +119,7 @@ fn preemption(tree: &FileTree, kernel: &RunningKernel, config: Option<&KernelCon
     };
     let switched = "unless it was switched since, which debugfs would tell";
     let asked: Option<PreemptName> = kernel.argument("preempt").and_then(|model| model.parse().ok());
-    // A kernel that does not have the model it is asked for runs its default.
+    // A kernel that lacks the requested model runs its default.
     let served = |model: &PreemptName| models.as_ref().is_none_or(|all| all.iter().any(|m| m.model == *model));
     if let Some(model) = asked.filter(|model| dynamic && served(model)) {
         return known(model, &format!("preempt= on the kernel's command line, {switched}"));

@@ -1,4 +1,4 @@
-//! What no file tells: measured on this machine, in a quarter of a second.
+//! Facts that no file holds: measured on this machine, in a quarter of a second.
 
 use super::virtualization::CpuTimes;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Duration;
 use worstcase_instruments::sys::clock::{self, Clock};
 
-/// What was measured.
+/// The measured facts.
 #[derive(Clone, Debug, Default)]
 pub struct LiveFacts {
     /// What reading the clock costs (ns).
@@ -15,7 +15,7 @@ pub struct LiveFacts {
     pub tick_ns: Option<u64>,
     /// How busy each CPU was (%).
     pub busy_percent: BTreeMap<u32, f64>,
-    /// How much of all CPUs' time the host of this machine took (%).
+    /// How much of all CPUs' time this machine's host took (%).
     pub steal_percent: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ impl LiveFacts {
     }
 }
 
-/// The least of many batches: whatever came between can only have added to the others.
+/// The smallest of many batches: a disturbance can only have made the others longer.
 fn clock_read_ns() -> f64 {
     let batch = |_| {
         let start = clock::monotonic();

@@ -1,4 +1,4 @@
-//! Memory: what the kernel does with pages behind a program's back, swap, pressure.
+//! Memory: huge pages, merging, swap, pressure.
 
 use super::tree::{FileTree, field};
 use serde::Serialize;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 pub struct MemoryFacts {
     /// All of it.
     pub total_kb: Option<u64>,
-    /// What programs could still have.
+    /// Memory that programs could still have.
     pub available_kb: Option<u64>,
     /// Transparent huge pages: always, madvise or never.
     pub huge_pages: Option<String>,
-    /// How eagerly memory is compacted to get them.
+    /// How eagerly the kernel compacts memory to get huge pages.
     pub huge_pages_defrag: Option<String>,
     /// Pages with the same content are merged.
     pub same_page_merging: Option<bool>,
@@ -30,7 +30,7 @@ pub struct Swap {
     pub name: String,
     /// Its size.
     pub size_kb: u64,
-    /// What is in it.
+    /// How much of it is used.
     pub used_kb: u64,
 }
 

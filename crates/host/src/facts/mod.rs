@@ -1,4 +1,4 @@
-//! What this machine is, as far as it tells. A fact that cannot be read is absent: not known here, never a guess.
+//! The facts of this machine. A fact that cannot be read is absent: not known, never a guess.
 //!
 //! ```text
 //! tree  files below a root        live  what only measuring tells        one module a subject, each reads its files
@@ -74,7 +74,7 @@ pub struct MachineFacts {
 }
 
 impl MachineFacts {
-    /// Those of the machine below `root`; of this one, at `/`, also what only measuring tells.
+    /// The facts of the machine below `root`; for this machine, at `/`, with those that are measured.
     pub fn of(root: &Path) -> MachineFacts {
         let live = if root == Path::new("/") {
             LiveFacts::measure()
@@ -84,7 +84,7 @@ impl MachineFacts {
         MachineFacts::read(&FileTree::at(root), live)
     }
 
-    /// Those of a tree of files.
+    /// The facts from a tree of files.
     pub fn read(tree: &FileTree, live: LiveFacts) -> MachineFacts {
         let kernel = kernel::read(tree, live.tick_ns);
         let container = container::read(tree);

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 /// Frequency and sleep.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Power {
-    /// What sets the frequency, e.g. intel_pstate.
+    /// The driver that sets the frequency, e.g. intel_pstate.
     pub frequency_driver: Option<String>,
     /// The governors in use, and the CPUs of each.
     pub governors: BTreeMap<String, CpuList>,
     /// Whether a CPU may go beyond its nominal frequency.
     pub turbo: Option<bool>,
-    /// What puts idle CPUs to sleep; "none" where the kernel only halts them.
+    /// The driver that puts idle CPUs to sleep; "none" where the kernel only halts them.
     pub idle_driver: Option<String>,
-    /// What chooses how deep they sleep.
+    /// The governor that chooses how deep they sleep.
     pub idle_governor: Option<String>,
     /// The sleep states of the first CPU that has any, the deepest last.
     pub idle_states: Vec<IdleState>,
@@ -80,7 +80,7 @@ pub(super) fn read(tree: &FileTree) -> Power {
     }
 }
 
-/// Where a CPU's governor is read and set.
+/// The file with a CPU's governor.
 pub fn governor_file(cpu: u32) -> String {
     format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor")
 }

@@ -1,4 +1,4 @@
-//! What this user may do.
+//! Rights of this user.
 
 use super::tree::{FileTree, field};
 use serde::Serialize;
@@ -8,15 +8,16 @@ use serde::Serialize;
 pub struct Rights {
     /// Runs as root.
     pub root: Option<bool>,
-    /// Capabilities that matter here, those that this process has.
+    /// The capabilities that matter here and that this process has.
     pub capabilities: Option<Vec<&'static str>>,
     /// The highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO).
     pub rt_priority: Option<u32>,
-    /// CPU time in us after which a real-time thread that does not sleep is ended (RLIMIT_RTTIME); absent: never.
+    /// CPU time in us after which the kernel ends a real-time thread that does not sleep (RLIMIT_RTTIME); absent:
+    /// never.
     pub rt_time_us: Option<u64>,
     /// How much memory may be locked without CAP_IPC_LOCK; absent where `locked_unlimited`.
     pub locked_bytes: Option<u64>,
-    /// No limit on locked memory.
+    /// Locked memory has no limit.
     pub locked_unlimited: bool,
     /// /proc/sys/kernel/perf_event_paranoid.
     pub perf_event_paranoid: Option<i32>,
@@ -36,13 +37,13 @@ const CAPABILITIES: [(u32, &str); 5] = [
 ];
 
 impl Rights {
-    /// Whether this process has a capability; `None`: not known.
+    /// Whether this process has a capability; `None` if that is not known.
     pub fn has(&self, capability: &str) -> Option<bool> {
         self.capabilities.as_ref().map(|all| all.contains(&capability))
     }
 }
 
-/// `own_users`: of a name space of users, whose capabilities count for nothing that these are asked for here.
+/// `own_users`: the process is in a user namespace, where its capabilities do not give the rights that matter here.
 pub(super) fn read(tree: &FileTree, own_users: bool) -> Rights {
     let status = tree.text("proc/self/status").unwrap_or_default();
     let limits = tree.text("proc/self/limits").unwrap_or_default();
@@ -69,7 +70,7 @@ pub(super) fn read(tree: &FileTree, own_users: bool) -> Rights {
             .map(|(_, name)| *name)
     };
     Rights {
-        // Real, effective, saved, file system.
+        // The line holds the real, effective, saved and file system ids.
         root: field(&status, "Uid").and_then(|ids| Some(ids.split_ascii_whitespace().nth(1)? == "0")),
         capabilities: held.map(|held| names(held).collect()),
         rt_priority: limit("Max realtime priority")

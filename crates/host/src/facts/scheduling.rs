@@ -1,4 +1,4 @@
-//! What the scheduler is told, and the watchdogs that run beside it.
+//! Settings of the scheduler, and the watchdogs.
 
 use super::tree::FileTree;
 use crate::CpuList;
@@ -7,15 +7,15 @@ use serde::Serialize;
 /// Settings of the scheduler.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SchedulerFacts {
-    /// How long real-time tasks may run in a period; -1: without limit.
+    /// Time that real-time tasks may run in a period; -1: no limit.
     pub rt_runtime_us: Option<i64>,
-    /// That period.
+    /// The length of the period.
     pub rt_period_us: Option<i64>,
-    /// What the fair server gives ordinary tasks of the first CPU in a second (ns), from debugfs.
+    /// Time a second that the fair server gives ordinary tasks on the first CPU (ns), from debugfs.
     pub fair_server_ns: Option<u64>,
-    /// Timers of an idle CPU may be armed on another.
+    /// Whether a timer of an idle CPU may be armed on another.
     pub timer_migration: Option<bool>,
-    /// Pages are unmapped now and then to see who uses them.
+    /// Whether the kernel unmaps pages now and then to see which node uses them.
     pub numa_balancing: Option<bool>,
     /// Memory nodes.
     pub numa_nodes: Option<usize>,
@@ -30,9 +30,9 @@ pub struct Watchdogs {
     pub nmi: Option<bool>,
     /// The soft-lockup detector, a real-time thread and a timer on each CPU.
     pub soft: Option<bool>,
-    /// The CPUs they look at.
+    /// The CPUs that they watch.
     pub cpus: Option<CpuList>,
-    /// After how long they bark.
+    /// The time after which they report.
     pub threshold_s: Option<u32>,
 }
 

@@ -78,7 +78,7 @@ fn the_preemption_model_is_told_with_its_source() {
         Some(PreemptName::None),
         "command line",
     );
-    // This kernel has no lazy: it runs its default.
+    // This kernel lacks `lazy`, so it runs its default.
     expect(
         &[DYNAMIC, RELEASE, CONFIG, asked("preempt=lazy")],
         Some(PreemptName::Voluntary),
@@ -328,7 +328,8 @@ fn drives_are_asked_only_if_they_cannot_tell() {
     let block = |drive: &str, file: &str| format!("sys/block/{drive}/{file}");
     let mut files: Vec<(String, &str)> = Vec::new();
     for (drive, events, told, poll) in [
-        // Disk, optical drives with the usual and their own interval, one that tells, one that is not asked.
+        // A disk; optical drives with the default and with their own interval; one that reports changes; one that is
+        // not polled.
         ("sda", "", "", "-1"),
         ("sr0", "media_change eject_request", "", "-1"),
         ("sr1", "media_change eject_request", "", "500"),

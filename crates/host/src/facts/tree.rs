@@ -1,17 +1,17 @@
-//! Reading the files of /proc, /sys, /dev and /boot below a root of the caller's choice.
+//! Files of /proc, /sys, /dev and /boot below any root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A machine's files. What cannot be read is `None`: not known here.
+/// The files of a machine. A file that cannot be read is `None`.
 #[derive(Clone, Debug)]
 pub struct FileTree {
     root: PathBuf,
 }
 
 impl FileTree {
-    /// This machine's, or a made-up one below a folder.
+    /// The files of this machine (`/`), or of a made-up one below a folder.
     pub fn at(root: &Path) -> FileTree {
         FileTree { root: root.into() }
     }
@@ -32,25 +32,25 @@ impl FileTree {
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     pub fn link(&self, name: &str) -> Option<String> {
         let says = fs::read_link(self.path(name)).ok()?;
         Some(says.to_string_lossy().into_owned())
     }
 
-    /// A file that holds one value.
+    /// The value of a file that holds one.
     pub fn value<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name)?.parse().ok()
     }
 
-    /// The choice in brackets of a file like `always [madvise] never`; a file with one word has no other.
+    /// The choice in brackets of a file like `always [madvise] never`, or the only word of a file.
     pub fn chosen(&self, name: &str) -> Option<String> {
         let text = self.text(name)?;
         let bracketed = between(&text, '[', ']');
         bracketed.map(str::to_string).or((!text.contains(' ')).then_some(text))
     }
 
-    /// The names in a folder, those with numbers in the numbers' order.
+    /// The names in a folder; names with numbers in numerical order.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
@@ -73,7 +73,7 @@ impl FileTree {
     }
 }
 
-/// What stands between two marks.
+/// The text between two marks.
 pub(super) fn between(text: &str, open: char, close: char) -> Option<&str> {
     let (_, rest) = text.split_once(open)?;
     Some(rest.split_once(close)?.0)

@@ -1,4 +1,4 @@
-//! Whether this machine is a guest, and the time that its host took away.
+//! Whether this machine is a guest, and the time that its host took.
 
 use super::tree::FileTree;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde::Serialize;
 /// A hypervisor, if any.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Virtualization {
-    /// The processor says that a hypervisor is below; `None` where it cannot.
+    /// Whether the processor reports a hypervisor; `None` where it cannot.
     pub hypervisor: Option<bool>,
-    /// What it calls itself, where something tells.
+    /// The hypervisor's name for itself, where something tells.
     pub name: Option<String>,
     /// Time since boot in which CPUs of this machine were ready and the host ran something else (s, all CPUs together).
     pub steal_s: Option<f64>,
-    /// The same as a part of all CPUs' time (%).
+    /// The same as a share of all CPUs' time (%).
     pub steal_percent: Option<f64>,
-    /// Steal while this was read (%), where that was measured.
+    /// The share while the facts were read (%), where it was measured.
     pub steal_now_percent: Option<f64>,
 }
 
@@ -67,7 +67,7 @@ impl CpuTimes {
         let numbers: Option<Vec<u64>> = line.split_ascii_whitespace().skip(1).map(|n| n.parse().ok()).collect();
         let numbers = numbers.filter(|n| n.len() >= 8)?;
         Some(CpuTimes {
-            // Guest time, after steal, is part of user time.
+            // Guest time, which follows steal, is part of user time already.
             total: numbers[..8].iter().sum(),
             idle: numbers[3] + numbers[4],
             steal: numbers[7],

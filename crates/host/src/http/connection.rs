@@ -1,4 +1,4 @@
-//! One connection: a request that comes in, an answer that goes out, neither waited for.
+//! One connection: a request comes in, an answer goes out, and neither blocks.
 
 use super::ServerLimits;
 use super::message::{self, HttpAnswer, HttpHead, HttpRequest};
@@ -7,10 +7,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// Read at a time.
+/// Bytes of one read.
 const CHUNK: usize = 2 << 10;
 
-/// A connection.
 pub struct Connection {
     stream: TcpStream,
     since: Instant,
@@ -18,7 +17,7 @@ pub struct Connection {
 }
 
 enum ConnectionState {
-    /// What came of the request.
+    /// The bytes of the request so far.
     Asked(Vec<u8>),
     /// The answer, and how much of it was written.
     Answered(Vec<u8>, usize),
@@ -26,7 +25,7 @@ enum ConnectionState {
 }
 
 impl Connection {
-    /// One that was just accepted.
+    /// A connection that was just accepted.
     pub fn new(stream: TcpStream, now: Instant) -> io::Result<Connection> {
         stream.set_nonblocking(true)?;
         Ok(Connection {
@@ -36,12 +35,12 @@ impl Connection {
         })
     }
 
-    /// What it is waited for with.
+    /// The socket to poll.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// What it waits for.
+    /// The events to poll for.
     pub fn waits_for(&self) -> PollFlags {
         match self.state {
             ConnectionState::Asked(_) => PollFlags::IN,
@@ -50,12 +49,12 @@ impl Connection {
         }
     }
 
-    /// It is to be closed.
+    /// Whether the connection is to be closed.
     pub fn is_over(&self) -> bool {
         matches!(self.state, ConnectionState::Over)
     }
 
-    /// When it is closed, whatever it waits for.
+    /// The time at which it is closed, whatever it waits for.
     pub fn end(&self, limits: &ServerLimits) -> Instant {
         match &self.state {
             ConnectionState::Asked(head) if head.is_empty() => self.since + limits.first_byte.min(limits.whole),
@@ -63,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Reads and writes what can be read and written now.
+    /// Reads and writes without blocking.
     pub fn go_on(&mut self, limits: &ServerLimits, answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         if let ConnectionState::Asked(head) = &mut self.state {
             match read(&mut self.stream, head, limits, answer) {
@@ -80,7 +79,7 @@ impl Connection {
     }
 }
 
-/// The answer, when there is one. An error if there is nobody who would read it.
+/// The answer, once the request is complete. An error if the client is gone.
 fn read(
     stream: &mut TcpStream,
     head: &mut Vec<u8>,
@@ -106,7 +105,7 @@ fn read(
     }
 }
 
-/// Whether all is written.
+/// Whether everything is written.
 fn write(stream: &mut TcpStream, bytes: &[u8], written: &mut usize) -> io::Result<bool> {
     while *written < bytes.len() {
         match stream.write(&bytes[*written..]) {

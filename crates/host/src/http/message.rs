@@ -4,32 +4,32 @@ use std::borrow::Cow;
 
 /// More headers than any scraper sends.
 const HEADERS: usize = 64;
-/// Of answers for people.
+/// The type of answers for people.
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// A request that has no body.
+/// A request without a body.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HttpRequest<'a> {
     /// GET, HEAD, or another.
     pub method: &'a str,
-    /// Without what follows a question mark.
+    /// Without the query behind a question mark.
     pub path: &'a str,
-    /// Which forms the client takes; empty if it did not say, or in bytes that are no text.
+    /// The media types that the client accepts; empty if it names none, or in bytes that are no text.
     pub accept: &'a str,
 }
 
-/// What is known of a request by the bytes that came.
+/// A request as far as its bytes have come.
 #[derive(Debug)]
 pub enum HttpHead<'a> {
-    /// There is more to come.
+    /// The request is incomplete.
     Begun,
-    /// All of it.
+    /// The complete request.
     Whole(HttpRequest<'a>),
-    /// It is no request, or one that is not answered.
+    /// The bytes are no request, or one that is not served.
     Refused(HttpAnswer),
 }
 
-/// What is answered.
+/// An answer, complete but for the headers that all have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     status: &'static str,
@@ -37,13 +37,13 @@ pub struct HttpAnswer {
     body: Cow<'static, [u8]>,
 }
 
-/// A request whose head does not end.
+/// The answer to a request whose head is too long.
 pub const TOO_LONG: HttpAnswer = HttpAnswer::text("431 Request Header Fields Too Large", "too long a request\n");
 const NOT_HTTP: HttpAnswer = HttpAnswer::text("400 Bad Request", "not HTTP/1\n");
 const HAS_BODY: HttpAnswer = HttpAnswer::text("413 Content Too Large", "a request here has no body\n");
 
 impl HttpAnswer {
-    /// A line for people.
+    /// An answer of one line for people.
     pub const fn text(status: &'static str, line: &'static str) -> HttpAnswer {
         HttpAnswer {
             status,
@@ -52,7 +52,7 @@ impl HttpAnswer {
         }
     }
 
-    /// What was asked for.
+    /// An answer with the requested content.
     pub fn found(kind: &'static str, body: Vec<u8>) -> HttpAnswer {
         HttpAnswer {
             status: "200 OK",
@@ -61,7 +61,7 @@ impl HttpAnswer {
         }
     }
 
-    /// As it is sent; only the head is, if it was asked for with HEAD.
+    /// The bytes to send; the head alone for a HEAD request.
     pub fn bytes(&self, with_body: bool) -> Vec<u8> {
         let HttpAnswer { status, kind, body } = self;
         let length = body.len();
@@ -72,7 +72,7 @@ impl HttpAnswer {
     }
 }
 
-/// The head of a request, of which these bytes came.
+/// The head of the request that begins with these bytes.
 pub fn head(bytes: &[u8]) -> HttpHead<'_> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -83,7 +83,7 @@ pub fn head(bytes: &[u8]) -> HttpHead<'_> {
         Err(_) => return HttpHead::Refused(NOT_HTTP),
     }
     let named = |name: &str| parsed.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name));
-    // How long it says that the body is does not matter: none is read.
+    // Only an empty body is accepted: none is read.
     let is_empty = named("Content-Length").is_none_or(|length| length.value == b"0");
     if named("Transfer-Encoding").is_some() || !is_empty {
         return HttpHead::Refused(HAS_BODY);

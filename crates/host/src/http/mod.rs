@@ -1,5 +1,5 @@
-//! A small HTTP server that strangers may ask: one thread, a fixed number of connections, and a bound on all that one of
-//! them can take. It is for a watch's metrics, which must not cost the measurement anything.
+//! A small HTTP server that strangers may use: one thread, a fixed number of connections, and a bound on all that one of them
+//! can take. It serves a watch's metrics, and must not cost the measurement anything.
 //!
 //! ```text
 //! Server       accepts, waits for what is ready (poll), closes what takes too long
@@ -7,9 +7,9 @@
 //! message      the head of a request, and an answer as bytes
 //! ```
 //!
-//! What one may take is in [`ServerLimits`]. The descriptors of all connections are taken when the server begins, so nobody who
-//! connects can take one that the measurement needs for its files. No body is read. Nothing is kept alive: an answer ends
-//! its connection.
+//! The limits of a client are in [`ServerLimits`]. The server takes the descriptors of all connections when it begins, so that
+//! no client can take one that the measurement needs for its files. No body is read. Nothing is kept alive: an answer ends its
+//! connection.
 
 mod connection;
 pub mod message;
@@ -24,20 +24,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What those who ask may take.
+/// Limits of what clients may take.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections at a time. A newcomer takes the place of the one that is there longest.
+    /// Connections at a time. A new connection replaces the oldest one.
     pub connections: usize,
     /// Bytes of a request: its first line and its headers. It has no body.
     pub head: usize,
-    /// Until its first byte is there.
+    /// Time until the request's first byte.
     pub first_byte: Duration,
-    /// Until its answer is written.
+    /// Time until the answer is written.
     pub whole: Duration,
 }
 
-/// For scrapers on a network: many times what any of them takes.
+/// For scrapers on a network: many times what any of them needs.
 pub const LIMITS: ServerLimits = ServerLimits {
     connections: 16,
     head: 8 << 10,
@@ -45,27 +45,27 @@ pub const LIMITS: ServerLimits = ServerLimits {
     whole: Duration::from_secs(10),
 };
 
-/// How often it looks whether it is over.
+/// How often the server looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Nothing is accepted for so long when the system has no descriptor or memory for a connection.
+/// The server accepts nothing for this long when the system has no descriptor or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Descriptors that must be left beside those of the server: for the measurement, its files, and what it starts.
+/// Descriptors that must be left besides the server's: for the measurement, its files, and its children.
 const LEFT: usize = 24;
 
 /// A server that listens.
 pub struct HttpServer {
     listener: TcpListener,
     limits: ServerLimits,
-    /// The oldest first.
+    /// The open connections, the oldest first.
     open: Vec<Connection>,
-    /// One for each connection that is not open: it keeps the descriptor.
+    /// Placeholders: one for each connection that is not open, to reserve a descriptor.
     kept: Vec<TcpListener>,
     /// Nothing is accepted until then.
     pause: Option<Instant>,
 }
 
 impl HttpServer {
-    /// Listens at this address alone. An error if not all descriptors that it may need can be had now.
+    /// Listens at this address alone. An error if not all descriptors that it may need are available now.
     pub fn open(at: SocketAddr, limits: ServerLimits) -> io::Result<HttpServer> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
@@ -82,12 +82,12 @@ impl HttpServer {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until it is over.
+    /// Answers until `over` is set.
     pub fn serve(&mut self, over: &AtomicBool, answer: impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         while !over.load(Ordering::Relaxed) {
             self.step(&answer);
@@ -107,11 +107,11 @@ impl HttpServer {
             self.accept(now, answer);
         }
         self.open.retain(|c| !c.is_over() && now < c.end(&self.limits));
-        // If that fails somebody else took the descriptor; the next connection waits until one is free.
+        // If that fails, another thread took the descriptor; the next connection waits until one is free.
         let _ = self.keep();
     }
 
-    /// What is ready: the listener, then each connection.
+    /// What is ready: the listener first, then each connection.
     fn wait(&self) -> Vec<bool> {
         let now = Instant::now();
         let is_deaf = self.pause.is_some_and(|end| now < end);
@@ -129,17 +129,17 @@ impl HttpServer {
         let next = Timespec::try_from(next).expect("LOOK is short");
         match poll(&mut asked, Some(&next)) {
             Ok(_) => asked.iter().map(|fd| !fd.revents().is_empty()).collect(),
-            // A signal, or no memory for a moment.
+            // A signal came, or memory is short for a moment.
             Err(_) => vec![false; asked.len()],
         }
     }
 
-    /// Takes one that waits. If there is another, the listener is ready again.
+    /// Accepts one waiting connection. If there is another, the listener is ready again.
     fn accept(&mut self, now: Instant, answer: &impl Fn(&HttpRequest<'_>) -> HttpAnswer) {
         if self.open.len() >= self.limits.connections {
             self.open.remove(0);
         } else {
-            // Its descriptor is the connection's.
+            // The connection takes this placeholder's descriptor.
             self.kept.pop();
         }
         match self
@@ -148,19 +148,19 @@ impl HttpServer {
             .and_then(|(stream, _)| Connection::new(stream, now))
         {
             Ok(mut connection) => {
-                // Most have sent their request by now.
+                // Most clients have sent their request by now.
                 connection.go_on(&self.limits, answer);
                 self.open.push(connection);
             }
-            // Whoever it was has gone, or a signal came.
+            // The client has gone, or a signal came.
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
-            // No descriptor, no memory: asking again at once would be asking without an end.
+            // No descriptor or memory: asking again at once would loop.
             Err(_) => self.pause = Some(now + PAUSE),
         }
     }
 
-    /// Keeps a descriptor for each connection that is not open.
+    /// Keeps a placeholder for each connection that is not open.
     fn keep(&mut self) -> io::Result<()> {
         while self.kept.len() + self.open.len() < self.limits.connections {
             self.kept.push(self.listener.try_clone()?);

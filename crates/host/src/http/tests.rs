@@ -1,4 +1,4 @@
-//! Each limit, with a client that goes beyond it. Limits of time are short, so that a test need not wait; none asserts how
+//! Tests each limit with a client that exceeds it. Time limits are short so that a test need not wait; none asserts how
 //! long something took.
 
 use super::message::{HttpAnswer, HttpHead, HttpRequest, head};
@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Never within a test.
 const NEVER: Duration = Duration::from_secs(3_600);
-/// Long enough for a test that is not run for a while, between its connection and its first byte.
+/// Long enough for a test that is not scheduled for a while between its connection and its first byte.
 const SOON: Duration = Duration::from_secs(1);
 const PATIENT: ServerLimits = ServerLimits {
     connections: 4,
@@ -50,7 +49,7 @@ impl RunningServer {
         stream
     }
 
-    /// All that comes back.
+    /// Sends a request; gives all that comes back.
     fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         stream.write_all(request).unwrap();
@@ -69,7 +68,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// Until the other side closes. One that closed without having read all resets the connection.
+/// Reads until the server closes. If the server closed without reading everything, the connection is reset.
 fn rest(mut stream: TcpStream) -> String {
     let (mut all, mut chunk) = (Vec::new(), [0; 4_096]);
     loop {
@@ -153,7 +152,7 @@ fn a_head_has_a_bound() {
             .exchange(with(longest + 1).as_bytes())
             .starts_with("HTTP/1.1 431 ")
     );
-    // It is not waited for the end of such a head.
+    // The server does not wait for the end of such a head.
     assert!(
         server
             .exchange(with(longest + 4).trim_end().as_bytes())
@@ -186,7 +185,7 @@ fn who_sends_nothing_is_closed() {
         ..PATIENT
     });
     assert_eq!(rest(server.connect()), "");
-    // Who has begun has more time.
+    // A client that has begun its request has more time.
     let mut begun = server.connect();
     begun.write_all(b"GET / HT").unwrap();
     assert_eq!(rest(server.connect()), "");
@@ -207,9 +206,9 @@ fn who_does_not_read_is_closed() {
     let server = RunningServer::new(ServerLimits { whole: SOON, ..PATIENT });
     let mut stream = server.connect();
     stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();
-    // Others are answered meanwhile: nobody is waited for.
+    // The server answers others meanwhile: it waits for no client.
     assert!(server.exchange(b"GET /other HTTP/1.1\r\n\r\n").ends_with("GET /other "));
-    // When this is answered, that one's time is over.
+    // When this is answered, the time of the slow reader is over.
     assert_eq!(rest(server.connect()), "");
     let told = rest(stream);
     assert!(

@@ -1,10 +1,10 @@
-//! What the machine counts of itself: interrupts of its firmware (SMI), and time that its hypervisor took.
+//! The machine's own counters: interrupts of its firmware (SMI), and time that its hypervisor took.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use worstcase_contract::Nanos;
 
-/// The register in which Intel's processors count SMIs.
+/// The register in which Intel processors count SMIs.
 const SMI_COUNT: u64 = 0x34;
 
 /// SMIs within a time.
@@ -12,11 +12,11 @@ const SMI_COUNT: u64 = 0x34;
 pub enum Smis {
     /// So many.
     Count(u64),
-    /// They are not counted here, or not for us: why.
+    /// SMIs are not counted here, or this user may not read them: the reason.
     NotKnown(String),
 }
 
-/// Both counters of one CPU at one instant. Reading interrupts the CPU, so it is done before and after.
+/// Both counters of one CPU at one instant. Reading interrupts the CPU, so it is done before and after the observation.
 #[derive(Clone, Debug)]
 pub struct InterruptionCounters {
     smis: Result<u64, String>,
@@ -24,7 +24,7 @@ pub struct InterruptionCounters {
 }
 
 impl InterruptionCounters {
-    /// Now.
+    /// Reads the counters now.
     pub fn read(cpu: u32) -> InterruptionCounters {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         InterruptionCounters {
@@ -33,7 +33,7 @@ impl InterruptionCounters {
         }
     }
 
-    /// What was counted since.
+    /// The difference to an earlier reading.
     pub fn since(self, before: InterruptionCounters) -> (Smis, Option<Nanos>) {
         let smis = match (self.smis, before.smis) {
             (Ok(after), Ok(before)) => Smis::Count(after.wrapping_sub(before)),
@@ -59,7 +59,7 @@ fn smis(cpu: u32) -> Result<u64, String> {
         .map_err(|e| format!("{path}: {e}; load the module msr"))
 }
 
-/// The eighth figure of a CPU's line.
+/// Steal is the eighth figure of a CPU's line.
 fn stolen(stat: &str, cpu: u32) -> Option<u64> {
     let name = format!("cpu{cpu}");
     let mut line = stat
@@ -69,7 +69,7 @@ fn stolen(stat: &str, cpu: u32) -> Option<u64> {
     line.nth(7)?.parse().ok()
 }
 
-/// How much of the time between two texts of /proc/stat programs ran on a CPU.
+/// The share of the time between two texts of /proc/stat in which programs ran on a CPU.
 pub fn busy(before: &str, after: &str, cpu: u32) -> Option<f64> {
     let name = format!("cpu{cpu}");
     let figures = |text: &str| -> Option<Vec<u64>> {
@@ -80,7 +80,7 @@ pub fn busy(before: &str, after: &str, cpu: u32) -> Option<f64> {
     let (before, after) = (figures(before)?, figures(after)?);
     let step = |n: usize| Some(after.get(n)?.saturating_sub(*before.get(n)?));
     let all: u64 = (0..8).map_while(step).sum();
-    // user, nice, system
+    // user, nice and system
     let programs: u64 = (0..3).filter_map(step).sum();
     Some(programs as f64 / all.max(1) as f64)
 }

@@ -1,7 +1,7 @@
 //! One CPU's events in order of time -> entries.
 //!
-//! The CPU belongs to a program, or idles. An entry begins with an interrupt, a soft interrupt or a thread of the kernel, and ends
-//! where the program goes on. What runs innermost has the time.
+//! The CPU runs a program, or idles. An entry begins with an interrupt, a soft interrupt or a kernel thread, and ends where the
+//! program goes on. Time counts for the innermost that runs.
 
 mod frame;
 
@@ -14,15 +14,15 @@ use frame::{RequestedFunction, RunContext, UnfinishedFrame, cause};
 use std::collections::{BTreeMap, HashMap};
 use worstcase_contract::Nanos;
 
-/// A soft interrupt or thread so soon after an interrupt is what that interrupt brought: the way back to the program is longer.
+/// A soft interrupt or thread that begins so soon after an interrupt belongs to it: a real return to the program takes longer.
 const BROUGHT: Nanos = Nanos(10_000);
 
 #[derive(Debug)]
 struct CpuEntry {
     began: Nanos,
-    /// The program goes on since then.
+    /// The time since which the program has gone on.
     ended: Option<Nanos>,
-    /// An interrupt was its last.
+    /// The entry ended with an interrupt.
     is_interrupt_last: bool,
     first: Option<u32>,
     others: Vec<u32>,
@@ -32,28 +32,28 @@ struct CpuEntry {
 #[derive(Debug)]
 pub struct Follow {
     cpu: u32,
-    /// What began before is not counted.
+    /// Events before this time are not counted.
     from: Nanos,
     at: Nanos,
     tid: Option<u32>,
     kind: ThreadKind,
     since: Nanos,
     stack: Vec<UnfinishedFrame>,
-    /// What workers that were switched out are at.
+    /// The functions of workers that were switched out.
     works: HashMap<u32, RequestedFunction>,
     entry: Option<CpuEntry>,
     /// What was counted.
     pub tally: EntryTally,
     /// Programs, by process id.
     pub programs: BTreeMap<u32, ProgramRun>,
-    /// How often the kernel looked whether the tick can stop: by what needed it; 0 where it stopped.
+    /// How often the kernel checked whether the tick can stop: by what needed the tick; 0 where it stopped.
     pub ticks: BTreeMap<u32, u64>,
     /// Events that are missing.
     pub lost: u64,
 }
 
 impl Follow {
-    /// Of this CPU, counting from an instant on.
+    /// Follows this CPU, and counts from `from` on.
     pub fn new(cpu: u32, from: Nanos) -> Follow {
         Follow {
             cpu,
@@ -91,7 +91,7 @@ impl Follow {
             return self.lose(since, count);
         }
         if self.tid != Some(tid) {
-            // A switch that was not seen: before the first event, or within a loss.
+            // A switch was missed: before the first event, or within a loss.
             self.stack.clear();
             let Known { kind, name } = known(tid);
             self.switch(tid, kind, name, None);
@@ -129,7 +129,7 @@ impl Follow {
         }
     }
 
-    /// Ends it: what is not over is counted with its time so far.
+    /// Ends following: whatever still runs is counted with its time so far.
     pub fn finish(&mut self, at: Nanos, senders: &mut Senders) {
         self.advance(at);
         while !self.stack.is_empty() {
@@ -153,7 +153,7 @@ impl Follow {
 
     fn lose(&mut self, since: Nanos, count: u64) {
         if since == Nanos(0) {
-            // The trace begins.
+            // This is the first event of the trace.
             return;
         }
         if self.at >= self.from {
@@ -177,7 +177,7 @@ impl Follow {
         });
     }
 
-    /// Something enters: whether it opens an entry, which it does not if the interrupt before brought it.
+    /// Whether what begins opens a new entry; it does not if the interrupt before caused it.
     fn open_entry(&mut self, can_be_brought: bool) -> bool {
         if !self.stack.is_empty() {
             return false;
@@ -226,7 +226,7 @@ impl Follow {
             _ => None,
         };
         self.push(RunContext::Context(context), sender, opens);
-        // Its end is not told.
+        // irq_work has no exit event.
         if context == CpuContext::Vector("irq_work".into()) {
             self.exit(RunContext::Context(context), senders);
         }
@@ -356,7 +356,7 @@ impl Follow {
         self.end_entry(true);
     }
 
-    /// The innermost has ended.
+    /// The innermost frame has ended.
     fn pop(&mut self, senders: &mut Senders) {
         let Some(mut frame) = self.stack.pop() else { return };
         if let (true, RunContext::Context(CpuContext::Vector(name))) = (frame.runs.is_empty(), frame.context)
@@ -371,7 +371,7 @@ impl Follow {
             });
         }
         match frame.runs.first_mut() {
-            // What led to the first function is part of it.
+            // The time before the first function counts for that function.
             Some(first) if frame.began >= self.from => {
                 first.began = frame.began;
                 first.time = first.time + frame.own;

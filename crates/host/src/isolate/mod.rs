@@ -1,4 +1,4 @@
-//! What entered a CPU, how long it took, and who sent it. Nothing of the machine is changed.
+//! What entered a CPU, how long it took, and who sent it. Nothing on the machine is changed.
 //!
 //! ```text
 //! observe   the whole: opens the trace, follows it for a while, ends

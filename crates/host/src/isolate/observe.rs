@@ -1,4 +1,4 @@
-//! Opens the trace, follows it for a while, ends.
+//! Opens the trace, follows it for a while, closes it.
 
 use super::counters::{InterruptionCounters, Smis, busy};
 use super::follow::Follow;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, clock};
 
-/// Whether a thread of ours keeps the CPUs busy.
+/// Which CPUs a thread of ours keeps busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupy {
-    /// Those on which no program runs.
+    /// CPUs on which no program runs.
     Idle,
     /// All.
     All,
@@ -28,14 +28,14 @@ pub enum Occupy {
     None,
 }
 
-/// What is asked.
+/// What to observe.
 #[derive(Clone, Debug)]
 pub struct IsolationRequest {
     /// The CPUs.
     pub cpus: CpuList,
-    /// How long.
+    /// For how long.
     pub time: Nanos,
-    /// Who keeps them busy.
+    /// Which CPUs are kept busy.
     pub occupy: Occupy,
 }
 
@@ -44,59 +44,59 @@ pub struct IsolationRequest {
 pub struct CpuEntries {
     /// The CPU.
     pub cpu: u32,
-    /// The program that it belongs to: its name and process id; none if nothing ran.
+    /// The program that runs there: its name and process id; none if nothing ran.
     pub program: Option<(String, u32)>,
-    /// That is a thread of ours.
+    /// The program is our occupant.
     pub is_occupied: bool,
-    /// Causes.
+    /// Causes with their senders.
     pub rows: Vec<CauseBySender>,
-    /// Entries.
+    /// Groups of equal entries.
     pub gaps: Vec<EntryGap>,
-    /// How often the kernel looked whether the tick can stop: by the bits of what needed it; 0 where it stopped.
+    /// How often the kernel checked whether the tick can stop: by the bits of what needed it; 0 where it stopped.
     pub ticks: BTreeMap<u32, u64>,
     /// Events that the kernel could not keep.
     pub lost: u64,
     /// Interrupts of the firmware.
     pub smis: Smis,
-    /// Time that the hypervisor took, where it says so.
+    /// Time that the hypervisor took, where it reports it.
     pub stolen: Option<Nanos>,
 }
 
 /// What entered the CPUs.
 #[derive(Clone, Debug)]
 pub struct ObservedEntries {
-    /// Each.
+    /// Each CPU.
     pub cpus: Vec<CpuEntries>,
     /// When counting began, on CLOCK_MONOTONIC.
     pub began: Nanos,
-    /// How long it was observed.
+    /// How long the CPUs were observed.
     pub time: Nanos,
-    /// It was to be longer.
+    /// The user ended it early.
     pub is_ended_early: bool,
-    /// Call chains of senders, innermost address first; a sender has a number.
+    /// Call chains of senders, innermost address first; a sender refers to its chain by index.
     pub chains: Vec<Vec<u64>>,
-    /// The kernel tells who calls a function on another CPU.
+    /// The kernel reports who calls a function on another CPU.
     pub tells_callers: bool,
-    /// The kernel tells who sends an interrupt without a function.
+    /// The kernel reports who sends an interrupt without a function.
     pub tells_senders: bool,
-    /// It does so through probes in its functions.
+    /// Senders are reported through probes in the kernel's functions.
     pub uses_probes: bool,
-    /// What is to be known of how it was done.
+    /// Notes about how it was observed.
     pub notes: Vec<String>,
 }
 
-/// From opening the trace to counting: what opening it sends to the CPUs has arrived by then.
+/// Time between opening the trace and counting: by then the interrupts that opening sends to the CPUs have arrived.
 const SETTLE: Duration = Duration::from_millis(300);
-/// Between two looks into the rings.
+/// Time between two reads of the rings.
 const LOOK: Duration = Duration::from_millis(50);
-/// So long programs are looked for that run on a CPU by themselves,
+/// How long worstcase looks for programs that run on a CPU already.
 const LOOK_FOR_PROGRAMS: Duration = Duration::from_millis(500);
-/// and this is their share if there are any.
+/// The CPU share from which a program counts as running there.
 const BUSY: f64 = 0.05;
-/// Different call chains that are kept.
+/// Limit for different call chains.
 const CHAINS: usize = 1 << 14;
 
-/// Observes. `each` is told the time that is over and the entries so far, some twenty times a second.
+/// Observes. `each` gets the elapsed time and the number of entries so far, some twenty times a second.
 pub fn observe(
     asked: &IsolationRequest,
     stop: &AtomicBool,
@@ -136,7 +136,7 @@ pub fn observe(
         std::thread::sleep(LOOK.min(Duration::from_nanos((end - now).0 + 1)));
     }
     let until = clock::monotonic().min(end);
-    // Ends the trace before anything else is sent to the CPUs.
+    // Closes the trace before anything else interrupts the CPUs.
     let (tells_callers, tells_senders, uses_probes) = (trace.tells_callers, trace.tells_senders, trace.uses_probes);
     drop(trace);
     let counted: Vec<_> = asked
@@ -175,7 +175,7 @@ fn occupied(asked: &IsolationRequest) -> CpuList {
     }
 }
 
-/// An event that waits for its turn: those of all CPUs are taken in order of time.
+/// An event that waits to be taken: events of all CPUs are taken in order of time.
 #[derive(Clone, Copy, Debug)]
 struct WaitingEvent {
     at: Nanos,
@@ -213,9 +213,9 @@ struct Following {
     threads: KnownThreads,
     chains: Chains,
     waiting: Vec<WaitingEvent>,
-    /// What was before is not counted.
+    /// Events before this time are not counted.
     from: Nanos,
-    /// Events that other CPUs lost: what they sent is not known.
+    /// Events that other CPUs lost, so that some senders are not known.
     lost_elsewhere: u64,
 }
 
@@ -236,7 +236,7 @@ impl Following {
         self.cpus.iter().map(|cpu| cpu.tally.entries()).sum()
     }
 
-    /// Takes what happened until `now`, of all CPUs in order of time.
+    /// Takes the events of all CPUs until `now`, in order of time.
     fn take(&mut self, trace: &mut EntryTrace, now: Nanos) {
         let (waiting, chains) = (&mut self.waiting, &mut self.chains);
         trace.drain(|event| {
@@ -348,7 +348,7 @@ impl Following {
     }
 }
 
-/// The faults of the CPU's own program are entries.
+/// The page faults of the CPU's own program are entries.
 fn count_faults(tally: &mut EntryTally, program: &ProgramRun) {
     if program.faults > 0 {
         let figures = DurationFigures {
@@ -359,7 +359,7 @@ fn count_faults(tally: &mut EntryTally, program: &ProgramRun) {
     }
 }
 
-/// Another program that ran there is an entry.
+/// Runs of another program on the CPU are entries.
 fn count_runs(tally: &mut EntryTally, program: &ProgramRun) {
     if program.runs.count > 0 {
         let cause = EntryCause::Thread {

@@ -1,7 +1,7 @@
 //! The occupant: a process that keeps CPUs busy with one thread each, which never calls the kernel.
 //!
-//! It is `worstcase host-occupant CPUS`, a process of its own: what worstcase does with its memory must not send anything to
-//! these threads. It ends when its input ends, which is what happens when worstcase is gone, however it went.
+//! It is `worstcase host-occupant CPUS`, a process of its own, so that changes to worstcase's own memory send no interrupts
+//! to these threads. It ends when its standard input ends, which happens however worstcase ends.
 
 use crate::{CpuList, HostError};
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_instruments::sys::affinity;
 
-/// What it says when every thread is on its CPU.
+/// The occupant prints this when every thread is on its CPU.
 const READY: &[u8] = b"ready\n";
 
 /// A running occupant; ended when dropped.
@@ -22,12 +22,12 @@ impl Occupant {
     /// Starts it, and returns when all CPUs are occupied.
     pub fn start(cpus: &CpuList) -> Result<Occupant, HostError> {
         let failed = |e: io::Error| HostError::Worker(format!("CPUs {cpus} cannot be occupied: {e}"));
-        // Not by its path, which a new build may have replaced.
+        // A new build may have replaced the file at our path.
         let mut process = Command::new("/proc/self/exe")
             .arg0("worstcase")
             .arg("host-occupant")
             .arg(cpus.to_string())
-            // Ctrl-C is for worstcase, which ends this one.
+            // Ctrl-C must reach worstcase alone, which ends the occupant.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -52,12 +52,12 @@ impl Occupant {
 impl Drop for Occupant {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // It cannot be waited for only if it was already.
+        // Waiting fails only if the occupant was waited for before.
         let _ = self.0.wait();
     }
 }
 
-/// The occupant's whole life.
+/// Runs the occupant to its end.
 pub fn run(cpus: &CpuList) -> io::Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     let (ready, count) = std::sync::mpsc::channel();
@@ -67,7 +67,7 @@ pub fn run(cpus: &CpuList) -> io::Result<()> {
         threads.push(std::thread::spawn(move || {
             let placed = affinity::set(&[cpu]);
             let is_placed = placed.is_ok();
-            // Who starts this thread waits for it.
+            // The starting thread waits for this.
             let _ = ready.send(placed);
             while is_placed && !stop.load(Ordering::Relaxed) {
                 std::hint::spin_loop();

@@ -1,12 +1,12 @@
-//! What was sent and has not arrived yet, and by whom.
+//! What was sent and has not arrived yet, with its sender.
 
 use crate::trace::ShortName;
 use std::collections::{HashMap, HashSet};
 
-/// Who made something enter a CPU.
+/// The sender of something that enters a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntrySender {
-    /// The number of its call chain.
+    /// The index of its call chain.
     pub chain: u32,
     /// The name of the thread that ran.
     pub thread: ShortName,
@@ -17,24 +17,24 @@ pub struct EntrySender {
 pub struct QueuedFunction {
     /// Its address.
     pub function: u64,
-    /// By whom.
+    /// The sender that queued it.
     pub sender: EntrySender,
 }
 
-/// The latest call to several CPUs: which ones is not known.
+/// The latest call to several CPUs; the trace does not say to which.
 #[derive(Debug)]
 struct Many {
-    /// The CPU that called; never one of them.
+    /// The calling CPU, which is never among them.
     from: u32,
     called: QueuedFunction,
-    /// The CPUs that have taken it.
+    /// The CPUs that have run it.
     taken: HashSet<u32>,
 }
 
-/// Wake-ups and work of which nobody asks any more are forgotten when there are so many.
+/// Limit for wake-ups and work that no event has asked for.
 const KEPT: usize = 1 << 16;
 
-/// All that is on its way.
+/// Everything that was sent and has not arrived.
 #[derive(Debug, Default)]
 pub struct Senders {
     calls: HashMap<(u32, u64), QueuedFunction>,
@@ -76,12 +76,13 @@ impl Senders {
         bounded(&mut self.works).insert(work, sender);
     }
 
-    /// Who queued the function that begins on a CPU.
+    /// The sender of the function that begins on a CPU.
     pub fn of_call(&mut self, cpu: u32, call: u64) -> Option<EntrySender> {
         self.calls.remove(&(cpu, call)).map(|called| called.sender)
     }
 
-    /// What was queued last for a CPU on which no function was seen to begin: for it alone, else for several.
+    /// The function that was queued last for a CPU on which no function was seen to begin: one for it alone, else one
+    /// for several CPUs.
     pub fn of_unseen_call(&mut self, cpu: u32) -> Option<QueuedFunction> {
         if let Some(call) = self.latest.remove(&cpu) {
             return self.calls.remove(&(cpu, call));
@@ -90,17 +91,17 @@ impl Senders {
         many.taken.insert(cpu).then_some(many.called)
     }
 
-    /// Who sent the interrupt that a CPU takes.
+    /// The sender of the interrupt that a CPU takes.
     pub fn of_interrupt(&mut self, cpu: u32) -> Option<EntrySender> {
         self.interrupts.remove(&cpu)
     }
 
-    /// Who woke the thread that begins to run.
+    /// The sender of the wake-up of a thread that begins to run.
     pub fn of_thread(&mut self, tid: u32) -> Option<EntrySender> {
         self.wakes.remove(&tid)
     }
 
-    /// Who queued the work that begins.
+    /// The sender of the work that begins.
     pub fn of_work(&mut self, work: u64) -> Option<EntrySender> {
         self.works.remove(&work)
     }

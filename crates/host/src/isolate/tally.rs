@@ -5,7 +5,7 @@ use crate::trace::ShortName;
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
-/// What ran in place of the CPU's own program. A function is 0 where it is not known, or there is none.
+/// What ran in place of the CPU's own program. `function` is 0 where there is none, or it is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryCause {
     /// The CPU's timer interrupt, for the function of one timer.
@@ -13,16 +13,16 @@ pub enum EntryCause {
         /// Its address.
         function: u64,
     },
-    /// An interrupt by which another CPU has a function called.
+    /// An interrupt for a function that another CPU calls here.
     Call {
         /// Its address.
         function: u64,
     },
-    /// An interrupt after which a thread is to be chosen.
+    /// An interrupt that makes the CPU choose a thread again.
     Reschedule,
-    /// An interrupt for work that cannot be done where it arose.
+    /// An interrupt for work that could not be done in its original context.
     IrqWork,
-    /// Another vector of the architecture.
+    /// Another interrupt vector of the architecture.
     Vector(ShortName),
     /// A device's interrupt.
     Device {
@@ -33,16 +33,16 @@ pub enum EntryCause {
     },
     /// A soft interrupt.
     Soft {
-        /// Which.
+        /// Its number.
         vector: u8,
         /// The function of a timer, or a callback of RCU.
         function: u64,
     },
     /// A thread.
     Thread {
-        /// What it is called.
+        /// Its name.
         name: ShortName,
-        /// The function of the work it did.
+        /// The function of its work item.
         function: u64,
     },
     /// A fault of the program itself.
@@ -51,26 +51,26 @@ pub enum EntryCause {
     Nmi,
 }
 
-/// How often, how long.
+/// Count and durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationFigures {
     /// How often.
     pub count: u64,
-    /// All of its time, without what interrupted it.
+    /// Its total time, without interruptions.
     pub total: Nanos,
     /// The longest.
     pub worst: Nanos,
 }
 
 impl DurationFigures {
-    /// One more.
+    /// Adds a duration.
     pub fn add(&mut self, time: Nanos) {
         self.count += 1;
         self.total = self.total + time;
         self.worst = self.worst.max(time);
     }
 
-    /// Those of another.
+    /// Adds the figures of another.
     pub fn join(&mut self, other: DurationFigures) {
         self.count += other.count;
         self.total = self.total + other.total;
@@ -81,18 +81,18 @@ impl DurationFigures {
 /// A cause with its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseBySender {
-    /// What.
+    /// The cause.
     pub cause: EntryCause,
-    /// From whom, where that is known.
+    /// The sender, where it is known.
     pub sender: Option<EntrySender>,
     /// How often, how long.
     pub figures: DurationFigures,
 }
 
-/// Entries that were alike: from leaving the CPU's program to coming back.
+/// Equal entries: from leaving the CPU's program to coming back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryGap {
-    /// Numbers of rows: what came first, then the others.
+    /// Row numbers: the first cause, then the others.
     pub rows: Vec<u32>,
     /// How often, how long.
     pub figures: DurationFigures,
@@ -101,9 +101,9 @@ pub struct EntryGap {
 /// What a program did on the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramRun {
-    /// Its thread that ran first.
+    /// The name of its thread that ran first.
     pub name: ShortName,
-    /// Who woke it first, where that is known.
+    /// The first sender of a wake-up, where it is known.
     pub sender: Option<EntrySender>,
     /// How often and how long it ran.
     pub runs: DurationFigures,
@@ -120,7 +120,7 @@ pub struct EntryTally {
 }
 
 impl EntryTally {
-    /// Counts a cause; gives its number.
+    /// Adds a duration for a cause; gives the number of its row.
     pub fn add(&mut self, cause: EntryCause, sender: Option<EntrySender>, time: Nanos) -> u32 {
         let mut figures = DurationFigures::default();
         figures.add(time);
@@ -141,7 +141,7 @@ impl EntryTally {
         number
     }
 
-    /// Counts an entry: what came first, and all that came.
+    /// Counts an entry: its first cause, and all its causes.
     pub fn enter(&mut self, first: u32, mut others: Vec<u32>, time: Nanos) {
         others.sort_unstable();
         others.dedup();
@@ -150,18 +150,18 @@ impl EntryTally {
         self.gaps.entry(others).or_default().add(time);
     }
 
-    /// Entries so far.
+    /// The number of entries so far.
     pub fn entries(&self) -> u64 {
         self.gaps.values().map(|figures| figures.count).sum()
     }
 
-    /// Counts entries of one cause, each with nothing else in it.
+    /// Counts several entries that have this single cause.
     pub fn enter_alike(&mut self, cause: EntryCause, sender: Option<EntrySender>, figures: DurationFigures) {
         let number = self.join(cause, sender, figures);
         self.gaps.entry(vec![number]).or_default().join(figures);
     }
 
-    /// All of it: the most frequent entries first.
+    /// All rows and entries, the most frequent entries first.
     pub fn finish(self) -> (Vec<CauseBySender>, Vec<EntryGap>) {
         let mut gaps: Vec<EntryGap> = self
             .gaps

@@ -1,40 +1,40 @@
-//! Whose a thread is, by its id: asked while it may still live, and remembered.
+//! The owner of a thread, by its id: looked up while the thread may still live, and remembered.
 
 use crate::trace::ShortName;
 use std::collections::HashMap;
 use std::fs;
 
-/// Bit of the kernel's flags in /proc/TID/stat: the thread is the kernel's own (PF_KTHREAD).
+/// Bit in the flags of /proc/TID/stat: the thread belongs to the kernel (PF_KTHREAD).
 const KERNEL: u64 = 0x0020_0000;
-/// What is remembered.
+/// Limit for remembered threads.
 const KEPT: usize = 1 << 16;
 
-/// Whose.
+/// The owner of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ThreadKind {
     /// The CPU has nothing to do.
     Idle,
-    /// The kernel's.
+    /// The kernel.
     Kernel,
-    /// That of a program, by its process id.
+    /// A program, by its process id.
     Program(u32),
 }
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Whose it is.
+    /// Its owner.
     pub kind: ThreadKind,
-    /// What it is called; empty if it ended before it could be asked.
+    /// Its name; empty if the thread ended before it could be read.
     pub name: ShortName,
 }
 
-/// All threads that were asked for, or of which the trace told. Whose one is stays; what it is called may change.
+/// All threads that were looked up or seen in the trace. The owner stays; the name may change.
 #[derive(Debug, Default)]
 pub struct KnownThreads {
     kinds: HashMap<u32, ThreadKind>,
     lately: HashMap<u32, Known>,
-    /// What the trace called them last: right also for one that has ended.
+    /// The last name that the trace reported; valid also for a thread that has ended.
     told: HashMap<u32, ShortName>,
 }
 
@@ -57,7 +57,8 @@ impl KnownThreads {
         })
     }
 
-    /// The trace tells a thread's name; of a new one also which thread of the same process made it, if one did.
+    /// Takes a thread's name from the trace; for a new thread also the thread of the same process that made it, if
+    /// there is one.
     pub fn learn(&mut self, tid: u32, name: ShortName, is_new: Option<Option<u32>>) {
         if self.told.len() >= KEPT {
             self.told.clear();
@@ -67,7 +68,7 @@ impl KnownThreads {
                 let kind = self.get(maker).kind;
                 self.kinds.insert(tid, kind);
             }
-            // Not that of an earlier thread of the same number.
+            // The owner of an earlier thread with this id no longer holds.
             Some(None) => {
                 self.kinds.remove(&tid);
             }
@@ -77,7 +78,7 @@ impl KnownThreads {
         self.lately.remove(&tid);
     }
 
-    /// Threads may have got other names.
+    /// Called when threads may have got other names.
     pub fn forget_names(&mut self) {
         self.lately.clear();
     }
@@ -105,7 +106,8 @@ fn ask(tid: u32) -> Known {
     Known { kind, name }
 }
 
-/// Of a line of /proc/TID/stat: the name stands in brackets, may hold any, and the flags are the seventh word behind it.
+/// Flags and name from a line of /proc/TID/stat: the name stands in brackets, may contain brackets, and the flags are
+/// the seventh word after it.
 fn flags_and_name(stat: &str) -> Option<(u64, ShortName)> {
     let (begin, rest) = stat.rsplit_once(')')?;
     let (_, name) = begin.split_once('(')?;
@@ -117,7 +119,7 @@ fn process(status: &str) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// A thread's name as one of its kind: workers have numbers.
+/// The kind of a thread by its name, without the numbers of workers.
 pub fn kind_of(comm: ShortName) -> ShortName {
     let text = comm.to_string();
     match text.split_once('/') {
@@ -144,7 +146,6 @@ mod tests {
         assert_eq!(threads.get(2).kind, ThreadKind::Kernel, "kthreadd");
     }
 
-    /// Larger than any thread's id.
     const GONE: u32 = 1 << 23;
 
     #[test]
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(threads.get(GONE), known(ThreadKind::Program(GONE), "cat"));
         threads.learn(GONE + 1, "worker".into(), Some(Some(GONE)));
         assert_eq!(threads.get(GONE + 1), known(ThreadKind::Program(GONE), "worker"));
-        // The number is given again.
+        // The id is used again.
         threads.learn(GONE + 1, "other".into(), Some(None));
         assert_eq!(threads.get(GONE + 1), known(ThreadKind::Program(GONE + 1), "other"));
     }

@@ -1,4 +1,4 @@
-//! The lines of a journal: first who it belongs to, then what was about to be changed.
+//! The lines of a journal: first its owner, then each change before it is made.
 
 use crate::loads::Traces;
 use crate::state::boot_id;
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use worstcase_instruments::sys::sched::Policy;
 
-/// Who changes the machine.
+/// The process that changes the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalOwner {
     /// The command, e.g. "worstcase host run".
     pub command: String,
     /// Its process.
     pub pid: u32,
-    /// The boot it belongs to: what was set before another boot is gone by itself.
+    /// The boot in which it runs: settings do not survive a boot.
     pub boot: String,
 }
 
@@ -32,15 +32,15 @@ impl JournalOwner {
     }
 }
 
-/// What is about to be changed or made.
+/// A change that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(super) enum JournalEntry {
     /// A setting in sysfs or procfs.
     Value { path: PathBuf, before: String, set: String },
-    /// What the setting of the last `Value` reads since it was set: the kernel may spell it otherwise.
+    /// What the setting of the last `Value` reads after it was set: the kernel may spell it otherwise.
     Reads { path: PathBuf, now: String },
-    /// The scheduling of a kernel's thread, which its number and when it started tell from any other.
+    /// The scheduling of a kernel thread, which its id and start time identify.
     Scheduling {
         thread: String,
         pid: i32,
@@ -52,11 +52,11 @@ pub(super) enum JournalEntry {
     Loads { traces: Traces },
     /// An instance of tracefs: removing it ends its tracer.
     Tracing { instance: PathBuf },
-    /// A process group, by its leader and when that started (clock ticks after boot).
+    /// A process group, by its leader and the leader's start time (clock ticks after boot).
     Group { leader: i32, started: u64 },
 }
 
-/// The text of a journal, without a last line that was not written to its end.
+/// The entries of a journal; an incomplete last line is ignored.
 pub(super) fn parse(text: &str) -> Option<(JournalOwner, Vec<JournalEntry>)> {
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let owner = serde_json::from_str(lines.next()?).ok()?;
@@ -64,7 +64,6 @@ pub(super) fn parse(text: &str) -> Option<(JournalOwner, Vec<JournalEntry>)> {
     Some((owner, entries))
 }
 
-/// A line of a journal.
 pub(super) fn line(value: &impl Serialize) -> String {
     let mut line = serde_json::to_string(value).expect("plain data");
     line.push('\n');

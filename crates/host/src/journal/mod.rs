@@ -1,12 +1,13 @@
-//! The journal: what worstcase changes on this machine, written down before it is changed, so that it can be undone.
+//! The journal: changes that worstcase makes on this machine, written down before they are made, so that they can be
+//! undone.
 //!
 //! ```text
 //! entry      its lines                    value       a setting in sysfs or procfs
 //! undo       in reverse order             processes   groups of processes that must not stay
 //! ```
-//! A journal is a file in the [state folder](super::state). It belongs to the process that holds a lock on it, and the
-//! kernel drops that lock whatever ends the process. Who finds a journal without a lock (the [guard](super::guard), the
-//! next `worstcase host` command, `worstcase host restore`) undoes it and removes it.
+//! A journal is a file in the [state folder](super::state). It belongs to the process that holds its lock, and the
+//! kernel drops that lock however the process ends. A process that finds a journal without a lock (the
+//! [guard](super::guard), the next `worstcase host` command, `worstcase host restore`) undoes and removes it.
 //!
 //! ```no_run
 //! # use worstcase_host::{HostError, Journal, StateFolder};
@@ -43,15 +44,15 @@ use worstcase_base::lock;
 use worstcase_instruments::priorities::{self, KernelThread};
 use worstcase_instruments::sys::sched::Policy;
 
-/// What happened to a setting.
+/// The result of setting a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOutcome {
-    /// It had this value before.
+    /// The setting had another value before.
     Changed {
         /// The value before.
         before: String,
     },
-    /// It had the wanted value.
+    /// The setting had the wanted value already.
     AlreadySo,
 }
 
@@ -65,7 +66,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal. `command` is what others are told about its owner.
+    /// Begins a journal. `command` names its owner to other commands.
     pub fn begin(state: &StateFolder, command: &str) -> Result<Journal, HostError> {
         let _making = state.lock()?;
         let (file, path) = state.make_journal()?;
@@ -80,13 +81,14 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Starts the process that undoes this journal when this one is killed. Begin nothing that matters before.
+    /// Starts the guard, which undoes this journal if this process is killed. Make no change that matters before.
     pub fn start_guard(&mut self) -> Result<(), HostError> {
         self.guard = Some(Guard::start(&self.path)?);
         Ok(())
     }
 
-    /// Sets a file of sysfs or procfs, to be set back. One that is missing, or refuses, stays as it is.
+    /// Writes a setting of sysfs or procfs, to be undone. A setting that is missing, or refuses the value, stays as it
+    /// is.
     pub fn set(&mut self, path: &Path, value: &str) -> Result<SettingOutcome, HostError> {
         let before = value::read(path).map_err(|source| HostError::Read {
             path: path.to_path_buf(),
@@ -118,13 +120,13 @@ impl Journal {
         }
     }
 
-    /// Has a file of sysfs or procfs hold its value again in the end, which another change may change too. One that cannot be
-    /// read has none.
+    /// Restores a setting of sysfs or procfs in the end, because another change may change it too. A setting that cannot be
+    /// read is ignored.
     pub fn keep(&mut self, path: &Path) -> Result<(), HostError> {
         let Ok(value) = value::read(path) else {
             return Ok(());
         };
-        // Without a line of what it reads after, it is set back whatever it is then.
+        // Without a `Reads` line the old value is restored whatever the setting is by then.
         self.write(&JournalEntry::Value {
             path: path.to_path_buf(),
             before: value.clone(),
@@ -132,7 +134,7 @@ impl Journal {
         })
     }
 
-    /// Gives a thread of the kernel another priority, to be set back.
+    /// Gives a kernel thread another priority, to be undone.
     pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<SettingOutcome, HostError> {
         let pid = thread.identity.pid;
         let set = priorities::policy(priority);
@@ -158,7 +160,7 @@ impl Journal {
         })
     }
 
-    /// Loads that will start with these traces: their processes are killed, and what they made is removed.
+    /// Notes loads that will start with these traces: undoing kills their processes and removes what they made.
     pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
         self.write(&JournalEntry::Loads { traces: traces.clone() })
     }
@@ -175,7 +177,7 @@ impl Journal {
         })
     }
 
-    /// A process group that was just started by its leader: all of it is killed.
+    /// Notes a process group that its leader has just started: undoing kills all of it.
     pub fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
         let leader = leader as i32;
         match processes::start_time(leader) {
@@ -184,8 +186,8 @@ impl Journal {
         }
     }
 
-    /// Undoes everything, removes the journal, lets the guard go. What could not be undone stays written down, and is
-    /// tried again by the next `worstcase host` command.
+    /// Undoes everything, removes the journal, and ends the guard. A change that could not be undone stays in the
+    /// journal for the next `worstcase host` command.
     pub fn finish(mut self) -> Result<Vec<Undone>, HostError> {
         self.undo()
     }
@@ -193,7 +195,7 @@ impl Journal {
     fn undo(&mut self) -> Result<Vec<Undone>, HostError> {
         self.finished = true;
         let undone = undo_file(&mut self.file, &self.path).map_err(|e| self.failed(e));
-        // The guard, when it is let go, looks at the journal once more.
+        // When the guard is let go it looks at the journal once more, and needs its lock.
         lock::let_go(&self.file).map_err(|e| self.failed(e))?;
         if let Some(guard) = self.guard.take() {
             guard.let_go();
@@ -224,26 +226,27 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         if !self.finished {
-            // Nobody is there to be told; what fails stays in the journal for the guard and the next command.
+            // An error cannot be reported here; a change that could not be undone stays in the journal for the guard and the
+            // next command.
             let _ = self.undo();
         }
     }
 }
 
-/// A journal that was found, and whose it is.
+/// A journal that was found, and its owner.
 #[derive(Debug)]
 pub(super) enum FoundJournal {
-    /// Somebody undid and removed it meanwhile, or its owner was killed before it wrote anything.
+    /// Another process undid and removed it meanwhile, or its owner was killed before writing anything.
     Nothing,
-    /// Its owner lives.
     Living(JournalOwner),
-    /// Its owner is gone: it is undone.
+    /// Its owner is gone, and it was undone.
     LeftOver(JournalOwner, Vec<Undone>),
 }
 
 /// Undoes a journal whose owner is gone. With `wait`, waits for the owner's end.
 pub(super) fn undo_left_over(path: &Path, wait: bool) -> io::Result<FoundJournal> {
-    // It is undone with this user's rights, so it has to be this user's, and not reached through another's link.
+    // It is undone with this user's rights, so it must belong to this user, and not be reached through another user's
+    // link.
     let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
     let opened = File::options().read(true).append(true).custom_flags(no_link).open(path);
     let mut file = match opened {
@@ -284,7 +287,7 @@ fn read(file: &mut File) -> io::Result<Option<(JournalOwner, Vec<JournalEntry>)>
     Ok(entry::parse(&text))
 }
 
-/// Undoes a journal that is locked, and removes it, or leaves in it what could not be undone.
+/// Undoes and removes a locked journal; keeps in it the changes that could not be undone.
 fn undo_file(file: &mut File, path: &Path) -> io::Result<Vec<Undone>> {
     let Some((owner, entries)) = read(file)? else {
         return Ok(Vec::new());

@@ -15,7 +15,7 @@ pub(super) fn start_time(pid: i32) -> Option<u64> {
     processes::stat(pid).map(|stat| stat.starttime)
 }
 
-/// Whether a process of the group still runs. One that has ended stays a member until its parent looks at it.
+/// Whether a process of the group still runs. A zombie stays a member until its parent waits for it.
 fn runs(group: i32) -> bool {
     let names = fs::read_dir("/proc")
         .into_iter()
@@ -26,7 +26,8 @@ fn runs(group: i32) -> bool {
     all.any(|stat| stat.pgrp == group && !processes::has_ended(&stat))
 }
 
-/// Ends a process group; says whether there was one. A leader that started at another time is somebody else's.
+/// Ends a process group; says whether there was one. If the leader's start time differs, the id belongs to another
+/// process by now.
 pub(super) fn end_group(leader: i32, started: u64) -> io::Result<bool> {
     let reused = start_time(leader).is_some_and(|time| time != started);
     let Some(group) = Pid::from_raw(leader).filter(|_| !reused) else {

@@ -2,7 +2,7 @@ use super::*;
 use crate::restore::left_over;
 use worstcase_instruments::processes::Identity;
 
-/// A state folder and a made-up setting.
+/// A controller's state folder and a made-up setting.
 struct JournalController {
     dir: tempfile::TempDir,
     state: StateFolder,
@@ -124,7 +124,7 @@ fn a_journal_of_somebody_else_is_not_believed() {
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o666)).unwrap();
     let error = left_over(&controller.state).unwrap_err().to_string();
     assert!(error.contains("others can write to it"), "{error}");
-    // Not by way of a link either: who starts a guard names its journal.
+    // Not through a link either, because whoever starts a guard names its journal.
     let elsewhere = controller.dir.path().join("elsewhere");
     fs::rename(&journal, &elsewhere).unwrap();
     fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o600)).unwrap();
@@ -152,7 +152,7 @@ fn a_living_owner_is_left_alone_and_a_dead_one_is_undone_once() {
     assert_eq!(read_text(&path), "2");
     journal.finish().unwrap();
 
-    // Killed after setting, and before looking how the kernel spells it.
+    // The owner was killed after setting, and before it read how the kernel spells the value.
     fs::write(&path, "two").unwrap();
     controller.killed(None, &[value(&path, "1", "2")]);
     let found = left_over(&controller.state).unwrap();
@@ -200,7 +200,7 @@ fn what_cannot_be_undone_stays_written_down() {
     assert_eq!(left_over(&controller.state).unwrap().failed(), 1);
     assert_eq!(read_text(&path), "1");
     assert_eq!(controller.journals(), 1);
-    // Only what failed is tried again.
+    // Only the failed change is tried again.
     fs::write(&path, "2").unwrap();
     fs::remove_dir(&folder).unwrap();
     assert_eq!(left_over(&controller.state).unwrap().failed(), 0);
@@ -239,7 +239,7 @@ fn a_process_group_ends_but_not_one_that_only_has_its_number() {
 
     let mut journal = controller.begin();
     journal.end_group(ours.id()).unwrap();
-    // Nobody looks at its end meanwhile: a group of ended processes is no reason to wait, or to fail.
+    // Its parent has not waited for it: zombies are no reason to wait, or to fail.
     assert_eq!(journal.finish().unwrap()[0].outcome, UndoResult::Removed);
     assert_eq!(ours.wait().unwrap().signal(), Some(9));
 }

@@ -1,4 +1,4 @@
-//! Undoing what a journal says, in reverse order. Doing it twice, or after somebody else has, does nothing.
+//! Undoes the entries of a journal, in reverse order. Undoing twice, or after another process, does nothing.
 
 use super::entry::JournalEntry;
 use super::{processes, value};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use worstcase_instruments::processes::Identity;
 use worstcase_instruments::sys::sched::Policy;
 
-/// What became of one change.
+/// The result of undoing one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// The setting, or what was made.
     pub what: String,
-    /// What was done about it.
+    /// How it was undone.
     pub outcome: UndoResult,
 }
 
@@ -33,12 +33,12 @@ pub enum UndoResult {
     },
     /// Removed, with all processes or files in it.
     Removed,
-    /// Somebody has set it since, to neither the old nor our value: left alone.
+    /// The value is neither the old one nor ours, so another program has set it: left alone.
     Foreign {
-        /// What it is now.
+        /// The value now.
         now: String,
     },
-    /// It could not be done.
+    /// The change could not be undone.
     Failed {
         /// The system's answer.
         why: String,
@@ -63,11 +63,11 @@ impl fmt::Display for Undone {
     }
 }
 
-/// Undoes `entries`; also returns those that could not be undone. What needs nothing is not told.
+/// Undoes `entries`; also returns those that failed. An entry with nothing to undo has no result.
 pub(super) fn all(entries: &[JournalEntry], same_boot: bool) -> (Vec<Undone>, Vec<JournalEntry>) {
     let mut undone = Vec::new();
     let mut left = Vec::new();
-    // Processes first: they would go on using the rest.
+    // Processes first, because they would go on using the rest.
     for kills in [true, false] {
         for (index, entry) in entries.iter().enumerate().rev() {
             if entry.kills() != kills || !(same_boot || entry.outlives_a_boot()) {
@@ -94,7 +94,7 @@ impl JournalEntry {
         matches!(self, JournalEntry::Loads { .. })
     }
 
-    /// What this setting read after it was set, if `later` tells.
+    /// What this setting read after it was set, if `later` is that entry.
     fn reads<'a>(&self, later: &'a JournalEntry) -> Option<&'a str> {
         match (self, later) {
             (JournalEntry::Value { path, .. }, JournalEntry::Reads { path: same, now }) if path == same => Some(now),
@@ -139,7 +139,7 @@ impl JournalEntry {
     }
 }
 
-/// A thread that has gone has no priority either.
+/// A thread that has ended needs no priority.
 fn undo_scheduling(thread: Identity, before: Policy, set: Policy) -> io::Result<Option<UndoResult>> {
     if !thread.lives() {
         return Ok(None);
@@ -162,7 +162,7 @@ fn undo_scheduling(thread: Identity, before: Policy, set: Policy) -> io::Result<
 const PATIENCE: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(10);
 
-/// Whether it was there.
+/// Removes an instance of tracefs; says whether it existed.
 fn remove_instance(path: &Path) -> io::Result<bool> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -175,7 +175,7 @@ fn remove_instance(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether there was anything to clean up.
+/// Removes what loads left; says whether there was anything.
 fn clean_up(traces: &Traces) -> io::Result<bool> {
     let places = [&traces.work_dir]
         .into_iter()
@@ -189,14 +189,14 @@ fn clean_up(traces: &Traces) -> io::Result<bool> {
 fn undo_value(path: &Path, before: &str, reads: Option<&str>) -> io::Result<Option<UndoResult>> {
     let now = match value::read(path) {
         Ok(now) => now,
-        // Its device or CPU went away, and the setting with it.
+        // The device or CPU went away, and its setting too.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e),
     };
     if now == before {
         return Ok(None);
     }
-    // Without `reads` the owner was killed between setting and looking.
+    // Without `reads` the owner was killed before it read the setting back.
     if reads.is_some_and(|reads| reads != now) {
         return Ok(Some(UndoResult::Foreign { now }));
     }

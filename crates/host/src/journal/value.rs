@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Its value, as it could be written: of a choice like `always [madvise] never` the chosen one.
+/// The value in the form in which it can be written: of `always [madvise] never` the chosen word.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let text = fs::read_to_string(path)?;
     let text = text.trim();
@@ -12,7 +12,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
     Ok(chosen.map_or(text, |(chosen, _)| chosen).to_string())
 }
 
-/// Sets it; never makes a file.
+/// Writes the value; never makes a file.
 pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
     File::options()
         .write(true)

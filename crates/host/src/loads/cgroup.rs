@@ -19,16 +19,16 @@ use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 use worstcase_instruments::sys::process::{self, Pid};
 
-/// Every group of ours is called so, with digits behind it that no other has.
+/// Prefix of every group that worstcase makes; digits that no other group has follow.
 const PREFIX: &str = "worstcase-";
 const PROCS: &str = "cgroup.procs";
-/// How long killed processes may take to be gone (one may wait for a slow device), and how often one looks.
+/// How long killed processes may take to be gone (one may wait for a slow device), and the interval of looking.
 const PATIENCE: Nanos = Nanos::from_millis(20_000);
 const LOOK: Nanos = Nanos::from_millis(2);
 
-/// Where a new group for loads can be made; `None` without the right to do so.
+/// The folder for a new group of loads; `None` without the right to make one.
 ///
-/// Nothing is made: whoever keeps a journal can write it down first.
+/// It makes nothing, so that a journal can be written first.
 pub fn propose() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -43,14 +43,14 @@ fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// The folders of this process's own groups in the hierarchies that serve, the best first.
+/// This process's own groups in the usable hierarchies, the best first.
 fn own_groups(mounts: &str, groups: &str) -> Vec<PathBuf> {
     [None, Some("freezer"), Some("pids")]
         .into_iter()
         .filter_map(|controller| {
             let (root, mounted_at) = mount_of(mounts, controller)?;
             let own = own_path(groups, controller)?;
-            // A mount can show a part of the hierarchy; a group outside what it shows cannot be reached.
+            // A mount can show a part of the hierarchy only; a group outside of this part cannot be reached.
             let below = Path::new(own).strip_prefix(root).ok()?;
             let outside = below.components().any(|c| c == std::path::Component::ParentDir);
             (!outside).then(|| Path::new(mounted_at).join(below))
@@ -58,7 +58,7 @@ fn own_groups(mounts: &str, groups: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Root and place of the mounted hierarchy of `controller` (v1), or of version 2.
+/// Root and mount point of the hierarchy of `controller` (v1), or of version 2.
 fn mount_of<'a>(mounts: &'a str, controller: Option<&str>) -> Option<(&'a str, &'a str)> {
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
@@ -74,7 +74,7 @@ fn mount_of<'a>(mounts: &'a str, controller: Option<&str>) -> Option<(&'a str, &
     })
 }
 
-/// This process's path in that hierarchy.
+/// This process's path in the hierarchy.
 fn own_path<'a>(groups: &'a str, controller: Option<&str>) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -87,7 +87,7 @@ fn own_path<'a>(groups: &'a str, controller: Option<&str>) -> Option<&'a str> {
     })
 }
 
-/// This process's stay in a group that it made; [`Membership::leave`] ends it.
+/// This process's membership in a group that it made; [`Membership::leave`] ends it.
 #[derive(Debug)]
 pub(super) struct Membership {
     group: PathBuf,
@@ -106,14 +106,14 @@ impl Membership {
         match enter(group) {
             Ok(()) => Ok(membership),
             Err(e) => {
-                // The error of joining is the one to tell.
+                // The error of joining is the one to report.
                 let _ = fs::remove_dir(group);
                 Err(e)
             }
         }
     }
 
-    /// Returns this process to where it was; the group's other members stay.
+    /// Returns this process to its former group; the group's other members stay.
     pub(super) fn leave(self) -> io::Result<PathBuf> {
         enter(&self.before)?;
         Ok(self.group)
@@ -121,16 +121,17 @@ impl Membership {
 }
 
 fn enter(group: &Path) -> io::Result<()> {
-    fs::write(group.join(PROCS), "0") // 0: who writes
+    fs::write(group.join(PROCS), "0") // 0: the writing process
 }
 
-/// The processes in a group, not those of groups below it.
+/// The processes in a group, without those of groups below it.
 pub(super) fn members(group: &Path) -> io::Result<Vec<Pid>> {
     let text = fs::read_to_string(group.join(PROCS))?;
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// Ends every process in `group` (one of ours), waits for that, and removes it. A group that is gone is fine.
+/// Kills every process in `group` (which worstcase must have made), waits for their end, and removes it. A group that
+/// is gone is fine.
 pub fn kill_and_remove(group: &Path) -> io::Result<()> {
     if !is_ours(group) {
         return Err(io::Error::other(format!(
@@ -148,7 +149,7 @@ pub fn kill_and_remove(group: &Path) -> io::Result<()> {
             return Ok(());
         }
         if !group.exists() {
-            return Ok(()); // somebody else cleans too
+            return Ok(()); // another process cleans up too
         }
         if left.contains(&process::own_pid()) {
             return Err(io::Error::other("this process is in the group itself"));
@@ -174,7 +175,7 @@ fn is_ours(group: &Path) -> bool {
     group.file_name().is_some_and(named) && (!group.exists() || made_by_us())
 }
 
-/// Sends SIGKILL to everything in the group, by what its kernel offers; what is frozen cannot fork meanwhile.
+/// Sends SIGKILL to all processes of the group, by the means of this kernel; frozen processes cannot fork meanwhile.
 fn kill(group: &Path, members: &[Pid]) -> io::Result<()> {
     let has = |file: &str| group.join(file).exists();
     let set = |file: &str, value: &str| fs::write(group.join(file), value);
@@ -196,7 +197,7 @@ fn kill(group: &Path, members: &[Pid]) -> io::Result<()> {
     for &pid in members {
         mark::kill_if(pid, || self::members(group).is_ok_and(|now| now.contains(&pid)));
     }
-    // A frozen process of version 1 takes its signal only now.
+    // A frozen process of version 1 receives its signal only when it is thawed.
     hold.map_or(Ok(()), |(file, _, release)| set(file, release))
 }
 

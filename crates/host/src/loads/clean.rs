@@ -1,4 +1,4 @@
-//! What loads may leave when they were killed, and how whoever survives removes it.
+//! Finds and removes what loads left when they were killed.
 
 use super::folder::{WorkFolder, gone_is_fine};
 use super::{LoadPlace, cgroup, mark, segments};
@@ -15,14 +15,14 @@ use worstcase_instruments::sys::clock;
 use worstcase_instruments::sys::process::Pid;
 
 const NULLB: &str = "/sys/kernel/config/nullb";
-/// How long killed processes may take to be gone, and how often one looks.
+/// How long killed processes may take to be gone, and the interval of looking.
 const PATIENCE: Nanos = Nanos::from_millis(20_000);
 const LOOK: Nanos = Nanos::from_millis(2);
 
 /// Where loads leave traces: known before they start, so that a journal can hold it.
 ///
-/// Shared memory segments and processes need no entry: they are known by the workers that the work folder lists,
-/// by the group, and by a mark in the environment.
+/// Shared memory segments and processes need no entry: they are found through the workers that the work folder lists,
+/// the control group, and a mark in the environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traces {
     /// The loads' control group.
@@ -44,7 +44,7 @@ impl Traces {
     }
 }
 
-/// Something that loads left is still there.
+/// Something that loads left could not be removed.
 #[derive(Debug, thiserror::Error)]
 #[error("what loads left could not be removed: {what}: {source}; end what uses it, then worstcase host restore")]
 pub struct CleanError {
@@ -52,10 +52,10 @@ pub struct CleanError {
     source: io::Error,
 }
 
-/// Ends whatever is left of the loads, and removes what they made. May be called again, and by several at once;
-/// the process that started the loads must be gone, or not need them any more.
+/// Ends all processes of the loads, and removes what they made. It may be called again, and by several processes at
+/// once; the process that started the loads must be gone, or not need them any more.
 ///
-/// A work folder that others could have written to is left alone, and nothing that it says is believed.
+/// A work folder that other users could have written to is left alone, and its list is not believed.
 pub fn clean(traces: &Traces) -> Result<(), CleanError> {
     let opened = match WorkFolder::open(&traces.work_dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -92,11 +92,11 @@ pub fn clean(traces: &Traces) -> Result<(), CleanError> {
     Ok(())
 }
 
-/// What tells the processes that are left.
+/// What identifies the processes that are left.
 struct LeftProcesses<'a> {
     work_dir: &'a Path,
     workers: Vec<Identity>,
-    /// Whose processes they can be.
+    /// The users to whom they can belong.
     users: BTreeSet<u32>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> LeftProcesses<'a> {
         mark::marked(self.work_dir, &self.users)
     }
 
-    /// Kills noted workers and marked programs until there are none.
+    /// Kills listed workers and marked programs until there are none.
     fn end(&self) -> io::Result<()> {
         let deadline = clock::monotonic() + PATIENCE;
         loop {
@@ -141,19 +141,19 @@ fn remove_device(folder: &Path) -> io::Result<()> {
     if !folder.starts_with(NULLB) {
         return Err(io::Error::other(format!("{} is no null_blk device", folder.display())));
     }
-    // A device that was never switched on refuses this; the folder's removal is what counts.
+    // A device that was never switched on refuses this; removing the folder is what counts.
     let _ = fs::write(folder.join("power"), "0");
     gone_is_fine(fs::remove_dir(folder))
 }
 
-/// Removes a work folder of loads, or an empty one; another is not ours.
+/// Removes a work folder of loads, or an empty one; any other folder is not ours.
 fn remove_folder(work_dir: &Path, folder: &WorkFolder) -> io::Result<()> {
     if folder.list().is_none() {
         return gone_is_fine(fs::remove_dir(work_dir));
     }
     let deadline = clock::monotonic() + PATIENCE;
     loop {
-        // A process that its parent's death has only just reached may still have made a file.
+        // A process that has only just received its death signal may still have made a file.
         match folder.remove() {
             Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && clock::monotonic() < deadline => {
                 clock::sleep_until(clock::monotonic() + LOOK);

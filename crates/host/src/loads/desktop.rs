@@ -12,8 +12,7 @@ use worstcase_instruments::sys::affinity;
 
 const USUAL_FILES: u32 = 48;
 const TREES: u64 = 2;
-/// The jobs and flags of a make around us are not for these builds, and a cache of compilations would leave
-/// nothing to do.
+/// Without the jobs and flags of a make around us, and without a compiler cache, which would leave nothing to do.
 const PREFACE: &str = "unset MAKEFLAGS MFLAGS MAKELEVEL\nexport CCACHE_DISABLE=1\nset -e\n";
 
 /// `desktop`.

@@ -1,6 +1,6 @@
 //! `disk`: a file of 350 MiB written, copied and read in a loop, as `latencytest` did (Benno Senoner, 1999).
 //!
-//! What was written goes to the device before its pages are dropped from the cache, so that every copy and every
+//! Every written file goes to the device before its pages are dropped from the cache, so that every copy and every
 //! read comes from the device.
 
 use super::place::need_space;
@@ -13,7 +13,7 @@ use worstcase_instruments::loads::{Board, Ending, LoadError, Pace, RunningPart};
 
 const USUAL_MIB: u32 = 350;
 const BLOCK: usize = 1 << 20;
-/// Free space that stays besides the two files.
+/// Free space that must stay besides the two files.
 const SPARE: u64 = 64 << 20;
 const MEBIBYTES: usize = 0;
 const ROUNDS: usize = 1;
@@ -91,7 +91,7 @@ impl DiskWorker<'_> {
     }
 }
 
-/// Only clean pages can be dropped.
+/// Writes the file to the device: only clean pages can be dropped.
 fn to_device(file: &File) -> io::Result<()> {
     file.sync_data()?;
     forget(file)

@@ -1,12 +1,12 @@
-//! The work folder of a run's loads: made anew, and believed only while nobody else can have changed it.
+//! The work folder of a run's loads: made anew, and believed only while no other user can have changed it.
 //!
 //! ```text
 //! work folder          of this user alone; others may pass through it where a load runs as another user
 //!   worstcase-loads    the boot, then a line a worker: process id and start time
 //!   N-NAME, N-tmp      what a load makes, and its temporary files; these may belong to the user it runs as
 //! ```
-//! Whoever cleans up kills what the list names, as root if root measured. So the folder must not be there when a run
-//! begins, nothing in it is reached through a link, and one that belongs to somebody else is not touched.
+//! The clean-up kills the processes that the list names, as root if root measured. So the folder must not exist when a
+//! run begins, nothing in it is reached through a link, and one that belongs to another user is not touched.
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -21,7 +21,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const LIST: &str = "worstcase-loads";
 const NEW_LIST: &str = "worstcase-loads.new";
-/// More than any list is long.
+/// Limit in bytes; no list is that long.
 const MOST_LISTED: u64 = 1 << 20;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
@@ -33,7 +33,7 @@ pub(super) struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Makes it, with an empty list; refused if anything of its name is there.
+    /// Makes the folder, with an empty list; refused if anything of this name exists.
     pub(super) fn begin(path: &Path) -> io::Result<WorkFolder> {
         DirBuilder::new().mode(0o700).create(path).map_err(|e| match e.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -42,7 +42,7 @@ impl WorkFolder {
             _ => e,
         })?;
         let folder = WorkFolder::open(path)?;
-        // In one step: a folder without it would not be known as ours.
+        // Made in one step, because a folder without its list would not be recognized as ours.
         folder.make_file(LIST)?;
         Ok(folder)
     }
@@ -52,7 +52,7 @@ impl WorkFolder {
         Ok(rustix::fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o600))?.into())
     }
 
-    /// Opens one that was begun; refused if others could have written to it.
+    /// Opens a folder that was begun; refused if other users could have written to it.
     pub(super) fn open(path: &Path) -> io::Result<WorkFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|e| match e {
@@ -74,7 +74,7 @@ impl WorkFolder {
         })
     }
 
-    /// Lets other users pass through it to the folders of the loads that run as them; they can neither list nor change it.
+    /// Lets other users pass through it to the folders of loads that run as them; they can neither list nor change it.
     pub(super) fn let_others_pass(&self) -> io::Result<()> {
         Ok(rustix::fs::fchmod(&self.folder, Mode::from_raw_mode(0o711))?)
     }
@@ -98,7 +98,7 @@ impl WorkFolder {
         Some(text)
     }
 
-    /// This user, and the users that loads run as: only we could give them a folder in here.
+    /// This user, and the users that loads run as: only worstcase can have given them a folder in here.
     pub(super) fn users(&self) -> io::Result<BTreeSet<u32>> {
         let mut users = BTreeSet::from([own_user()]);
         for entry in entries(&self.folder)? {
@@ -111,7 +111,8 @@ impl WorkFolder {
         Ok(users)
     }
 
-    /// When it was begun, in seconds since 1970, a little early rather than late. A clock that is not set may be before that.
+    /// When the folder was begun, in seconds since 1970, rounded to an earlier time. With an unset clock this may be before
+    /// 1970.
     pub(super) fn begun(&self) -> Option<i64> {
         let folder = File::from(self.folder.try_clone().ok()?);
         let begun = folder.metadata().ok()?.created().ok();
@@ -123,7 +124,7 @@ impl WorkFolder {
         Some(begun.saturating_sub(1))
     }
 
-    /// Removes it, the list last: what is left of an interrupted removal is still known as ours.
+    /// Removes the folder, the list last, so that a folder whose removal was interrupted is still recognized.
     pub(super) fn remove(&self) -> io::Result<()> {
         for name in entries(&self.folder)? {
             if name.as_bytes() != LIST.as_bytes() {
@@ -166,7 +167,7 @@ fn remove_below(folder: impl AsFd, name: &CStr) -> io::Result<()> {
         }
         Err(Errno::NOTDIR | Errno::LOOP) => AtFlags::empty(),
         Err(Errno::NOENT) => return Ok(()),
-        // A folder that may not be read is removed if it is empty.
+        // An unreadable folder can be removed if it is empty.
         Err(Errno::ACCESS) => match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(is) if FileType::from_raw_mode(is.st_mode) == FileType::Directory => AtFlags::REMOVEDIR,
             _ => AtFlags::empty(),
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(seconds(UNIX_EPOCH + Duration::from_nanos(1_999_999_999)), Some(1));
         assert_eq!(seconds(before(1)), Some(-1));
         assert_eq!(seconds(before(500_000_000)), Some(-1));
-        // Early rather than late.
+        // Rounded to an earlier time.
         assert_eq!(seconds(before(1_000_000_000)), Some(-2));
     }
 }

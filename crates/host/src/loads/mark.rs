@@ -1,11 +1,11 @@
-//! How processes of a run's loads are known again when whoever started them is gone.
+//! How the processes of a run's loads are recognized when the process that started them is gone.
 //!
 //! ```text
 //! the work folder's list        boot, and process id and start time of every worker (see `folder`)
 //! environment WORSTCASE_LOADS   the work folder, in every program that a load executes, and in what that executes
 //! ```
-//! A process id alone may be used again, and anybody can set a variable: a listed process has to have started when the
-//! list says, in this boot, and a marked one has to belong to a user that the loads run as.
+//! A process id may be used again, and anybody can set a variable. So a listed process must have started at the listed
+//! time, in this boot, and a marked process must belong to a user that the loads run as.
 
 use super::folder::WorkFolder;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -20,7 +20,8 @@ use worstcase_instruments::sys::signal;
 
 const VARIABLE: &str = "WORSTCASE_LOADS";
 
-/// Kills process `pid` if it is the one that is meant. It is held while that is asked: its number cannot pass to another.
+/// Kills process `pid` if `is_meant` confirms it. A pidfd is held meanwhile, so that the id cannot pass to another
+/// process.
 pub(super) fn kill_if(pid: Pid, is_meant: impl FnOnce() -> bool) {
     let Some(raw) = rustix::process::Pid::from_raw(pid).filter(|_| pid > 1) else {
         return;
@@ -29,21 +30,19 @@ pub(super) fn kill_if(pid: Pid, is_meant: impl FnOnce() -> bool) {
     if !is_meant() {
         return;
     }
-    // One that is gone already is just as well.
+    // If the process is gone already, that is as good.
     match held {
         Ok(held) => drop(pidfd_send_signal(held, Signal::KILL)),
         Err(rustix::io::Errno::SRCH) => {}
-        // Linux before 5.3 cannot hold a process, and some containers forbid it.
+        // Linux before 5.3 has no pidfd, and some containers forbid it.
         Err(_) => drop(process::kill(pid, signal::SIGKILL)),
     }
 }
 
-/// The children of this process.
 pub(super) fn children() -> BTreeSet<Pid> {
     processes::children(process::own_pid()).into_iter().collect()
 }
 
-/// Notes the workers.
 pub(super) fn write_workers(folder: &WorkFolder, workers: impl IntoIterator<Item = Pid>) -> io::Result<()> {
     let lines = workers
         .into_iter()
@@ -58,7 +57,7 @@ fn boot() -> io::Result<String> {
     Ok(id.trim().to_string())
 }
 
-/// The workers that were noted in this boot; `None` if this is no work folder of loads.
+/// The workers that were listed in this boot; `None` if this is no work folder of loads.
 pub(super) fn workers(folder: &WorkFolder) -> Option<Vec<Identity>> {
     let text = folder.list()?;
     let mut lines = text.lines();
@@ -88,8 +87,8 @@ pub(super) fn marked(work_dir: &Path, users: &BTreeSet<u32>) -> Vec<Pid> {
         .collect()
 }
 
-/// Whether a process carries the mark of `work_dir`, and was started by one of `users`: a program that gives its rights
-/// to whoever starts it (set-user-ID) has the environment of that user.
+/// Whether a process carries the mark of `work_dir`, and was started by one of `users`: a set-user-ID program has the
+/// environment of the user who starts it.
 pub(super) fn is_marked(pid: Pid, work_dir: &Path, users: &BTreeSet<u32>) -> bool {
     let mark = [VARIABLE.as_bytes(), b"=", work_dir.as_os_str().as_encoded_bytes()].concat();
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|&byte| byte == 0).any(|entry| entry == mark))
@@ -102,11 +101,12 @@ fn real_user(pid: Pid) -> Option<u32> {
     users.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Variables of this process's environment, set for what it executes, as they were again when dropped.
+/// Variables of this process's environment, set for programs that it executes; restored when dropped.
 pub(super) struct Environment(Vec<(&'static str, Option<OsString>)>);
 
 impl Environment {
-    /// The mark of `work_dir`, and `temporary` as the folder for temporary files. The process must have one thread.
+    /// Sets the mark of `work_dir`, and `temporary` as the folder for temporary files. The process must have one
+    /// thread.
     pub(super) fn mark(work_dir: &Path, temporary: PathBuf) -> Environment {
         let set = [
             (VARIABLE, work_dir.as_os_str().to_os_string()),
@@ -126,7 +126,8 @@ impl Drop for Environment {
 
 fn replace(name: &str, value: Option<OsString>) -> Option<OsString> {
     let before = std::env::var_os(name);
-    // SAFETY: the process has one thread: `RunningLoad::start` refuses others before it begins a load, and only then are programs marked.
+    // SAFETY: the process has one thread: `RunningLoad::start` refuses others before it begins a load, and programs are marked
+    // only after that.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),

@@ -13,10 +13,10 @@ const MIB: u64 = 1 << 20;
 const ARRAYS: u64 = 3;
 /// Words of one array in a block: with three arrays, a mebibyte.
 const BLOCK: usize = (MIB / ARRAYS / 8) as usize;
-/// Working set in relation to the last-level caches.
+/// Working set as a multiple of the last-level caches.
 const CACHES: u64 = 2;
 const LEAST_MIB: u64 = 64;
-/// No more than this part of the available memory.
+/// The working set takes at most one part in this many of the available memory.
 const SHARE: u64 = 4;
 const MEBIBYTES: usize = 0;
 
@@ -43,7 +43,8 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
     let blocks = (total / workers).max(1) as usize;
     for worker in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {
-            // If memory does get short, this goes first. Whoever may not say so takes a quarter of it all the same.
+            // If memory gets short, the kernel kills this process first. Where this is refused, the load still takes a
+            // quarter of the available memory at most.
             let _ = fs::write("/proc/self/oom_score_adj", "1000");
             let mut random = SplitMix64::new(seed.wrapping_add(worker << 32));
             let mut arrays: [Vec<u64>; ARRAYS as usize] =
@@ -67,7 +68,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
     Ok(())
 }
 
-/// The last-level caches of this machine, together. Several CPUs share one.
+/// The size of all last-level caches of this machine. Several CPUs share one.
 fn caches_mib() -> u64 {
     let mut seen = BTreeSet::new();
     let Ok(cpus) = fs::read_dir("/sys/devices/system/cpu") else {

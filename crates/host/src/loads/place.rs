@@ -1,4 +1,4 @@
-//! Where loads work: their folder, their control group, and what the machine has room for.
+//! Where loads work: their folder, their control group, and whether the machine has room.
 
 use std::path::{Path, PathBuf};
 use worstcase_instruments::loads::{LoadError, RunningPart};
@@ -8,12 +8,12 @@ const MIB: u64 = 1 << 20;
 /// Where loads work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadPlace {
-    /// A folder for the loads alone, not there yet; removed with everything in it when they stop. Nobody but root and
-    /// this user may be able to rename what is in the folder above it, or what is there must be theirs (as in /tmp).
+    /// A folder for the loads alone, which does not exist yet; removed with its contents when they stop. Other users
+    /// must not be able to rename it: its parent belongs to this user or root, or is sticky (as /tmp).
     pub work_dir: PathBuf,
-    /// A control group to make for them (see [`super::cgroup::propose`]).
+    /// The control group to make for them (see [`super::cgroup::propose`]).
     pub cgroup: Option<PathBuf>,
-    /// They run on these CPUs; on those of this process if there are none.
+    /// The CPUs that they run on; if empty, those of this process.
     pub cpus: Vec<u32>,
 }
 

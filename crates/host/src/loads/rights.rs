@@ -1,7 +1,7 @@
-//! Root's rights, laid down while loads are started that need none of them.
+//! Drops root's rights while loads start that do not need them.
 //!
-//! The measuring process becomes another user, forks the load's workers, and becomes root again; a worker forgets the
-//! way back ([`process::forget_saved_rights`]) before it does anything else, and a program that it executes has none.
+//! The measuring process becomes another user, forks the load's workers, and becomes root again. A worker gives up the
+//! way back ([`process::forget_saved_rights`]) before anything else, so a program that it executes has no such rights.
 
 use rustix::fs::{Access, Gid, Uid};
 use rustix::process::{DumpableBehavior, dumpable_behavior, set_dumpable_behavior};
@@ -12,10 +12,10 @@ use std::path::Path;
 use worstcase_instruments::loads::{LoadKind, LoadOrder};
 use worstcase_instruments::sys::{process, sched};
 
-/// `nobody`: the kernel's own number of a user that is none.
+/// `nobody`: the kernel's own id for a user that is nobody.
 const NOBODY: u32 = 65534;
 
-/// A user and a group that a load runs as, shown as the user's number.
+/// The user and group that a load runs as; shown as the user's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LoadAccount {
     user: u32,
@@ -29,7 +29,7 @@ impl std::fmt::Display for LoadAccount {
 }
 
 impl LoadAccount {
-    /// Whom `part` runs as instead of root; `None` if it runs as whoever starts it.
+    /// The account that `part` gets instead of root; `None` if it runs as the user who starts it.
     pub(super) fn of(part: &LoadOrder) -> Option<LoadAccount> {
         // Without root's rights a worker cannot raise itself to nice 0.
         if !process::is_root() || sched::nice() > 0 {
@@ -40,27 +40,28 @@ impl LoadAccount {
             group: NOBODY,
         });
         match part.kind {
-            // The user's own program, which may need them.
+            // The user's own program, which may need root's rights.
             LoadKind::Cmd | LoadKind::CmdReady => None,
-            // They make a device.
+            // These loads make a device.
             LoadKind::BlockRead | LoadKind::Apps => None,
-            // Tells the kernel to kill it first when memory gets short, in a file that is root's.
+            // It tells the kernel to kill it first when memory gets short, in a file that belongs to root.
             LoadKind::Memory => None,
-            // What somebody's Makefile does is done with that user's rights. Root's tree only root may be able to read.
+            // A Makefile runs with the rights of the tree's owner. A tree of root's may be readable by root alone.
             LoadKind::Build => part.path().and_then(owner),
             _ => nobody,
         }
     }
 
-    /// Root, which it is instead when it cannot be another.
+    /// Root's account, for folders of a load that could not become another user.
     pub(super) const ROOT: LoadAccount = LoadAccount { user: 0, group: 0 };
 
-    /// Gives it a folder.
+    /// Gives a folder to this account.
     pub(super) fn own(self, folder: &Path) -> io::Result<()> {
         std::os::unix::fs::lchown(folder, Some(self.user), Some(self.group))
     }
 
-    /// Becomes it until the result is dropped, if it can work in `folder`. The process must have one thread.
+    /// Becomes this user until the result is dropped, if that user can work in `folder`. The process must have one
+    /// thread.
     pub(super) fn become_it(self, folder: &Path) -> io::Result<LaidDown> {
         let before = LaidDown {
             group: rustix::process::getgid(),
@@ -85,7 +86,7 @@ fn owner(path: &Path) -> Option<LoadAccount> {
     })
 }
 
-/// Root's rights are laid down; dropping this takes them up again.
+/// Root's rights are dropped; dropping this value restores them.
 #[derive(Debug)]
 pub(super) struct LaidDown {
     group: Gid,
@@ -95,11 +96,11 @@ pub(super) struct LaidDown {
 
 impl Drop for LaidDown {
     fn drop(&mut self) {
-        // Root's number is still saved, and with it come back the rights for the rest.
+        // Root's id is still saved, and regaining it restores the capabilities for the rest.
         let _ = set_thread_res_uid(Uid::ROOT, Uid::ROOT, Uid::ROOT);
         let _ = set_thread_res_gid(self.group, self.group, self.group);
         let _ = set_thread_groups(&self.groups);
-        // The kernel takes it away with the rights.
+        // The kernel clears the dumpable flag when the user changes.
         let _ = set_dumpable_behavior(self.dumpable);
     }
 }

@@ -1,4 +1,4 @@
-//! Started loads in a control group of their own, noted so that whoever survives them can end them.
+//! Started loads in a control group of their own, listed so that a later process can end them.
 
 use super::cgroup::Membership;
 use super::clean::{Traces, clean};
@@ -19,21 +19,21 @@ use worstcase_instruments::order::PolicyOrder;
 use worstcase_instruments::sys::affinity;
 use worstcase_instruments::sys::process::{self, Pid};
 
-/// Part of an error that concerns all loads.
+/// The load's name in errors that concern all loads.
 const ALL: &str = "all";
 
-/// Loads that run; what they do is asked of the [`RunningLoad`] in it. Dropping it stops them; [`RunningHostLoad::stop`] also
-/// tells whether that worked.
+/// Running loads; questions about their work go to the [`RunningLoad`] in it. Dropping it stops them;
+/// [`RunningHostLoad::stop`] also says whether that worked.
 pub struct RunningHostLoad {
-    /// None when it has ended, or could not be started.
+    /// `None` when it has ended, or could not be started.
     load: Option<RunningLoad>,
     notes: Vec<String>,
     cgroup: Option<PathBuf>,
     work_dir: PathBuf,
     folders: Rc<Folders>,
-    /// Held until everybody is gone: who adopts their orphans.
+    /// Whether this process adopted orphans before; restored when all processes of the loads are gone.
     adopted_before: bool,
-    /// Children that this process had before.
+    /// Children of this process from before.
     others: BTreeSet<Pid>,
     stopped: bool,
 }
@@ -41,8 +41,8 @@ pub struct RunningHostLoad {
 impl RunningHostLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread.
     ///
-    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call [`worstcase_instruments::child_main`] first
-    /// in `main`.
+    /// They inherit its CPU affinity, unless `place` names CPUs. Programs that run `compile` call
+    /// [`worstcase_instruments::child_main`] first in `main`.
     pub fn start(spec: &LoadSpec, seed: u64, place: &LoadPlace) -> Result<RunningHostLoad, LoadError> {
         spec.check_venue(Venue::Host).map_err(|why| LoadError::NotAvailable {
             load: ALL,
@@ -65,7 +65,7 @@ impl RunningHostLoad {
             stopped: false,
         };
         let membership = running.join(place, spec);
-        // After joining: a group with a cpuset of its own may give other CPUs.
+        // After joining, because a group with its own cpuset may change the CPUs.
         let started = on_cpus(&place.cpus, || running.start_loads(spec, seed));
         if let Some(membership) = membership {
             let leaving = LoadError::preparing(ALL, "leaving the loads' control group");
@@ -77,7 +77,7 @@ impl RunningHostLoad {
         Ok(running)
     }
 
-    /// Joins the loads' group, if there can be one.
+    /// Joins the loads' group, if one can be made.
     fn join(&mut self, place: &LoadPlace, spec: &LoadSpec) -> Option<Membership> {
         let why = match place.cgroup.as_deref().map(Membership::join) {
             Some(Ok(membership)) => return Some(membership),
@@ -110,12 +110,12 @@ impl RunningHostLoad {
             .map_err(LoadError::preparing(ALL, "noting the workers"))
     }
 
-    /// What a user should know of how it runs.
+    /// Notes for the user about how it runs.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Ends and reaps every process of the loads, and undoes what they made. Forks nothing.
+    /// Kills and reaps every process of the loads, and undoes what they made. Forks nothing.
     pub fn stop(mut self) -> Result<(), LoadError> {
         self.end()
     }
@@ -131,7 +131,7 @@ impl RunningHostLoad {
             null_blk: Vec::new(), // their loads have removed them, or said why not
         });
         for orphan in mark::children().difference(&self.others) {
-            // Killed by now; one that is not would be a failure that `left` tells.
+            // The orphan has been killed; if one survived, `left` has the error.
             let _ = process::wait(*orphan, false);
         }
         let _ = process::adopt_orphans(self.adopted_before);
@@ -143,7 +143,7 @@ impl RunningHostLoad {
     }
 }
 
-/// Starts loads, which inherit the CPUs of their parent. This process gets its own back.
+/// Starts loads with these CPUs, which they inherit. This process gets its own back.
 fn on_cpus(cpus: &[u32], start: impl FnOnce() -> Result<RunningLoad, LoadError>) -> Result<RunningLoad, LoadError> {
     if cpus.is_empty() {
         return start();
@@ -156,14 +156,14 @@ fn on_cpus(cpus: &[u32], start: impl FnOnce() -> Result<RunningLoad, LoadError>)
     started
 }
 
-/// The work folder, in which each load gets two of its own, and rights, while it starts.
+/// The work folder. Each load gets two folders in it, and its account while it starts.
 #[derive(Debug)]
 struct Folders {
     path: PathBuf,
     folder: WorkFolder,
 }
 
-/// What holds while a load starts; root's rights come back first.
+/// What holds while a load starts; fields drop in order, so root's rights come back first.
 struct Starting {
     _laid_down: Option<LaidDown>,
     _environment: Environment,
@@ -204,8 +204,8 @@ impl Folders {
         Ok(path)
     }
 
-    /// Gives a load's folders to another user, and becomes it while the load is started; the error is what to say where that
-    /// cannot be, and the load has root's rights.
+    /// Gives a load's folders to another user, and becomes that user while the load starts. Where this is impossible the
+    /// load keeps root's rights, and the error is the note about it.
     fn lay_down(&self, load: &str, account: LoadAccount, folders: [&Path; 2]) -> Result<LaidDown, String> {
         let give = || {
             folders.iter().try_for_each(|folder| account.own(folder))?;
@@ -213,7 +213,7 @@ impl Folders {
         };
         give().and_then(|()| account.become_it(folders[0])).map_err(|why| {
             for folder in folders {
-                // Root can use them as they are, too.
+                // Root can use the folders whoever owns them.
                 let _ = LoadAccount::ROOT.own(folder);
             }
             format!("load '{load}' has root's rights, as it cannot run as {account}: {why}")
@@ -237,7 +237,7 @@ impl DerefMut for RunningHostLoad {
 
 impl Drop for RunningHostLoad {
     fn drop(&mut self) {
-        // An error here would only hide the one that made the holder give up.
+        // The holder has an error already, which this one would hide.
         let _ = self.end();
     }
 }

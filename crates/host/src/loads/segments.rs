@@ -11,15 +11,15 @@ struct ListedSegment {
     id: i32,
     creator: Pid,
     attached: u64,
-    /// The user who made it.
+    /// The user id of its creator.
     maker: u32,
-    /// Seconds since 1970 of its making; the list shows those before 1970 without their sign.
+    /// When it was made, in seconds since 1970; the list shows times before 1970 without their sign.
     changed: i64,
 }
 
-/// Removes what `creators` (processes of `users` that have ended) made since `since` (seconds since 1970) and nobody uses.
+/// Removes unused segments that `creators` (ended processes of `users`) made since `since` (seconds since 1970).
 pub(super) fn remove_of(creators: &[Pid], users: &BTreeSet<u32>, since: i64) -> io::Result<()> {
-    // Without the list there is no System V shared memory.
+    // Without this file the kernel has no System V shared memory.
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     let left = table
         .lines()
@@ -69,7 +69,7 @@ mod tests {
             changed: 1_700_000_001,
         };
         assert_eq!(parse(row), Some(expected));
-        // Made in 1901: the kernel prints the seconds without their sign.
+        // Made in 1901: the kernel prints the seconds as an unsigned number.
         let row = row.replace("1700000001", "18446744071562068000");
         let changed = -2_147_483_616;
         assert_eq!(parse(&row), Some(ListedSegment { changed, ..expected }));

@@ -1,7 +1,7 @@
-//! `compile:PATH`: a copy of a user's tree, without what was built in it.
+//! `compile:PATH`: a copy of a user's tree, without build results.
 //!
-//! Of a tree whose Makefile is tracked by git, the tracked files (and a kernel's `.config`) are copied; of any other
-//! all files, and `make clean` follows if the Makefile knows it.
+//! If git tracks the tree's Makefile, the tracked files (and a kernel's `.config`) are copied; otherwise all files, and
+//! `make clean` follows if the Makefile has it.
 
 use super::place::need_space;
 use std::ffi::OsStr;
@@ -63,7 +63,8 @@ pub(super) fn copy(load: &RunningPart, from: &Path, to: &Path) -> Result<(), Loa
     Ok(())
 }
 
-/// What git tracks in the folder, if it is in a repository of this user: another's could have git run a program.
+/// The files that git tracks in the folder, if its repository belongs to this user: another user's repository could
+/// make git run a program.
 fn tracked_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let listing = quiet("git")
         .arg("-C")
@@ -113,7 +114,8 @@ fn all_files(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A file with its mode and time, a link, or an empty folder; other kinds are left out, and so is what is gone.
+/// Copies a file with its mode and time, a link, or an empty folder; files of other kinds, and vanished ones, are left
+/// out.
 fn copy_one(from: &Path, to: &Path) -> io::Result<()> {
     let status = match fs::symlink_metadata(from) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -129,7 +131,7 @@ fn copy_one(from: &Path, to: &Path) -> io::Result<()> {
     } else if status.is_file() {
         fs::copy(from, to)?;
         let time = status.modified()?;
-        // One without the right to write refuses to be opened for that; reading is enough to set a time.
+        // A read-only file cannot be opened for writing; reading is enough to set a time.
         File::open(to)?.set_modified(time)
     } else {
         Ok(())

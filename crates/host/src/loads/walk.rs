@@ -23,7 +23,7 @@ fn walk(root: &Path, device: u64, board: &Board) -> io::Result<()> {
     let mut folders = vec![root.to_path_buf()];
     fs::read_dir(root)?;
     while let Some(folder) = folders.pop() {
-        // Others may remove what was there, or forbid to read it.
+        // Others may have removed the folder, or made it unreadable.
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             let Ok(status) = entry.metadata() else { continue };

@@ -1,4 +1,5 @@
-//! One measurement of a probe that does not measure CPU by CPU: the probe does it, this looks on and tells the controller.
+//! One measurement of a probe that does not measure CPU by CPU: the probe measures, and this code observes it and reports
+//! to the controller.
 
 use super::MeasureError;
 use super::pace::{LEAD, warm_up};
@@ -14,7 +15,7 @@ use worstcase_contract::record::{Sample, SelfCost, Work};
 use worstcase_instruments::probes::environment;
 use worstcase_instruments::sys::{affinity, clock, usage};
 
-/// Between two messages.
+/// Time between two messages.
 const TICK: Nanos = Nanos::from_millis(200);
 
 pub(super) fn measure(
@@ -49,7 +50,7 @@ pub(super) fn measure(
     onlooker.finish()?;
     let (start, elapsed, stats, before) = (onlooker.start, onlooker.elapsed(), onlooker.stats, onlooker.before);
     load.check()?;
-    // One that was ended at once may have been too short for work.
+    // A measurement that was stopped early may have been too short for the load to do work.
     let stopped = stop.load(Ordering::Relaxed);
     let work = match stopped {
         true => load.added_to(&before.work),
@@ -92,7 +93,7 @@ pub(super) fn measure(
     })
 }
 
-/// What was counted when it began.
+/// The counters at the begin.
 struct Before {
     work: Vec<Work>,
     steal: Vec<Option<Nanos>>,
@@ -111,7 +112,7 @@ impl Before {
     }
 }
 
-/// Looks on: tells the controller several times a second, and whether the user wants an end.
+/// Reports to the controller several times a second, and passes on the user's wish to stop.
 struct BenchOnlooker<'a, Say> {
     spec: &'a HostSpec,
     start: Nanos,
@@ -172,7 +173,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> BenchOnlooker<'a, Say> {
         }
     }
 
-    /// Whoever looks on has seen every sample.
+    /// Sends a last message, so that observers have seen every sample.
     fn finish(&mut self) -> Result<(), MeasureError> {
         match self.failed.take() {
             Some(error) => Err(error),

@@ -1,13 +1,13 @@
-//! Where the periods of one measuring thread went. Only the thread can tell a missed period from a lost sample: in what it
-//! hands over both are steps of more than one period.
+//! Accounts for the periods of one measuring thread. Only the thread can tell a missed period from a lost sample: in its
+//! output both are steps of more than one period.
 
 use worstcase_contract::record::Periods;
 
-/// Takes in a thread's periods, in their order.
+/// The account of a thread's periods, fed in their order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeriodBooks {
     periods: Periods,
-    /// Missed since the last sample that was kept.
+    /// Periods missed since the last kept sample.
     missed_since: u64,
 }
 
@@ -34,17 +34,17 @@ impl PeriodBooks {
         self.gap(count, 0);
     }
 
-    /// The next `missed + lost` periods, in an order that is not known.
+    /// The next `missed + lost` periods, in an unknown order.
     pub fn gap(&mut self, missed: u64, lost: u64) {
         self.lost(lost);
         self.periods.missed += missed;
         self.missed_since += missed;
-        // However the lost ones lie between them, so many of the missed ones follow each other.
+        // However the lost ones are spread, at least this many missed periods follow each other.
         let run = missed.div_ceil(lost + 1);
         self.periods.longest_missed_run = self.periods.longest_missed_run.max(run);
     }
 
-    /// Periods so far.
+    /// Number of periods so far.
     pub fn so_far(&self) -> u64 {
         self.periods.taken + self.periods.missed + self.periods.lost
     }

@@ -1,4 +1,4 @@
-//! The trace around the latest samples of each segment.
+//! Captures the trace around the latest samples of each segment.
 
 use super::MeasureError;
 use super::collect::Collected;
@@ -7,18 +7,18 @@ use crate::spec::HostSpec;
 use crate::trace::EventSnapshot;
 use std::io;
 
-/// Looks on, if that is asked for.
+/// The observer, if captures are asked for.
 pub(super) struct Captures {
     observer: Option<TraceObserver>,
     watched: Vec<WatchedThread>,
     /// Periods of a segment.
     periods: u64,
-    /// Of each CPU the samples that were not looked at yet, by their number of all segments.
+    /// For each CPU the samples that were not examined yet, with their index over all segments.
     pub samples: Vec<Vec<Collected>>,
 }
 
 impl Captures {
-    /// Begins to look on.
+    /// Begins to observe.
     pub fn open(
         spec: &HostSpec,
         watched: Vec<WatchedThread>,
@@ -32,7 +32,8 @@ impl Captures {
         })
     }
 
-    /// Looks at what was taken until a segment's end. What is later waits: it must not take the place of an earlier one.
+    /// Examines the samples up to a segment's end. Later samples wait, so that none takes the place of one in this
+    /// segment.
     pub fn look(&mut self, segment: u64) -> io::Result<()> {
         let end = (segment + 1).saturating_mul(self.periods);
         let until_end = |samples: &mut Vec<Collected>| {
@@ -46,7 +47,7 @@ impl Captures {
         }
     }
 
-    /// What led to the latest samples of a segment that is over, by their number within it.
+    /// The captures of the latest samples of a finished segment, with their index in the segment.
     pub fn snapshots(&mut self, segment: u64, place: usize) -> Vec<EventSnapshot> {
         let first = segment * self.periods;
         let observer = self.observer.as_mut();
@@ -55,7 +56,7 @@ impl Captures {
         captures
     }
 
-    /// Events that the kernel dropped until now.
+    /// Events that the kernel has dropped so far.
     pub fn lost(&self) -> u64 {
         self.observer.as_ref().map_or(0, TraceObserver::lost)
     }

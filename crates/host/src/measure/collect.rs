@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use worstcase_contract::Probe;
 
-/// One sample or gap, as the collector passes it on.
+/// The index of its period; for a gap its begin, in ns since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collected {
     /// Which period; of a gap, when it began, in ns since the start.
@@ -17,7 +17,6 @@ pub struct Collected {
     pub length: u64,
 }
 
-/// Collects one CPU's samples.
 pub(super) struct Collector {
     ring: RingReader,
     unpacker: Unpacker,
@@ -26,19 +25,19 @@ pub(super) struct Collector {
     kind: RingContent,
 }
 
-/// What the pairs of numbers in the ring are.
+/// The meaning of the number pairs in the ring.
 enum RingContent {
-    /// Periods since the last sample, latency.
+    /// Periods since the last sample, and latency.
     Samples {
-        /// The last sample's period.
+        /// The period of the last sample.
         last: i64,
     },
-    /// Begin since the start, length.
+    /// Begin since the start, and length.
     Gaps,
 }
 
 impl Collector {
-    /// Into a new file.
+    /// A collector that writes a new file.
     pub fn new(cpu: u32, probe: Probe, ring: RingReader, path: &Path) -> io::Result<Collector> {
         Ok(Collector {
             ring,
@@ -55,7 +54,7 @@ impl Collector {
         })
     }
 
-    /// Takes what is there.
+    /// Takes all samples that are in the ring.
     pub fn collect(&mut self, mut each: impl FnMut(Collected)) -> io::Result<()> {
         let mut result = Ok(());
         self.ring.drain(|word| {
@@ -79,19 +78,19 @@ impl Collector {
         });
         self.stats.lost = self.ring.refused();
         if let RingContent::Samples { last } = self.kind {
-            // Samples that were lost since the last one that is here are no step yet.
+            // Samples that were lost since the last one in the ring do not show as a step yet.
             let steps = (last + 1) as u64 - self.stats.taken;
             self.stats.missed = steps.saturating_sub(self.stats.lost);
         }
         result
     }
 
-    /// What was collected so far.
+    /// The statistics so far.
     pub fn stats(&self) -> &CpuStats {
         &self.stats
     }
 
-    /// The end: everything is in the file.
+    /// Ends collecting: everything is in the file.
     pub fn finish(mut self) -> io::Result<CpuStats> {
         self.file.flush()?;
         Ok(self.stats)

@@ -8,25 +8,25 @@ use worstcase_instruments::loads::LoadError;
 /// Why a measurement gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The load.
+    /// The load failed.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A measuring thread.
+    /// A measuring thread failed.
     #[error("{0}")]
     Thread(String),
-    /// The kernel's trace.
+    /// The kernel's trace failed.
     #[error("{0}")]
     Trace(#[source] TracingError),
-    /// A probe of [`worstcase_contract::bench`].
+    /// A probe of [`worstcase_contract::bench`] failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// A file of samples, or the way to the controller.
+    /// A file of samples, or a message to the controller, could not be written.
     #[error("cannot write samples or messages: {0}; is the disk full?")]
     Write(#[from] io::Error),
 }
 
 impl MeasureError {
-    /// Whether a right, a program or something of the kernel is missing, which other circumstances may have.
+    /// Whether a right, a program or a kernel feature is missing, so that it may work on another machine.
     pub fn is_missing(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The collecting side of one CPU of a measurement without an end: words from its ring to the statistics of the running segment.
+//! The collecting side of one CPU of an endless measurement: words from its ring to the statistics of the running segment.
 
 use super::collect::Collected;
 use super::report::{Report, Reports};
@@ -12,16 +12,16 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{SampleSelection, Summary};
 
-/// What a segment of one CPU came to, until a report.
+/// One CPU's part of a segment, up to a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentPart {
     /// The thread's own account.
     pub report: Report,
     /// All samples of the report's periods.
     pub summary: Option<Summary>,
-    /// The largest of them, and their neighbours.
+    /// The largest samples, and their neighbours.
     pub rows: Vec<(u32, u64)>,
-    /// The largest.
+    /// The largest sample.
     pub max: Nanos,
 }
 
@@ -31,11 +31,11 @@ pub struct Gatherer {
     ring: RingReader,
     unpacker: Unpacker,
     reports: Reports,
-    /// Those that were read, and are not of the past yet.
+    /// Reports that were read, and whose samples have not all come yet.
     waiting: VecDeque<Report>,
-    /// Of all segments: the next period that has no sample, and whose number is known.
+    /// The next period without a sample, counted over all segments.
     next: u64,
-    /// Periods of a segment.
+    /// The number of periods in a segment.
     periods: u64,
     selection: SampleSelection,
     segment: SegmentTally,
@@ -50,7 +50,7 @@ struct SegmentTally {
 }
 
 impl Gatherer {
-    /// Of segments of so many periods.
+    /// A gatherer for segments of `periods` periods.
     pub fn new(cpu: u32, ring: RingReader, reports: Reports, periods: u32, selection: SampleSelection) -> Gatherer {
         Gatherer {
             cpu,
@@ -67,8 +67,8 @@ impl Gatherer {
         }
     }
 
-    /// Takes what is there, into `samples` too, by their number of all segments. Each report, with what was taken until then, goes
-    /// to `each`.
+    /// Takes all samples that are in the ring; adds them to `samples` with their index over all segments. `each` gets every
+    /// report with the samples before it.
     pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(SegmentPart)) {
         let Gatherer {
             ring,
@@ -83,7 +83,7 @@ impl Gatherer {
             ..
         } = self;
         reports.read(|report| waiting.push_back(report));
-        // All samples before these reports are in the ring.
+        // Each of these reports was sent after its samples, so the ring has them all.
         let settled = waiting.len();
         let mut told = 0;
         ring.drain(|word| {
@@ -91,7 +91,7 @@ impl Gatherer {
                 return;
             };
             let period = *next + step - 1;
-            // A report of periods before this sample was made before it.
+            // A report about periods before this sample was sent before the sample.
             reports.read(|report| waiting.push_back(report));
             while let Some(report) = waiting.front().copied().filter(|r| r.until(*periods) <= period) {
                 waiting.pop_front();
@@ -111,11 +111,11 @@ impl Gatherer {
             each(segment.part(report, *selection));
         }
         let steps = self.next - self.all.count;
-        // Lost samples since the last one that is here are no step yet.
+        // Samples that were lost since the last one in the ring do not show as a step yet.
         self.missed = self.missed.max(steps.saturating_sub(self.ring.refused()));
     }
 
-    /// How it is going.
+    /// The state of this CPU.
     pub fn pulse(&self) -> Pulse {
         Pulse {
             cpu: self.cpu,
@@ -128,7 +128,7 @@ impl Gatherer {
 }
 
 impl Report {
-    /// The first period, counted over all segments, that it does not account for.
+    /// The first period, counted over all segments, that the report does not cover.
     fn until(&self, periods: u64) -> u64 {
         self.segment * periods + self.periods.expected
     }
@@ -148,7 +148,7 @@ impl SegmentTally {
         self.worst.add((index, latency));
     }
 
-    /// What belongs to a report, which is of this segment; a new segment, if it ends it.
+    /// The part that belongs to a report of this segment; begins a new segment if the report ends it.
     fn part(&mut self, report: Report, selection: SampleSelection) -> SegmentPart {
         debug_assert_eq!(report.segment, self.number);
         let part = SegmentPart {
@@ -178,7 +178,7 @@ mod tests {
 
     const SELECTION: SampleSelection = SampleSelection { largest: 2, around: 1 };
 
-    /// Late by a script, and gathered whenever the script says so.
+    /// Wake-ups that are late by a script; the script also says when to gather.
     struct Script<'a> {
         late: std::vec::IntoIter<(u64, bool)>,
         stop: &'a AtomicBool,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     proptest! {
-        /// However late the samples are, whenever they are gathered, and whether there is room for all of them.
+        /// Any lateness, gathered at any time, with or without room for all samples.
         #[test]
         fn what_is_gathered_is_what_the_thread_accounts_for(
             late in prop::collection::vec((prop_oneof![0_u64..900, 0_u64..9_000], any::<bool>()), 1..150),

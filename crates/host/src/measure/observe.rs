@@ -12,23 +12,21 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use worstcase_contract::{Nanos, Probe};
 
-/// What is remembered behind the collector, which comes every 50 ms and may be late.
+/// How long events are remembered: the collector comes every 50 ms, and may be late.
 const WINDOW: Nanos = Nanos::from_millis(2_000);
-/// What is kept before a sample was due.
+/// How much time before a sample's due time is kept.
 const MARGIN: Nanos = Nanos::from_millis(2);
 
 /// A measuring thread, as the trace knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedThread {
-    /// Its CPU.
     pub cpu: u32,
-    /// Its id.
     pub tid: u32,
     /// When its period 0 is due, or its first window begins.
     pub start: Nanos,
 }
 
-/// Looks on, for a probe that asks for it.
+/// Observes the trace, for a probe that asks for it.
 pub(super) struct TraceObserver {
     tracer: Tracer,
     what: ObservedKind,
@@ -39,7 +37,7 @@ enum ObservedKind {
     Samples {
         splitter: Box<Splitter>,
         recorders: Vec<EventRecorder>,
-        /// The parts of each CPU's samples, if they are wanted.
+        /// Files for the parts of each CPU's samples, if they are wanted.
         files: Vec<BufWriter<File>>,
     },
     Gaps(Vec<ObservedGaps>),
@@ -51,7 +49,7 @@ struct ObservedGaps {
 }
 
 impl TraceObserver {
-    /// Begins to look on, if `spec` asks for it: always for `response`, as far as that is permitted for `noise`.
+    /// Begins to observe, if `spec` asks for it: always for `response`; for `noise` if the kernel permits it.
     pub fn open(
         spec: &HostSpec,
         threads: &[WatchedThread],
@@ -100,7 +98,7 @@ impl TraceObserver {
         }))
     }
 
-    /// Looks at what was collected of each thread, in the threads' order.
+    /// Examines the samples that were collected of each thread, in the order of the threads.
     pub fn look(&mut self, threads: &[WatchedThread], collected: &[Vec<Collected>]) -> io::Result<()> {
         let TraceObserver { tracer, what, interval } = self;
         match what {
@@ -153,7 +151,7 @@ impl TraceObserver {
         Ok(())
     }
 
-    /// The snapshots of a CPU's samples before this number, which are forgotten.
+    /// Takes out the snapshots of a CPU's samples before this index.
     pub fn captures_before(&mut self, place: usize, index: u64) -> Vec<EventSnapshot> {
         match &mut self.what {
             ObservedKind::Samples { recorders, .. } => {
@@ -163,12 +161,12 @@ impl TraceObserver {
         }
     }
 
-    /// Events that the kernel dropped until now.
+    /// Events that the kernel has dropped so far.
     pub fn lost(&self) -> u64 {
         self.tracer.lost()
     }
 
-    /// The end.
+    /// Ends observing.
     pub fn finish(self) -> io::Result<ThreadObservations> {
         let mut observed = ThreadObservations {
             lost: self.tracer.lost(),
@@ -190,12 +188,12 @@ impl TraceObserver {
     }
 }
 
-/// What looking on gave, thread by thread.
+/// What the trace gave, thread by thread.
 #[derive(Default)]
 pub(super) struct ThreadObservations {
     /// Events that the kernel dropped.
     pub lost: u64,
-    /// Parts were written.
+    /// The parts of samples were written.
     pub parts: bool,
     /// What took the CPU away.
     pub causes: Vec<Vec<message::GapCause>>,
@@ -208,7 +206,7 @@ fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {
     spec.cpus.iter().map(open).collect()
 }
 
-/// Five numbers of 8 bytes, little-endian, in the order of the type.
+/// Writes five numbers of 8 bytes, little-endian, in the order of the type.
 fn write_parts(file: &mut impl Write, parts: &LatenessParts) -> io::Result<()> {
     let numbers = [
         parts.irq_latency,

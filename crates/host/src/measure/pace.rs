@@ -1,4 +1,4 @@
-//! When a measurement begins, and how often one looks what it took.
+//! When a measurement begins, and how often its samples are collected.
 
 use super::MeasureError;
 use crate::loads::RunningHostLoad;
@@ -15,7 +15,7 @@ pub(super) const COLLECT: Duration = Duration::from_millis(50);
 /// The first due time is this long after all threads are ready.
 pub(super) const LEAD: Nanos = Nanos::from_millis(20);
 
-/// Waits until the load works, and for as long as it is to work before anything is measured.
+/// Waits until the load works, and then for its warm-up.
 pub(super) fn warm_up(
     spec: &HostSpec,
     load: &mut RunningHostLoad,

@@ -1,33 +1,32 @@
-//! What a measuring thread says of its segment, handed over as samples are: without a lock.
+//! Reports of a measuring thread about its segment, handed over as samples are: without a lock.
 
 use super::ring::{RingReader, RingWriter, ring};
 use std::io;
 use worstcase_contract::Nanos;
 use worstcase_contract::record::Periods;
 
-/// Numbers of a report.
 const WORDS: usize = 12;
-/// Reports that wait to be read, at most. One comes a second at most.
+/// Most reports that can wait to be read. At most one comes each second.
 const WAITING: usize = 256;
 
-/// What a thread says of its segment: at a checkpoint, and when the segment is over.
+/// A thread's report about its segment: at a checkpoint, and at the segment's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Which segment, from 0.
+    /// The number of its segment, from 0.
     pub segment: u64,
-    /// No further period belongs to it.
+    /// The segment is over.
     pub ended: bool,
-    /// When its period 0 was due.
+    /// When the segment's period 0 was due.
     pub start: Nanos,
-    /// Where its periods went that were due until now.
+    /// The account of the periods that were due until now.
     pub periods: Periods,
     /// Samples before their due time.
     pub early: u64,
-    /// What the thread used since the segment began.
+    /// CPU time of the thread since the segment began.
     pub cpu_time: Nanos,
     /// Its page faults without a device.
     pub minor_faults: u64,
-    /// Its page faults with one.
+    /// Its page faults that needed a device.
     pub major_faults: u64,
 }
 
@@ -102,7 +101,7 @@ pub struct Reports {
     open: Vec<u64>,
 }
 
-/// A way for reports.
+/// A channel for reports.
 pub fn reports() -> (Reporter, Reports) {
     let (writer, reader) = ring(WORDS * WAITING);
     let reports = Reports {
@@ -113,7 +112,7 @@ pub fn reports() -> (Reporter, Reports) {
 }
 
 impl Reporter {
-    /// Says it; an error if there is no room.
+    /// Sends a report; an error if there is no room.
     pub fn say(&mut self, report: &Report) -> io::Result<()> {
         match self.0.push(&report.words()) {
             true => Ok(()),
@@ -125,7 +124,7 @@ impl Reporter {
 }
 
 impl Reports {
-    /// Hands over what was said since the last call.
+    /// Hands over the reports since the last call.
     pub fn read(&mut self, mut each: impl FnMut(Report)) {
         let open = &mut self.open;
         self.ring.drain(|word| {

@@ -1,5 +1,5 @@
-//! What a measurement needs of the machine: locked memory, no deep idle states, a CPU, a policy. What is refused becomes a
-//! warning that says what it does to the result.
+//! The rights that a measurement needs: locked memory, no deep idle states, a CPU, a policy. A refused one becomes a
+//! warning with its effect on the result.
 
 use crate::spec::{HostSpec, ThreadScheduling};
 use std::fs::{File, OpenOptions};
@@ -8,18 +8,19 @@ use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, memory, sched};
 use worstcase_plan::SchedulingPolicy;
 
-/// What the process holds while it measures; given back when dropped.
+/// What the process holds while it measures; released when dropped.
 #[derive(Debug)]
 pub struct HeldRights {
     locked: bool,
-    /// The idle states' limit holds as long as this file is open.
+    /// Limits the idle states as long as this file is open.
     _dma_latency: Option<File>,
 }
 
 impl HeldRights {
-    /// Locks what memory is touched from now on, and keeps the CPUs out of deep idle states.
+    /// Locks memory when it is touched from now on, and keeps the CPUs out of deep idle states.
     pub fn acquire(warnings: &mut Vec<String>) -> HeldRights {
-        // Not the whole executable: pages are locked as they are touched, and the sampling loop touches all of its own first.
+        // Not the whole executable: a page is locked when it is touched, and the sampling loop touches all of its own pages
+        // first.
         let locked = memory::lock_on_touch();
         if let Err(e) = &locked {
             warnings.push(format!(
@@ -61,7 +62,7 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
         .ok()
 }
 
-/// Puts the calling thread on `cpu` under the measurement's policy.
+/// Puts the calling thread on `cpu` with the measurement's policy.
 pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
     if spec.scheduling.policy() == SchedulingPolicy::Deadline {
         // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
@@ -93,7 +94,7 @@ fn under(scheduling: ThreadScheduling, interval: Nanos) -> io::Result<()> {
     match scheduling.policy() {
         SchedulingPolicy::Fifo => sched::Policy::fifo(scheduling.priority()).apply(),
         SchedulingPolicy::Rr => sched::Policy::round_robin(scheduling.priority()).apply(),
-        // Half of the period is far more than a sample needs, and is admitted on every CPU at once.
+        // Half of the period is far more than a sample needs, and the kernel admits it on every CPU at once.
         SchedulingPolicy::Deadline => sched::apply_deadline(Nanos(interval.0 / 2), interval),
         SchedulingPolicy::Other => {
             sched::Policy::OTHER.apply()?;

@@ -1,4 +1,4 @@
-//! A ring of words from one measuring thread to the one that collects: no lock, no system call, no page fault.
+//! A ring of words from one measuring thread to the collector: no lock, no system call, no page fault.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,11 +14,11 @@ struct SharedRing {
 pub struct RingWriter {
     shared: Arc<SharedRing>,
     written: usize,
-    /// What was read when the writer last looked.
+    /// The reader's position when the writer last looked.
     read: usize,
 }
 
-/// The end that is collected from.
+/// The end that the collector reads.
 pub struct RingReader {
     shared: Arc<SharedRing>,
 }
@@ -26,7 +26,7 @@ pub struct RingReader {
 /// A ring for at least `words` words; every page of it is present.
 pub fn ring(words: usize) -> (RingWriter, RingReader) {
     let words = words.next_power_of_two();
-    // Written one by one: zeroed memory would only be promised.
+    // Each word is written once, because untouched zeroed memory would have no pages yet.
     let words: Box<[AtomicU64]> = (0..words as u64).map(AtomicU64::new).collect();
     let shared = Arc::new(SharedRing {
         words,
@@ -43,7 +43,7 @@ pub fn ring(words: usize) -> (RingWriter, RingReader) {
 }
 
 impl RingWriter {
-    /// Adds all of `words`, or counts them as refused.
+    /// Adds all of `words`, or counts one refusal.
     #[inline(always)]
     pub fn push(&mut self, words: &[u64]) -> bool {
         let mask = self.shared.words.len() - 1;
@@ -64,7 +64,7 @@ impl RingWriter {
 }
 
 impl RingReader {
-    /// Hands over what was written since the last call.
+    /// Hands over the words that were written since the last call.
     pub fn drain(&mut self, mut each: impl FnMut(u64)) {
         let mask = self.shared.words.len() - 1;
         let from = self.shared.read.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Whether the disk of the samples has room enough to keep them once the measurement is over.
+//! Whether the disk has room enough to keep the samples when the measurement is over.
 //!
-//! While it measures, samples are plain words. To be kept they are written once more, packed, beside those. A disk that is full
-//! before that would cost everything that was taken. So a measurement ends a little before.
+//! While it measures, samples are plain words. Keeping them writes them once more, packed, beside the words. A disk that is
+//! full before that would lose all samples, so a measurement ends a little earlier.
 
 use crate::HostSpec;
 use rustix::fs::statvfs;
@@ -9,23 +9,23 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What a cell takes but for its samples: record, checksums, folders.
+/// Bytes of a cell without its samples: record, checksums, folders.
 const CELL: u64 = 32 << 10;
-/// What a trace around a sample takes: 20 KB were seen.
+/// Bytes of a trace around a sample: 20 KB were seen.
 const CAPTURE: u64 = 32 << 10;
-/// Of each CPU so much may be waiting in memory, of samples and of their parts.
+/// Bytes of samples, and of their parts, that may wait in memory for each CPU.
 const WAITING: u64 = 2 << 16;
 
-/// The collector may be kept from running for this long, and what it finds then must still find room.
+/// The collector may be kept from running for this long; the samples of that time must still find room.
 const AHEAD: Duration = Duration::from_secs(2);
 
-/// Looks at the folder of a measurement's samples.
+/// Watches the space for a measurement's samples.
 pub(super) struct Room {
     folder: PathBuf,
-    /// What is needed whatever is measured.
+    /// Bytes that are needed whatever is measured.
     fixed: u64,
     began: Instant,
-    /// How long it is going to measure.
+    /// The length of the measurement.
     length: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Room {
         }
     }
 
-    /// Whether what was taken until now may just be kept. A disk that cannot be asked is not short.
+    /// Whether the disk has only just room for the samples so far. A disk whose space cannot be read is not short.
     pub fn is_short(&self) -> bool {
         let needed = needed(self.fixed, self.taken(), self.began.elapsed(), self.length);
         statvfs(&self.folder).is_ok_and(|disk| {
@@ -59,8 +59,8 @@ impl Room {
     }
 }
 
-/// Packed, samples took at most 0.35 of their plain words (wakeup, noise, response); half is counted on. Until one looks again
-/// more comes, as fast as until now.
+/// Packed samples took at most 0.35 of their plain words (wakeup, noise, response); this counts half. Until the next look more
+/// samples come, at the same rate as so far.
 fn needed(fixed: u64, taken: u64, elapsed: Duration, length: Duration) -> u64 {
     let ahead = length.saturating_sub(elapsed).min(AHEAD);
     let more = u128::from(taken) * ahead.as_nanos() / elapsed.as_nanos().max(1);
@@ -78,10 +78,10 @@ mod tests {
             let [elapsed, length] = [elapsed, length].map(Duration::from_millis);
             needed(1_000, taken, elapsed, length)
         };
-        // Nothing was taken, then half of it is what it is packed.
+        // With no more samples to come, half of their size is needed to pack them.
         assert_eq!(needed(0, 0, 1_000), 1_000);
         assert_eq!(needed(10_000, 1_000, 1_000), 1_000 + 5_000);
-        // As much again in the second that is left; two seconds of an hour.
+        // As many samples again in the second that is left; two seconds of an hour.
         assert_eq!(needed(10_000, 1_000, 2_000), 1_000 + 10_000 + 10_000);
         assert_eq!(needed(10_000, 1_000, 3_600_000), 1_000 + 15_000 + 20_000);
     }

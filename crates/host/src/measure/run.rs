@@ -1,4 +1,4 @@
-//! One measurement: the load, the threads, the collecting, the end.
+//! One measurement: the load, the threads, collecting, the end.
 
 use super::MeasureError;
 use super::bench;
@@ -23,10 +23,10 @@ use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::probes::environment;
 use worstcase_instruments::sys::{clock, signal};
 
-/// Every so many collections there is a message.
+/// A message is sent after this many collections.
 const COLLECTIONS_A_TICK: u32 = 4;
-/// Measures. The process must have one thread until here: the load is forked from it. `stop` ends it early, with what was taken
-/// until then; `after_load` is called when the load was forked and threads may be made.
+/// Measures. The process must have one thread until the load is forked; then `after_load` is called, and threads may be made.
+/// `stop` ends it early, and keeps the samples so far.
 pub fn run(
     spec: &HostSpec,
     stop: &AtomicBool,
@@ -39,7 +39,7 @@ pub fn run(
         cpus: spec.load_cpus.clone(),
     };
     let mut load = RunningHostLoad::start(&spec.load, spec.seed, &place)?;
-    // Every thread from now on: no SIGALRM but the one that a measuring thread waits for.
+    // SIGALRM is blocked in every thread from now on, except where a measuring thread waits for it.
     signal::block(&[signal::SIGALRM]);
     after_load();
     let measured = match spec.probe {
@@ -78,7 +78,7 @@ fn measure(
             reporter: None,
         });
     }
-    // Set when the measurement itself fails: threads must not wait for ever.
+    // Set when the measurement itself fails, so that threads do not wait forever.
     let give_up = AtomicBool::new(false);
     let (mut broke, mut full) = (false, false);
     let (measured, steal, work, mut observed) = std::thread::scope(|scope| {
@@ -113,14 +113,14 @@ fn measure(
             }
             let steal_after = machine::steal(&spec.cpus);
             load.check()?;
-            // A measurement that was ended at once may have been too short for work.
+            // A measurement that was stopped early may have been too short for the load to do work.
             let work = match broke || full || stop.load(Ordering::Relaxed) {
                 true => load.added_to(&work_before),
                 false => load.work_since(&work_before)?,
             };
             let measured = threads.join()?;
             sampling.collect(&mut collectors)?;
-            // Whoever looks on has seen every sample.
+            // A last message, so that observers have seen every sample.
             say(&tick(&sampling, &collectors, work.clone()))?;
             let steal = machine::steal_between(&steal_before, &steal_after);
             Ok((measured, steal, work, sampling.finish()?))
@@ -185,7 +185,7 @@ fn keep_captures(spec: &HostSpec, observed: &ThreadObservations) -> io::Result<(
     Ok(())
 }
 
-/// The measuring threads and what looks on.
+/// The measuring threads and the observer of the trace.
 struct Sampling {
     start: Nanos,
     watched: Vec<WatchedThread>,
@@ -194,7 +194,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// All threads are ready: chooses the start, and begins to look on.
+    /// Called when all threads are ready: chooses the start, and begins to observe.
     fn begin(
         spec: &HostSpec,
         threads: &MeasuringThreads<'_>,
@@ -214,7 +214,7 @@ impl Sampling {
         let Some(observer) = &mut self.observer else {
             return collectors.iter_mut().try_for_each(|c| c.collect(|_| ()));
         };
-        // First the samples, then the events: those of a sample that is here are there, too.
+        // First the samples, then the events: so the events of each collected sample are there.
         for (collector, collected) in collectors.iter_mut().zip(&mut self.collected) {
             collected.clear();
             collector.collect(|sample| collected.push(sample))?;

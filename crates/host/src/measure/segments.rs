@@ -1,5 +1,5 @@
-//! Sampling without an end: one schedule after the other on the same due times. Each segment has books of its own, and what they
-//! say is handed over from time to time.
+//! Endless sampling: one schedule follows the other on the same due times. Each segment has its own account, which is reported
+//! from time to time.
 
 use super::books::PeriodBooks;
 use super::report::{Report, Reporter};
@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::{Nanos, Schedule};
 use worstcase_instruments::sys::usage::{self, Usage};
 
-/// The running segment.
 struct OpenSegment {
     number: u64,
     schedule: Schedule,
@@ -40,7 +39,7 @@ impl OpenSegment {
         })
     }
 
-    /// The segment that follows without a gap.
+    /// Begins the next segment, without a gap.
     fn next(&mut self) {
         let length = Nanos(self.schedule.interval.0 * u64::from(self.schedule.periods));
         self.number += 1;
@@ -70,7 +69,7 @@ pub fn take_segments<S: TimerSource>(
         report_at: checkpoint.min(schedule.periods),
         checkpoint,
     };
-    // Periods since the last sample that was kept.
+    // Periods since the last kept sample.
     let (mut index, mut step) = (0_u32, 1_u64);
     while !stop.load(Ordering::Relaxed) {
         let Some(wake) = source.wait(&segment.schedule, index)? else {
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
     use crate::packed::Unpacker;
 
-    /// Late by a script; says when it is at its end.
+    /// Wake-ups that are late by a script; sets the flag at its end.
     struct Script<'a>(std::vec::IntoIter<u64>, &'a AtomicBool);
 
     impl TimerSource for Script<'_> {

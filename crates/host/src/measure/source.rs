@@ -1,4 +1,4 @@
-//! What wakes a measuring thread: one type a timer, all of them with the same two steps.
+//! What wakes a measuring thread: one type for each timer, all with the same two steps.
 
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
@@ -13,16 +13,16 @@ use worstcase_instruments::sys::rtc::Rtc;
 pub struct Wake {
     /// The instant at which user code ran again.
     pub now: Nanos,
-    /// Periods that became due after the one that was waited for.
+    /// Periods that became due after the awaited one.
     pub overrun: u64,
 }
 
 /// A timer.
 pub trait TimerSource {
-    /// Makes it due at the schedule's times; the schedule as the timer keeps it.
+    /// Arms the timer for the schedule; gives the schedule as the timer keeps it.
     fn arm(&mut self, schedule: Schedule) -> io::Result<Schedule>;
 
-    /// Waits for period `index`; nothing if it was woken by something else.
+    /// Waits for period `index`; `None` if something else woke the thread.
     fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>>;
 }
 
@@ -84,7 +84,7 @@ impl TimerSource for Timerfd {
     }
 }
 
-/// What the handler of SIGALRM saw.
+/// What the handler of SIGALRM recorded.
 #[derive(Default)]
 struct SignalWake(Option<Wake>);
 
@@ -95,7 +95,7 @@ impl OnExpiry for SignalWake {
     }
 }
 
-/// Makes it due at the schedule's times; an expiry of before is forgotten.
+/// Arms the timer for the schedule; forgets an earlier expiry.
 fn arm(alarm: &mut Alarm<SignalWake>, schedule: Schedule) -> io::Result<Schedule> {
     alarm.state().0 = None;
     let start = alarm.arm(schedule.start, schedule.interval)?;
@@ -124,7 +124,7 @@ impl TimerSource for PosixTimer {
     }
 }
 
-/// SIGALRM of setitimer, which does not count overruns: the clock does.
+/// SIGALRM of setitimer. It does not count overruns, so they are computed from the clock.
 pub struct IntervalTimer(Alarm<SignalWake>);
 
 impl IntervalTimer {
@@ -149,14 +149,14 @@ impl TimerSource for IntervalTimer {
     }
 }
 
-/// The real-time clock's periodic interrupt. It has no due times: each is the sample before plus the interval.
+/// The real-time clock's periodic interrupt. It has no due times: each one is the sample before plus the interval.
 pub struct RtcTicks {
     rtc: Rtc,
     last: Nanos,
 }
 
 impl RtcTicks {
-    /// Of a clock that ticks already.
+    /// For a clock that ticks already.
     pub fn new(rtc: Rtc) -> RtcTicks {
         RtcTicks { rtc, last: Nanos(0) }
     }
@@ -175,7 +175,7 @@ impl TimerSource for RtcTicks {
     fn wait(&mut self, schedule: &Schedule, index: u32) -> io::Result<Option<Wake>> {
         let interrupts = self.rtc.wait()?.max(1);
         let now = clock::monotonic();
-        // The distance to the sample before takes the place of the latency: see `TimerKind::Rtc` in the controller's `jitter`.
+        // The distance to the sample before stands in place of the latency: see `TimerKind::Rtc` in the controller's `jitter`.
         let distance = now - self.last;
         self.last = now;
         Ok(Some(Wake {

@@ -1,7 +1,7 @@
-//! `noise`: a thread that never sleeps and reads the clock; what lies between two reads was taken from it.
+//! `noise`: a thread that never sleeps and reads the clock; time between two reads was taken from it.
 //!
-//! A real-time thread that never slept would be throttled by the kernel (and would starve what shares its CPU), so it rests for a
-//! tenth of every window.
+//! The kernel would throttle a real-time thread that never sleeps (and other threads of its CPU would starve), so it rests for
+//! a tenth of every window.
 
 use super::ring::RingWriter;
 use crate::packed::wide;
@@ -9,27 +9,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 
-/// What spinning came to.
+/// The result of spinning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spun {
     /// Time in which gaps were looked for, gaps included.
     pub spun: Nanos,
-    /// Gaps that found no room in the ring.
+    /// Gaps that did not fit into the ring.
     pub lost: u64,
     /// Windows that were begun.
     pub windows: u32,
 }
 
-/// How it spins.
+/// The windows in which a thread spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinWindows {
     /// When the first one begins.
     pub start: Nanos,
-    /// Length of one, rest included.
+    /// Length of a window, rest included.
     pub length: Nanos,
-    /// Rest at the end of each.
+    /// Length of the rest at the end of each window.
     pub rest: Nanos,
-    /// Their number.
+    /// Number of windows.
     pub count: u32,
     /// Gaps at least this long are kept.
     pub threshold: Nanos,

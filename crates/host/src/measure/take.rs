@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Schedule;
 use worstcase_contract::record::Periods;
 
-/// What a thread's loop came to.
+/// The result of a thread's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopResult {
     /// The schedule as the timer kept it.
     pub schedule: Schedule,
-    /// Where the periods went that were due until it ended.
+    /// The account of the periods that were due until the loop ended.
     pub periods: Periods,
     /// Samples before their due time, which count as 0.
     pub early: u64,
 }
 
 impl LoopResult {
-    /// Of a loop that told what it came to on its way.
+    /// For a loop that reported its results on its way.
     pub fn none(schedule: Schedule) -> LoopResult {
         LoopResult {
             schedule,
@@ -76,7 +76,7 @@ mod tests {
     use crate::packed::Unpacker;
     use worstcase_contract::Nanos;
 
-    /// Late by a script: how late each wake-up is.
+    /// Wake-ups that are late by a script.
     struct Script(std::vec::IntoIter<i64>);
 
     impl TimerSource for Script {

@@ -20,46 +20,46 @@ use worstcase_plan::{SchedulingPolicy, TimerKind};
 
 /// How long the collector may be kept from running before samples are lost.
 const RING_SECONDS: u64 = 8;
-/// Room for gaps, three words each.
+/// Words for gaps, three for each.
 const GAP_WORDS: usize = 1 << 18;
 
-/// Room between a thread and its collector.
+/// Words of the ring between a thread and its collector.
 pub(super) fn ring_words(spec: &HostSpec) -> usize {
     match spec.probe {
-        // Gaps come when they like: so many a second that nothing else would run.
+        // Gaps have no fixed rate: this many a second would leave no time for anything else.
         Probe::Noise => GAP_WORDS,
         _ => (RING_SECONDS * 1_000_000_000 / spec.interval.0).max(1024) as usize,
     }
 }
 
-/// Clock reads and empty turns of which the shortest is the self-cost; enough to touch all that the loop needs.
+/// How often clock reads and empty turns are tried; the shortest is the self-cost. It is often enough to touch all that
+/// the loop needs.
 const TRIALS: usize = 200;
 
-/// Where a thread puts what it has.
+/// Where a thread puts its samples.
 pub(super) struct Outlet {
     pub ring: RingWriter,
-    /// Of a measurement without an end.
+    /// Only in an endless measurement.
     pub reporter: Option<Reporter>,
 }
 
-/// What a thread is given.
+/// What a thread is started with.
 pub(super) struct ThreadOrder<'a> {
     pub spec: &'a HostSpec,
     pub cpu: u32,
     pub outlet: Outlet,
     pub stop: &'a AtomicBool,
-    /// Says that it is ready, with its thread id and what was refused.
+    /// Where it reports that it is ready, with its thread id and what was refused.
     pub ready: SyncSender<Result<ReadyThread, String>>,
-    /// The start, once every thread is ready.
+    /// Receives the start, once every thread is ready.
     pub start: Receiver<Nanos>,
 }
 
 /// What measuring costs a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OwnCost {
-    /// One read of the clock.
     pub clock_read: Nanos,
-    /// One turn of its loop with nothing to wait for.
+    /// One turn of the loop with nothing to wait for.
     pub empty_sample: Nanos,
 }
 
@@ -71,7 +71,6 @@ pub(super) struct ReadyThread {
     pub warnings: Vec<String>,
 }
 
-/// What a thread came back with.
 #[derive(Debug)]
 pub(super) struct ThreadResult {
     pub cpu: u32,
@@ -86,7 +85,7 @@ pub(super) struct ThreadResult {
     pub usage: Usage,
 }
 
-/// The thread's whole life.
+/// Runs a measuring thread to its end.
 pub(super) fn run(order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let spec = order.spec;
     if spec.probe == Probe::Timerlat {
@@ -96,7 +95,7 @@ pub(super) fn run(order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let mut warnings = Vec::new();
     if let Err(e) = prepare(&mut warnings) {
         let reason = format!("cannot run on CPU {}: {e}; choose another with --cpus", order.cpu);
-        // Who waits for this thread hears it from the thread's result, too.
+        // The waiting thread also gets this error from the thread's result.
         let _ = order.ready.send(Err(reason.clone()));
         return Err(reason);
     }
@@ -117,7 +116,7 @@ pub(super) fn run(order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     result.map_err(|e| format!("the timer '{}' cannot be used: {e}", spec.waker.name()))
 }
 
-/// Says that this thread is ready, and waits for the start.
+/// Reports that this thread is ready, and waits for the start.
 pub(super) fn wait_for_start(order: &ThreadOrder<'_>, cost: OwnCost, warnings: Vec<String>) -> io::Result<Nanos> {
     let ready = ReadyThread {
         tid: rustix::thread::gettid().as_raw_nonzero().get(),
@@ -129,10 +128,10 @@ pub(super) fn wait_for_start(order: &ThreadOrder<'_>, cost: OwnCost, warnings: V
     order.start.recv().map_err(|_| io::Error::other(nobody))
 }
 
-/// A tenth of a window is rest where the kernel would throttle, or starve others.
+/// One part in this many of a window is rest where the kernel would throttle, or the thread would starve others.
 const REST_SHARE: u64 = 10;
 
-/// How much of each window `noise` does not look.
+/// The part of each window in which `noise` rests.
 pub(super) fn noise_rest(spec: &HostSpec) -> Nanos {
     match spec.scheduling.policy() {
         SchedulingPolicy::Other => Nanos(0),
@@ -212,7 +211,8 @@ fn measure<S: TimerSource>(
     })
 }
 
-/// The shortest turn with due times in the past: nothing to wait for. The clock's own interrupt cannot be in the past: 0.
+/// The shortest turn with due times in the past, which leaves nothing to wait for. Two timers cannot be due in the past:
+/// 0.
 fn empty_sample<S: TimerSource>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
     if matches!(spec.waker, WakeSource::Timer(TimerKind::Rtc | TimerKind::Setitimer)) {
         return Ok(Nanos(0));

@@ -9,16 +9,15 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use worstcase_contract::Nanos;
 
-/// Enough for the loop; every page of it that is touched stays in memory.
+/// Enough for the loop; touched pages of it stay in memory.
 const STACK: usize = 256 * 1024;
 
-/// The measuring threads.
 pub(super) struct MeasuringThreads<'scope> {
     handles: Vec<ScopedJoinHandle<'scope, Result<ThreadResult, String>>>,
     starts: Vec<Sender<Nanos>>,
-    /// Their ids, in the order of the CPUs.
+    /// Their thread ids, in the order of the CPUs.
     pub tids: Vec<i32>,
-    /// What measuring costs each of them.
+    /// Each thread's own cost.
     pub costs: Vec<OwnCost>,
 }
 
@@ -54,7 +53,8 @@ impl<'scope> MeasuringThreads<'scope> {
                 .map_err(|e| MeasureError::Thread(format!("cannot start a measuring thread: {e}")))?;
             threads.handles.push(handle);
             threads.starts.push(start);
-            // One after the other: a thread that polls at real-time priority would keep the next from getting ready.
+            // Threads start one after the other: one that polls at real-time priority could keep the next from getting
+            // ready.
             match is_ready.recv() {
                 Ok(Ok(ready)) => {
                     threads.tids.push(ready.tid);
@@ -68,7 +68,7 @@ impl<'scope> MeasuringThreads<'scope> {
         Ok(threads)
     }
 
-    /// Which threads there are, and when each begins if none does before `earliest`.
+    /// The threads, each with its start, which is not before `earliest`.
     pub fn watched(&self, spec: &HostSpec, earliest: Nanos) -> Vec<WatchedThread> {
         let one = |(place, (cpu, tid)): (usize, (&u32, &i32))| WatchedThread {
             cpu: *cpu,
@@ -81,7 +81,7 @@ impl<'scope> MeasuringThreads<'scope> {
     /// Tells every thread when its period 0 is due.
     pub fn go(&self, watched: &[WatchedThread]) {
         for (sender, thread) in self.starts.iter().zip(watched) {
-            // A thread that is gone tells why when it is joined.
+            // A thread that has ended says why when it is joined.
             let _ = sender.send(thread.start);
         }
     }
@@ -90,7 +90,7 @@ impl<'scope> MeasuringThreads<'scope> {
         self.handles.iter().all(ScopedJoinHandle::is_finished)
     }
 
-    /// Why the last thread ended before it was ready.
+    /// The reason why the last thread ended before it was ready.
     fn failure(self) -> MeasureError {
         let MeasuringThreads { handles, starts, .. } = self;
         drop(starts);
@@ -107,7 +107,7 @@ impl<'scope> MeasuringThreads<'scope> {
     }
 }
 
-/// Adds what samples before their due time say; each warning is there once, in order.
+/// Adds a warning about samples before their due time; then sorts the warnings and drops repetitions.
 pub(super) fn warn_of_early(warnings: &mut Vec<String>, early: u64) {
     if early > 0 {
         warnings.push(format!(

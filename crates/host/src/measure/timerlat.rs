@@ -1,4 +1,4 @@
-//! The kernel's own timerlat threads measure; a thread a CPU reads what their tracer writes.
+//! The kernel's own timerlat threads measure; a thread on each CPU reads the lines of their tracer.
 
 use super::books::PeriodBooks;
 use super::ring::RingWriter;
@@ -19,9 +19,9 @@ use worstcase_contract::Nanos;
 use worstcase_contract::record::Periods;
 use worstcase_instruments::sys::{clock, usage};
 
-/// How often the lines are read: the reader shares its CPU with what is measured.
+/// How often the lines are read: the reader shares its CPU with the measured thread.
 const READ: Duration = Duration::from_millis(20);
-/// A line is waited for this long after its period was due.
+/// How long after its period's due time a line is waited for.
 const PATIENCE: Nanos = Nanos::from_millis(2_000);
 
 /// The tracer, switched on in an instance of its own; off when this is dropped.
@@ -52,7 +52,7 @@ impl Drop for RunningTracer {
     }
 }
 
-/// The reading thread's whole life.
+/// Runs a reading thread to its end.
 pub(super) fn run(mut order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let failed = |e: io::Error| format!("the timerlat tracer's lines of CPU {} cannot be read: {e}", order.cpu);
     let instance = order.spec.tracing.as_deref().ok_or("no instance was made")?;
@@ -104,14 +104,14 @@ pub(super) fn run(mut order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     })
 }
 
-/// Where activations go: latencies to the collector, the interrupts' part to a file beside its.
+/// Where activations go: latencies to the collector, the IRQ latency to a file beside the collector's.
 struct Sink<'a> {
     spec: &'a HostSpec,
     earliest: Nanos,
     periods: Option<timerlat::ActivationPeriods>,
     ring: &'a mut RingWriter,
     parts: BufWriter<File>,
-    /// Of the periods up to the last that was seen.
+    /// The account of the periods up to the last that was seen.
     books: PeriodBooks,
     /// The last period that was handed over.
     last: i64,
@@ -145,7 +145,6 @@ impl Sink<'_> {
         }
     }
 
-    /// The number of periods.
     fn end(&self) -> u64 {
         u64::from(self.spec.periods)
     }
@@ -159,7 +158,7 @@ impl Sink<'_> {
     fn finish(mut self, stopped: bool) -> io::Result<(Nanos, Periods)> {
         self.parts.flush()?;
         if !stopped {
-            // Nothing came for so long that no line can be on its way.
+            // No line came for so long that none can be on its way.
             self.books.missed(self.end() - self.books.so_far());
         }
         let start = self.periods.map_or(self.earliest, |seen| seen.start());

@@ -1,4 +1,4 @@
-//! A measurement without an end: segment after segment, each told whole and on its way.
+//! An endless measurement: segment after segment, each reported while it runs and when it is complete.
 
 use super::MeasureError;
 use super::captures::Captures;
@@ -21,7 +21,7 @@ use worstcase_contract::record::Work;
 use worstcase_instruments::probes::environment;
 use worstcase_instruments::sys::clock;
 
-/// Every so many collections one is told how it is going.
+/// The state is reported after this many collections.
 const COLLECTIONS_A_PULSE: u32 = 20;
 
 /// Measures until `stop`.
@@ -97,20 +97,20 @@ pub(super) fn measure(
     Ok(MeasurementEnd { stopped: true, ..done })
 }
 
-/// Puts the CPUs' parts of a segment together.
+/// Joins the CPUs' parts of a segment.
 struct Joiner<'a, 'scope> {
     spec: &'a HostSpec,
     threads: &'a MeasuringThreads<'scope>,
     captures: Captures,
-    /// The first segment that is not over, or not told.
+    /// The first segment that is not over, or not reported.
     next: u64,
-    /// Events that the kernel dropped before the segment that runs.
+    /// Events that the kernel dropped before the running segment.
     lost_events: u64,
-    /// Work and stolen time before the segment that runs.
+    /// Work and stolen time before the running segment.
     before: (Vec<Work>, Vec<Option<Nanos>>),
-    /// By segment, until it is over and told.
+    /// The newest parts by segment, until the segment is over and reported.
     segments: BTreeMap<u64, Vec<Newest>>,
-    /// What is the same in every segment.
+    /// Results that are the same in every segment.
     done: MeasurementEnd,
 }
 
@@ -128,7 +128,7 @@ impl Newest {
 }
 
 impl Joiner<'_, '_> {
-    /// Takes what a CPU has.
+    /// Takes what a CPU's gatherer has.
     fn gather(&mut self, place: usize, gatherer: &mut Gatherer) {
         let Joiner {
             captures,
@@ -146,7 +146,7 @@ impl Joiner<'_, '_> {
         });
     }
 
-    /// Tells the segments of which every CPU has something new, or has ended.
+    /// Reports the segments for which every CPU has something new, or has ended.
     fn tell(
         &mut self,
         load: &RunningHostLoad,

@@ -6,30 +6,30 @@ use worstcase_results::record::SampleSelection;
 /// A period's number, and how late its sample was.
 pub type LatePeriod = (u32, u64);
 
-/// Keeps them.
+/// Keeps the largest samples of a stream.
 #[derive(Debug)]
 pub struct WorstPeriods {
     selection: SampleSelection,
     /// The last samples, the oldest first.
     before: VecDeque<LatePeriod>,
     kept: Vec<KeptPeriods>,
-    /// The least of the kept, once there are enough of them.
+    /// The smallest kept latency, once enough samples are kept.
     least: Option<u64>,
-    /// So many samples are still wanted after the last one that was kept.
+    /// How many samples are still wanted as neighbours of the last kept one.
     after: u32,
 }
 
 #[derive(Debug)]
 struct KeptPeriods {
     latency: u64,
-    /// With its neighbours.
+    /// The sample with its neighbours.
     rows: Vec<LatePeriod>,
-    /// So many after it are wanted.
+    /// How many samples after it are still wanted.
     after: u32,
 }
 
 impl WorstPeriods {
-    /// Keeps these.
+    /// Keeps what `selection` asks for.
     pub fn new(selection: SampleSelection) -> WorstPeriods {
         WorstPeriods {
             selection,
@@ -40,7 +40,7 @@ impl WorstPeriods {
         }
     }
 
-    /// Takes the next sample. Of equals the first is kept.
+    /// Takes the next sample. Among equals the first is kept.
     pub fn add(&mut self, row: LatePeriod) {
         if self.after > 0 {
             self.after -= 1;
@@ -67,7 +67,7 @@ impl WorstPeriods {
         });
         self.after = around;
         if self.kept.len() > self.selection.largest as usize {
-            // Of equals the last goes.
+            // Among equals the last is dropped.
             let least = (0..self.kept.len()).rev().min_by_key(|at| self.kept[*at].latency);
             self.kept.remove(least.expect("there are some"));
         }
@@ -76,7 +76,7 @@ impl WorstPeriods {
         }
     }
 
-    /// All that are kept, in order.
+    /// All kept samples with their neighbours, in order.
     pub fn rows(&self) -> Vec<LatePeriod> {
         let rows: BTreeMap<u32, u64> = self.kept.iter().flat_map(|k| &k.rows).copied().collect();
         rows.into_iter().collect()

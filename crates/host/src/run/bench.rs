@@ -1,4 +1,4 @@
-//! Keeping what a probe gave that does not measure CPU by CPU: one cell.
+//! Keeps the result of a probe that does not measure CPU by CPU: one cell.
 
 use super::keep::{BOOT_ID, add_cpus, add_environment};
 use crate::HostError;
@@ -10,7 +10,7 @@ use worstcase_contract::record::RawRecord;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_results::record::{CellResult, MethodRecord, RecordOrigin, Run, Subject};
 
-/// Keeps it. One that ended before its first sample leaves no cell.
+/// Keeps the result. A measurement that ended before its first sample gives no cell.
 pub(super) fn keep(
     run: &Run,
     (subject, origin): (&Subject, &RecordOrigin),
@@ -23,7 +23,7 @@ pub(super) fn keep(
         return Ok(());
     };
     let contradiction = |e: String| HostError::Contradiction(e);
-    // What somebody, or its own time, ended early was not asked for to its end.
+    // A measurement that the user, or its own time limit, ended early is complete with fewer samples.
     let ends_by_time = matches!(bench, Bench::Io(io) if io.time().is_some());
     let expected = if done.stopped || ends_by_time {
         last.index + 1

@@ -1,4 +1,4 @@
-//! This machine as an executor: one measurement after the other, what is changed meanwhile in a journal.
+//! This machine as an executor: one measurement after the other, with every change in a journal.
 
 use super::io_scheduler::{self, RequestQueue};
 use super::keep::keep;
@@ -26,10 +26,11 @@ use worstcase_results::record::{Executor, ExecutorTask, Record, RecordOrigin, Ru
 /// Measures this machine.
 pub struct HostExecutor<'a> {
     matrix: HostMatrix,
-    /// One a measurement.
+    /// One task for each measurement.
     tasks: Vec<ExecutorTask>,
     state: &'a StateFolder,
-    /// From [`Executor::begin`] to [`Executor::end`]. One measurement at a time: they would disturb each other.
+    /// From [`Executor::begin`] to [`Executor::end`]. The lock allows one measurement at a time, because two would
+    /// disturb each other.
     session: Mutex<Session<'a>>,
 }
 
@@ -41,7 +42,7 @@ struct Session<'a> {
 }
 
 impl<'a> HostExecutor<'a> {
-    /// For this matrix; `watch` is told of every measurement.
+    /// An executor for this matrix; `watch` observes every measurement.
     pub fn new(
         matrix: HostMatrix,
         state: &'a StateFolder,
@@ -60,7 +61,7 @@ impl<'a> HostExecutor<'a> {
         }
     }
 
-    /// The first setting that could not be made since [`Executor::begin`], in a line.
+    /// The first setting since [`Executor::begin`] that was refused, in a line.
     pub fn refused(&self) -> Option<String> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let refused = session.settings.as_ref()?.refused();
@@ -121,7 +122,7 @@ impl Executor for HostExecutor<'_> {
 }
 
 impl HostExecutor<'_> {
-    /// Sets what a measurement asks for by itself, in a journal of its own: its CPUs' frequency, its disk's scheduler.
+    /// Applies what one measurement asks for, in a journal of its own: its CPUs' frequency, its disk's scheduler.
     fn hold(&self, spec: &HostSpec) -> Result<Option<(Journal, Vec<WasSet>)>, HostError> {
         let mhz = match spec.probe {
             Probe::Bench(Bench::Switch(Switch { mhz: mhz @ 1.., .. })) => Some(mhz),
@@ -176,7 +177,7 @@ impl HostExecutor<'_> {
             applied.get_or_insert_default().extend(set);
         }
         if done.broke {
-            // No further measurement begins.
+            // Then no further measurement begins.
             stop.store(true, Ordering::Relaxed);
         }
         let origin = RecordOrigin {
@@ -197,7 +198,7 @@ impl HostExecutor<'_> {
             .try_for_each(|cpu| keep(&mut group, measured, &spec, &done, cpu));
         // Its files are part of cells now, or not needed.
         drop(scratch);
-        // All together; only where a disk is full those that are whole are better than none.
+        // All cells are kept or none; only when the disk is full the complete ones are better than none.
         match kept {
             Err(e) if e.exit() != ExitKind::Storage => Err(e),
             kept => group.publish().map_err(HostError::from).and(kept),
@@ -209,7 +210,7 @@ impl HostExecutor<'_> {
     }
 }
 
-/// Undoes all of a journal.
+/// Undoes everything in a journal.
 pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
     match failures(&journal.finish()?) {
         0 => Ok(()),
@@ -217,7 +218,7 @@ pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
     }
 }
 
-/// What of a recorded machine is another now, if its name is the same: what would be measured is not what was.
+/// How a recorded machine of the same name differs from this one: if it does, another machine would be measured.
 fn changed(there: &Subject, here: &Subject) -> Option<String> {
     let (SubjectMachine::Host(machine_there), SubjectMachine::Host(machine_here)) = (&there.machine, &here.machine)
     else {

@@ -1,4 +1,4 @@
-//! What of a study a machine can do: it is written for all machines, and some have fewer CPUs.
+//! Which parts of a study this machine can run: a study is written for all machines, and some have fewer CPUs.
 
 use crate::MachineFacts;
 use crate::cpus::Cpus;
@@ -6,7 +6,7 @@ use worstcase_contract::Probe;
 use worstcase_contract::probe::CpuNeed;
 use worstcase_plan::{Experiment, Subjects};
 
-/// Leaves out runs of hackbench on more CPUs than may be used here; says which.
+/// Leaves out runs of hackbench on more CPUs than this process may use; says which.
 pub fn leave_out(experiment: &mut Experiment) -> Vec<String> {
     let available = Cpus::of(&MachineFacts::of("/".as_ref())).usual().len();
     leave_out_of(experiment, available)
@@ -27,7 +27,7 @@ fn leave_out_of(experiment: &mut Experiment, available: usize) -> Vec<String> {
                 left_out.push(format!("left out, {cpus} CPUs may be used here: {out}"));
                 words(kept)
             }
-            // What is no probe is refused by who runs it.
+            // A word that is no probe is refused later, where it is run.
             _ => vec![word],
         };
         part.probes = std::mem::take(&mut part.probes).into_iter().flat_map(keep).collect();

@@ -1,4 +1,4 @@
-//! The I/O scheduler of the disk that files are on, for the length of a measurement: set and set back through a journal.
+//! The I/O scheduler of the disk below a folder, set for one measurement through a journal.
 
 use crate::{HostError, Journal};
 use std::fs;
@@ -7,7 +7,7 @@ use worstcase_contract::bench::io::{Place, schedulers};
 use worstcase_plan::IoScheduler;
 use worstcase_results::record::WasSet;
 
-/// What a scheduler begins anew when it is chosen, beside its own settings.
+/// Settings that the kernel resets when a scheduler is chosen, besides the scheduler's own.
 const BEGUN_ANEW: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 
 /// A disk's request queue in sysfs.
@@ -15,7 +15,7 @@ const BEGUN_ANEW: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 pub struct RequestQueue(PathBuf);
 
 impl RequestQueue {
-    /// Of the disk that a folder is on.
+    /// The queue of the disk that holds a folder.
     pub fn below(folder: &Path) -> Result<RequestQueue, HostError> {
         let place = Place::of(folder).map_err(|source| HostError::Read {
             path: folder.to_path_buf(),
@@ -31,7 +31,7 @@ impl RequestQueue {
         Ok(RequestQueue(device.join("queue")))
     }
 
-    /// Refuses a scheduler that the kernel does not offer for the disk; a right to choose one has to be there.
+    /// Refuses a scheduler that the kernel does not offer for the disk, or that this user may not choose.
     pub fn check(&self, scheduler: &IoScheduler) -> Result<(), HostError> {
         let file = self.0.join("scheduler");
         let text = read(&file)?;
@@ -53,7 +53,7 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Chooses it until the journal is finished.
+    /// Sets the scheduler until the journal is finished.
     pub fn hold(&self, journal: &mut Journal, scheduler: &IoScheduler) -> Result<(), HostError> {
         let iosched = self.0.join("iosched");
         let own = names(&iosched).into_iter().map(|name| iosched.join(name));
@@ -80,7 +80,7 @@ impl RequestQueue {
     }
 }
 
-/// Whether this kernel has it as a module, which it loads when the scheduler is chosen.
+/// Whether this kernel has the scheduler as a module, which it loads when the scheduler is chosen.
 fn is_module(scheduler: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let aliases = fs::read_to_string(format!("/lib/modules/{release}/modules.alias")).unwrap_or_default();
@@ -96,7 +96,7 @@ fn read(path: &Path) -> Result<String, HostError> {
     })
 }
 
-/// What is in a folder of sysfs, in order.
+/// The names in a folder of sysfs, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -106,7 +106,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// For a record.
+/// The setting, for a record.
 pub fn was_set(scheduler: &IoScheduler) -> WasSet {
     WasSet {
         id: format!("io-scheduler={scheduler}"),
@@ -149,7 +149,7 @@ mod tests {
             (read_of(&queue, "scheduler"), read_of(&queue, "iosched/fifo_batch")),
             ("bfq".into(), "3".into())
         );
-        // As the kernel does with a new scheduler.
+        // The kernel does this for a new scheduler.
         fs::write(queue.0.join("nr_requests"), "256").unwrap();
         journal.finish().unwrap();
         let now = ["scheduler", "nr_requests", "iosched/fifo_batch"].map(|name| read_of(&queue, name));

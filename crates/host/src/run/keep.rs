@@ -1,4 +1,5 @@
-//! From what a measuring process left (a file of packed samples a CPU, and its last message) to records in the run folder.
+//! From the output of a measuring process (a file of packed samples for each CPU, and its last message) to records in the
+//! run folder.
 
 use super::rows::for_each_row;
 use crate::message::{CpuDone, MeasurementEnd, ThreadCounts};
@@ -22,7 +23,7 @@ use worstcase_results::record::{
 pub const CAPTURES_FILE: &str = "captures.json";
 
 /// Writes one CPU's samples as a cell of `group`. The measuring process left them in a folder of the run ([`Run::scratch`]);
-/// what is not part of the cell is removed there, which makes room for the next.
+/// files that are not part of the cell are removed from there, which makes room for the next.
 ///
 /// [`Run::scratch`]: worstcase_results::record::Run::scratch
 pub fn keep(
@@ -68,13 +69,13 @@ pub fn keep(
     }
     group.move_in(&record, &files)?;
     for taken in [spec.samples_file(cpu.cpu), spec.parts_file(cpu.cpu)] {
-        // Best effort: the folder goes with all that is in it.
+        // Best effort: the folder is removed with all its files.
         let _ = std::fs::remove_file(taken);
     }
     Ok(())
 }
 
-/// What a record tells of its samples.
+/// The parts of a record that are about its samples.
 pub(crate) struct Sampled {
     pub accounting: Accounting,
     pub summary: Summaries,
@@ -82,7 +83,6 @@ pub(crate) struct Sampled {
     pub samples: SamplesFile,
 }
 
-/// One CPU's record.
 pub(crate) fn record(
     id: CellId,
     (subject, origin): (&Subject, &RecordOrigin),
@@ -130,7 +130,7 @@ fn periods(cpu: &CpuDone) -> u32 {
     }
 }
 
-/// `rows` samples or gaps were kept; of gaps also their sum and the longest.
+/// The account of a record with `rows` samples or gaps; for gaps also their sum and the longest.
 fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
         ThreadCounts::Periods(periods) => Accounting::Periods(periods),
@@ -173,7 +173,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> CellRecord {
     }
 }
 
-/// The boot that was measured, in the record's environment: addresses of the kernel's code hold for one boot.
+/// The environment key with the boot that was measured: addresses of kernel code are valid for one boot.
 pub const BOOT_ID: &str = "boot_id";
 
 fn environment(spec: &HostSpec, done: &MeasurementEnd, cpu: &CpuDone) -> BTreeMap<String, String> {
@@ -191,7 +191,7 @@ fn environment(spec: &HostSpec, done: &MeasurementEnd, cpu: &CpuDone) -> BTreeMa
     environment
 }
 
-/// Where the load ran, if not everywhere, and which of the measured CPUs are isolated.
+/// Adds the load's CPUs, if it does not run everywhere, and which of the measured CPUs are isolated.
 pub(super) fn add_cpus(environment: &mut BTreeMap<String, String>, spec: &HostSpec) {
     let load: CpuList = spec.load_cpus.iter().copied().collect();
     for (key, cpus) in [(LOAD_CPUS, &load), (ISOLATED, &spec.isolated)] {
@@ -201,7 +201,7 @@ pub(super) fn add_cpus(environment: &mut BTreeMap<String, String>, spec: &HostSp
     }
 }
 
-/// Adds what is known of every measurement.
+/// Adds facts that every measurement has.
 pub(super) fn add_environment(
     environment: &mut BTreeMap<String, String>,
     done: &MeasurementEnd,
@@ -233,7 +233,7 @@ fn ended_early(done: &MeasurementEnd) -> &'static str {
     }
 }
 
-/// What the first pass over the rows gave, besides the file.
+/// The results of the first pass over the rows.
 struct WrittenRows {
     rows: u64,
     accounting: Accounting,
@@ -272,7 +272,7 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
     })
 }
 
-/// The second pass.
+/// Summaries, by a second pass over the file.
 fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; Quantity::ALL.len()]) -> io::Result<Summaries> {
     let mut second = first.map(FirstPass::second);
     for_each_row(spec, cpu, |row| {

@@ -15,17 +15,17 @@ pub struct HostMatrix {
     pub subject: Subject,
     /// The measurements; their folders are filled in when each begins.
     pub specs: Vec<HostSpec>,
-    /// What to know of it before it begins, in lines.
+    /// Notes before it begins, in lines.
     pub notes: Vec<String>,
-    /// Where the loads make their files: a folder in this one.
+    /// The parent of the folder in which the loads make their files.
     pub work_parent: PathBuf,
-    /// Where it is measured, and how this machine was set before.
+    /// The machine that is measured, and its settings before.
     pub origin: RecordOrigin,
     /// What the doctor found for the CPUs that are measured.
     pub findings: Vec<Finding>,
-    /// Which of the findings' remedies are set for the length of the run.
+    /// Which of the findings' remedies are applied during the run.
     pub apply: Apply,
-    /// Priorities of the kernel's threads for the length of the run.
+    /// Priorities of kernel threads during the run.
     pub chrt: ThreadPriorities,
 }
 
@@ -38,7 +38,7 @@ impl HostMatrix {
         self.specs.iter().map(task).collect()
     }
 
-    /// This machine as a measurement has it.
+    /// This machine as the subject of a measurement.
     pub fn subject_of(&self, spec: &HostSpec) -> Subject {
         let mut subject = self.subject.clone();
         if let SubjectMachine::Host(host) = &mut subject.machine {
@@ -47,7 +47,7 @@ impl HostMatrix {
         subject
     }
 
-    /// A measurement's cells: one a CPU, or one alone.
+    /// A measurement's cells: one for each CPU, or one for all.
     fn cells_of(&self, spec: &HostSpec) -> Vec<CellEntry> {
         let subject = self.subject_of(spec).id();
         let (load, probe) = (spec.load.to_string(), spec.probe.to_string());

@@ -1,4 +1,4 @@
-//! One measurement from outside: the process that measures, its messages, its end.
+//! One measurement from outside: the measuring process, its messages, its end.
 
 use crate::HostSpec;
 use crate::loads::{LoadPlace, Traces};
@@ -11,23 +11,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use worstcase_contract::Probe;
 
-/// Who looks on.
+/// Observes measurements.
 pub trait MeasurementObserver {
-    /// Something to know before it begins.
+    /// A note before a measurement begins.
     fn note(&mut self, note: &str);
     /// A measurement begins: the `nth` of `of`.
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec);
-    /// It says something.
+    /// The measurement sends a message.
     fn message(&mut self, spec: &HostSpec, message: &Message);
-    /// It ended.
+    /// The measurement ended.
     fn end(&mut self);
 }
 
-/// How often one looks whether the user wants an end.
+/// How often it is checked whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// The measuring process may be silent for this long once the user wants an end: its load may have to wait for a slow disk.
+/// How long the measuring process may be silent after the user stopped it: its load may have to wait for a slow disk.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same where it only speaks between two steps, which may be long.
+/// The same for a probe that reports only between two steps, which may be long.
 const PATIENCE_WITH_STEPS: Duration = Duration::from_secs(600);
 
 /// Runs one measurement; when `stop` becomes true it ends early, with what was taken until then.
@@ -88,7 +88,7 @@ pub fn measure(
     }
 }
 
-/// Sets a flag, after a panic too: or the scope would wait for ever for the thread that looks at it.
+/// Sets a flag, also after a panic; otherwise the scope would wait forever for the thread that reads it.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -102,12 +102,12 @@ fn start() -> std::io::Result<Child> {
         .arg("host-worker")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Ctrl-C is for the controller, which asks for an orderly end.
+        // Ctrl-C must reach the controller alone, which then asks for an orderly end.
         .process_group(0)
         .spawn()
 }
 
-/// How long it may be silent when it was asked to end. A thread that sleeps ends with its interval.
+/// How long the process may be silent after it was asked to end. A sleeping thread ends with its interval.
 fn patience(spec: &HostSpec) -> Duration {
     let usual = match spec.probe {
         Probe::Bench(_) => PATIENCE_WITH_STEPS,
@@ -116,22 +116,21 @@ fn patience(spec: &HostSpec) -> Duration {
     usual + 2 * Duration::from_nanos(spec.interval.0)
 }
 
-/// Sees to it that a measuring process ends if the user wants it to.
+/// Ends a measuring process when the user wants to stop.
 struct ProcessEnder<'a> {
-    /// Its process group.
     group: u32,
-    /// The user wants an end.
+    /// Set when the user wants to stop.
     stop: &'a AtomicBool,
-    /// It has ended.
+    /// Set when the process has ended.
     ended: &'a AtomicBool,
-    /// How many messages came from it.
+    /// The number of messages from the process.
     heard: &'a AtomicU64,
     patience: Duration,
 }
 
 impl ProcessEnder<'_> {
-    /// Holds its input until the user wants an end, or it ends by itself: the input's end asks it to. Kills it if it is silent
-    /// for too long then; says whether it did.
+    /// Holds the process's standard input open until the user wants to stop, or the process ends by itself. Closing it asks
+    /// the process to end. Kills a process that is silent for too long after that; says whether it did.
     fn see_to(&self, input: impl Send) -> bool {
         while !self.stop.load(Ordering::Relaxed) {
             if self.ended.load(Ordering::Relaxed) {
@@ -148,7 +147,7 @@ impl ProcessEnder<'_> {
             }
             if since.elapsed() > self.patience {
                 let group = rustix::process::Pid::from_raw(self.group.cast_signed());
-                // It may be gone by now, with what it forked.
+                // The group may be gone by now.
                 let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
                 return true;
             }
@@ -158,7 +157,7 @@ impl ProcessEnder<'_> {
     }
 }
 
-/// Hands on what it says; the last message.
+/// Passes on the process's messages; gives the last one.
 fn listen(
     output: impl Read,
     spec: &HostSpec,

@@ -9,7 +9,7 @@
 //! settings     what is set meanwhile
 //! speed        CPUs at one frequency
 //! timer        which timer wakes the measuring threads
-//! work_dir     where the loads work: a folder whose name nobody can foresee
+//! work_dir     where the loads work: a folder with a random name
 //! fits         what of a study this machine can do
 //! bench        a probe that does not measure CPU by CPU -> record     origin   where and when: what a record keeps
 //! ```

@@ -1,4 +1,4 @@
-//! Where and when: what a record keeps of this machine.
+//! Where and when: the origin that a record keeps.
 
 use crate::MachineFacts;
 use crate::doctor::{AppliedFinding, Finding, FindingLevel};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_results::record::{DoctorFinding, RecordOrigin, WasSet};
 
-/// Before anything is applied; the times are filled in around each measurement.
+/// The origin before anything is applied; the times are filled in around each measurement.
 pub fn of(facts: &MachineFacts, findings: &[Finding]) -> RecordOrigin {
     let identity = &facts.identity;
     let now = Utc::now();
@@ -28,7 +28,7 @@ pub fn of(facts: &MachineFacts, findings: &[Finding]) -> RecordOrigin {
     }
 }
 
-/// What `--apply` did.
+/// The settings that `--apply` made, for records.
 pub fn was_set(outcomes: &[AppliedFinding]) -> Vec<WasSet> {
     let one = |outcome: &AppliedFinding| WasSet {
         id: outcome.id.to_string(),

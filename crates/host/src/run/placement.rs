@@ -1,4 +1,4 @@
-//! On which CPUs a probe runs that asks for a placement.
+//! Chooses CPUs for a probe that asks for a placement.
 
 use crate::facts::FileTree;
 use crate::{CpuList, HostError};
@@ -20,7 +20,7 @@ struct LogicalCpu {
 }
 
 impl Topology {
-    /// Of these CPUs; one that tells nothing of itself is a core of its own that shares no cache.
+    /// Reads the topology of these CPUs. A CPU without topology files counts as a core of its own that shares no cache.
     pub fn read(tree: &FileTree, cpus: &[u32]) -> Topology {
         let place = |cpu: &u32| {
             let folder = format!("sys/devices/system/cpu/cpu{cpu}");
@@ -41,7 +41,7 @@ impl Topology {
         Topology(cpus.iter().map(place).collect())
     }
 
-    /// The first two CPUs of which the second is such as `wanted` says of the first.
+    /// The first two CPUs for which `wanted` accepts the second as a partner of the first.
     fn pair(&self, wanted: impl Fn(&LogicalCpu, u32) -> bool) -> Option<Vec<u32>> {
         let all = &self.0;
         let pairs = all.iter().flat_map(|a| all.iter().map(move |b| (a, b.cpu)));
@@ -52,7 +52,7 @@ impl Topology {
     }
 }
 
-/// The CPUs for a probe; an error if this machine, or what may be used of it, has no such place.
+/// The CPUs for a probe; an error if this machine, or its usable part, has no such place.
 pub fn place(bench: &Bench, topology: &Topology) -> Result<Vec<u32>, HostError> {
     let all: Vec<u32> = topology.0.iter().map(|place| place.cpu).collect();
     let first = |most: usize| all[..most.min(all.len())].to_vec();

@@ -1,4 +1,4 @@
-//! From the files of a measuring process to rows: packed samples, and the parts beside them.
+//! From the files of a measuring process to rows: packed samples, and their parts.
 
 use crate::HostSpec;
 use crate::message::CpuDone;
@@ -10,7 +10,7 @@ use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::TimerKind;
 use worstcase_results::record::{RowParts, SampleRow};
 
-/// The clock's periodic interrupt.
+/// The periodic interrupt of the real-time clock.
 const CLOCK: WakeSource = WakeSource::Timer(TimerKind::Rtc);
 
 /// Hands every sample of a CPU to `each`, in order.
@@ -49,7 +49,7 @@ fn next_part(parts: &mut impl Read) -> io::Result<Nanos> {
     Ok(Nanos(u64::from_le_bytes(number)))
 }
 
-/// Reads the one part of the next sample that timerlat tells.
+/// Reads the IRQ latency of the next sample, the one part that timerlat reports.
 fn add_irq_latency(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
     let irq_latency = next_part(parts)?;
     row.irq_latency = Some(irq_latency);
@@ -70,17 +70,16 @@ fn add_parts(row: &mut SampleRow, parts: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes rows of unpacked samples.
 struct RowMaker {
     interval: u64,
     start: u64,
-    /// The file holds the distance to the sample before instead of a latency.
+    /// The file holds distances to the sample before instead of latencies.
     distances: bool,
     jitter: bool,
     index: i64,
-    /// They are gaps: begin since the start, length.
+    /// The samples are gaps: begin since the start, and length.
     gaps: bool,
-    /// The instant of the sample before.
+    /// The instant of the previous sample.
     before: Option<u64>,
 }
 
@@ -93,7 +92,7 @@ impl RowMaker {
             jitter: spec.probe == Probe::Jitter,
             gaps: spec.probe == Probe::Noise,
             index: -1,
-            // The clock's interrupts are counted from one that came an interval before the first sample is due.
+            // Distances count from an interrupt one interval before the first due time.
             before: (spec.waker == CLOCK).then(|| cpu.start.0 - spec.interval.0),
         }
     }

@@ -1,4 +1,4 @@
-//! What is set for the length of a run: what the doctor can set, and priorities of the kernel's threads.
+//! Settings during a run: what the doctor can set, and priorities of kernel threads.
 
 use super::matrix::HostMatrix;
 use super::origin;
@@ -10,15 +10,15 @@ use worstcase_contract::bench::{Bench, irq};
 use worstcase_plan::Apply;
 use worstcase_results::record::WasSet;
 
-/// What was set. Some of it lasts as long as this value does.
+/// The applied settings. Some of them last as long as this value.
 pub(crate) struct AppliedSettings {
     applied: Option<Applied>,
-    /// Threads with their priorities.
+    /// Threads and their new priorities.
     priorities: Vec<(String, u8)>,
 }
 
 impl AppliedSettings {
-    /// A journal with a guard, and everything made that is asked for; what there is to know goes to `note`.
+    /// Begins a journal with a guard, and applies everything that is asked for; notes go to `note`.
     pub fn make(
         matrix: &HostMatrix,
         state: &StateFolder,
@@ -54,13 +54,13 @@ impl AppliedSettings {
         Ok((journal, AppliedSettings { applied, priorities }))
     }
 
-    /// The first that could not be made.
+    /// The first setting that was refused.
     pub fn refused(&self) -> Option<&AppliedFinding> {
         let mut outcomes = self.applied.iter().flat_map(|applied| &applied.outcomes);
         outcomes.find(|outcome| !outcome.refused.is_empty())
     }
 
-    /// For records; nothing if nothing was asked for.
+    /// The settings, for records; `None` if none were asked for.
     pub fn were_set(&self) -> Option<Vec<WasSet>> {
         let priority = |(thread, priority): &(String, u8)| WasSet {
             id: format!("{thread}={priority}"),

@@ -17,14 +17,14 @@ use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::probes::environment;
 use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, SchedulingPolicy, Subjects, Venue};
 
-/// Captures of `response` unless asked otherwise.
+/// Captures of `response` by default.
 const CAPTURES: usize = 10;
-/// Gaps that `noise` keeps unless asked otherwise.
+/// Gaps at least this long are kept by `noise` by default.
 const THRESHOLD: Nanos = Nanos(1_000);
-/// Of the kernel's timerlat threads.
+/// Scheduling of the kernel's timerlat threads.
 const TIMERLAT: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Fifo, 95);
 
-/// What is measured here.
+/// The measurements of an experiment on this machine.
 pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
     let facts = MachineFacts::of("/".as_ref());
     let available = Cpus::of(&facts);
@@ -95,7 +95,8 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
     })
 }
 
-/// A measurement under every I/O scheduler, in an order that the seed chooses: a disk that changes meanwhile favours none.
+/// A measurement under each I/O scheduler, in an order that the seed chooses, so that a disk that changes with time
+/// favours none.
 fn under_each(spec: HostSpec, schedulers: &IoSchedulers) -> Vec<HostSpec> {
     if schedulers.is_empty() {
         return vec![spec];
@@ -201,7 +202,7 @@ fn bench_spec(part: &Part, asked: &Combination, bench: Bench, cpus: &[u32]) -> R
     })
 }
 
-/// What every probe has; folders are filled in when it runs, the load's CPUs by [`matrix`].
+/// The fields that every probe has; folders are filled in when it runs, the load's CPUs by [`matrix`].
 fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostSpec {
     HostSpec {
         probe,

@@ -1,4 +1,4 @@
-//! CPUs held at one frequency for the length of a measurement: cpufreq's limits, set and set back through a journal.
+//! CPUs held at one frequency during a measurement: limits of cpufreq, set and undone through a journal.
 
 use crate::facts::FileTree;
 use crate::{HostError, Journal};
@@ -15,7 +15,7 @@ fn read(tree: &FileTree, cpu: u32, name: &str) -> Option<u64> {
     tree.value(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}"))
 }
 
-/// Refuses a frequency that a CPU does not have; `who` asks for it.
+/// Refuses a frequency that a CPU does not have; `who` names the requester.
 pub fn check(tree: &FileTree, who: &str, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
     for cpu in cpus {
         let ends = read(tree, *cpu, "cpuinfo_min_freq").zip(read(tree, *cpu, "cpuinfo_max_freq"));
@@ -42,7 +42,7 @@ pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> R
     let khz = u64::from(mhz) * KHZ;
     for cpu in cpus {
         let most = read(tree, *cpu, "scaling_max_freq").unwrap_or(0);
-        // The lower limit is never above the upper one, also on the way back, which is in reverse order.
+        // In this order the lower limit never exceeds the upper one, also when it is undone in reverse.
         let order = match khz < most {
             true => ["scaling_min_freq", "scaling_max_freq"],
             false => ["scaling_max_freq", "scaling_min_freq"],
@@ -64,7 +64,7 @@ pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> R
     Ok(())
 }
 
-/// For a record.
+/// The setting, for a record.
 pub fn was_set(cpus: &[u32], mhz: u32) -> WasSet {
     WasSet {
         id: format!("cpu-speed={mhz}MHz"),
@@ -79,7 +79,7 @@ mod tests {
     use crate::StateFolder;
     use std::fs;
 
-    /// A machine with two CPUs from 600 to 1000 MHz, between these limits now.
+    /// A machine with two CPUs from 600 to 1000 MHz, and these limits now.
     fn machine(now: [&str; 2]) -> (tempfile::TempDir, FileTree) {
         let dir = tempfile::tempdir().unwrap();
         for cpu in 0..2 {
@@ -107,7 +107,7 @@ mod tests {
         let before = [Some(700_000), Some(900_000)];
         let (dir, tree) = machine(["700000", "900000"]);
         let state = StateFolder::at(&dir.path().join("state")).unwrap();
-        // A run has one for everything else.
+        // A run has its own journal for everything else.
         let _of_the_run = Journal::begin(&state, "test").unwrap();
         for mhz in [600, 700, 800, 900, 1_000] {
             let mut journal = Journal::begin(&state, "test").unwrap();
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// What a kernel would refuse: a lower limit above the upper one, on the way there or back.
+    /// The kernel refuses a lower limit above the upper one, both when it is set and when it is undone.
     #[test]
     fn limits_never_cross() {
         for (now, mhz, first) in [

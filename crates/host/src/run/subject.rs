@@ -6,7 +6,7 @@ use std::fs;
 use worstcase_base::digest::sha256_hex;
 use worstcase_results::record::{HostMachine, Preempt, Subject, SubjectKernel, SubjectMachine};
 
-/// Of what is known of it, and what the kernel says of itself ([`worstcase_instruments::probes::environment`]).
+/// The subject, from the facts and the kernel's own description ([`worstcase_instruments::probes::environment`]).
 pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subject {
     let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
     let release = get("release");
@@ -33,7 +33,7 @@ pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subje
     }
 }
 
-/// The kernel's build id and other notes: what tells two builds of one version apart.
+/// The kernel's build id and other notes, which distinguish two builds of one version.
 fn notes() -> Vec<u8> {
     fs::read("/sys/kernel/notes").unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! Which timer wakes a measuring thread: the one that was asked for, if it can, or the probe's usual one.
+//! Chooses the timer that wakes a measuring thread: the requested one, if possible, or the probe's default.
 
 use crate::{HostError, MachineFacts};
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 use worstcase_plan::{Method, PreemptName, SchedulingPolicy, TimerKind};
 
-/// What of a machine decides.
+/// The facts of a machine that decide.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
     has_rtc: bool,
-    /// The RTC's timer runs in a thread. To switch the RTC off the kernel waits for that thread in a loop that does not
-    /// sleep: a reader of higher priority, if it is killed at the wrong moment, keeps the thread from its CPU for ever.
+    /// Whether the RTC's timer runs in a thread. To switch the RTC off the kernel waits for that thread in a loop that
+    /// does not sleep: a reader of higher priority, killed at the wrong moment, keeps that thread from its CPU forever.
     in_threads: bool,
 }
 
@@ -22,7 +22,7 @@ impl Clocks {
         }
     }
 
-    /// The timer of so many measuring threads.
+    /// The timer for this many measuring threads.
     pub fn choose(self, method: &Method, probe: Probe, interval: Nanos, cpus: usize) -> Result<TimerKind, HostError> {
         let can_hang = self.in_threads && method.policy != Some(SchedulingPolicy::Other);
         let wrong = |what: &str| Err(HostError::Argument(what.to_string()));

@@ -1,4 +1,4 @@
-//! Makes ready what the kernel's timerlat tracer needs; the journal takes all of it back.
+//! Prepares what the kernel's timerlat tracer needs; the journal undoes all of it.
 
 use crate::HostSpec;
 use crate::trace::timerlat_available;
@@ -9,7 +9,7 @@ use worstcase_base::unforeseen;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// Whether this kernel and this user can do it.
+/// Whether this kernel has the tracer, and this user may use it.
 pub fn check() -> Result<(), HostError> {
     match timerlat_available() {
         Ok(true) if Path::new(TRACEFS).join("osnoise").is_dir() => Ok(()),
@@ -58,7 +58,7 @@ pub fn prepare(spec: &HostSpec, journal: &mut Journal) -> Result<PathBuf, HostEr
     Ok(instance)
 }
 
-/// Where else timerlat or osnoise runs.
+/// Another instance in which timerlat or osnoise runs.
 fn user(tracefs: &Path) -> Option<PathBuf> {
     let instances = fs::read_dir(tracefs.join("instances")).into_iter().flatten().flatten();
     let mut all = std::iter::once(tracefs.to_path_buf()).chain(instances.map(|entry| entry.path()));

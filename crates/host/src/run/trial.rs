@@ -5,17 +5,17 @@ use crate::doctor::{Finding, settable};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_plan::Apply;
 
-/// A way to set this machine.
+/// A combination of settings of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialVariant {
-    /// What it is called, in tables and as a folder.
+    /// Its name, in tables and as a folder.
     pub name: String,
-    /// What is set.
+    /// The names of its settings.
     pub settings: Vec<String>,
 }
 
 impl TrialVariant {
-    /// These settings together; none of them is the machine as it is.
+    /// These settings together; with none it is the machine as it is.
     pub fn of(settings: &[&str]) -> TrialVariant {
         TrialVariant {
             name: match settings {
@@ -26,7 +26,7 @@ impl TrialVariant {
         }
     }
 
-    /// As an experiment asks for it.
+    /// The variant as an experiment asks for it.
     pub fn apply(&self) -> Apply {
         match self.settings.is_empty() {
             true => Apply::Nothing,
@@ -48,8 +48,8 @@ pub fn variants(settings: &[&str]) -> Vec<TrialVariant> {
     variants
 }
 
-/// The order in which so many variants are measured in each round: shuffled (Fisher and Yates), so that what changes with
-/// time meets each of them alike.
+/// The order of the variants in each round, shuffled (Fisher and Yates), so that changes over time affect all variants
+/// alike.
 pub fn orders(variants: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SplitMix64::new(seed);
     let mut order: Vec<usize> = (0..variants).collect();
@@ -62,7 +62,7 @@ pub fn orders(variants: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
     (0..rounds).map(round).collect()
 }
 
-/// What is asked for, if it can be set here.
+/// The requested settings, if they can be applied here.
 pub(super) fn checked(apply: &Apply, findings: &[Finding]) -> Result<Apply, HostError> {
     let Apply::Only(names) = apply else {
         return Ok(apply.clone());

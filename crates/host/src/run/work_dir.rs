@@ -1,11 +1,11 @@
-//! Where the loads of a measurement work: a folder whose name nobody can foresee.
+//! The work folder for the loads of a measurement, with a random name.
 
 use crate::HostError;
 use std::path::{Path, PathBuf};
 use worstcase_base::{trust, unforeseen};
 
-/// A name for the loads' work folder that nobody can foresee. It is made later, by the measuring process, when it stands in
-/// the journal; one that is there by then is refused.
+/// A random path for the loads' work folder. The measuring process makes the folder later, when the journal lists it, and
+/// refuses one that exists by then.
 pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
     let failed = |source| HostError::Read {
         path: parent.to_path_buf(),

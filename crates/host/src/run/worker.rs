@@ -1,5 +1,5 @@
-//! The measuring process: a spec on standard input, messages on standard output. It ends early when its input ends, which is what
-//! happens when the controller is gone.
+//! The measuring process: a spec on standard input, messages on standard output. It ends early when its input ends, which
+//! happens however the controller ends.
 
 use crate::HostSpec;
 use crate::measure;
@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs it. What fails is a message, too.
+/// Runs the measurement. An error becomes a message, too.
 pub fn run() -> io::Result<()> {
     let mut input = io::stdin().lock();
     let mut line = String::new();
@@ -36,7 +36,7 @@ fn say(message: &Message) -> io::Result<()> {
 /// From now on the process may have threads: one of them waits for the input's end.
 fn watch_input(stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
-        // Whatever it says or however it fails: nobody is there any more.
+        // The content and errors do not matter: the controller wants to stop, or is gone.
         let _ = io::stdin().lock().read_line(&mut String::new());
         stop.store(true, Ordering::Relaxed);
     });

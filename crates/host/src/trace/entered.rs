@@ -1,28 +1,29 @@
-//! The trace of what enters some CPUs, and what other CPUs send there: for `worstcase host isolate`.
+//! The trace of entries into some CPUs, and of what other CPUs send there: for `worstcase host isolate`.
 
 use super::TracingError;
 use super::events::CpuEvent;
 use super::points::points;
 use super::probes;
+use super::purpose::Purpose;
 use super::table::{CALLS, SENDS};
 use super::tracefs::Tracefs;
-use super::tracer::{CHAINS_RING, Purpose, Tracer};
+use super::tracer::{CHAINS_RING, Tracer};
 use crate::CpuList;
 
-/// The trace of what enters some CPUs.
+/// A trace of entries into some CPUs.
 #[derive(Debug)]
 pub struct EntryTrace {
     tracer: Tracer,
-    /// The kernel tells who calls a function on another CPU.
+    /// The kernel reports who calls a function on another CPU.
     pub tells_callers: bool,
-    /// The kernel tells who sends an interrupt without a function.
+    /// The kernel reports who sends an interrupt without a function.
     pub tells_senders: bool,
-    /// It does so through probes in its functions.
+    /// Senders are reported through probes in the kernel's functions.
     pub uses_probes: bool,
 }
 
 impl EntryTrace {
-    /// Begins a trace of what enters `watched`, and of what any of `all` sends there.
+    /// Begins a trace of entries into `watched`, and of what any of `all` sends there.
     pub fn open(watched: &CpuList, all: &CpuList) -> Result<EntryTrace, TracingError> {
         let tracefs = Tracefs::of_threads()?;
         let entries = points(&tracefs, &Purpose::Entries)?;
@@ -59,7 +60,7 @@ impl EntryTrace {
         })
     }
 
-    /// Hands over all events that are there, CPU by CPU, each CPU's in order of time.
+    /// Hands over all available events, CPU by CPU, each CPU's in order of time.
     pub fn drain(&mut self, each: impl FnMut(&CpuEvent<'_>)) {
         self.tracer.drain(each);
     }

@@ -1,9 +1,9 @@
-//! What keeps the kernel's trace from us.
+//! Errors of the kernel's trace.
 
 use std::io;
 use std::path::PathBuf;
 
-/// One line: what, where; remedy.
+/// Each is one line: what, where, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum TracingError {
     /// tracefs cannot be mounted or found.
@@ -11,20 +11,20 @@ pub enum TracingError {
         "tracefs cannot be reached: {0}; run as root (CAP_SYS_ADMIN), or mount it at /sys/kernel/tracing and make it readable"
     )]
     Tracefs(#[source] io::Error),
-    /// A container's thread ids are not those of the trace.
+    /// A container's thread ids differ from those of the trace.
     #[error(
         "this container numbers its processes by itself, so the kernel's trace cannot be matched with them; share the machine's processes with it (--pid=host; in a pod hostPID: true)"
     )]
     OwnProcesses,
-    /// A file of tracefs.
+    /// A file of tracefs cannot be read.
     #[error("tracefs: {path} cannot be read: {source}; run as root, or make tracefs readable (mount option gid=)")]
     Read {
-        /// Within tracefs.
+        /// Its path in tracefs.
         path: String,
         /// Why.
         source: io::Error,
     },
-    /// A file of tracefs that does not take its value.
+    /// A file of tracefs refuses its value.
     #[error("cannot set {} to {value}: {source}; run as root, and end what else uses timerlat or osnoise", path.display())]
     Set {
         /// The file.
@@ -34,10 +34,10 @@ pub enum TracingError {
         /// Why.
         source: io::Error,
     },
-    /// This kernel does not have what cannot be done without.
+    /// This kernel lacks a tracepoint that is needed.
     #[error("this kernel has no tracepoint {0}; it needs CONFIG_FTRACE and CONFIG_PERF_EVENTS")]
     NoTracepoint(&'static str),
-    /// A format file does not look as expected.
+    /// A format file has an unexpected form.
     #[error("tracepoint {name} has no usable field {field}; please report this kernel's version")]
     Field {
         /// The tracepoint.
@@ -45,7 +45,7 @@ pub enum TracingError {
         /// The field.
         field: &'static str,
     },
-    /// perf refuses.
+    /// perf refuses for lack of rights.
     #[error(
         "perf_event_open: tracepoint {name} on CPU {cpu} is not permitted (kernel.perf_event_paranoid is {paranoid}); run as root, grant CAP_PERFMON, or set it to -1"
     )]
@@ -54,13 +54,13 @@ pub enum TracingError {
         name: String,
         /// The CPU.
         cpu: u32,
-        /// As the kernel says.
+        /// The kernel's value of perf_event_paranoid.
         paranoid: String,
     },
     /// perf fails.
     #[error("perf: {what} of {name} on CPU {cpu} failed: {source}; {}", remedy(source))]
     Perf {
-        /// Which call.
+        /// The call that failed.
         what: &'static str,
         /// The tracepoint.
         name: String,

@@ -1,18 +1,18 @@
-//! What the tracepoints tell, as typed events.
+//! The tracepoints' records as typed events.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use worstcase_contract::Nanos;
 
-/// Longest name of a thread or interrupt that is kept; the kernel's names of threads have 15 bytes.
+/// Longest name of a thread or interrupt that is kept; a thread's name in the kernel has at most 15 bytes.
 const NAME: usize = 24;
 
-/// A short name, kept in place.
+/// A short name, stored inline.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ShortName([u8; NAME]);
 
 impl ShortName {
-    /// None.
+    /// The empty name.
     pub const EMPTY: ShortName = ShortName([0; NAME]);
 
     /// The first bytes of a name.
@@ -67,7 +67,7 @@ pub struct TracedThread {
     pub comm: ShortName,
 }
 
-/// What can run on a CPU in place of a thread.
+/// A context that can run on a CPU in place of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CpuContext {
     /// The CPU's own timer interrupt.
@@ -81,7 +81,7 @@ pub enum CpuContext {
         /// Its handler; empty when it ends.
         name: ShortName,
     },
-    /// A soft interrupt.
+    /// A soft interrupt, by its number.
     Soft(u8),
     /// A timer's function.
     TimerFunction {
@@ -107,7 +107,7 @@ impl CpuContext {
         }
     }
 
-    /// Whether the hardware interrupts for it.
+    /// Whether it is a hardware interrupt.
     pub fn is_interrupt(&self) -> bool {
         matches!(
             self,
@@ -131,7 +131,7 @@ impl fmt::Display for CpuContext {
     }
 }
 
-/// What runs within an interrupt, a soft interrupt or a thread on somebody's behalf.
+/// A function that runs within an interrupt, a soft interrupt or a thread, requested by a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CallbackKind {
     /// A function that another CPU has called here.
@@ -142,12 +142,12 @@ pub enum CallbackKind {
     RcuCallback,
 }
 
-/// What happened.
+/// The change that an event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TracedChange {
-    /// Begins, within whatever ran.
+    /// A context begins, within whatever ran.
     Enter(CpuContext),
-    /// Ends.
+    /// A context ends.
     Exit(CpuContext),
     /// A thread's wake-up is issued.
     Waking {
@@ -158,12 +158,12 @@ pub enum TracedChange {
     Switch {
         /// From this one.
         from: TracedThread,
-        /// It waits for something; otherwise it could have gone on.
+        /// Whether the thread left because it waits for something; otherwise it could have gone on.
         asleep: bool,
         /// To this one.
         to: TracedThread,
     },
-    /// A thread that does not run is moved.
+    /// A thread that does not run is moved to another CPU.
     Migrate {
         /// The thread.
         tid: u32,
@@ -185,36 +185,37 @@ pub enum TracedChange {
         /// How long it took.
         length: Nanos,
     },
-    /// Events of this CPU are missing between `since` and this one's instant.
+    /// Events of this CPU are missing between `since` and the instant of this one.
     Lost {
-        /// The last event before.
+        /// The instant of the last event before.
         since: Nanos,
-        /// How many; 0 if the ring was full and the kernel has not said so yet.
+        /// How many; 0 if the ring was full and the kernel has not reported the loss yet.
         count: u64,
     },
     /// A function begins within what runs.
     Begin {
-        /// What for.
+        /// Which kind of function.
         part: CallbackKind,
-        /// The address of the call or work: what its sender queued. That of a call is 0 where a CPU calls the function itself.
+        /// The address of the call or work item that its sender queued. For a call it is 0 where a CPU calls the function
+        /// itself.
         of: u64,
         /// The function's address.
         function: u64,
     },
     /// A function ends.
     End {
-        /// What it was for.
+        /// Which kind of function.
         part: CallbackKind,
         /// The address of the call or work.
         of: u64,
     },
-    /// A fault of user code.
+    /// A page fault of user code.
     PageFault,
-    /// The kernel looked whether the tick can stop.
+    /// The kernel checked whether the tick can stop.
     Tick {
-        /// It stops.
+        /// Whether it stops.
         stops: bool,
-        /// What needs it: bits of the kernel's TICK_DEP_MASK.
+        /// What needs the tick: bits of the kernel's TICK_DEP_MASK.
         needed_by: u32,
     },
     /// A function is queued for a CPU.
@@ -241,13 +242,13 @@ pub enum TracedChange {
         /// Its address.
         work: u64,
     },
-    /// A thread is new, or has another name.
+    /// A thread is new, or gets another name.
     Named {
         /// The thread.
         tid: u32,
         /// Its name from now on.
         name: ShortName,
-        /// If it is new: whether a thread of the same process made it.
+        /// For a new thread: whether a thread of the same process made it.
         is_new: Option<bool>,
     },
 }
@@ -261,7 +262,7 @@ pub struct CpuEvent<'c> {
     pub cpu: u32,
     /// The thread that ran.
     pub tid: u32,
-    /// What.
+    /// What happened.
     pub what: TracedChange,
     /// The kernel's call chain, innermost first, if it was asked for.
     pub chain: &'c [u64],

@@ -3,26 +3,26 @@
 use super::TracingError;
 use super::events::ShortName;
 
-/// Where a field lies.
+/// The place of a field in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldPlace {
     offset: usize,
     size: usize,
     signed: bool,
-    /// The field says where its bytes are: offset in the low half, length in the high.
+    /// Set if the field holds the place of its bytes: offset in the low half, length in the high.
     elsewhere: Option<DataLocation>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataLocation {
-    /// From the record's beginning.
+    /// The offset counts from the record's beginning.
     Absolute,
-    /// From the field's end.
+    /// The offset counts from the field's end.
     Relative,
 }
 
 impl FieldPlace {
-    /// Its value; integers of 1, 2, 4 or 8 bytes. `None` if the record is too short.
+    /// The field's value; integers of 1, 2, 4 or 8 bytes. `None` if the record is too short.
     pub fn number(&self, record: &[u8]) -> Option<i64> {
         let bytes = self.bytes(record).filter(|bytes| !bytes.is_empty())?;
         let mut wide = [0u8; 8];
@@ -36,7 +36,7 @@ impl FieldPlace {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// Its bytes, up to the first that is 0.
+    /// The field's bytes, up to the first zero.
     pub fn text<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         let bytes = match self.elsewhere {
             None => self.bytes(record)?,
@@ -63,12 +63,12 @@ pub struct RecordFields<'r> {
 }
 
 impl RecordFields<'_> {
-    /// The value of the nth; `None` if the record is too short.
+    /// The value of the nth field; `None` if the record is too short.
     pub fn number(&self, nth: usize) -> Option<i64> {
         self.places.get(nth)?.number(self.record)
     }
 
-    /// The text of the nth.
+    /// The text of the nth field.
     pub fn name(&self, nth: usize) -> Option<ShortName> {
         Some(ShortName::new(self.places.get(nth)?.text(self.record)?))
     }
@@ -84,7 +84,7 @@ pub struct EventFormat {
 }
 
 impl EventFormat {
-    /// Reads it; `name` is for messages.
+    /// Parses a format file; `name` is for messages.
     pub fn parse(name: &str, text: &str) -> Result<EventFormat, TracingError> {
         let id = text
             .lines()
@@ -96,7 +96,7 @@ impl EventFormat {
         })
     }
 
-    /// Where the field lies.
+    /// The place of the field.
     pub fn field(&self, name: &'static str) -> Result<FieldPlace, TracingError> {
         let found = self.fields.iter().find(|(own, _)| own == name);
         found.map(|(_, field)| *field).ok_or_else(|| missing(&self.name, name))
@@ -135,7 +135,7 @@ fn field(line: &str) -> Option<(String, FieldPlace)> {
     ))
 }
 
-/// Reads a format file, and a record by it: what follows an empty line. For scripts/fuzz.
+/// Parses a format file, and then reads a record with it, which follows two empty lines. For scripts/fuzz.
 pub fn fuzz_format(text: &str) {
     let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
     let Ok(format) = EventFormat::parse("fuzz", text) else {

@@ -7,6 +7,7 @@
 //! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
+//! purpose   what a trace is for
 //! recorder  the events around the latest samples, kept                entered   what enters a CPU, and who sent it
 //! ```
 //!
@@ -21,6 +22,7 @@ pub mod parts;
 mod perf;
 mod points;
 mod probes;
+mod purpose;
 pub mod recorder;
 mod table;
 pub mod timeline;
@@ -34,6 +36,7 @@ pub(crate) use format::fuzz_format;
 pub use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;
+pub use purpose::Purpose;
 pub use recorder::{EventRecorder, EventSnapshot};
 pub use tracefs::timerlat_available;
-pub use tracer::{Purpose, Tracer};
+pub use tracer::Tracer;

@@ -1,4 +1,4 @@
-//! Noise: who took the CPU from a thread that spins, for each gap that the thread sees.
+//! Noise: what took the CPU from a spinning thread, for each gap that the thread sees.
 
 use super::events::{CpuContext, CpuEvent, TracedThread};
 use super::timeline::{StretchOwner, TimeStretch, Timeline};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
 
-/// Stretches of a CPU that are kept.
+/// Limit for the stretches of a CPU that are kept.
 const KEPT: usize = 1 << 14;
-/// The way into the kernel and back lies outside of the tracepoints; up to this long, next to something that was
-/// traced, it is taken for that (page table isolation and mitigations included).
+/// The tracepoints do not cover the way into the kernel and back: a stretch up to this long, next to something traced,
+/// counts as that way (page table isolation and mitigations included).
 const WAY: Nanos = Nanos(2_000);
 
 /// What took the CPU.
@@ -17,24 +17,24 @@ const WAY: Nanos = Nanos(2_000);
 pub enum NoiseSource {
     /// A hardware interrupt.
     Interrupt {
-        /// Which.
+        /// The interrupt.
         source: CpuContext,
     },
     /// A soft interrupt.
     SoftInterrupt {
-        /// Which.
+        /// The soft interrupt.
         source: CpuContext,
     },
     /// Another thread.
     Thread {
-        /// Which.
+        /// The thread.
         thread: TracedThread,
     },
     /// A non-maskable interrupt.
     Nmi,
     /// The way into the kernel and back, around one of the others.
     Way,
-    /// Nothing of the kernel is seen to have run: a hypervisor, firmware (SMI), or lost events.
+    /// The trace shows nothing of the kernel: a hypervisor, firmware (SMI), or lost events.
     Unexplained,
 }
 
@@ -59,7 +59,7 @@ pub struct CpuNoise {
 }
 
 impl CpuNoise {
-    /// Of the CPU on which thread `tid` spins.
+    /// For the CPU on which thread `tid` spins.
     pub fn new(cpu: u32, tid: u32) -> CpuNoise {
         CpuNoise {
             cpu,
@@ -69,7 +69,7 @@ impl CpuNoise {
         }
     }
 
-    /// Takes the next event; those of other CPUs are passed over.
+    /// Takes the next event; events of other CPUs are ignored.
     pub fn feed(&mut self, event: &CpuEvent<'_>) {
         if event.cpu != self.cpu {
             return;
@@ -83,7 +83,7 @@ impl CpuNoise {
         });
     }
 
-    /// The causes of a gap, largest first; they add up to it. Nested ones count once, for the innermost.
+    /// The causes of a gap, the largest first; their times add up to the gap. Nested ones count for the innermost.
     pub fn attribute(&self, start: Nanos, end: Nanos) -> Vec<CauseShare> {
         let end = end.max(start);
         let first = self.stretches.partition_point(|s| s.end <= start);

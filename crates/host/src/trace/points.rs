@@ -4,38 +4,38 @@ use super::TracingError;
 use super::events::{CpuContext, TracedChange};
 use super::format::{EventFormat, FieldPlace, RecordFields};
 use super::perf::CounterSource;
+use super::purpose::Purpose;
 use super::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
 use super::tracefs::Tracefs;
-use super::tracer::Purpose;
 
-/// A tracepoint or function that is to be opened.
+/// A tracepoint or function to open.
 #[derive(Clone, Debug)]
 pub struct TracePoint {
     /// `system/name`, or the function.
     pub name: String,
     pub source: CounterSource,
-    /// What may pass; everything if empty.
+    /// The kernel's filter expression; empty keeps everything.
     pub filter: String,
     /// With the kernel's call chain.
     pub chain: bool,
     pub decode: Decode,
 }
 
-/// From a record to what happened.
+/// How a record becomes a change.
 #[derive(Clone, Debug)]
 pub enum Decode {
-    /// Whatever is in it.
+    /// The same change for every record.
     Fixed(TracedChange),
     Fields {
         places: Vec<FieldPlace>,
         make: MakeChange,
     },
-    /// A function's beginning, by its first two arguments.
+    /// From a function's first two arguments.
     Function(fn([u64; 2]) -> TracedChange),
 }
 
 impl Decode {
-    /// `None` if the record is too short, or is that of a function.
+    /// `None` if the record is too short, or belongs to a function.
     pub fn decode(&self, record: &[u8]) -> Option<TracedChange> {
         match self {
             Decode::Fixed(change) => Some(*change),
@@ -45,7 +45,7 @@ impl Decode {
     }
 }
 
-/// The tracepoints for a purpose. Those that the table calls needed must exist, others may be missing.
+/// The tracepoints for a purpose. Those that the table marks as needed must exist; others may be missing.
 pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
     let mut points = Vec::new();
     for row in TABLE {
@@ -90,14 +90,15 @@ fn format(tracefs: &Tracefs, name: &str) -> Result<EventFormat, TracingError> {
     EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)
 }
 
-/// The interrupts of the architecture, as far as this kernel tells of them; the timer's has a row in the table.
+/// The interrupt vectors of the architecture that this kernel traces; the timer's has a row in the table.
 fn vectors(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
     let mut points = Vec::new();
     for own in tracefs.names("irq_vectors") {
         let context = |stem: &str| CpuContext::Vector(stem.into());
         let change = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
             (Some("local_timer"), _) | (_, Some("local_timer")) => continue,
-            // The kernel does not let perf sample it: perf itself uses that interrupt. So only who needs no end takes the entry.
+            // The kernel does not let perf sample the exit of irq_work, because perf itself uses that interrupt. So only a
+            // purpose that needs no exits takes the entry.
             (_, Some("irq_work")) => continue,
             (Some("irq_work"), _) if *purpose != Purpose::Entries => continue,
             (Some(stem), _) => TracedChange::Enter(context(stem)),
@@ -116,7 +117,7 @@ fn vectors(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, Trac
     Ok(points)
 }
 
-/// More than so many threads or CPUs are filtered by range: others within it pass, and nobody minds.
+/// Above this number threads or CPUs are filtered by range: others within the range pass, which does no harm.
 const LISTED: usize = 8;
 
 fn filter(passes: RecordFilter, purpose: &Purpose) -> String {

@@ -1,4 +1,5 @@
-//! Probes in the functions by which one CPU interrupts another (kprobes): for kernels whose tracepoints do not tell who sent.
+//! Probes in the functions by which one CPU interrupts another (kprobes), for kernels whose tracepoints do not report the
+//! sender.
 
 use super::events::TracedChange;
 use super::perf::{Counter, CounterRequest, CounterSource};
@@ -6,11 +7,11 @@ use super::points::{Decode, TracePoint};
 use std::ffi::CString;
 use std::fs;
 
-/// A function of the kernel, and what its first two arguments tell.
+/// A kernel function, and the change that its first two arguments describe.
 type ProbedFunction = (&'static str, fn([u64; 2]) -> TracedChange);
 
 const CALLS: [ProbedFunction; 2] = [
-    // (cpu, node): something is queued for a CPU; the node begins it.
+    // (cpu, node): the node begins a call that is queued for a CPU.
     ("__smp_call_single_queue", |[cpu, call]| TracedChange::Calls {
         cpu: cpu as u32,
         call,
@@ -25,12 +26,12 @@ const SENDS: [ProbedFunction; 1] = [("native_smp_send_reschedule", |[cpu, _]| Tr
     cpu: cpu as u32,
 })];
 
-/// Of who calls functions on other CPUs; none where this kernel has not all of these functions, or allows no probes.
+/// Probes for calls of functions on other CPUs; none where this kernel lacks one of the functions, or allows no probes.
 pub fn calls() -> Vec<TracePoint> {
     points(&CALLS)
 }
 
-/// Of who sends reschedule interrupts.
+/// Probes for senders of reschedule interrupts.
 pub fn sends() -> Vec<TracePoint> {
     points(&SENDS)
 }

@@ -1,4 +1,4 @@
-//! Trace recorder: the last events of each CPU, and those around the latest samples, kept.
+//! Trace recorder: keeps the last events of each CPU, and the events around the latest samples.
 
 use super::events::{CpuEvent, TracedChange};
 use super::parts::{AskedSample, LatenessParts};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use worstcase_contract::Nanos;
 
-/// Events of a CPU that are kept at most, however short the time.
+/// Limit for the recent events of a CPU, however short the time.
 const KEPT: usize = 1 << 15;
 
-/// One event, kept.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedEvent {
-    /// When.
+    /// When it happened.
     pub at: Nanos,
-    /// Where.
+    /// The CPU on which it happened.
     pub cpu: u32,
     /// The thread that ran.
     pub tid: u32,
-    /// What.
+    /// What happened.
     pub what: TracedChange,
     /// The kernel's call chain, innermost first.
     pub chain: Vec<u64>,
@@ -35,7 +35,7 @@ impl RecordedEvent {
         }
     }
 
-    /// As it was fed.
+    /// The event as it was fed.
     pub fn event(&self) -> CpuEvent<'_> {
         CpuEvent {
             at: self.at,
@@ -47,16 +47,17 @@ impl RecordedEvent {
     }
 }
 
-/// What happened around one sample.
+/// The events around one sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventSnapshot {
-    /// Number of the sample.
+    /// Index of the sample.
     pub index: u64,
     /// The sample.
     pub ask: AskedSample,
     /// Its parts.
     pub parts: LatenessParts,
-    /// The sample's CPU from the margin before the due time on, and the probe's wake-ups on others; in order of time.
+    /// Events of the sample's CPU from the margin before the due time on, and the probe's wake-ups on other CPUs; in
+    /// order of time.
     pub events: Vec<RecordedEvent>,
 }
 
@@ -89,7 +90,7 @@ impl EventRecorder {
         }
     }
 
-    /// Takes the next event; each CPU's come in order of time.
+    /// Takes the next event; each CPU's events come in order of time.
     pub fn feed(&mut self, event: &CpuEvent<'_>) {
         let recent = self.recent.entry(event.cpu).or_default();
         recent.push_back(RecordedEvent::of(event));
@@ -99,13 +100,13 @@ impl EventRecorder {
         }
     }
 
-    /// Whether a sample so late would be kept: cheap, to ask for every sample.
+    /// Whether a sample with this latency would be kept; cheap enough to ask for every sample.
     pub fn is_wanted(&self, latency: Nanos) -> bool {
         self.kept.len() < self.keep || self.kept.last().is_some_and(|least| latency > least.latency())
     }
 
-    /// Keeps what happened around a sample, if it is one of the latest; says whether it was. All its events must have
-    /// been fed.
+    /// Keeps the events around a sample, if it is one of the latest; says whether it was. All its events must have been
+    /// fed before.
     pub fn keep(&mut self, index: u64, ask: &AskedSample, parts: LatenessParts) -> bool {
         let latency = ask.now.saturating_sub(ask.due);
         if !self.is_wanted(latency) {
@@ -123,7 +124,7 @@ impl EventRecorder {
         true
     }
 
-    /// Hands over the snapshots of samples before this number, the latest first, and forgets them.
+    /// Takes out the snapshots of samples before this index, the latest first.
     pub fn take_before(&mut self, index: u64) -> Vec<EventSnapshot> {
         let (before, rest) = std::mem::take(&mut self.kept)
             .into_iter()
@@ -140,7 +141,7 @@ impl EventRecorder {
         };
         let all = self.recent.values().flatten();
         let mut events: Vec<RecordedEvent> = all.filter(is_within).filter(is_own).cloned().collect();
-        // Who ran when the window begins, by name.
+        // The last event before the window, which names the thread that ran when it begins.
         let own = self.recent.get(&ask.cpu).into_iter().flatten();
         let mut before = own.rev().skip_while(|event| event.at >= from);
         events.extend(
@@ -148,7 +149,7 @@ impl EventRecorder {
                 .find(|event| matches!(event.what, TracedChange::Switch { .. }))
                 .cloned(),
         );
-        // Those of one CPU keep their order.
+        // A stable sort keeps the order of one CPU's events.
         events.sort_by_key(|event| event.at);
         events
     }
@@ -158,7 +159,7 @@ impl EventRecorder {
         &self.kept
     }
 
-    /// Gives them away.
+    /// The snapshots, by value.
     pub fn into_snapshots(self) -> Vec<EventSnapshot> {
         self.kept
     }

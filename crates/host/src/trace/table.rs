@@ -1,20 +1,20 @@
-//! The tracepoints: one row each, with what it tells and who asks for it.
+//! The table of tracepoints: what each reports and which purposes use it.
 
-use super::Purpose;
 use super::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
 use super::format::RecordFields;
+use super::purpose::Purpose;
 use worstcase_contract::Nanos;
 
-/// From a record's fields, in the order in which the row names them, to what happened; `None` if the record is too short.
+/// Makes a change from a record's fields, in the order in which the row names them; `None` if the record is too short.
 pub type MakeChange = fn(RecordFields<'_>) -> Option<TracedChange>;
 
 /// A tracepoint.
 pub struct TracePointRow {
     /// `system/name`.
     pub name: &'static str,
-    /// Without it there is no trace; others may be missing in a kernel.
+    /// There is no trace without it; other tracepoints may be missing in a kernel.
     pub needed: bool,
-    /// Those that are read.
+    /// The fields that are read.
     pub fields: &'static [&'static str],
     pub make: MakeChange,
     pub uses: &'static [TracePointUse],
@@ -23,14 +23,14 @@ pub struct TracePointRow {
 /// How a tracepoint is used for a purpose.
 #[derive(Clone, Copy)]
 pub struct TracePointUse {
-    /// Which purposes.
+    /// The purposes for which it is used.
     pub of: fn(&Purpose) -> bool,
     pub passes: RecordFilter,
     /// With the kernel's call chain.
     pub chain: bool,
 }
 
-/// Which records the kernel keeps.
+/// The records that the kernel keeps.
 #[derive(Clone, Copy)]
 pub enum RecordFilter {
     All,
@@ -38,11 +38,11 @@ pub enum RecordFilter {
     Threads(&'static [&'static str]),
     /// The field is one of the purpose's CPUs.
     Cpus(&'static str),
-    /// The same, and this holds.
+    /// The same, and this expression holds.
     CpusIf(&'static str, &'static str),
 }
 
-/// A purpose gets every record of the tracepoint.
+/// The use for a purpose that gets every record.
 const fn every(of: fn(&Purpose) -> bool) -> TracePointUse {
     TracePointUse {
         of,
@@ -85,7 +85,7 @@ const fn any_but_sends(purpose: &Purpose) -> bool {
     !sends(purpose)
 }
 
-/// Who looks at interrupts.
+/// Purposes that need interrupts.
 pub const fn interrupts(purpose: &Purpose) -> bool {
     noise(purpose) || recorder(purpose) || entries(purpose)
 }
@@ -94,17 +94,18 @@ const fn recorder_and_entries(purpose: &Purpose) -> bool {
     recorder(purpose) || entries(purpose)
 }
 
-/// Tells who calls a function on another CPU; from Linux 6.5 on.
+/// Reports who calls a function on another CPU; since Linux 6.5.
 pub const CALLS: &str = "csd/csd_queue_cpu";
-/// Tells who sends an interrupt; from Linux 6.4 on.
+/// Reports who sends an interrupt; since Linux 6.4.
 pub const SENDS: &str = "ipi/ipi_send_cpu";
 
-/// The states in which a thread waits: all bits below TASK_REPORT_MAX; a preempted one has that bit or none.
+/// The states in which a thread waits: all bits below TASK_REPORT_MAX. A preempted thread has that bit or none.
 const WAITS: i64 = 0xff;
-/// clone(2): the new thread is of the same process (CLONE_THREAD).
+/// Flag of clone(2): the new thread belongs to the same process (CLONE_THREAD).
 const THREAD: i64 = 0x10000;
 
-/// All but those of `irq_vectors`, which a kernel lists itself; the timer's are here, as nothing goes without them.
+/// All tracepoints but those of `irq_vectors`, which differ from kernel to kernel. The timer's are here, because
+/// nothing works without them.
 pub const TABLE: &[TracePointRow] = &[
     TracePointRow {
         name: "irq_vectors/local_timer_entry",
@@ -392,7 +393,7 @@ pub const TABLE: &[TracePointRow] = &[
     },
 ];
 
-/// A thread's id, priority and name, from this field on.
+/// A thread's id, priority and name, beginning with this field.
 fn thread(f: RecordFields<'_>, from: usize) -> Option<TracedThread> {
     Some(TracedThread {
         tid: f.number(from)? as u32,

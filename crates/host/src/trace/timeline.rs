@@ -1,11 +1,11 @@
-//! From a CPU's events to what it ran: consecutive stretches, each with the innermost that ran.
+//! From a CPU's events to consecutive stretches, each with the innermost context that ran.
 
 use super::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
-/// What ran.
+/// The owner of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchOwner {
     /// The thread itself, or kernel code on its behalf.
@@ -27,11 +27,11 @@ pub struct TimeStretch {
     pub end: Nanos,
     /// What ran.
     pub owner: StretchOwner,
-    /// The thread of that time, interrupted or not.
+    /// The current thread of that time, interrupted or not.
     pub thread: TracedThread,
 }
 
-/// Threads within soft interrupts that can be switched out; PREEMPT_RT has them.
+/// Limit for threads that were switched out within a soft interrupt, as PREEMPT_RT does.
 const SUSPENDED: usize = 64;
 
 /// Follows one CPU.
@@ -39,13 +39,13 @@ const SUSPENDED: usize = 64;
 pub struct Timeline {
     at: Option<Nanos>,
     thread: TracedThread,
-    /// What interrupted what, innermost last.
+    /// The nested contexts, innermost last.
     stack: Vec<CpuContext>,
     suspended: BTreeMap<u32, Vec<CpuContext>>,
 }
 
 impl Timeline {
-    /// Takes the next event; hands over the stretches that end with it.
+    /// Takes the next event; hands over the stretches that it ends.
     pub fn feed(&mut self, event: &CpuEvent<'_>, mut each: impl FnMut(TimeStretch)) {
         let start = self.at.unwrap_or(event.at);
         let end = event.at.max(start);
@@ -61,7 +61,7 @@ impl Timeline {
             }
         };
         let is_lost = matches!(event.what, TracedChange::Lost { .. });
-        // Each event names the thread: what ran before is not known if a switch was missed.
+        // Each event names the current thread. If a switch was missed, it is not known what ran before.
         let is_missed = !is_lost && self.thread.tid != event.tid;
         if is_missed {
             stretch(start, end, StretchOwner::Unknown, TracedThread::default());
@@ -85,7 +85,7 @@ impl Timeline {
                     stretch(start, end, owner, self.thread);
                     self.stack.truncate(depth);
                 }
-                // It was entered before the first event, or within a loss.
+                // The context was entered before the first event, or within a loss.
                 None => stretch(start, end, StretchOwner::Context(context), self.thread),
             },
             TracedChange::Nmi { length } => {
@@ -102,7 +102,7 @@ impl Timeline {
         }
     }
 
-    /// Ends it at an instant at which thread `tid` runs: hands over the last stretch.
+    /// Ends the timeline at an instant at which thread `tid` runs: gives the last stretch.
     pub fn end(self, at: Nanos, tid: u32) -> Option<TimeStretch> {
         let start = self.at.filter(|start| *start < at && self.thread.tid == tid)?;
         Some(TimeStretch {

@@ -2,20 +2,21 @@
 
 use worstcase_contract::Nanos;
 
-/// One activation of a timerlat thread, told by its two lines.
+/// One activation of a timerlat thread, from its two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activation {
-    /// Counted by the tracer, from 1. A period that the thread slept through has no number.
+    /// The tracer's number, from 1. A period that the thread slept through has no number.
     pub number: u64,
-    /// When its timer was due, to the microsecond of the line's time and what the kernel needed to write it.
+    /// When its timer was due. The error is the microsecond of the line's time, plus the time that the kernel took to
+    /// write the line.
     pub due: Nanos,
-    /// Due until the timer's interrupt reads the clock.
+    /// Due time until the timer's interrupt reads the clock.
     pub irq: Nanos,
-    /// Due until the thread reads the clock.
+    /// Due time until the thread reads the clock.
     pub thread: Nanos,
 }
 
-/// A line that the tracer does not write, or that contradicts the lines before it.
+/// A line that the tracer would not write, or that contradicts the lines before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the timerlat tracer wrote what worstcase cannot read, '{line}': {why}; please report this kernel's version")]
 pub struct LineError {
@@ -26,7 +27,7 @@ pub struct LineError {
 /// Reads a CPU's lines, in any portions.
 #[derive(Debug, Default)]
 pub struct TimerlatLines {
-    /// A line that is not complete.
+    /// An incomplete line.
     cut: Vec<u8>,
     interrupt: Option<TimerlatInterrupt>,
     last: u64,
@@ -42,7 +43,7 @@ struct TimerlatInterrupt {
 }
 
 impl TimerlatLines {
-    /// Takes the next portion. An activation of which a line was lost is not handed over.
+    /// Takes the next portion. An activation with a lost line is not handed over.
     pub fn feed(&mut self, portion: &[u8], mut each: impl FnMut(Activation)) -> Result<(), LineError> {
         for piece in portion.split_inclusive(|byte| *byte == b'\n') {
             self.cut.extend_from_slice(piece);
@@ -65,7 +66,7 @@ impl TimerlatLines {
             self.lost += lost;
             return Ok(None);
         }
-        // The name of a thread may hold anything: the tracer's own words are those after the last of these.
+        // A thread's name may hold anything, so the tracer's own words are those after the last of these separators.
         let (before, words) = line.rsplit_once(": #").ok_or("it has no number")?;
         let words: Vec<&str> = words.split_whitespace().collect();
         let &[number, "context", context, "timer_latency", latency, "ns"] = words.as_slice() else {
@@ -121,27 +122,27 @@ fn time(text: &str) -> Option<Nanos> {
     Some(Nanos(seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + nanos))
 }
 
-/// Where an activation stands among the periods.
+/// The position of an activation among the periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Its period.
     pub index: u64,
-    /// Activations between the one before it and this one, of which a line was lost.
+    /// Activations since the one before, of which a line was lost.
     pub lost: u64,
 }
 
-/// Which periods activations belong to: their numbers do not count those that the thread slept through.
+/// Assigns activations to periods: the tracer's numbers do not count periods that the thread slept through.
 #[derive(Clone, Copy, Debug)]
 pub struct ActivationPeriods {
     interval: u64,
     start: u64,
     last: Option<(u64, Activation)>,
-    /// Of the last activation, also of one before period 0.
+    /// The number of the last activation, even of one before period 0.
     number: Option<u64>,
 }
 
 impl ActivationPeriods {
-    /// Period 0 is the first of the tracer's periods, of which one was due at `seen`, that is not before `earliest`.
+    /// One of the tracer's periods was due at `seen`; period 0 is the first of them that is not before `earliest`.
     pub fn new(interval: Nanos, seen: Nanos, earliest: Nanos) -> ActivationPeriods {
         let before = earliest.0.saturating_sub(seen.0).saturating_sub(interval.0 / 4);
         ActivationPeriods {
@@ -157,20 +158,20 @@ impl ActivationPeriods {
         Nanos(self.start)
     }
 
-    /// The place of the next activation; `None` before period 0.
+    /// The position of the next activation; `None` before period 0.
     pub fn position(&mut self, activation: Activation) -> Option<Position> {
         let before = self.number.replace(activation.number);
         let unread = before.map_or(0, |before| activation.number - before - 1);
         let by_time = (activation.due.0 + self.interval / 2).checked_sub(self.start)? / self.interval;
         let index = match self.last {
-            // No period was slept through: what delayed the line does not matter.
+            // No period was slept through, so a delay of the line does not matter.
             Some((index, last)) if last.number + 1 == activation.number && last.thread.0 < self.interval / 2 => {
                 index + 1
             }
             Some((index, last)) => by_time.max(index + activation.number - last.number),
             None => by_time,
         };
-        // Some that nobody read may have been before period 0.
+        // Some of the unread activations may have been before period 0.
         let between = index - self.last.map_or(0, |(last, _)| last + 1);
         self.last = Some((index, activation));
         Some(Position {
@@ -201,7 +202,7 @@ mod tests {
         lines.feed(text.as_bytes(), |a| all.push(a)).map(|()| all)
     }
 
-    /// What a 6.12 kernel wrote.
+    /// Output of a 6.12 kernel.
     const KERNEL: &str =
         "          <idle>-0       [000] d.h1.     5.054438: #2     context    irq timer_latency       726 ns
            <...>-130     [000] ....1     5.054441: #2     context thread timer_latency      4146 ns
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_lost_before_period_0_are_no_lost_periods() {
-        // 3 was before period 0; one of those that nobody read must have been, too.
+        // Activation 3 was before period 0, and one of the unread ones must have been, too.
         assert_eq!(periods(&[(3, 11_000, 5), (7, 15_000, 5)]), [None, Some((2, 2))]);
         assert_eq!(periods(&[(3, 12_000, 5), (5, 15_000, 5)]), [None, Some((2, 1))]);
     }

@@ -1,4 +1,4 @@
-//! Files of tracefs, through a mount that no path leads to: it needs no mount point and is gone with its descriptor.
+//! Files of tracefs, through a detached mount: it needs no mount point and is gone with its descriptor.
 
 use super::TracingError;
 use crate::facts::FileTree;
@@ -10,14 +10,14 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Where others may have mounted it.
+/// The usual mount points.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A mount of tracefs.
 pub struct Tracefs(OwnedFd);
 
 impl Tracefs {
-    /// To read a trace of threads: refused where their ids are not the kernel's.
+    /// For a trace of threads: refused where thread ids are not the kernel's.
     pub fn of_threads() -> Result<Tracefs, TracingError> {
         match has_own_processes(&FileTree::at(Path::new("/"))) {
             true => Err(TracingError::OwnProcesses),
@@ -47,7 +47,7 @@ impl Tracefs {
         fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes).map(Tracefs)
     }
 
-    /// A whole file.
+    /// The text of a whole file.
     pub fn text(&self, path: &str) -> Result<String, TracingError> {
         let read = || -> io::Result<String> {
             let file = openat(&self.0, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;

@@ -4,49 +4,25 @@ use super::TracingError;
 use super::events::{CpuEvent, TracedChange};
 use super::perf::{Counter, CounterRequest, Ring, RingRecord};
 use super::points::{Decode, TracePoint, points};
+use super::purpose::Purpose;
 use super::tracefs::Tracefs;
-use crate::CpuList;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 
-/// What a trace is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Parts of each sample of these threads: five events a sample, nothing else but the CPU's timer interrupts.
-    Response {
-        /// The threads that measure.
-        tids: Vec<u32>,
-    },
-    /// Who takes the CPU: all interrupts, soft interrupts and switches.
-    Noise,
-    /// Both, with timer functions, the threads' system calls and a call chain at each timer interrupt.
-    Recorder {
-        /// The threads that measure.
-        tids: Vec<u32>,
-    },
-    /// What enters a CPU: interrupts, soft interrupts, threads, and the functions that they run.
-    Entries,
-    /// What a CPU does that makes something enter others.
-    Sends {
-        /// Those others.
-        watched: CpuList,
-    },
-}
-
-/// Bytes of a ring: at 10 kHz a response takes 4 MB/s of a CPU's.
+/// Bytes of a ring: `response` at 10 kHz writes 4 MB/s on a CPU.
 const RING: usize = 1 << 20;
-/// Bytes of a ring that everything on a CPU is written to.
+/// Bytes of a ring for everything that happens on a CPU.
 const BIG_RING: usize = 4 << 20;
-/// Bytes of a ring that takes thousands of call chains, of 4 kB at most.
+/// Bytes of a ring for thousands of call chains, of 4 kB at most.
 pub(super) const CHAINS_RING: usize = 8 << 20;
 
 /// An open trace. It runs until it is dropped.
 #[derive(Debug)]
 pub struct Tracer {
-    /// What is before is incomplete.
+    /// Events before this time are incomplete.
     began: Nanos,
     cpus: Vec<CpuTracer>,
     decode: HashMap<u64, Reading>,
@@ -64,9 +40,9 @@ struct Reading {
 struct CpuTracer {
     cpu: u32,
     ring: Ring,
-    /// The first owns the ring.
+    /// The first counter owns the ring.
     counters: Vec<Counter>,
-    /// The last event; 0 before the first drain.
+    /// The instant of the last event; 0 before the first drain.
     last: Nanos,
 }
 
@@ -97,7 +73,7 @@ impl Tracer {
                     .map_err(failed("PERF_EVENT_IOC_ENABLE", point, cpu.cpu))?;
             }
         }
-        // Enabling one tracepoint after the other takes milliseconds: until then events are missing.
+        // Enabling one tracepoint after the other takes milliseconds, in which events are missing.
         let began = clock::monotonic();
         Ok(Tracer {
             began,
@@ -107,8 +83,8 @@ impl Tracer {
         })
     }
 
-    /// Hands over all events that are there, CPU by CPU, each CPU's in order of time; returns how many. A sample that
-    /// was taken before the call has all its events in it or in calls before.
+    /// Hands over all available events, CPU by CPU, each CPU's in order of time; returns their number. All events of a
+    /// sample that was taken before the call come with this call or an earlier one.
     pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> u64 {
         let mut count = 0;
         for cpu in &mut self.cpus {
@@ -169,7 +145,7 @@ impl Tracer {
         self.lost
     }
 
-    /// For poll: one descriptor a CPU; each becomes readable when half of its ring is full.
+    /// Descriptors for poll, one for each CPU; each becomes readable when half of its ring is full.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.cpus.iter().map(|cpu| cpu.counters[0].as_fd())
     }

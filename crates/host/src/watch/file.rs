@@ -1,4 +1,4 @@
-//! `watch.json`: what is watched, since when, and when it was not.
+//! `watch.json`: what is watched, since when, and the gaps in which nothing was measured.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,13 +9,13 @@ use worstcase_plan::Experiment;
 pub const WATCH_FILE: &str = "watch.json";
 /// Its form.
 pub const SCHEMA: &str = "worstcase-watch/1";
-/// Gaps that it holds; of more the oldest are forgotten.
+/// Limit for the gaps in the file; the oldest are forgotten.
 const GAPS: usize = 1_000;
 
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchFile {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
     /// Version of the tool that wrote it last.
     pub tool_version: String,
@@ -25,20 +25,20 @@ pub struct WatchFile {
     pub experiment: Experiment,
     /// Length of a segment.
     pub rotate_ns: u64,
-    /// What a running segment has is written this often.
+    /// How often the state of a running segment is written.
     pub checkpoint_ns: u64,
-    /// So many segments are kept.
+    /// How many segments are kept.
     pub keep: u64,
-    /// The boot in which it was measured last.
+    /// The boot in which it measured last.
     pub boot_id: String,
-    /// When measuring began last.
+    /// When measuring last began.
     pub since: Utc,
     /// When and why measuring ended in an orderly way; absent while it goes on, and if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<WatchEnd>,
-    /// When it was not measured, in order.
+    /// The gaps in which nothing was measured, in order.
     pub gaps: Vec<WatchGap>,
-    /// Gaps before these, which are forgotten.
+    /// Number of older gaps that were forgotten.
     pub gaps_forgotten: u64,
 }
 
@@ -51,10 +51,10 @@ pub struct WatchEnd {
     pub why: GapReason,
 }
 
-/// A time in which nothing was measured.
+/// A gap: a time in which nothing was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchGap {
-    /// The last moment before it of which something is kept.
+    /// The last moment before it with a kept result.
     pub from: Utc,
     /// When measuring began again.
     pub to: Utc,
@@ -66,15 +66,15 @@ pub struct WatchGap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapReason {
-    /// Somebody ended it.
+    /// A user ended the watch.
     Stopped,
-    /// It was killed.
+    /// The watch was killed.
     Killed,
-    /// The machine was booted anew without an orderly end before: a crash, a loss of power, or a hurry.
+    /// The machine was booted anew without an orderly end before: a crash, a loss of power, or a forced reboot.
     Rebooted,
-    /// The machine slept.
+    /// The machine was suspended.
     Suspended,
-    /// It ended with an error.
+    /// The watch ended with an error.
     Failed,
 }
 
@@ -114,7 +114,7 @@ impl WatchFile {
         }
     }
 
-    /// Measuring begins again in this boot: the gap until `now`, if the newest record ends at `last`.
+    /// The gap until `now`, when measuring begins again in this boot; the newest record ends at `last`.
     pub fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> WatchGap {
         let measured = last.map_or(self.since, |last| last.max(self.since));
         let (from, why) = match self.ended {
@@ -165,7 +165,7 @@ mod tests {
             gap(&WatchFile { ended, ..file() }, "two", Some(399)),
             (400, 500, GapReason::Stopped)
         );
-        // A clock that was set back makes no gap of less than nothing.
+        // If the clock was set back, the gap is empty.
         assert_eq!(gap(&killed, "one", Some(900)), (900, 900, GapReason::Killed));
     }
 

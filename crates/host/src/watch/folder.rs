@@ -9,31 +9,31 @@ use worstcase_base::output::{self, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
-use worstcase_results::record::run::RUN_FILE;
+use worstcase_results::record::folder::RUN_FILE;
 use worstcase_results::record::{Run, RunError, RunPlan, folder};
 
-/// A segment that is being removed.
+/// Prefix of a segment that is being removed.
 const REMOVING: &str = ".removing-";
 
 worstcase_base::errors! {
     /// Why a watch folder cannot be used.
     #[derive(Debug, thiserror::Error)]
     pub enum WatchError {
-        /// A watch is there, and nobody asked to go on with it.
+        /// The folder holds a watch, and the user did not ask to continue it.
         #[error("{} holds a watch already; choose another folder, or add --resume to go on with it", .0.display())]
         Begun(PathBuf) => Usage,
-        /// Something else is there.
+        /// The folder holds something else.
         #[error("{} holds something else than a watch; choose another folder", .0.display())]
         NotEmpty(PathBuf) => Usage,
-        /// Another process writes it.
+        /// Another process writes to the folder.
         #[error("another worstcase is watching into {}; end it first, or choose another folder", .0.display())]
         Busy(PathBuf) => Storage,
-        /// Root would write through what somebody else put there.
+        /// Root would write through names that another user controls.
         #[error(
             "root does not watch into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
         )]
         NotOurs(OtherWriters) => Usage,
-        /// It watches something else.
+        /// The folder holds another watch.
         #[error("{} watches something else, which differs in its {difference}; choose another folder", dir.display())]
         Another {
             /// The folder.
@@ -41,20 +41,20 @@ worstcase_base::errors! {
             /// The field that differs, and its values there and here.
             difference: String,
         } => Usage,
-        /// Written by another version.
+        /// Another version of worstcase wrote it.
         #[error("{} was written by another version of worstcase ({what}; this one reads '{SCHEMA}'); go on with that one, or watch into another folder", file.display())]
         Form {
             /// The file.
             file: PathBuf,
-            /// Why not.
+            /// Why it cannot be used.
             what: String,
         } => Usage,
-        /// The system refused.
+        /// A system call failed.
         #[error("cannot {action} {}: {cause}", path.display())]
         Io {
             /// What was tried.
             action: &'static str,
-            /// On what.
+            /// The path.
             path: PathBuf,
             /// The system's words.
             cause: io::Error,
@@ -70,19 +70,19 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WatchE
     }
 }
 
-/// The folder, held by this process.
+/// A watch folder, locked by this process.
 #[derive(Debug)]
 pub struct WatchFolder {
-    /// As the user named it.
+    /// The path that the user gave.
     dir: PathBuf,
     folder: OutputFolder,
-    /// The folder through its handle, whatever becomes of its name.
+    /// The folder through its descriptor, even if it is renamed.
     at: PathBuf,
     _lock: FileLock,
 }
 
 impl WatchFolder {
-    /// Takes the folder, which is made if it is not there; with it what was watched there.
+    /// Opens and locks the folder, and makes it if it is missing; also gives the watch that it holds.
     pub fn open(dir: &Path, resume: bool) -> Result<(WatchFolder, Option<WatchFile>), WatchError> {
         let is_there = dir.exists();
         let folder = OutputFolder::create(dir).map_err(failed(if is_there { "open" } else { "create" }, dir))?;
@@ -148,7 +148,7 @@ impl WatchFolder {
         Ok(segments)
     }
 
-    /// When the newest record ends that can be read. What a killed writer left in its segment is removed.
+    /// The end of the newest readable record. Leftovers of a killed writer are removed from its segment.
     pub fn last(&self) -> Result<Option<Utc>, WatchError> {
         let end_of = |segment: &String| {
             let plan = Run::open(&self.at.join(segment)).ok()?.plan().clone();
@@ -158,7 +158,7 @@ impl WatchFolder {
         Ok(self.segments()?.iter().rev().find_map(end_of))
     }
 
-    /// Removes the oldest segments until there are `keep`; how many.
+    /// Removes the oldest segments until `keep` are left; gives the number removed.
     pub fn thin(&self, keep: u64) -> Result<usize, WatchError> {
         let segments = self.segments()?;
         let surplus = segments
@@ -166,7 +166,7 @@ impl WatchFolder {
             .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
         for segment in &segments[..surplus] {
             let away = self.at.join(format!("{REMOVING}{segment}"));
-            // First out of sight: a segment is there whole or not at all.
+            // Renamed first, so that a segment is there whole or not at all.
             let renamed = fs::rename(self.at.join(segment), &away);
             let removed = renamed.and_then(|()| fs::remove_dir_all(&away));
             removed.map_err(failed("remove", &self.dir.join(segment)))?;
@@ -194,7 +194,7 @@ impl WatchFolder {
 }
 
 impl WatchFile {
-    /// An error if another experiment is to go on with this watch. How long its segments are does not matter.
+    /// An error if another experiment would continue this watch. The length of segments may differ.
     pub(super) fn check_same(&self, here: &Experiment, dir: &Path) -> Result<(), WatchError> {
         let of_any_length = |experiment: &Experiment| {
             let mut experiment = experiment.clone();
@@ -217,7 +217,7 @@ fn is_leftover(name: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
 }
 
-/// A run whose name is the time of its begin.
+/// Whether this is a segment: a run whose name is the time of its begin.
 fn is_segment(dir: &Path, name: &str) -> bool {
     let mut parts = name.split('-');
     let mut digits = |count| {
@@ -228,13 +228,13 @@ fn is_segment(dir: &Path, name: &str) -> bool {
     digits(8) && digits(6) && dir.join(name).join(RUN_FILE).exists()
 }
 
-/// Somebody was killed before the first `watch.json`.
+/// Whether only leftovers are there: a process was killed before the first `watch.json`.
 fn only_leftovers(dir: &Path) -> bool {
     let is_left = |entry: fs::DirEntry| entry.file_name().to_str().is_some_and(is_leftover);
     fs::read_dir(dir).is_ok_and(|entries| entries.flatten().all(is_left))
 }
 
-/// The file at `path`; `shown` is its name, for messages.
+/// Reads the file at `path`; `shown` is its name in messages.
 fn read(path: &Path, shown: &Path) -> Result<WatchFile, WatchError> {
     let form = |what: String| WatchError::Form {
         file: shown.to_path_buf(),

@@ -1,14 +1,13 @@
-//! What comes from the measuring process, into folders: a thread of its own, because a disk may be slow.
+//! Writes the measuring process's results to folders, in a thread of its own because a disk may be slow.
 
 use super::file::{WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::run::{WatchEvent, WatchObserver};
+use super::observer::{KeptSegment, WatchEvent, WatchObserver};
 use super::segment::{self, KeptCell};
 use crate::message::{ThreadCounts, WatchSegment};
 use crate::run::HostMatrix;
 use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
-use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
@@ -16,43 +15,22 @@ use worstcase_instruments::sys::clock;
 use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::{RecordOrigin, Run, RunPlan, SampleSelection, WasSet};
 
-/// A segment that is over, and kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSegment {
-    /// Its run folder.
-    pub folder: PathBuf,
-    /// When it began.
-    pub began: Utc,
-    /// When it ended.
-    pub ended: Utc,
-    /// Before its time.
-    pub early: bool,
-    /// Samples of all CPUs.
-    pub taken: u64,
-    /// Periods that passed while the probe was late.
-    pub missed: u64,
-    /// Samples that could not be kept.
-    pub lost: u64,
-    /// The largest latency, and its CPU.
-    pub max: Option<(Nanos, u32)>,
-}
-
-/// What there is to be kept.
+/// What the keeper is to write.
 pub enum KeepOrder {
-    /// Of a segment.
+    /// A segment, finished or not.
     Segment(Box<WatchSegment>),
     /// A gap.
     Gap(WatchGap),
 }
 
-/// Keeps it.
+/// Writes segments and gaps.
 pub struct Keeper<'a> {
     pub folder: &'a WatchFolder,
     pub file: WatchFile,
     pub matrix: &'a HostMatrix,
     pub spec: &'a HostSpec,
     pub selection: SampleSelection,
-    /// What `--apply` did.
+    /// The settings that `--apply` made.
     pub applied: Option<Vec<WasSet>>,
     pub plan: &'a ExperimentPlan,
     pub look: &'a dyn WatchObserver,
@@ -68,7 +46,7 @@ pub struct RunningSegment {
 }
 
 impl Keeper<'_> {
-    /// Until nobody has anything more to be kept.
+    /// Writes orders until all senders are gone.
     pub fn keep(&mut self, orders: &Receiver<KeepOrder>) -> Result<(), HostError> {
         for order in orders {
             match order {
@@ -79,7 +57,7 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    /// Writes down a gap, and tells it.
+    /// Writes down a gap, and reports it.
     pub fn gap(&mut self, gap: WatchGap) -> Result<(), HostError> {
         self.file.add(gap);
         self.folder.write(&self.file)?;

@@ -1,8 +1,9 @@
-//! Watching: the measuring process, what it says, and who looks on.
+//! Watching: the measuring process, its messages, and the observer.
 
 use super::file::{GapReason, SCHEMA, WatchEnd, WatchFile, WatchGap};
 use super::folder::WatchFolder;
-use super::keeper::{self, Keeper, KeptSegment};
+use super::keeper::{self, Keeper};
+use super::observer::{WatchEvent, WatchObserver};
 use super::suspend::Sleeps;
 use crate::cpus::stay_off;
 use crate::loads::cgroup;
@@ -22,49 +23,29 @@ use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::SampleSelection;
 
-/// Segments that may wait for the disk. Of a running one each replaces the one before, so none is missed if there is no room.
+/// How many messages may wait for the disk. Each one about a running segment replaces the one before, so one that finds no
+/// room may be dropped.
 const WAITING: usize = 8;
 
-/// What is to be watched.
+/// The order for a watch.
 #[derive(Debug)]
 pub struct WatchOrder {
     /// What each segment measures: one probe under one load, as long as a segment.
     pub plan: ExperimentPlan,
-    /// The same on this machine.
+    /// The same for this machine.
     pub matrix: HostMatrix,
     /// The watch folder.
     pub folder: PathBuf,
-    /// It may hold a watch, which goes on.
+    /// Whether to continue a watch in that folder.
     pub resume: bool,
-    /// So many segments are kept.
+    /// How many segments are kept.
     pub keep: u64,
-    /// What a running segment has is written this often.
+    /// How often the state of a running segment is written.
     pub checkpoint: Nanos,
     /// The samples that are kept of each segment.
     pub selection: SampleSelection,
-    /// It ends by itself this long after it began, gaps included.
+    /// How long after its begin the watch ends by itself, gaps included.
     pub time: Option<Nanos>,
-}
-
-/// What there is to see.
-#[derive(Debug)]
-pub enum WatchEvent<'a> {
-    /// Something to know before it begins.
-    Note(&'a str),
-    /// Measuring begins.
-    Begin(&'a HostSpec),
-    /// How it is going, every second.
-    Pulse(&'a [Pulse]),
-    /// A segment is over.
-    Kept(&'a KeptSegment),
-    /// Nothing was measured for a while.
-    Gap(&'a WatchGap),
-}
-
-/// Who looks on; from several threads.
-pub trait WatchObserver: Sync {
-    /// Something happens.
-    fn see(&self, event: WatchEvent<'_>);
 }
 
 /// Watches until `stop`.
@@ -114,7 +95,7 @@ pub fn run(
         let keeping = scope.spawn(|| {
             stay_off(&spec.cpus);
             let kept = keeper.keep(&orders);
-            // Nothing can be kept any more: there is no sense in measuring. Senders do not wait for this thread.
+            // Nothing can be kept any more, so measuring is useless. Dropping the receiver keeps senders from waiting.
             stop.store(true, Ordering::Relaxed);
             drop(orders);
             kept
@@ -145,7 +126,6 @@ pub fn run(
     result.and(told).and(undone)
 }
 
-/// What is measured, segment by segment.
 fn spec(order: &WatchOrder) -> Result<HostSpec, HostError> {
     let refuse = |text: &str| Err(HostError::Argument(text.to_string()));
     let [spec] = order.matrix.specs.as_slice() else {
@@ -164,7 +144,7 @@ fn spec(order: &WatchOrder) -> Result<HostSpec, HostError> {
     })
 }
 
-/// The watch's file from now on, and the gap until now if it was begun before.
+/// The watch's file, new or continued, and the gap until now if it is continued.
 fn begun(
     order: &WatchOrder,
     folder: &WatchFolder,
@@ -200,7 +180,7 @@ fn begun(
     Ok((goes_on, Some(gap)))
 }
 
-/// Hands on what the measuring process says.
+/// Passes on the messages of the measuring process.
 struct Relay<'a> {
     sender: SyncSender<keeper::KeepOrder>,
     look: &'a dyn WatchObserver,
@@ -212,7 +192,7 @@ struct Relay<'a> {
 impl Relay<'_> {
     fn segment(&self, segment: Box<crate::message::WatchSegment>) {
         let (ended, order) = (segment.ended, keeper::KeepOrder::Segment(segment));
-        // Whoever kept it is gone with an error, which is told.
+        // If the keeper is gone, it has an error, which is reported.
         match ended {
             true => drop(self.sender.send(order)),
             false => drop(self.sender.try_send(order)),

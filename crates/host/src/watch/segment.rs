@@ -1,4 +1,4 @@
-//! A segment of the measuring process as records.
+//! Makes records of the measuring process's segment.
 
 use crate::HostError;
 use crate::HostSpec;
@@ -16,11 +16,11 @@ use worstcase_results::record::{
 pub struct KeptCell {
     /// Record and samples.
     pub cell: CellResult,
-    /// The trace around its latest samples, if it was kept.
+    /// The trace around its latest samples, if it was captured.
     pub captures: Option<Vec<u8>>,
 }
 
-/// The cells of a segment; none if no period of it was due yet.
+/// The cells of a segment; none if no period was due yet.
 pub fn cells(
     segment: &WatchSegment,
     spec: &HostSpec,

@@ -1,23 +1,23 @@
-//! Whether the machine slept: then the clock that counts sleep is ahead of the one that does not.
+//! Detects suspends: the clock that counts suspended time is then ahead of the one that does not.
 
 use rustix::time::{ClockId, clock_gettime};
 use worstcase_contract::Nanos;
 
-/// Less than this is how long it takes to read two clocks.
+/// A smaller difference may be the time between reading the two clocks.
 const LEAST: Nanos = Nanos(500_000_000);
 
-/// How far the one clock is ahead.
+/// How far the boot-time clock is ahead.
 pub struct Sleeps {
     ahead: Nanos,
 }
 
 impl Sleeps {
-    /// From now on.
+    /// Counts from now on.
     pub fn new() -> Sleeps {
         Sleeps { ahead: ahead() }
     }
 
-    /// How long the machine slept since this was asked last.
+    /// How long the machine was suspended since the last call.
     pub fn since(&mut self) -> Option<Nanos> {
         self.step(ahead())
     }
@@ -34,7 +34,7 @@ fn ahead() -> Nanos {
         let time = clock_gettime(clock);
         Nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
     };
-    // In this order: what passes between the two readings looks like sleep, never like less than none.
+    // In this order the time between the two readings looks like a suspend, never like a negative time.
     let monotonic = read(ClockId::Monotonic);
     read(ClockId::Boottime).saturating_sub(monotonic)
 }

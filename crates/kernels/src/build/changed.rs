@@ -1,4 +1,4 @@
-//! A kernel that is named by its source tree and by options that are changed: built once, and kept by what it was built from.
+//! A kernel named by its source tree and changed options: built once, and kept by the digest of its inputs.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,14 +11,14 @@ use super::tree::SourceTree;
 use super::{Builder, KernelBuildError, check_machine, configuration, is_kernel_tree, is_on_path};
 use crate::{Kernel, KernelError, ResolveOptions, files, store};
 
-/// Built kernels, by what they were built from.
+/// The area of built kernels, by the digest of their inputs.
 const BUILT: &str = "built";
-/// A copy of each tree, and where it is built.
+/// The area with a copy of each tree, and its build folder.
 const TREES: &str = "trees";
 /// The image's folder in an entry.
 const IMAGE: &str = "kernel";
 
-/// Builds the kernel of a tree, or takes what was built of the same before.
+/// Builds the kernel of a tree, or takes an earlier build with the same inputs.
 pub fn resolve(
     name: &str,
     tree: &Path,
@@ -94,7 +94,7 @@ fn read_config(tree: &Path, config: Option<&Path>) -> Result<String, KernelError
     })
 }
 
-/// What the compiler calls itself: another one makes another kernel.
+/// The compiler's version: another compiler makes another kernel.
 fn compiler() -> Result<String, KernelError> {
     let output = Command::new("gcc").arg("--version").output();
     match output {
@@ -113,7 +113,7 @@ mod tests {
     use std::fs;
     use worstcase_base::cache::Cache;
 
-    /// A tree that builds as a kernel's does: CONFIG_LOST is an option that it drops, CONFIG_BROKEN one that ends the build.
+    /// A tree that builds as a kernel's does: it drops the option CONFIG_LOST, and CONFIG_BROKEN makes the build fail.
     fn tree(dir: &Path) {
         let tree = dir.join("linux");
         fs::create_dir_all(tree.join("kernel")).unwrap();

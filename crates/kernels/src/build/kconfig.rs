@@ -1,6 +1,6 @@
-//! Why an option of a configuration is not as it was asked for, from the tree's Kconfig files.
+//! Why an option of a configuration has another value than the requested one, from the tree's Kconfig files.
 //!
-//! Only what stands in the file of the option is read: its own conditions, and those of the menus and `if` around it there.
+//! Only the file of the option is read: its own conditions, and those of the menus and `if` around it there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,19 +9,18 @@ use std::path::{Path, PathBuf};
 
 use crate::config::KernelConfig;
 
-/// So many options are told with their values.
+/// How many options are named with their values.
 const MOST_TOLD: usize = 8;
 
-/// What the files say of one option.
+/// The facts about one option in the files.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OptionFacts {
-    /// Of each place that defines it, whether the user is asked, and its conditions.
+    /// For each definition whether the user is asked, and its conditions.
     places: Vec<(bool, Vec<String>)>,
-    /// Options that select it.
     selected_by: BTreeSet<String>,
 }
 
-/// In words; `off` if it was to be off.
+/// The reason in words; `off` if the option should be off.
 pub fn why(tree: &Path, option: &str, off: bool, built: &KernelConfig) -> io::Result<String> {
     let mut told = OptionFacts::default();
     for file in files(tree)? {
@@ -71,7 +70,7 @@ fn in_words(told: &OptionFacts, off: bool, built: &KernelConfig) -> String {
     format!("it depends on {conditions} ({})", values.join(", "))
 }
 
-/// The options in an expression, in the order in which they come.
+/// The options in an expression, in their order.
 fn symbols(expression: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
@@ -83,7 +82,7 @@ fn symbols(expression: &str) -> Vec<String> {
     found
 }
 
-/// The tree's Kconfig files, of other architectures none.
+/// The tree's Kconfig files, without those of other architectures.
 fn files(tree: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![tree.to_path_buf()];
@@ -104,11 +103,10 @@ fn files(tree: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What an attribute belongs to.
+/// The entry that an attribute belongs to.
 enum AttributeOwner {
-    /// A menu, a choice: the innermost of those that are open.
+    /// The innermost open menu or choice.
     Around,
-    /// An option.
     Option {
         name: String,
         asked: bool,
@@ -118,7 +116,7 @@ enum AttributeOwner {
     Other,
 }
 
-/// Adds what a file says of the option.
+/// Adds the facts about the option from a file.
 fn read(text: &str, option: &str, told: &mut OptionFacts) {
     let mut around: Vec<Vec<String>> = Vec::new();
     let mut entry = AttributeOwner::Other;
@@ -190,7 +188,7 @@ fn read(text: &str, option: &str, told: &mut OptionFacts) {
     close(&mut entry, option, &around, told);
 }
 
-/// An entry has ended.
+/// Takes in an entry that has ended.
 fn close(entry: &mut AttributeOwner, option: &str, around: &[Vec<String>], told: &mut OptionFacts) {
     if let AttributeOwner::Option { name, asked, depends } = std::mem::replace(entry, AttributeOwner::Other)
         && name == option

@@ -1,4 +1,4 @@
-//! Options that are changed of a kernel's configuration: `CONFIG_PREEMPT=y`.
+//! Changed options of a kernel's configuration: `CONFIG_PREEMPT=y`.
 
 use std::fmt;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use super::{KernelBuildError, kconfig};
 use crate::config::KernelConfig;
 
-/// Options and their values, in the order of the user.
+/// Options and their values, in the user's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildOptions(Vec<(String, String)>);
 
 impl BuildOptions {
-    /// Of a text like `CONFIG_PREEMPT=y+CONFIG_HZ=1000`.
+    /// Parses a text like `CONFIG_PREEMPT=y+CONFIG_HZ=1000`.
     pub fn parse(text: &str) -> Result<BuildOptions, String> {
         let mut options: Vec<(String, String)> = Vec::new();
         for one in text.strip_prefix("CONFIG_").unwrap_or(text).split("+CONFIG_") {
@@ -37,7 +37,7 @@ impl BuildOptions {
         Ok(BuildOptions(options))
     }
 
-    /// A configuration with these options instead of its own.
+    /// A configuration with these options in place of its own.
     pub fn apply(&self, config: &str) -> String {
         let is_ours = |line: &&str| {
             let rest = line.strip_prefix("# ").unwrap_or(line).strip_prefix("CONFIG_");
@@ -54,7 +54,7 @@ impl BuildOptions {
         kept.chain(ours).map(|line| line + "\n").collect()
     }
 
-    /// Refuses a configuration, as the tree made it, in which one of these is not so.
+    /// Refuses a configuration, as the tree made it, in which one of these options has another value.
     pub fn check(&self, built: &KernelConfig, tree: &Path) -> Result<(), KernelBuildError> {
         for (option, value) in &self.0 {
             let is = built.get(option);
@@ -71,7 +71,7 @@ impl BuildOptions {
         Ok(())
     }
 
-    /// In tables and names of files: `+PREEMPT`, `-SMP`, `+HZ.1000`.
+    /// The form for tables and file names: `+PREEMPT`, `-SMP`, `+HZ.1000`.
     pub fn label(&self) -> String {
         let one = |(option, value): &(String, String)| match value.as_str() {
             "y" => format!("+{option}"),

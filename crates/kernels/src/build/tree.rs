@@ -1,13 +1,13 @@
-//! What a source tree holds, and a copy of it to build from: git's index and objects, in a folder of our own.
+//! The content of a source tree, and a copy of it to build from: git's index and objects, in a folder of our own.
 //!
 //! ```text
 //! <folder>/repository   objects, beside those of the tree's own repository if it has one
 //! <folder>/index        what the tree held last, so that only what changed is read again
 //! <folder>/source       the copy; what did not change is not touched, so make does not build it again
 //! ```
-//! The tree is only read. Of a git tree what it ignores is no part of it: objects, what was generated, its `.config`. The
-//! `.gitignore` of other trees is none to go by (Debian's ignores everything); what is known to be built is left out of
-//! them, and `make mrproper` removes what else was built in them from the copy.
+//! The tree is only read. In a git tree the files that git ignores do not count: objects, generated files, its `.config`.
+//! The `.gitignore` of other trees is no guide (Debian's ignores everything). There known build results are left out, and
+//! `make mrproper` removes the others from the copy.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +19,7 @@ use worstcase_base::child::ends_with_us;
 
 use super::{KernelBuildError, first_error};
 
-/// What a build leaves in a tree that is much, or another each time.
+/// Build results that are large, or differ each time.
 const BUILT: [&str; 22] = [
     "**/.*",
     "**/*.o",
@@ -45,11 +45,11 @@ const BUILT: [&str; 22] = [
     "arch/x86/boot/compressed/vmlinux.bin*",
 ];
 
-/// A tree, and our folder.
+/// A tree, and the folder for its copy.
 pub struct SourceTree {
     tree: PathBuf,
     folder: PathBuf,
-    /// It has a repository of its own.
+    /// Whether the tree has a repository of its own.
     is_git: bool,
 }
 
@@ -65,7 +65,7 @@ impl SourceTree {
             let repository = opened.repository();
             opened.run(Command::new("git").args(["init", "--quiet", "--bare"]).arg(repository))?;
         }
-        // Inside of another repository the paths in its index would be others.
+        // Inside another repository the paths in that index would not fit.
         opened.is_git = opened.of_its_own(&["--show-prefix"]).as_deref() == Some("");
         Ok(opened)
     }
@@ -75,7 +75,7 @@ impl SourceTree {
         self.folder.join("source")
     }
 
-    /// A digest of what the tree holds now.
+    /// A digest of the tree's content now.
     pub fn state(&self) -> Result<String, KernelBuildError> {
         let borrowed = self.borrow()?;
         let index = self.folder.join("index");
@@ -90,7 +90,7 @@ impl SourceTree {
         }
         let add = |index: &Path| self.git(index, &self.tree, &arguments);
         match add(&index) {
-            // The index of the tree's own repository may be of a kind that stands in several files.
+            // The tree's own index may be a split index, which consists of several files.
             Err(_) if borrowed => {
                 fs::remove_file(&index).map_err(KernelBuildError::io(&index))?;
                 add(&index)?;
@@ -100,12 +100,12 @@ impl SourceTree {
         self.git(&index, &self.tree, &["write-tree"])
     }
 
-    /// Makes the copy one of this state.
+    /// Brings the copy to this state.
     pub fn check_out(&self, state: &str) -> Result<(), KernelBuildError> {
         let source = self.source();
         fs::create_dir_all(&source).map_err(KernelBuildError::io(&source))?;
         let index = self.folder.join("index.source");
-        // Of a copy that was killed.
+        // A killed checkout leaves these locks.
         for lock in ["index.lock", "index.source.lock"] {
             let _ = fs::remove_file(self.folder.join(lock));
         }
@@ -116,7 +116,7 @@ impl SourceTree {
         }
     }
 
-    /// Removes from the copy what was built in the tree.
+    /// Removes build results of the tree from the copy.
     fn clean(&self) -> Result<(), KernelBuildError> {
         let mut make = Command::new("make");
         make.arg("-s")
@@ -143,7 +143,8 @@ impl SourceTree {
         self.folder.join("repository")
     }
 
-    /// Takes the index and objects of the tree's own repository, if it has one: then nothing that it knows is read.
+    /// Copies the index of the tree's own repository, if it has one, and uses its objects, so that unchanged files are
+    /// not read.
     fn borrow(&self) -> Result<bool, KernelBuildError> {
         if !self.is_git {
             return Ok(false);
@@ -157,7 +158,7 @@ impl SourceTree {
         Ok(fs::copy(index, self.folder.join("index")).is_ok())
     }
 
-    /// What git says of the repository that the tree is in.
+    /// What git says about the tree's own repository.
     fn of_its_own(&self, what: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         git.arg("-C").arg(&self.tree).arg("rev-parse").args(what);
@@ -176,7 +177,8 @@ impl SourceTree {
         self.run(&mut git)
     }
 
-    /// Its output, or the first line of its complaint. The user's settings are left out: they would change what is built.
+    /// git's output, or the first line of its error. The user's settings are left out, because they would change what is
+    /// built.
     fn run(&self, git: &mut Command) -> Result<String, KernelBuildError> {
         git.env("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(fs::read(tree.source().join("kernel/fork.c")).unwrap(), b"not committed");
         assert!(tree.source().join("kernel/new.c").exists() && !tree.source().join(".git").exists());
         assert_eq!(fs::read_dir(&objects).unwrap().count(), before, "the tree is only read");
-        // What it has although it ignores it is part of it.
+        // A tracked file counts although git ignores its name.
         place.git(&["add", "--force", "kernel/fork.o"]);
         let state = tree.state().unwrap();
         tree.check_out(&state).unwrap();

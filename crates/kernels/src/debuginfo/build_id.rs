@@ -1,4 +1,4 @@
-//! The build-id: a hash that the linker writes into a note, the same in the kernel that runs and in its debug file.
+//! The build-id: a hash that the linker writes into a note, the same in the running kernel and in its debug file.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ pub struct BuildId(Vec<u8>);
 
 /// Name and type of the note: "GNU", NT_GNU_BUILD_ID.
 const NOTE: [u8; 8] = [3, 0, 0, 0, b'G', b'N', b'U', 0];
-/// Before them, the sizes of name and hash.
+/// Bytes before them: the sizes of name and hash.
 const SIZES: usize = 8;
-/// The longest hash that is taken for one.
+/// A longer hash is no build-id.
 const LONGEST: usize = 64;
 
 impl BuildId {
-    /// From its bytes.
+    /// A build-id from its bytes.
     pub fn new(bytes: &[u8]) -> BuildId {
         BuildId(bytes.to_vec())
     }
 
-    /// The last one in a piece of memory that ends in notes.
+    /// The last build-id in a piece of memory that ends with notes.
     pub fn last_in(memory: &[u8]) -> Option<BuildId> {
         let starts = memory.windows(NOTE.len()).enumerate().rev();
         let found = starts.filter(|(_, bytes)| *bytes == NOTE).map(|(at, _)| at);
         found.filter_map(|at| note_at(memory, at)).next()
     }
 
-    /// The note that holds it.
+    /// The ELF note that holds it.
     pub fn note(&self) -> Vec<u8> {
         let sizes = [4u32.to_le_bytes(), (self.0.len() as u32).to_le_bytes()].concat();
         [&sizes[..], &NOTE, &self.0].concat()

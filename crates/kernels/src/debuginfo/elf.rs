@@ -1,4 +1,4 @@
-//! Reads sections of an ELF file, one at a time: a kernel's has hundreds of megabytes that nobody asks for.
+//! Reads sections of an ELF file, one at a time: a kernel's file has hundreds of megabytes that nobody needs.
 
 use super::{BuildId, DebugInfoError};
 use crate::unpacked::most_of;
@@ -15,7 +15,7 @@ pub struct ElfFile {
 }
 
 impl ElfFile {
-    /// Opens a file, and makes sure that it is ELF.
+    /// Opens a file, and checks that it is ELF.
     pub fn open(path: &Path) -> Result<ElfFile, DebugInfoError> {
         let file = files::open(path).map_err(|source| DebugInfoError::Unreadable {
             path: path.into(),
@@ -33,7 +33,7 @@ impl ElfFile {
         object::File::parse(&self.cache).map_err(|e| self.wrong(e))
     }
 
-    /// Something in it is not as it should be.
+    /// An error about the content of the file.
     pub fn wrong(&self, why: impl ToString) -> DebugInfoError {
         DebugInfoError::None {
             path: self.path.clone(),
@@ -47,7 +47,7 @@ impl ElfFile {
         id.ok_or_else(|| self.wrong("it has no build-id"))
     }
 
-    /// A section's content, uncompressed; empty if there is none of this name.
+    /// A section's content, uncompressed; empty if there is no section of this name.
     pub fn section(&self, name: &str) -> Result<Rc<[u8]>, DebugInfoError> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else {
@@ -58,7 +58,7 @@ impl ElfFile {
             range if range.format == CompressionFormat::None => (section.size(), section.size()),
             range => (range.compressed_size, range.uncompressed_size),
         };
-        // Both are what the file claims.
+        // Both sizes are claims of the file.
         if held > files::MOST_BYTES || holds > most_of(held).min(files::MOST_BYTES) {
             return Err(self.wrong(format!("{name}: it claims {holds} bytes, more than any real one has")));
         }
@@ -66,14 +66,14 @@ impl ElfFile {
         Ok(Rc::from(data))
     }
 
-    /// The file that holds what several files have in common (made by dwz), if there is one.
+    /// The file with the common parts of several files (made by dwz), if there is one.
     pub fn supplement(&self) -> Result<Option<ElfFile>, DebugInfoError> {
         let file = self.file()?;
         let Some((name, id)) = file.gnu_debugaltlink().map_err(|e| self.wrong(e))? else {
             return Ok(None);
         };
         let name = String::from_utf8_lossy(name);
-        // A relative name is relative to this file.
+        // A relative name counts from this file's folder.
         let path = self.path.parent().unwrap_or(Path::new("")).join(&*name);
         let supplement = ElfFile::open(&path)?;
         match supplement.build_id()? == BuildId::new(id) {

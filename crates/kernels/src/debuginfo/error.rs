@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use worstcase_base::cache::CacheError;
 
 worstcase_base::errors! {
-    /// Why lines of source code cannot be told.
+    /// Why lines of source code cannot be found.
     #[derive(Debug, thiserror::Error)]
     pub enum DebugInfoError {
         /// The file cannot be read.
@@ -13,7 +13,7 @@ worstcase_base::errors! {
         Unreadable {
             /// The file.
             path: PathBuf,
-            /// The system's answer.
+            /// The system's error.
             source: std::io::Error,
         } => Usage,
         /// The file is no ELF file with DWARF.
@@ -24,7 +24,7 @@ worstcase_base::errors! {
             /// What is wrong with it.
             why: String,
         } => Usage,
-        /// It is of another kernel.
+        /// The file belongs to another kernel.
         #[error(
             "debug information of another kernel, {}: its build-id is {found}, that of {kernel} is {expected}; give the vmlinux of that very build",
             path.display()
@@ -32,14 +32,14 @@ worstcase_base::errors! {
         OtherKernel {
             /// The file.
             path: PathBuf,
-            /// In the file.
+            /// The build-id in the file.
             found: BuildId,
             /// The kernel that ran.
             kernel: String,
-            /// Its own.
+            /// The build-id of that kernel.
             expected: BuildId,
         } => Usage,
-        /// The kernel does not tell its build-id.
+        /// The kernel does not show its build-id.
         #[error("no build-id in memory, kernel {kernel}: whether {} is of it cannot be told; go without --debug-info", path.display())]
         Unidentified {
             /// The file.

@@ -17,7 +17,7 @@ const AREA: &str = "debug";
 const SCHEMA: &str = "worstcase-debug/1";
 const MANIFEST: &str = "manifest.json";
 const FILE: &str = "vmlinux.debug";
-/// The folder of the modules, beside the vmlinux and where they are kept.
+/// The folder of modules, beside the vmlinux and in the cache.
 pub const MODULES: &str = "modules";
 
 #[derive(Serialize, Deserialize)]
@@ -29,16 +29,16 @@ struct DebugInfoManifest {
     build_id: String,
 }
 
-/// What is kept for one kernel.
+/// The debug information that is kept for one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptDebugInfo {
     /// The debug file.
     pub path: PathBuf,
-    /// What it takes on the disk.
+    /// Its size on the disk.
     pub bytes: u64,
 }
 
-/// The package that Debian has for a release.
+/// Debian's debug package for a release.
 pub fn package(release: &str) -> String {
     format!("linux-image-{release}-dbg")
 }
@@ -51,8 +51,8 @@ impl KeptDebugInfo {
     }
 }
 
-/// Keeps what is needed of the vmlinux that `fetch` brings (into the folder that it is given) for a release in a version, and
-/// the modules that it puts beside it.
+/// Keeps the needed part of the vmlinux that `fetch` puts into the folder it gets, for a release in a version, and the
+/// modules that it puts beside it.
 pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
     cache: &Cache,
     release: &str,
@@ -85,14 +85,14 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
     Ok(kept(&folder))
 }
 
-/// What is kept for a release in a version.
+/// The debug information for a release in a version.
 pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<KeptDebugInfo> {
     cache
         .get(AREA, &key(&package(release), version))
         .map(|folder| kept(&folder))
 }
 
-/// What is kept for a build.
+/// The debug information for a build-id.
 pub fn of_build(cache: &Cache, id: &BuildId) -> Option<KeptDebugInfo> {
     let folders = cache.keys(AREA).into_iter().map(|key| cache.path(AREA, &key));
     let id = id.to_string();
@@ -104,7 +104,7 @@ fn key(package: &str, version: &str) -> String {
     format!("{package}_{version}")
 }
 
-/// A manifest that cannot be read is one that is missing: then there is no debug information.
+/// An unreadable manifest counts as a missing one: then there is no debug information.
 fn manifest(folder: &Path) -> Option<DebugInfoManifest> {
     let manifest: DebugInfoManifest =
         serde_json::from_slice(&worstcase_base::files::read(&folder.join(MANIFEST)).ok()?).ok()?;

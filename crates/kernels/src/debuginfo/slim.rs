@@ -1,4 +1,4 @@
-//! A copy of a debug file that holds only what lookups need, compressed: of a kernel's 600 MB some 120.
+//! A copy of a debug file with only the sections that lookups need, compressed: some 120 MB of a kernel's 600.
 
 use super::elf::ElfFile;
 use super::{BuildId, DebugInfoError};
@@ -11,8 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use worstcase_base::cache::CacheError;
 
-/// What finding lines, functions and inlined functions takes, in DWARF 4 and 5. Not: where variables are, how to unwind,
-/// relocations.
+/// Sections that are needed to find lines, functions and inlined functions, in DWARF 4 and 5. Places of variables,
+/// unwinding and relocations are not.
 const NEEDED: [&str; 10] = [
     ".debug_info",
     ".debug_abbrev",
@@ -51,7 +51,7 @@ pub fn slim(from: &Path, to: &Path) -> Result<BuildId, DebugInfoError> {
     Ok(id)
 }
 
-/// A compressed section: kind, nothing, size and alignment of what was compressed (Elf64_Chdr), and that.
+/// A compressed section: kind, reserved, size and alignment of the content (Elf64_Chdr), and the compressed content.
 fn pack(data: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut packed = Vec::new();
     for word in [u64::from(ELFCOMPRESS_ZLIB.0), data.len() as u64, 1] {

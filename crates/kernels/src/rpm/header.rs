@@ -1,4 +1,4 @@
-//! A header of an .rpm: an index of tags, and the store that their values are in. All numbers are big-endian.
+//! A header of an .rpm: an index of tags, and the store with their values. All numbers are big-endian.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use worstcase_base::{digest, files};
 
 /// Numbers of tags.
 pub mod tags {
-    /// In the signature: sha256 of the header.
+    /// In the signature: the header's sha256.
     pub const HEADER_SHA256: u32 = 273;
     /// Name of the package.
     pub const NAME: u32 = 1000;
@@ -15,21 +15,21 @@ pub mod tags {
     pub const VERSION: u32 = 1001;
     /// And its release.
     pub const RELEASE: u32 = 1002;
-    /// Length of each file; [`FILE_SIZES_LONG`] where one is longer.
+    /// Length of each file; [`FILE_SIZES_LONG`] if one is longer than 32 bits can say.
     pub const FILE_SIZES: u32 = 1028;
     /// Type and rights of each file.
     pub const FILE_MODES: u32 = 1030;
-    /// Number of each file: hard links have one.
+    /// Inode number of each file: hard links share one.
     pub const FILE_INODES: u32 = 1096;
-    /// Of each file, which folder it is in.
+    /// For each file the index of its folder.
     pub const DIR_INDEXES: u32 = 1116;
-    /// Of each file, its name there.
+    /// For each file its name in the folder.
     pub const BASE_NAMES: u32 = 1117;
     /// The folders.
     pub const DIR_NAMES: u32 = 1118;
-    /// cpio.
+    /// Format of the payload: cpio.
     pub const PAYLOAD_FORMAT: u32 = 1124;
-    /// gzip, xz, zstd, ...
+    /// Compression of the payload: gzip, xz, zstd, ...
     pub const PAYLOAD_COMPRESSOR: u32 = 1125;
     /// Length of each file, in 64 bits.
     pub const FILE_SIZES_LONG: u32 = 5008;
@@ -40,9 +40,9 @@ pub mod tags {
 const MAGIC: [u8; 4] = [0x8e, 0xad, 0xe8, 1];
 const INTRO: usize = 16;
 const ENTRY: usize = 16;
-/// What RPM itself reads at most.
+/// Limit of RPM itself.
 const MOST_ENTRIES: u32 = 0xffff;
-/// The names and checksums of a kernel's 9 000 files are 2 MB.
+/// Limit in bytes; the names and checksums of a kernel's 9 000 files take 2 MB.
 const MOST_STORE: u32 = 64 << 20;
 
 const INT16: u32 = 3;
@@ -52,9 +52,9 @@ const STRING: u32 = 6;
 const STRINGS: u32 = 8;
 const TRANSLATED: u32 = 9;
 
-/// A header as it was read.
+/// A parsed header.
 pub struct Header {
-    /// All of it.
+    /// All its bytes.
     bytes: Vec<u8>,
     entries: usize,
 }
@@ -66,7 +66,7 @@ struct IndexEntry {
 }
 
 impl Header {
-    /// Reads one.
+    /// Reads a header.
     pub fn read(input: &mut impl Read) -> Result<Header, String> {
         let mut bytes = vec![0; INTRO];
         input.read_exact(&mut bytes).map_err(|e| e.to_string())?;
@@ -87,7 +87,7 @@ impl Header {
         }
     }
 
-    /// Skips what fills the signature to a multiple of eight bytes.
+    /// Skips the padding that fills the signature to a multiple of eight bytes.
     pub fn pad(&self, input: &mut impl Read) -> Result<(), String> {
         let more = self.bytes.len().next_multiple_of(8) - self.bytes.len();
         let skipped = io::copy(&mut input.take(more as u64), &mut io::sink());
@@ -99,12 +99,12 @@ impl Header {
         digest::hex(&Sha256::digest(&self.bytes))
     }
 
-    /// A text; of several the first.
+    /// The text of a tag; the first if there are several.
     pub fn text(&self, tag: u32) -> Option<&str> {
         self.texts(tag)?.next()
     }
 
-    /// A list of texts, as far as they are in the store.
+    /// The texts of a tag, as far as they are in the store.
     pub fn texts(&self, tag: u32) -> Option<impl Iterator<Item = &str>> {
         let entry = self.entry(tag)?;
         let count = match entry.kind {
@@ -113,13 +113,13 @@ impl Header {
             _ => return None,
         };
         let ended = self.store().get(entry.offset..)?;
-        // What has no NUL behind it is none.
+        // A text without a NUL after it does not count.
         let ended = &ended[..ended.iter().rposition(|byte| *byte == 0)?];
         let texts = ended.split(|byte| *byte == 0).take(count);
         Some(texts.map(|text| std::str::from_utf8(text).unwrap_or_default()))
     }
 
-    /// A list of numbers, whole or not at all.
+    /// The numbers of a tag; `None` if not all of them are in the store.
     pub fn numbers(&self, tag: u32) -> Option<Vec<u64>> {
         let entry = self.entry(tag)?;
         let size = match entry.kind {

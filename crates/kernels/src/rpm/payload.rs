@@ -1,7 +1,7 @@
-//! The files of an .rpm, as an archive that is read once from its begin to its end.
+//! The files of an .rpm, as an archive that is read once from begin to end.
 //!
-//! It is cpio ("newc"), where each file is headed by its name and length. Where one is longer than 4 GB, and in format 6,
-//! a file is headed by its number alone, and what it is stands in the package's header.
+//! It is cpio ("newc"), in which each file begins with its name and length. If a file is longer than 4 GB, and in format
+//! 6, a file begins with its number alone, and the package's header describes it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -22,19 +22,19 @@ const TYPE: u64 = 0o170_000;
 const REGULAR: u64 = 0o100_000;
 const LINK: u64 = 0o120_000;
 
-/// A file as the archive heads it.
+/// A file's header in the archive.
 struct CpioMember {
     name: String,
     mode: u64,
     size: u64,
-    /// Number, and how many names it has.
+    /// Inode number, and number of hard links.
     inode: u64,
     links: u64,
 }
 
-/// Writes the members that are wanted.
+/// Writes the wanted members.
 pub fn read(input: &mut impl Read, header: &Header, members: &mut Members<'_>) -> Result<(), KernelError> {
-    // Hard links: only the last name of a file comes with its content.
+    // Hard links: only the last name of a file has its content.
     let mut without: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let listed = ListedFiles::of(header);
     while let Some(member) = next(input, listed.as_ref()).map_err(|why| members.bad(why))? {
@@ -58,14 +58,14 @@ pub fn read(input: &mut impl Read, header: &Header, members: &mut Members<'_>) -
         }
         skip(input, padding(member.size)).map_err(|e| members.cut(&e))?;
     }
-    // Empty ones.
+    // Files without content are empty.
     for name in without.into_values().flatten() {
         members.write(&name, &mut io::empty())?;
     }
     Ok(())
 }
 
-/// Reads the head of a member; none at the end.
+/// Reads the header of a member; `None` at the end.
 fn next(input: &mut impl Read, listed: Option<&ListedFiles>) -> Result<Option<CpioMember>, String> {
     let mut magic = [0; MAGIC];
     fill(input, &mut magic)?;
@@ -107,13 +107,13 @@ fn named(input: &mut impl Read) -> Result<Option<CpioMember>, String> {
     Ok(Some(member).filter(|member| member.name != END))
 }
 
-/// The files of a package in its header.
+/// The files that the package's header lists.
 struct ListedFiles {
     names: Vec<String>,
     modes: Vec<u64>,
     sizes: Vec<u64>,
     inodes: Vec<u64>,
-    /// How many names each regular file has, and the last of them.
+    /// By inode number of a regular file: how many names it has, and the index of the last.
     links: BTreeMap<u64, (u64, usize)>,
 }
 
@@ -123,7 +123,7 @@ impl ListedFiles {
         let inside = header.numbers(tags::DIR_INDEXES)?;
         let name = |(base, nth): (&str, &u64)| {
             let folder = usize::try_from(*nth).ok().and_then(|nth| folders.get(nth));
-            // In the header they are absolute, in a cpio archive they begin with a dot.
+            // The header has absolute paths; in a cpio archive they begin with a dot.
             folder.map(|folder| format!(".{folder}{base}"))
         };
         let bases = header.texts(tags::BASE_NAMES)?.take(MOST_FILES);
@@ -168,7 +168,7 @@ fn is_regular(mode: u64) -> bool {
     mode & TYPE == REGULAR
 }
 
-/// What fills so many bytes to a multiple of four.
+/// The padding from this length to a multiple of four.
 fn padding(length: u64) -> u64 {
     length.wrapping_neg() % 4
 }
@@ -191,7 +191,7 @@ fn hex(input: &mut impl Read) -> Result<u64, String> {
     number.ok_or_else(|| "cut short or damaged (a file's header has no number)".into())
 }
 
-/// As it may be shown.
+/// The name without characters that must not be shown.
 fn shown(name: &str) -> String {
     name.chars()
         .take(200)

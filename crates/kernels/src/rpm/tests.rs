@@ -1,4 +1,4 @@
-//! Packages that are made here byte by byte, those that somebody crafted, and one of rpmbuild's.
+//! Packages made byte by byte, crafted packages, and one of rpmbuild's.
 
 use super::*;
 use std::fs;
@@ -115,7 +115,6 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// A package with this payload.
 fn package(payload: &[u8], compressor: &str, more: Vec<(u32, Value<'_>)>) -> Vec<u8> {
     let sum = digest::sha256_hex(payload);
     let mut tags = vec![
@@ -143,7 +142,7 @@ pub fn sample(files: &[File<'_>]) -> Vec<u8> {
     package(&zstd(&cpio(files)), "zstd", Vec::new())
 }
 
-/// And of format 6.
+/// A package of format 6 with these files.
 fn sample_6(files: &[File<'_>]) -> Vec<u8> {
     let folders: Vec<String> = files
         .iter()
@@ -170,7 +169,7 @@ fn sample_6(files: &[File<'_>]) -> Vec<u8> {
     package(&zstd(&numbered(files)), "zstd", lists)
 }
 
-/// What comes of a package, and where it was unpacked.
+/// The result of unpacking a package, and the folder.
 fn unpacked(bytes: &[u8]) -> (tempfile::TempDir, Result<PackageInfo, KernelError>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("k.rpm");
@@ -186,7 +185,6 @@ fn refused(bytes: &[u8]) -> String {
     unpacked(bytes).1.unwrap_err().to_string()
 }
 
-/// Some files, and what is to become of them.
 fn files() -> Vec<File<'static>> {
     let of = |path, mode, inode, content: &'static [u8]| File {
         inode,
@@ -262,7 +260,7 @@ fn all_names_of_a_file_have_its_content() {
     }
 }
 
-/// The bytes that have checksums: the lead says nothing, and the signature has room for more signatures.
+/// The bytes under checksums: the lead has none, and the signature has room for more signatures.
 fn summed(whole: &[u8]) -> std::ops::Range<usize> {
     let begin = whole.windows(4).rposition(|w| w == [0x8e, 0xad, 0xe8, 1]).unwrap();
     begin..whole.len()
@@ -316,7 +314,7 @@ fn what_is_no_package_of_a_known_kind_is_told() {
     assert!(refused(&sample(&below)).contains("lib/modules/a/b, which"));
 }
 
-/// Headers that claim what is not there; a name or number of them that is not in the store is none.
+/// Headers that claim more than there is; a name or number outside of the store does not count.
 #[test]
 fn no_claim_of_a_header_is_believed() {
     let claim = |entries: u32, store: u32| {

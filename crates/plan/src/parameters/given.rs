@@ -1,4 +1,4 @@
-//! What somebody said of parameters, and the experiment that it gives.
+//! The given values of parameters, and the experiment that they make.
 
 use super::{InvalidValue, Parameter, ParameterOwner, ValueCount, all, find, of_machine};
 use crate::check::check_cells;
@@ -12,7 +12,7 @@ pub struct GivenValues(BTreeMap<&'static str, Vec<String>>);
 /// A kernel, and in which preemption models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelChoice {
-    /// As `worstcase kernels get` takes it.
+    /// The kernel as `worstcase kernels get` takes it.
     pub kernel: String,
     /// Models; never empty.
     pub models: Vec<PreemptChoice>,
@@ -21,7 +21,7 @@ pub struct KernelChoice {
 }
 
 impl GivenValues {
-    /// With the values of a parameter, in place of those that it had.
+    /// Replaces the values of a parameter.
     pub fn insert(&mut self, parameter: &Parameter, values: Vec<String>) {
         self.0.insert(parameter.key, values);
     }
@@ -31,7 +31,7 @@ impl GivenValues {
         self.0.get(key).map(Vec::as_slice)
     }
 
-    /// The experiment, unchecked: what is usual, and what was given.
+    /// The experiment of the usual and the given values, unchecked.
     pub fn experiment(&self, venue: Venue, kernels: &[KernelChoice]) -> Result<Experiment, Problem> {
         check_cells([self.count(kernels)])?;
         let part = self.part(venue, kernels)?;
@@ -63,7 +63,7 @@ impl GivenValues {
         Ok(part)
     }
 
-    /// Puts what is of the whole experiment into it.
+    /// Puts the values of the whole experiment into it.
     pub fn set_up(&self, experiment: &mut Experiment) -> Result<(), Problem> {
         for (parameter, values) in self.of_venue(experiment.venue) {
             if let ParameterOwner::Experiment(field) = &parameter.owner {
@@ -130,8 +130,8 @@ impl GivenValues {
     }
 }
 
-/// By how much a parameter multiplies the cells of the lab. What is empty or cannot be read, which is refused later, counts as
-/// one: it must not hide the length of another.
+/// The factor by which a parameter multiplies the cells of the lab. An empty or unreadable value, which is refused later,
+/// counts as one: it must not hide the length of another.
 pub(crate) fn factor(key: &str, values: &[String]) -> u64 {
     let number = values.len() as u64;
     match key {

@@ -3,8 +3,8 @@
 //! ```text
 //! machine   of the lab's machine: each value is another subject
 //! cells     of a part: loads, probes, seeds, timing, and how the probe is woken and scheduled
-//! setup     of the whole experiment: what is put into machines, how a host is set up
-//! given     what a command line or a section of a study says of them -> Part, Experiment
+//! setup     of the whole experiment: files for machines, the setup of a host
+//! given     the values from a command line or a section of a study -> Part, Experiment
 //! ```
 //! The command line's options, the keys of study files and of their selectors, the command that asks for a run again, the
 //! difference between two runs and the names of subjects are all read off these rows.
@@ -33,43 +33,43 @@ pub struct Parameter {
     pub flag: &'static str,
     /// The same as one letter.
     pub short: Option<char>,
-    /// What the help calls its value.
+    /// The name of its value in the help.
     pub value_name: &'static str,
     /// A line or two for the help.
     pub help: &'static str,
-    /// How many values it takes.
+    /// The number of values it takes.
     pub values: ValueCount,
     /// A value may begin with a dash.
     pub dashes: bool,
-    /// The one that cannot be given beside it.
+    /// The parameter that cannot be given beside it.
     pub excludes: Option<&'static str>,
-    /// What it is of.
+    /// The owner of the parameter.
     pub owner: ParameterOwner,
 }
 
-/// How many values a parameter takes.
+/// The number of values that a parameter takes.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueCount {
-    /// One.
+    /// One value.
     One,
-    /// One, or none for all that there is.
+    /// One value, or none for everything.
     OneOrAll,
     /// Several; one text may hold several of them.
     Several(fn(&str) -> Vec<String>),
 }
 
-/// What a parameter is of, and how it is read and shown there.
+/// The owner of a parameter, with functions to read and show the value.
 #[derive(Debug)]
 pub enum ParameterOwner {
-    /// Of the lab's machine.
+    /// A parameter of the lab's machine.
     Machine(MachineField),
-    /// Of a part.
+    /// A parameter of a part.
     Part(ParameterField<Part>),
-    /// Of the whole experiment.
+    /// A parameter of the whole experiment.
     Experiment(ParameterField<Experiment>),
 }
 
-/// How a parameter of a machine is read and shown.
+/// Functions to read and show a parameter of a machine.
 #[derive(Debug)]
 pub struct MachineField {
     /// Takes a value as it is typed.
@@ -78,11 +78,11 @@ pub struct MachineField {
     pub get: fn(&VirtualMachine) -> String,
     /// The words of it in a subject's name, if it is not the usual one.
     pub label: fn(&VirtualMachine) -> Vec<String>,
-    /// How a sentence tells it; empty if it goes without saying.
+    /// The phrase in a sentence; empty if it goes without saying.
     pub phrase: fn(&VirtualMachine) -> String,
 }
 
-/// How a parameter is read and shown.
+/// Functions to read and show a parameter.
 #[derive(Debug)]
 pub struct ParameterField<T> {
     /// Takes all its values as they are typed.
@@ -102,7 +102,7 @@ impl InvalidValue {
     }
 }
 
-/// All of a venue, in the order in which they are shown.
+/// All parameters of a venue, in the order in which they are shown.
 pub fn all(venue: Venue) -> impl Iterator<Item = &'static Parameter> {
     let tables: &[&[Parameter]] = match venue {
         Venue::Lab => &[machine::TABLE, cells::EVERYWHERE, cells::LAB, setup::LAB],
@@ -124,7 +124,7 @@ pub(crate) fn known_key(key: &str) -> Option<&'static str> {
         .map(|parameter| parameter.key)
 }
 
-/// Those of the lab's machine.
+/// The parameters of the lab's machine.
 pub fn of_machine() -> impl Iterator<Item = (&'static Parameter, &'static MachineField)> {
     machine::TABLE.iter().filter_map(|parameter| match &parameter.owner {
         ParameterOwner::Machine(field) => Some((parameter, field)),
@@ -141,7 +141,7 @@ impl Parameter {
         }
     }
 
-    /// An error if a text holds what is no value.
+    /// An error if a text holds an invalid value.
     pub fn check(&self, venue: Venue, text: &str) -> Result<(), InvalidValue> {
         let values = self.split(text);
         let mut usual = Experiment::usual_of(venue);
@@ -234,7 +234,7 @@ fn time(text: &str) -> Result<Nanos, InvalidValue> {
     duration::parse(text).map_err(InvalidValue::new)
 }
 
-/// As it is typed: without a space.
+/// A duration as it is typed: without a space.
 pub(crate) fn typed(length: Nanos) -> String {
     duration::show(length).replace(' ', "")
 }
@@ -298,7 +298,7 @@ mod tests {
             (field.set)(&mut machine, text).unwrap();
             assert_eq!((field.get)(&machine), text);
             assert!(!(field.label)(&machine).is_empty(), "{}", parameter.key);
-            // Who asks for no CPU at all is mistaken.
+            // A list without any CPU is a mistake.
             if !["probe_cpu", "load_cpus"].contains(&parameter.key) {
                 (field.set)(&mut machine, &usual).unwrap();
                 assert_eq!(machine, VirtualMachine::default(), "{}", parameter.key);

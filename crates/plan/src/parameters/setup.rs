@@ -1,4 +1,4 @@
-//! Parameters of a whole experiment: what is put into the lab's machines, and how a host is set up.
+//! Parameters of a whole experiment: files for the lab's machines, and the setup of a host.
 
 use super::{InvalidValue, Parameter, ValueCount, experiment, maybe, one, parameter, read, whole};
 use crate::io_scheduler::split;

@@ -19,7 +19,7 @@ pub(super) struct RawCells {
     kernels: Option<Spanned<Vec<RawKernel>>>,
     /// Cells that differ in some of this; without parts there is one.
     part: Vec<RawCells>,
-    /// Of `[host]` only: what its quick form changes.
+    /// For `[host]` only: the changes of its quick form.
     pub(super) quick: Option<Box<RawCells>>,
 }
 
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for RawCellsVisitor {
     }
 }
 
-/// The quick form: what it does not say is as in the whole; its parts, if it has any, are instead of the whole's.
+/// The quick form: values that it lacks are those of the whole; its parts, if it has any, replace the whole's.
 pub(super) fn quick_of(quick: RawCells, whole: &RawCells) -> RawCells {
     if !quick.part.is_empty() || whole.part.is_empty() {
         return merge(quick, whole);
@@ -88,7 +88,7 @@ pub(super) fn experiment(
     Ok(experiment)
 }
 
-/// A part says nothing of what is of all of them.
+/// A part must not set values of all parts.
 fn check_owner(part: &RawCells, venue: Venue) -> Checked<()> {
     let mut of_all = parameters::all(venue).filter(|p| matches!(p.owner, ParameterOwner::Experiment(_)));
     match of_all.find_map(|parameter| Some((parameter.key, part.said.at(parameter.key)?))) {
@@ -100,8 +100,8 @@ fn check_owner(part: &RawCells, venue: Venue) -> Checked<()> {
     }
 }
 
-/// An error if a part says what is of all, or if a section has too many cells: counted before its lists are copied for each
-/// part, and multiplied out.
+/// An error if a part sets values of all parts, or if a section has too many cells: counted before its lists are copied for
+/// each part, and multiplied out.
 pub(super) fn check_sections(
     whole: &RawCells,
     quick: Option<&RawCells>,
@@ -119,7 +119,7 @@ pub(super) fn check_sections(
     };
     let checked = check_cells(of(whole, &[])).and_then(|()| match quick {
         None => Ok(()),
-        // The parts of the whole, each with what the quick form changes.
+        // The parts of the whole, each with the changes of the quick form.
         Some(quick) if quick.part.is_empty() && !whole.part.is_empty() => {
             let parts = whole.part.iter();
             check_cells(parts.map(|part| quick.count(&[part, whole])))
@@ -129,7 +129,7 @@ pub(super) fn check_sections(
     checked.map_err(|problem| whole.wrong(problem, section))
 }
 
-/// Each part, with what it does not say from the whole; the whole alone if it has none.
+/// Each part, with missing values from the whole; the whole alone if it has no part.
 fn parts(whole: &RawCells) -> Vec<RawCells> {
     match whole.part.is_empty() {
         true => vec![whole.clone()],
@@ -137,7 +137,7 @@ fn parts(whole: &RawCells) -> Vec<RawCells> {
     }
 }
 
-/// `over`, and what it does not say from `base`; the parts are those of `over`.
+/// `over`, with missing values from `base`; the parts are those of `over`.
 fn merge(over: RawCells, base: &RawCells) -> RawCells {
     RawCells {
         said: over.said.or(&base.said),
@@ -197,8 +197,8 @@ impl RawCells {
         kernels.get_ref().iter().map(RawKernel::choice).collect()
     }
 
-    /// The number of its cells; what it does not say is in the first of `under` that does. Nothing if it is more than can be
-    /// counted.
+    /// The number of its cells; missing values come from the first section of `under` that has them. Nothing if the number
+    /// is too large to be counted.
     fn count(&self, under: &[&RawCells]) -> Option<u64> {
         let all = [&[self], under].concat();
         let kernels = all.iter().find_map(|cells| cells.kernels.as_ref());

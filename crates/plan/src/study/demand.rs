@@ -1,4 +1,4 @@
-//! `[[demand]]` in a study file: what a use of a machine needs of its latency.
+//! `[[demand]]` in a study file: the latency that a use of a machine needs.
 
 use super::figures::required_text;
 use super::file::{Checked, Wrong, time};
@@ -13,19 +13,19 @@ const MOST_WAKEUPS: u32 = 100;
 /// A class of uses, and the limit on their latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Nothing may take longer.
+    /// The latency that nothing may exceed.
     #[serde(rename = "limit_ns")]
     pub limit: Nanos,
-    /// So many wake-ups, one after another, have to be over by then.
+    /// The number of wake-ups, one after another, that must be over by then.
     pub wakeups: u32,
-    /// Where the limit is from, and what shares it.
+    /// The source of the limit, and the other work that shares it.
     pub why: String,
 }
 
 impl Demand {
-    /// What is left for each wake-up.
+    /// The time for each wake-up.
     pub fn each(&self) -> Nanos {
         Nanos(self.limit.0 / u64::from(self.wakeups.max(1)))
     }
@@ -41,7 +41,6 @@ pub(super) struct RawDemand {
     why: Option<String>,
 }
 
-/// The demands of a study.
 pub(super) fn demands(raw: Vec<Spanned<RawDemand>>) -> Checked<Vec<Demand>> {
     let mut all: Vec<Demand> = Vec::new();
     for raw in raw {

@@ -19,7 +19,7 @@ pub(super) struct RawPublished {
     compare: Option<Spanned<String>>,
     source: Option<String>,
     why: Option<String>,
-    /// What the cells of all figures share.
+    /// The cell keys that all figures share.
     cell: Option<Spanned<RawCell>>,
     host: Option<Spanned<RawCell>>,
     #[serde(default)]
@@ -133,7 +133,7 @@ fn group(at: Range<usize>, raw: RawPublished, lab: &Cells, host: Option<&Cells>)
     Ok(group)
 }
 
-/// A figure's cell: its own keys, and what all figures share.
+/// A figure's cell: its own keys, and those that all figures share.
 fn cell(
     own: Option<Spanned<RawCell>>,
     shared: Option<&Spanned<RawCell>>,
@@ -144,7 +144,7 @@ fn cell(
     };
     let no_host = "'host' needs a section [host] in this study; add one or leave it out";
     let cells = cells.ok_or_else(|| Wrong(at.clone(), no_host.into()))?;
-    // What all figures share is told where it stands.
+    // Errors in shared keys are reported at their own place.
     shared.map_or(Ok(()), |shared| cells.check(shared))?;
     let raw = match (own.map(Spanned::into_inner), shared.map(Spanned::get_ref)) {
         (Some(own), Some(shared)) => own.merged(shared),
@@ -268,7 +268,6 @@ fn units_fit(figures: &[PublishedFigure], places: &[Option<Range<usize>>]) -> Ch
     Ok(())
 }
 
-/// The value of a word.
 pub(super) fn one_of<T: Copy, const N: usize>(
     word: &Spanned<String>,
     key: &str,
@@ -288,7 +287,6 @@ pub(super) fn one_of<T: Copy, const N: usize>(
         .ok_or_else(unknown)
 }
 
-/// The statistic of a word.
 pub(super) fn statistic(word: &Spanned<String>) -> Checked<Statistic> {
     one_of(word, "statistic", Statistic::ALL, Statistic::name)
 }

@@ -59,7 +59,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         let what = format!("it is {} bytes long, and a study has at most {LONGEST}", text.len());
         return Err(invalid(Wrong(0..0, what)));
     }
-    // Told before anything else that an older form has and this one has not.
+    // Reported before any other difference between the older form and this one.
     if let Ok(StudyHead { schema }) = toml::from_str::<StudyHead>(text)
         && schema.get_ref() != SCHEMA
     {
@@ -70,14 +70,14 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         return Err(invalid(Wrong(schema.span(), what)));
     }
     let raw: RawStudy = toml::from_str(text).map_err(|e| {
-        // The parser's own text quotes lines of the file; one line is what an error is here.
+        // The parser's own text quotes lines of the file; an error here is one line.
         let what = e.message().lines().collect::<Vec<_>>().join("; ");
         invalid(Wrong(e.span().unwrap_or(0..0), what))
     })?;
     check(raw).map_err(invalid)
 }
 
-/// What every form has.
+/// The fields of every form.
 #[derive(Deserialize)]
 struct StudyHead {
     schema: Spanned<String>,
@@ -152,7 +152,7 @@ mod tests {
         error
     }
 
-    /// `[full]` with another list of loads, and what follows it.
+    /// `[full]` with another list of loads, and the lines that follow it.
     fn with_loads(loads: &str, rest: &str) -> String {
         let text = built_in();
         let (before, after) = text.split_once("\nloads = ").unwrap();
@@ -162,7 +162,7 @@ mod tests {
         format!("{before}\nloads = [{loads}]\n{section}\n{rest}{others}")
     }
 
-    /// Cells are counted before they are made: of what follows, some would be more than fit into memory.
+    /// Cells are counted before they are made: some of these studies would have more cells than fit into memory.
     #[test]
     fn a_study_of_too_many_cells_is_refused_before_they_are_made() {
         let many = "\"shm\",".repeat(20_000);
@@ -217,7 +217,7 @@ mod tests {
         let whole = built_in();
         let words = (0..MOST_CELLS / 1_000).map(|n| format!("\"cmd:true {n}\", "));
         let text = whole.replacen("\nloads = [", &format!("\nloads = [{}", words.collect::<String>()), 1);
-        // What it multiplies is in the built-in study; the loads are what is left.
+        // The built-in study's other lists multiply these loads.
         parse("mine.toml", &text).map(drop).map_err(|e| e.to_string()).unwrap();
     }
 }

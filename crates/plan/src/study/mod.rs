@@ -33,7 +33,7 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("isolation", include_str!("built_in/isolation.toml")),
 ];
 
-/// Which of a study's experiments in a venue.
+/// One of a study's experiments in a venue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StudyVariant {
@@ -67,26 +67,26 @@ pub struct Variants {
 pub struct Study {
     /// Its name.
     pub name: String,
-    /// One line.
+    /// The title, in one line.
     pub title: String,
-    /// What is asked, in full.
+    /// The question, in full.
     pub question: String,
-    /// Where the question is from.
+    /// The source of the question.
     pub source: String,
-    /// What it asks of the lab.
+    /// The experiments for the lab.
     pub lab: Variants,
-    /// What it asks of this machine, if it does.
+    /// The experiments for this machine, if there are any.
     pub host: Option<Variants>,
     /// Published figures.
     pub published: Vec<Published>,
-    /// What uses of a machine need.
+    /// The demands of uses of a machine.
     pub demands: Vec<Demand>,
 }
 
 /// Why a study cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// No such study.
+    /// There is no such study.
     #[error("there is no study '{name}'; built in: {known}; or name a file, e.g. ./{name}.toml")]
     Unknown {
         /// The name that was given.
@@ -94,13 +94,13 @@ pub enum StudyError {
         /// The names that exist.
         known: String,
     },
-    /// Nothing for this machine.
+    /// The study has nothing for this machine.
     #[error("the study '{name}' asks nothing of this machine; give the command without --host")]
     NoHost {
         /// The study.
         name: String,
     },
-    /// No such file.
+    /// There is no such file.
     #[error("cannot read the study {path}: {cause}")]
     Read {
         /// The file.
@@ -115,13 +115,13 @@ pub enum StudyError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong and what is allowed.
+        /// The fault, and the allowed values.
         what: String,
     },
 }
 
 impl Study {
-    /// One of its experiments.
+    /// One of the study's experiments.
     pub fn experiment(&self, venue: Venue, variant: StudyVariant) -> Result<&Experiment, StudyError> {
         let no_host = || StudyError::NoHost {
             name: self.name.clone(),

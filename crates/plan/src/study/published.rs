@@ -1,7 +1,7 @@
-//! Published figures: what an article says, and which of our cells say the same.
+//! Published figures: values of an article, and the cells of ours that measure the same.
 //!
-//! Microseconds of a machine of twenty years ago and lab time do not compare. What compares is the order of figures that
-//! belong together, and the factors between them; so a figure never stands alone.
+//! Microseconds of a machine of twenty years ago and lab time do not compare. The order of figures that belong together,
+//! and the factors between them, do; so a figure never stands alone.
 
 use crate::{PlannedSubject, Venue};
 use serde::{Deserialize, Serialize};
@@ -11,37 +11,37 @@ use std::fmt;
 /// "About" reaches this far to either side; figures within it are no different.
 pub const NEAR: f64 = 1.25;
 
-/// Figures that belong together, the one that the others are set against first.
+/// Figures that belong together; the others are compared with the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// What was measured.
+    /// The measured quantity.
     pub what: String,
-    /// What of it is compared.
+    /// How the figures are compared.
     pub compare: Compare,
-    /// Where it is from: the article, and the place in it as far as it is known.
+    /// The source: the article, and the place in it as far as it is known.
     pub source: String,
-    /// What to know of the comparison, or why there is none.
+    /// Notes on the comparison, or the reason why there is none.
     pub why: String,
-    /// At least two, all with values or all with ranks.
+    /// The figures: at least two, all with values or all with ranks.
     pub figures: Vec<PublishedFigure>,
 }
 
-/// What of figures is compared.
+/// How figures are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compare {
     /// Their order.
     Rank,
-    /// By what factor they differ from the first.
+    /// The factor by which figures differ from the first.
     Factor,
 }
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// What it is of, in the article's words.
+    /// The subject of the figure, in the article's words.
     pub of: String,
-    /// What the article says.
+    /// The article's value.
     pub said: PublishedValue,
     /// The lab's cells that say the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct PublishedFigure {
     pub host: Option<OurCell>,
 }
 
-/// What an article says of a figure.
+/// An article's value of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PublishedValue {
@@ -61,7 +61,7 @@ pub enum PublishedValue {
         value: f64,
         /// Its unit.
         unit: String,
-        /// How exact it is.
+        /// How exact the number is.
         relation: Relation,
     },
     /// Only the order.
@@ -71,23 +71,23 @@ pub enum PublishedValue {
         /// The article says only that its place is this one or a later one.
         #[serde(default)]
         or_later: bool,
-        /// In the article's words, if it has more.
+        /// Further words of the article.
         words: String,
     },
 }
 
-/// How a number is meant.
+/// The meaning of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// As it is.
+    /// The number itself.
     #[default]
     Exactly,
     /// Within [`NEAR`].
     About,
-    /// It or less.
+    /// The number or less.
     AtMost,
-    /// It or more.
+    /// The number or more.
     AtLeast,
     /// Less.
     Below,
@@ -95,7 +95,7 @@ pub enum Relation {
     Over,
 }
 
-/// Cells of one subject and one probe, and what of their samples is meant; a value a seed.
+/// Cells of one subject and one probe, and the statistic of their samples; a value for each seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurCell {
     /// The lab's subject.
@@ -107,11 +107,11 @@ pub struct OurCell {
     pub probe: String,
     /// The quantity, as records name it; of `switch` also its net costs.
     pub quantity: String,
-    /// What of its samples.
+    /// The statistic of its samples.
     pub statistic: Statistic,
 }
 
-/// What is taken of the samples of a cell.
+/// A statistic of a cell's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Statistic {
@@ -132,14 +132,14 @@ pub enum Statistic {
     Max,
     /// The largest less the smallest.
     Spread,
-    /// From the first operation until everything is on the device; of `io`.
+    /// The time from the first operation until everything is on the device; for `io`.
     Elapsed,
 }
 
 /// Units of time, in ns.
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Of so many ns, if it is a unit of time.
+/// The nanoseconds of a unit, if it is a unit of time.
 pub(super) fn nanoseconds(unit: &str) -> Option<f64> {
     TIMES.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
 }
@@ -167,7 +167,7 @@ impl Published {
         })
     }
 
-    /// That factor in words.
+    /// The factor in words.
     pub fn factor_in_words(&self, nth: usize) -> Option<String> {
         let (low, high) = self.factor(nth)?;
         let bare = |said: &PublishedValue| match said {
@@ -221,7 +221,7 @@ impl PublishedValue {
         })
     }
 
-    /// How two figures stand to each other; nothing if they are too near.
+    /// The order of two figures; nothing if they are too near.
     fn order(&self, other: &PublishedValue) -> Option<Ordering> {
         let place = |said: &PublishedValue| match said {
             PublishedValue::Rank { rank, or_later, .. } => Some((*rank, *or_later)),
@@ -235,7 +235,7 @@ impl PublishedValue {
                 _ => None,
             };
         }
-        // Two exact ones have to be further apart than what is near.
+        // Two exact figures must be further apart than is near.
         let wide = |(low, high): (f64, f64)| match low == high {
             true => (low / NEAR.sqrt(), high * NEAR.sqrt()),
             false => (low, high),
@@ -284,7 +284,7 @@ impl Compare {
 }
 
 impl Relation {
-    /// Those that are written.
+    /// The relations that are written out.
     pub const ALL: [Relation; 5] = [
         Relation::About,
         Relation::AtMost,
@@ -293,7 +293,7 @@ impl Relation {
         Relation::Over,
     ];
 
-    /// In words.
+    /// The relation in words.
     pub const fn name(self) -> &'static str {
         match self {
             Relation::Exactly => "exactly",

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 
-/// What a section says of parameters.
+/// The parameters that a section gives.
 #[derive(Clone, Default)]
 pub(super) struct StudySection(BTreeMap<&'static str, Value>);
 
@@ -17,7 +17,7 @@ pub(super) struct StudySection(BTreeMap<&'static str, Value>);
 struct Value {
     at: Range<usize>,
     texts: Vec<(String, Range<usize>)>,
-    /// By how much it multiplies the cells; counted once, for many parts may share it.
+    /// The factor by which it multiplies the cells; counted once, for many parts may share it.
     factor: u64,
 }
 
@@ -27,7 +27,6 @@ pub(super) struct SectionKey(pub &'static [&'static str]);
 /// A value as it is written: a word, a number, or a list of them.
 pub(super) struct Texts(Vec<Spanned<Scalar>>);
 
-/// A word or a number.
 pub(super) struct Scalar(pub String);
 
 impl StudySection {
@@ -49,7 +48,7 @@ impl StudySection {
         self.0.insert(key, Value { at, texts, factor });
     }
 
-    /// This, and what it does not say from another: neither in the same way nor in the other of two.
+    /// This section, with missing values from another; a value is not missing if an alternative is given.
     pub(super) fn or(mut self, other: &StudySection) -> StudySection {
         let is_said = |key: &str| {
             let rows = [Venue::Lab, Venue::Host]
@@ -64,12 +63,12 @@ impl StudySection {
         self
     }
 
-    /// Where a key's value stands.
+    /// The place of a key's value.
     pub(super) fn at(&self, key: &str) -> Option<Range<usize>> {
         self.0.get(key).map(|value| value.at.clone())
     }
 
-    /// Where one of several values stands.
+    /// The place of one of several values.
     pub(super) fn at_value(&self, key: &'static str, nth: usize) -> Option<Range<usize>> {
         let value = self.0.get(key)?;
         let of_venue = |venue| values(venue, key, &value.texts).into_iter().nth(nth).map(|(_, at)| at);
@@ -78,7 +77,7 @@ impl StudySection {
             .or(Some(value.at.clone()))
     }
 
-    /// What is asked of a venue.
+    /// The values that are given for a venue.
     pub(super) fn given(&self, venue: Venue) -> Checked<GivenValues> {
         let mut given = GivenValues::default();
         for (key, value) in &self.0 {
@@ -91,8 +90,8 @@ impl StudySection {
         Ok(given)
     }
 
-    /// By how much the parameters multiply the cells; each is as the first of these sections has it that does. CPUs of a host,
-    /// which has no kernels, are measured at once.
+    /// The factor by which the parameters multiply the cells; each parameter has the value of the first of these sections that
+    /// gives it. CPUs of a host, which has no kernels, are measured at once.
     pub(super) fn factors<'a>(
         sections: impl Iterator<Item = &'a StudySection>,
         has_kernels: bool,

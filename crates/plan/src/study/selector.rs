@@ -16,7 +16,7 @@ use worstcase_base::distinct;
 use worstcase_contract::Probe;
 use worstcase_contract::loads::LoadSpec;
 
-/// So many values are named in an error.
+/// At most so many values are named in an error.
 const NAMED: usize = 20;
 
 /// A selector as it is written.
@@ -112,7 +112,7 @@ struct StudyCell {
     probe: Probe,
 }
 
-/// What figures can be of, the usual one first.
+/// The quantities that figures can have, the usual one first.
 fn quantities(venue: Venue, probe: Probe) -> Vec<&'static str> {
     let info = probe.info();
     let measured = info.quantities(venue).iter().map(|quantity| quantity.name());
@@ -120,7 +120,7 @@ fn quantities(venue: Venue, probe: Probe) -> Vec<&'static str> {
 }
 
 impl RawCell {
-    /// This, and what it does not say from what is shared.
+    /// This cell, with missing keys from the shared ones.
     pub(super) fn merged(self, shared: &RawCell) -> RawCell {
         let shared = shared.clone();
         let mut machine = shared.machine;
@@ -156,7 +156,7 @@ impl RawCell {
 }
 
 impl Cells {
-    /// Of an experiment that was checked.
+    /// The cells of an experiment that was checked.
     pub(super) fn of(venue: Venue, experiment: &Experiment) -> Cells {
         let lab = || {
             experiment
@@ -189,12 +189,12 @@ impl Cells {
         Cells { venue, all }
     }
 
-    /// Whether there are such cells; what it does not say may be anything.
+    /// Checks that there are such cells; a missing key may have any value.
     pub(super) fn check(&self, raw: &Spanned<RawCell>) -> Checked<()> {
         self.left(&raw.span(), raw.get_ref()).map(drop)
     }
 
-    /// Which of them are meant.
+    /// The cells that are meant.
     pub(super) fn resolve(&self, raw: &Spanned<RawCell>) -> Checked<OurCell> {
         let (at, raw) = (raw.span(), raw.get_ref());
         let left = self.left(&at, raw)?;
@@ -349,7 +349,7 @@ impl CellsLeft<'_> {
         Ok(left)
     }
 
-    /// A kernel in every model has the one that is named.
+    /// A kernel in every model has the named one.
     fn in_model(mut self, preempt: Option<&str>) -> Checked<Self> {
         if let Some(model) = preempt.and_then(|word| word.parse::<PreemptName>().ok()) {
             for subject in self.cells.iter_mut().filter_map(|cell| cell.subject.as_mut()) {
@@ -363,7 +363,7 @@ impl CellsLeft<'_> {
         })
     }
 
-    /// Those whose key has this value, if one is asked.
+    /// The cells whose key has this value, if a value is asked for.
     fn keep(mut self, key: &str, asked: Option<&str>, of: impl Fn(&StudyCell) -> String) -> Checked<Self> {
         let Some(asked) = asked else {
             return Ok(self);
@@ -375,7 +375,6 @@ impl CellsLeft<'_> {
         Ok(self)
     }
 
-    /// What can be written.
     fn names(&self, key: &str, asked: Option<&str>, of: impl Fn(&StudyCell) -> String) -> Wrong {
         let mut seen = HashSet::new();
         let values = self.cells.iter().map(of);

@@ -1,4 +1,4 @@
-//! What is submitted as job arrays: found again by its folder, cancelled when the user wants it, and removed when it is done.
+//! Job arrays: found again by their folder, cancelled when the user asks for it, and removed when they are done.
 
 use super::commands::{Batch, SlurmQueue, USUAL_ARRAY};
 use super::job::{AREA, JobFolder, LOG};
@@ -11,47 +11,47 @@ use worstcase_base::cache::Cache;
 use worstcase_base::format::shell;
 use worstcase_base::lock::FileLock;
 
-/// How often it is looked whether a cancelled job has ended, and for what tasks tell: a listing of one folder.
+/// How often the controller reads the folder in which tasks report, and looks whether a cancelled job has ended.
 pub const LOOK: Duration = Duration::from_millis(500);
-/// How often Slurm is asked.
+/// How often the controller asks Slurm for the queue.
 pub const ASK_SLURM: Duration = Duration::from_secs(10);
-/// How long Slurm is waited for when a job is cancelled.
+/// How long a cancelled job may take to end.
 const CANCELLED_AFTER: Duration = Duration::from_secs(10);
 
-/// What becomes of a job whose controller is asked to end.
+/// What becomes of a job when its controller is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnStop {
-    /// It is cancelled.
+    /// The job is cancelled.
     Cancel,
-    /// It goes on.
+    /// The job goes on.
     Leave,
 }
 
-/// How Slurm is used, and whom to ask and tell.
+/// How Slurm is used, and the user's answers and messages.
 pub struct SlurmUse<'a> {
     /// The cache, which all nodes share.
     pub cache: &'a Cache,
     /// What stands behind `slurm:`.
     pub options: SlurmOptions,
-    /// Asked when the user wants an end.
+    /// Asks the user what becomes of the job when the controller is stopped.
     pub on_stop: &'a (dyn Fn(&str) -> OnStop + Sync),
-    /// Told what is worth a line.
+    /// Prints a line for the user.
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
 /// One or more arrays with one folder.
 pub struct JobArray<'a, B: Batch> {
-    /// How.
+    /// How Slurm is used.
     pub how: SlurmUse<'a>,
     /// What controller and nodes share.
     pub folder: JobFolder,
     batch: B,
-    /// The jobs that are submitted.
+    /// The numbers of the submitted jobs.
     jobs: Vec<String>,
 }
 
 impl<'a, B: Batch> JobArray<'a, B> {
-    /// Of the work with this id; a plan of it has a folder of its own.
+    /// The array for the work with this id; a dry run has a folder of its own.
     pub fn new(id: &str, how: SlurmUse<'a>, batch: B) -> JobArray<'a, B> {
         let id = match how.options.dry_run {
             true => format!("{id}-dry-run"),
@@ -65,12 +65,13 @@ impl<'a, B: Batch> JobArray<'a, B> {
         }
     }
 
-    /// Held while it is looked for jobs and others are submitted: two controllers with the same work submit it once.
+    /// Held from the search for running jobs until new ones are submitted, so that two controllers submit the same work
+    /// once.
     pub fn submitting(&self) -> Result<FileLock, RemoteError> {
         Ok(self.how.cache.lock(AREA, "submitting")?)
     }
 
-    /// Whether a controller that is gone, or that is at it now, submitted it, and it still runs; that is told.
+    /// Whether another controller, which may have ended, submitted this work and it still runs; says so to the user.
     pub fn is_submitted(&mut self) -> Result<bool, RemoteError> {
         if self.how.options.dry_run {
             return Ok(false);
@@ -96,13 +97,13 @@ impl<'a, B: Batch> JobArray<'a, B> {
     /// The largest number of tasks in one array.
     pub fn most_tasks(&self) -> Result<usize, RemoteError> {
         match self.how.options.dry_run {
-            // A plan can be made where no Slurm is.
+            // A dry run works on a machine without Slurm.
             true => Ok(self.batch.most_tasks().unwrap_or(USUAL_ARRAY)),
             false => self.batch.most_tasks(),
         }
     }
 
-    /// Submits so many tasks: each executes worstcase with these words of a shell, in which `$task` is its number.
+    /// Submits `tasks` tasks: each runs worstcase with these words of a shell, in which `$task` is its number.
     pub fn submit(&mut self, words: &str, tasks: usize, most: usize, memory_mb: u32) -> Result<(), RemoteError> {
         let executable = Executable::own()?.shared(self.how.cache)?;
         for first in (0..tasks).step_by(most) {
@@ -131,12 +132,12 @@ impl<'a, B: Batch> JobArray<'a, B> {
         arguments
     }
 
-    /// What of it waits or runs.
+    /// How many tasks of the job wait or run.
     pub fn queue(&self) -> Result<SlurmQueue, RemoteError> {
         self.batch.queue(&self.jobs)
     }
 
-    /// The error that it has ended, and this is missing.
+    /// The error for a job that ended while this is missing.
     pub fn ended(&self, missing: String) -> RemoteError {
         RemoteError::Ended {
             job: self.numbers(),
@@ -145,7 +146,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
         }
     }
 
-    /// Asks what becomes of it, and does so.
+    /// Asks what becomes of the job, and does so.
     pub fn stopped(&self) -> Result<(), RemoteError> {
         match (self.how.on_stop)(&self.numbers()) {
             OnStop::Leave => Ok(()),
@@ -153,7 +154,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
         }
     }
 
-    /// Ends it, and waits for that as long as it usually takes.
+    /// Cancels the job, and waits as long as that usually takes.
     pub fn cancel(&self) -> Result<(), RemoteError> {
         if self.jobs.is_empty() {
             return Ok(());
@@ -166,7 +167,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
         Ok(())
     }
 
-    /// Removes its folder unless it still runs.
+    /// Removes the folder unless the job still runs.
     pub fn end(&self) {
         if self.folder.path().exists() && self.found().is_ok_and(|jobs| jobs.is_empty()) {
             self.folder.remove();
@@ -178,7 +179,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 }
 
-/// What each task of an array executes, whose first is the task `first` of all.
+/// The script that each task of an array runs; `first` is the number of the array's first task among all.
 fn script(cache: &Cache, executable: &Path, first: usize, words: &str) -> String {
     format!(
         "#!/bin/sh\nexport WORSTCASE_CACHE={}\ntask=$(({first} + SLURM_ARRAY_TASK_ID))\n{} {words}\n",

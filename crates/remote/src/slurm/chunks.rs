@@ -3,10 +3,11 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// Tasks that a run has at most, if nobody asks for smaller ones. Each costs Slurm some ten ms, and its own start.
+/// The most tasks of a run, unless the user asks for smaller chunks. Each costs Slurm some ten ms, and its own start.
 const MOST_TASKS: usize = 1_000;
 
-/// Ranges of cells that stand in the order of their subjects, of which the first has `subjects[0]`, and so on.
+/// The cells of each task. Cells stand in the order of their subjects: the first subject has `subjects[0]` cells, and
+/// so on.
 pub fn chunks(subjects: &[usize], asked: Option<NonZeroUsize>) -> Vec<Range<usize>> {
     let chunk = asked.map_or_else(|| smallest(subjects), NonZeroUsize::get);
     let mut tasks = Vec::new();
@@ -19,7 +20,7 @@ pub fn chunks(subjects: &[usize], asked: Option<NonZeroUsize>) -> Vec<Range<usiz
     tasks
 }
 
-/// The smallest chunk that gives few enough tasks; a task a subject if even that are many.
+/// The smallest chunk with at most [`MOST_TASKS`] tasks; one task per subject if even that gives more.
 fn smallest(subjects: &[usize]) -> usize {
     let tasks = |chunk: usize| subjects.iter().map(|cells| cells.div_ceil(chunk)).sum::<usize>();
     let largest = subjects.iter().copied().max().unwrap_or(1).max(1);
@@ -45,7 +46,7 @@ mod tests {
         let tasks = chunks(&[20; 500], None);
         assert_eq!(tasks.len(), 1_000);
         assert!(tasks.iter().all(|task| task.len() == 10));
-        // More subjects than that have a task each.
+        // More subjects than [`MOST_TASKS`]: one task each.
         assert_eq!(chunks(&[5; 2_000], None).len(), 2_000);
     }
 }

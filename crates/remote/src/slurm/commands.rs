@@ -1,4 +1,4 @@
-//! Slurm's own commands. Nothing but what squeue, sbatch, scancel and scontrol say is relied on: no accounting is needed.
+//! Slurm's own commands: squeue, sbatch, scancel and scontrol. Accounting is not needed.
 
 use crate::RemoteError;
 use std::io::{ErrorKind, Write};
@@ -12,16 +12,16 @@ pub trait Batch: Sync {
     fn most_tasks(&self) -> Result<usize, RemoteError>;
     /// Submits a script with these arguments of sbatch, and gives the job's number.
     fn submit(&self, arguments: &[String], script: &str) -> Result<String, RemoteError>;
-    /// What of these jobs waits or runs.
+    /// How many tasks of these jobs wait or run.
     fn queue(&self, jobs: &[String]) -> Result<SlurmQueue, RemoteError>;
-    /// Ends them.
+    /// Cancels these jobs.
     fn cancel(&self, jobs: &[String]) -> Result<(), RemoteError>;
 }
 
-/// What waits and runs.
+/// Tasks that wait and tasks that run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlurmQueue {
-    /// Tasks that run, or begin or end.
+    /// Tasks that run, begin or end.
     pub running: usize,
     /// Tasks that wait.
     pub waiting: usize,
@@ -45,23 +45,23 @@ impl SlurmQueue {
     }
 }
 
-/// The Slurm that this machine is of.
+/// The Slurm cluster that this machine belongs to.
 pub struct Slurm;
 
-/// The size that arrays have where nobody set another.
+/// Slurm's default for MaxArraySize.
 pub const USUAL_ARRAY: usize = 1_001;
 
 impl Batch for Slurm {
     fn most_tasks(&self) -> Result<usize, RemoteError> {
         let config = run("scontrol", &["show".into(), "config".into()], None)?;
         let size = value(&config, "MaxArraySize").and_then(|size| size.parse().ok());
-        // Slurm counts from 0 to one below it.
+        // MaxArraySize is one above the largest index, and indices begin at 0.
         Ok(size.unwrap_or(USUAL_ARRAY).max(1))
     }
 
     fn submit(&self, arguments: &[String], script: &str) -> Result<String, RemoteError> {
         let said = run("sbatch", arguments, Some(script))?;
-        // NUMBER, or NUMBER;CLUSTER.
+        // sbatch --parsable prints NUMBER or NUMBER;CLUSTER.
         let job = said.trim().split(';').next().unwrap_or_default().to_string();
         match job.parse::<u64>() {
             Ok(_) => Ok(job),
@@ -78,7 +78,7 @@ impl Batch for Slurm {
         arguments.push(jobs.join(","));
         match run("squeue", &arguments, None) {
             Ok(text) => Ok(parse(&text)),
-            // What has ended some time ago is not known any more.
+            // Slurm forgets a job some time after its end.
             Err(RemoteError::Slurm { said, .. }) if said.contains("Invalid job id") => Ok(SlurmQueue::default()),
             Err(other) => Err(other),
         }
@@ -99,7 +99,7 @@ fn parse(text: &str) -> SlurmQueue {
                 queue.waiting += 1;
                 queue.reason = reason.into();
             }
-            // RUNNING, CONFIGURING, COMPLETING, SUSPENDED, and what ends.
+            // RUNNING, CONFIGURING, COMPLETING, SUSPENDED, and states of jobs that are ending.
             _ => queue.running += 1,
         }
     }
@@ -111,10 +111,10 @@ fn value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
-/// A queue has a line a task; more is not read, in bytes.
+/// Limit in bytes for what a command prints: a queue has one line per task.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
-/// Runs a command; what it says on standard output.
+/// Runs a command; gives what it printed on standard output.
 fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<String, RemoteError> {
     let started = Command::new(program)
         .args(arguments)
@@ -134,7 +134,7 @@ fn run(program: &str, arguments: &[String], input: Option<&str>) -> Result<Strin
         _ => failed(e.to_string()),
     })?;
     if let Some((text, mut stdin)) = input.zip(child.stdin.take()) {
-        // Who does not read it says why.
+        // A command that does not read its input fails, and its exit code and its message say why.
         let _ = stdin.write_all(text.as_bytes());
     }
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));

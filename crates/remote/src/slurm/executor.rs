@@ -1,4 +1,5 @@
-//! The lab's cells by Slurm: planned here, measured by its nodes into the shared cache, taken in as they appear.
+//! The lab's cells by Slurm: the controller plans them, nodes measure them into the shared cache, and the controller
+//! takes them in as they appear.
 
 use super::array::{ASK_SLURM, JobArray, LOOK, SlurmUse, word};
 use super::chunks::chunks;
@@ -20,12 +21,12 @@ use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::planned::Planned;
 use worstcase_results::record::{CellId, Executor, ExecutorTask, Record, Run, parallel};
 
-/// What a node needs beside a machine's memory.
+/// Memory that a node needs in addition to that of the lab machine.
 const MORE_MEMORY_MB: u32 = 512;
-/// What one machine wrote, another sees after so long at the latest: a shared file system may remember that a file was not there.
+/// One machine sees what another wrote after this time at the latest: a shared file system may cache that a file did not exist.
 const SEEN_AFTER: Duration = Duration::from_secs(60);
 
-/// How to run it; nothing of it changes a result.
+/// How to run it; none of this changes a result.
 pub struct SlurmRunOptions<'a> {
     /// How Slurm is used.
     pub how: SlurmUse<'a>,
@@ -37,10 +38,10 @@ pub struct SlurmRunOptions<'a> {
     pub qemu: Option<PathBuf>,
 }
 
-/// Tasks by the key of their cell; two kernels by two names may be one.
+/// Tasks by the key of their cell: two cells have one key if their kernels differ by name alone.
 type ByKey = BTreeMap<String, Vec<usize>>;
 
-/// Runs a matrix by a batch system.
+/// Runs a matrix on a batch system.
 pub struct SlurmExecutor<'a, B: Batch> {
     planned: Planned,
     array: JobArray<'a, B>,
@@ -50,7 +51,7 @@ pub struct SlurmExecutor<'a, B: Batch> {
 }
 
 impl<'a, B: Batch> SlurmExecutor<'a, B> {
-    /// For these cells.
+    /// An executor for the cells of `matrix`.
     pub fn new(matrix: LabMatrix, means: SlurmRunOptions<'a>, batch: B) -> Result<SlurmExecutor<'a, B>, RemoteError> {
         let planned = Planned::new(matrix);
         let mut id = Digest::new("worstcase-job");
@@ -112,7 +113,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         })
     }
 
-    /// Writes the folder; bytes and files.
+    /// Writes the job's folder; gives the number of bytes and of files.
     fn write(&self, plan: &JobPlan, tasks: &[usize]) -> Result<(u64, usize), RemoteError> {
         self.array.folder.create()?;
         let (mut bytes, mut files) = (0, 0);
@@ -157,7 +158,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         self.array.submit(&words, plan.tasks.len(), most, memory)
     }
 
-    /// Keeps what these tasks gave in the run; those that cannot be seen yet come back.
+    /// Keeps the results of these tasks in the run; gives the tasks whose results cannot be seen yet.
     fn take_in(&self, tasks: &[usize], run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
         let left = parallel(self.jobs, tasks, |task| {
             let Some(result) = self.planned.result(self.cache(), *task)? else {
@@ -186,7 +187,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         })
     }
 
-    /// Takes in what appears until everything has, or nothing more comes.
+    /// Takes in results as they appear, until all have, or no more can come.
     fn watch(
         &self,
         missing: &[usize],
@@ -234,7 +235,7 @@ impl<'a, B: Batch> SlurmExecutor<'a, B> {
         Ok(())
     }
 
-    /// Nothing runs any more: what has been measured is there, or will be seen soon.
+    /// Called when no task runs any more: all results are there, or will be seen soon.
     fn last_look(&self, mut left: Vec<usize>, run: &Run, progress: &dyn Progress) -> Result<Vec<usize>, RemoteError> {
         let begin = Instant::now();
         let done = |left: &[usize]| left.is_empty() || self.array.folder.failure().is_some();
@@ -312,7 +313,7 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
         }
         let watched = self.watch(missing, run, progress, stop);
         if watched.is_err() {
-            // The error is what the user must know; tasks that cannot be cancelled end by themselves.
+            // The caller reports the first error; tasks that cannot be cancelled end by themselves.
             let _ = self.array.cancel();
         }
         watched
@@ -324,7 +325,7 @@ impl<B: Batch> Executor for SlurmExecutor<'_, B> {
     }
 }
 
-/// A kernel is on the disk of the cache as a rule. Its length.
+/// Links the file, as kernels are usually on the cache's disk, or copies it; gives its length.
 fn link_or_copy(from: &Path, to: &Path) -> Result<u64, RemoteError> {
     let from = fs::canonicalize(from).map_err(RemoteError::io(from))?;
     let linked = fs::hard_link(&from, to).or_else(|_| -> io::Result<()> {

@@ -9,8 +9,8 @@
 //!           failed/<key>.json   what a cell failed with
 //!           log                 what tasks said
 //! ```
-//! A task that runs again goes on with the same files. What they say is only where to look: whether a cell is measured the
-//! cache alone tells.
+//! A task that runs again goes on with the same files. They only say where to look: only the cache says whether a cell is
+//! measured.
 
 use crate::RemoteError;
 use serde::{Deserialize, Serialize};
@@ -29,25 +29,25 @@ const PLAN: &str = "plan.json";
 const SUBMITTED: &str = "submitted";
 const DONE: &str = "done";
 const FAILED: &str = "failed";
-/// What tasks say.
+/// What tasks printed.
 pub const LOG: &str = "log";
 
 /// The form of plan.json.
 pub const SCHEMA: &str = "worstcase-job/1";
 
-/// What nodes are to measure.
+/// The plan of what nodes measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobPlan {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
     /// Real time for one machine, in seconds, if it is bounded.
     pub limit_s: Option<u64>,
     /// The QEMU to use, if it is named.
     pub qemu: Option<PathBuf>,
-    /// Each once.
+    /// Every subject once.
     pub subjects: Vec<JobSubject>,
-    /// In the order of their subjects.
+    /// The cells, in the order of their subjects.
     pub cells: Vec<JobCell>,
     /// The cells of each task.
     pub tasks: Vec<Range<usize>>,
@@ -57,9 +57,9 @@ pub struct JobPlan {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobSubject {
-    /// What it is.
+    /// The subject.
     pub parcel: Parcel,
-    /// The file of its kernel, in the folder.
+    /// The name of the kernel's file in the folder.
     pub bzimage: String,
 }
 
@@ -67,7 +67,7 @@ pub struct JobSubject {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobCell {
-    /// Place of its subject.
+    /// The index of its subject.
     pub subject: usize,
     /// What is measured.
     pub spec: String,
@@ -75,14 +75,14 @@ pub struct JobCell {
     pub key: String,
 }
 
-/// What a cell failed with.
+/// The error of a cell that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellFailure {
-    /// Where.
+    /// The machine.
     pub machine: String,
-    /// In words.
+    /// The error's text.
     pub message: String,
-    /// As the process's exit code would say it.
+    /// The exit code that stands for the error.
     pub exit: u8,
 }
 
@@ -93,11 +93,11 @@ pub struct JobFolder {
     path: PathBuf,
 }
 
-/// How far the files of [`DONE`] have been read.
+/// How far each file of [`DONE`] has been read.
 pub type Offsets = BTreeMap<std::ffi::OsString, u64>;
 
 impl JobFolder {
-    /// That of this id.
+    /// The folder of this id.
     pub fn of(cache: &Cache, id: &str) -> JobFolder {
         JobFolder {
             path: cache.path(AREA, id),
@@ -115,12 +115,12 @@ impl JobFolder {
         self.path.join(format!("{subject}.initrd"))
     }
 
-    /// Where tasks tell that they are done: a file each, named by its number.
+    /// The folder in which tasks report: one file for each, named by its number.
     pub fn done(&self) -> PathBuf {
         self.path.join(DONE)
     }
 
-    /// Begins anew; who does it knows what each task is to do.
+    /// Begins anew, for a caller whose tasks need no plan.
     pub fn begin_without_plan(&self) -> Result<(), RemoteError> {
         for name in [DONE, FAILED] {
             let folder = self.path.join(name);
@@ -130,7 +130,7 @@ impl JobFolder {
         Ok(())
     }
 
-    /// Begins anew with this plan; images and kernels are written by the caller before.
+    /// Begins anew with this plan; the caller has written images and kernels before.
     pub fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
         self.begin_without_plan()?;
         let json = serde_json::to_vec(plan).expect("a plan is plain data");
@@ -161,20 +161,20 @@ impl JobFolder {
         }
     }
 
-    /// The jobs that were submitted for it.
+    /// The numbers of the jobs that were submitted for it.
     pub fn submitted(&self) -> Vec<String> {
         let text = files::read_to_string(&self.path.join(SUBMITTED)).unwrap_or_default();
         text.lines().map(str::to_string).collect()
     }
 
-    /// Keeps their numbers.
+    /// Keeps the numbers of submitted jobs.
     pub fn submit(&self, jobs: &[String]) -> Result<(), RemoteError> {
         Ok(self
             .cache
             .write_file(&self.path.join(SUBMITTED), jobs.join("\n").as_bytes())?)
     }
 
-    /// On a node: a cell is in the cache. Nobody may be there to read it any more.
+    /// On a node: reports that a cell is in the cache. An error is ignored: the controller may be gone.
     pub fn tell_done(folder: &Path, task: usize, key: &str) {
         let file = File::options()
             .create(true)
@@ -183,7 +183,7 @@ impl JobFolder {
         let _ = file.and_then(|mut file| file.write_all(format!("{key}\n").as_bytes()));
     }
 
-    /// On a node: a cell failed.
+    /// On a node: reports that a cell failed.
     pub fn tell_failure(folder: &Path, key: &str, failure: &CellFailure) -> Result<(), RemoteError> {
         let path = folder.join(FAILED).join(format!("{key}.json"));
         let write = || -> std::io::Result<()> {
@@ -195,7 +195,7 @@ impl JobFolder {
         write().map_err(RemoteError::io(&path))
     }
 
-    /// The keys that were told since the last look.
+    /// The keys that nodes have reported since the last call.
     pub fn done_since(&self, read: &mut Offsets) -> Vec<String> {
         let mut keys = Vec::new();
         for entry in fs::read_dir(self.done()).into_iter().flatten().flatten() {
@@ -205,7 +205,7 @@ impl JobFolder {
                 file.seek(SeekFrom::Start(*from))?;
                 file.read_to_string(&mut text)
             });
-            // A line may be half there: it is read the next time.
+            // The last line may be incomplete: it is read the next time.
             if let (Ok(_), Some(end)) = (lines, text.rfind('\n')) {
                 *from += end as u64 + 1;
                 keys.extend(text[..end].lines().map(str::to_string));
@@ -214,7 +214,7 @@ impl JobFolder {
         keys
     }
 
-    /// The first failure, and the key of its cell.
+    /// The first failure that was reported, and the key of its cell.
     pub fn failure(&self) -> Option<(String, CellFailure)> {
         let entries = fs::read_dir(self.path.join(FAILED)).ok()?.flatten();
         let mut found = entries.filter_map(|entry| {
@@ -225,7 +225,7 @@ impl JobFolder {
         found.next()
     }
 
-    /// The last lines of what tasks said.
+    /// The last lines that tasks printed.
     pub fn log_end(&self) -> String {
         let text = files::read(&self.path.join(LOG)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -236,7 +236,7 @@ impl JobFolder {
         }
     }
 
-    /// Removes it all.
+    /// Removes the folder.
     pub fn remove(&self) {
         // Best effort: a leftover costs space, and the next run with these cells removes it.
         let _ = fs::remove_dir_all(&self.path);

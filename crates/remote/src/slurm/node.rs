@@ -12,7 +12,7 @@ use worstcase_lab::parcel;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::subject::Prepared;
 
-/// Measures the cells of a task. What fails is told to the controller; the task then ends.
+/// Measures the cells of a task. Reports the first failure to the controller, and then ends.
 pub fn run(folder: &Path, task: usize, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {
     let plan = JobFolder::plan(folder)?;
     let cells = plan.tasks.get(task).cloned().ok_or_else(|| RemoteError::File {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 /// How Slurm is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlurmOptions {
-    /// Cells of one task, if not as many as keep the tasks below a thousand.
+    /// Cells per task; without it, as many as keep the tasks below a thousand.
     pub chunk: Option<NonZeroUsize>,
     /// What becomes of the job when the controller is asked to end.
     pub interrupt: InterruptChoice,
@@ -15,7 +15,7 @@ pub struct SlurmOptions {
     pub sbatch: Vec<(String, String)>,
 }
 
-/// See [`SlurmOptions::interrupt`].
+/// The values of [`SlurmOptions::interrupt`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptChoice {
     /// Ask on a terminal; else cancel.
@@ -27,11 +27,11 @@ pub enum InterruptChoice {
     Leave,
 }
 
-/// What worstcase itself says to sbatch.
+/// Options of sbatch that worstcase itself sets.
 const OURS: [&str; 6] = ["array", "parsable", "output", "wrap", "export", "wait"];
 
 impl SlurmOptions {
-    /// Reads them; the error says what is wrong.
+    /// Parses the options; the error says what is wrong.
     pub fn parse(text: &str) -> Result<SlurmOptions, String> {
         let mut options = SlurmOptions::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
@@ -59,7 +59,7 @@ impl SlurmOptions {
         Ok(options)
     }
 
-    /// As arguments of sbatch.
+    /// The options as arguments of sbatch.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
         self.sbatch.iter().map(|(name, value)| match value.is_empty() {
             true => format!("--{name}"),

@@ -1,5 +1,5 @@
-//! A command that can do the I-th of N shares of its work, as N tasks. What it finds is in the cache that all share, and its
-//! controller takes it from there.
+//! A command that can do the I-th of N shares of its work, done as N tasks. Results go to the shared cache, where the
+//! controller finds them.
 
 use super::array::{ASK_SLURM, JobArray, LOOK, SlurmUse, word};
 use super::chunks::chunks;
@@ -14,25 +14,25 @@ use worstcase_base::digest::Digest;
 use worstcase_base::format::shell;
 use worstcase_base::progress::Progress;
 
-/// A shared file system may show so late that a task is done.
+/// How late a shared file system may show that a task is done.
 const SEEN_AFTER: Duration = Duration::from_secs(5);
 
-/// What is to be done.
+/// The work that is divided into shares.
 pub struct JobShares {
     /// The words of worstcase that come before `I/N`.
     pub command: Vec<String>,
     /// How many shares.
     pub count: usize,
-    /// What a task needs.
+    /// The memory of one task.
     pub memory_mb: u32,
 }
 
-/// How many shares so many cells are divided into.
+/// The number of shares for so many cells.
 pub fn count(cells: usize, options: &SlurmOptions) -> usize {
     chunks(&[cells], options.chunk).len()
 }
 
-/// Does them all; gives false if the user wanted an end before, or only the plan.
+/// Does all shares; gives false if the user stopped it, or for a dry run.
 pub fn all<B: Batch>(
     shares: &JobShares,
     how: SlurmUse,
@@ -40,7 +40,7 @@ pub fn all<B: Batch>(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<bool, RemoteError> {
-    // The command's paths may be relative; tasks begin in the same folder.
+    // The command's paths may be relative, so tasks begin in this folder, and it is part of the id.
     let folder = std::env::current_dir().map_err(RemoteError::io("."))?;
     let mut id = Digest::new("worstcase-shares");
     id.text(&folder.display().to_string()).text(&shares.count.to_string());
@@ -58,7 +58,7 @@ pub fn all<B: Batch>(
     }
     let watched = watch(shares, &array, progress, stop);
     if watched.is_err() {
-        // The error is what the user must know; tasks that cannot be cancelled end by themselves.
+        // The caller reports the first error; tasks that cannot be cancelled end by themselves.
         let _ = array.cancel();
     }
     array.end();
@@ -87,7 +87,7 @@ fn submit<B: Batch>(shares: &JobShares, array: &mut JobArray<B>, progress: &dyn 
     array.submit(&words, shares.count, most, shares.memory_mb)
 }
 
-/// Waits until all have told that they are done.
+/// Waits until all tasks have reported that they are done.
 fn watch<B: Batch>(
     shares: &JobShares,
     array: &JobArray<B>,
@@ -130,7 +130,7 @@ mod tests {
     use std::sync::Mutex;
     use worstcase_base::cache::Cache;
 
-    /// Does what is submitted at once, but for the last task if `fails`.
+    /// A batch system that does all tasks when they are submitted; without the last if `fails`.
     struct AtOnce<'a> {
         cache: &'a Path,
         fails: bool,

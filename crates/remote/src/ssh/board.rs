@@ -1,4 +1,5 @@
-//! `worstcase host run` on another machine: worstcase goes there, measures, its run comes back, and nothing stays.
+//! `worstcase host run` on another machine: copies worstcase there, measures, fetches the run, and leaves nothing
+//! behind.
 
 use super::command::SshMachine;
 use super::hosts::Host;
@@ -15,27 +16,27 @@ use worstcase_base::format::shell;
 use worstcase_base::output::{FolderPlace, MissingFolders};
 use worstcase_base::tail::ByteTail;
 
-/// What the measurement's folder is called there, and in what comes back.
+/// The name of the measurement's folder there, and in the archive that comes back.
 const RUN: &str = "run";
-/// `--break`: a sample was above it, and the run is whole.
+/// Exit code of `--break`: a sample was above the limit, and the run is complete.
 const BROKE: i32 = 1;
-/// A run that comes back is smaller, in bytes: it is held in memory.
+/// Limit in bytes for a run that comes back, because it is held in memory.
 const LARGEST: u64 = 1 << 30;
-/// Files and folders of a run that comes back: each cell is some.
+/// Limit for files and folders of a run that comes back; each cell has a few.
 const MOST_MEMBERS: usize = 100_000;
 
-/// A machine, and what it is measured with.
+/// A machine, and what measures it.
 pub struct RemoteBoard<'a> {
-    /// What ssh calls it.
+    /// The machine's name for ssh.
     pub name: &'a str,
-    /// For its architecture.
+    /// worstcase for the machine's architecture.
     pub executable: &'a Executable,
-    /// Of worstcase, with the folder `run` for its output.
+    /// Arguments of worstcase, with the folder `run` for its output.
     pub arguments: &'a [String],
 }
 
-/// Measures there, into the folder `into`, which must not exist; gives the exit code of a run that is kept. When `stop` becomes
-/// true the measurement is ended early, as by Ctrl-C there.
+/// Measures there, and puts the run into the folder `into`, which must not exist; gives the exit code of a run that is kept.
+/// When `stop` becomes true the measurement ends early, as by Ctrl-C there.
 pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result<i32, RemoteError> {
     let host = Host {
         name: board.name.into(),
@@ -51,7 +52,7 @@ pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result
     let (output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let said = std::thread::spawn(move || ByteTail::of(errors));
     let mut input = child.stdin.take().expect("piped");
-    // An early end there is told by its exit code and its words.
+    // If the machine ends early, its exit code and its message say why.
     let _ = File::open(&board.executable.path).and_then(|mut file| io::copy(&mut file, &mut input));
     let received = std::thread::spawn(move || {
         let mut archive = Vec::new();
@@ -63,7 +64,7 @@ pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result
             break;
         }
     }
-    // It ends early when nobody is there any more.
+    // The machine ends the measurement when its standard input is closed.
     drop(input);
     let archive = received.join().expect("reading does not panic").unwrap_or_default();
     let code = child.wait().ok().and_then(|status| status.code());
@@ -79,8 +80,8 @@ pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result
     Ok(code.unwrap_or_default())
 }
 
-/// Its folder goes when the shell ends, however it does. Standard input is worstcase itself, and then an open end: as long as
-/// the controller is there.
+/// The shell removes its folder however it ends. Standard input is the executable of worstcase, and then stays open as long
+/// as the controller is there.
 fn script(board: &RemoteBoard) -> String {
     let bytes = board.executable.bytes;
     let arguments = shell(board.arguments);
@@ -94,7 +95,7 @@ fn script(board: &RemoteBoard) -> String {
     )
 }
 
-/// Only files and folders inside of the run's folder are taken, and not more than a run has.
+/// Takes only files and folders inside of the run's folder, and not more than a run has.
 fn unpack(archive: &[u8], into: &Path) -> io::Result<()> {
     let place = FolderPlace::of(into, MissingFolders::Refused)?;
     let parent = place.parent.held()?;
@@ -130,7 +131,7 @@ mod tests {
             header.set_entry_type(*kind);
             header.set_mode(0o755);
             header.set_size(0);
-            // By hand: the builder refuses what a hostile machine may send.
+            // By hand: the builder refuses names that a hostile machine may send.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             if *kind == EntryType::Symlink {
                 header.set_link_name("/etc/passwd").unwrap();

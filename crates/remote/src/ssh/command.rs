@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use worstcase_base::format::shell;
 use worstcase_base::tail::ByteTail;
 
-/// The variable with the ssh to use, with its options: `ssh -F boards.config`.
+/// The variable that names the ssh to use, with its options: `ssh -F boards.config`.
 pub const SSH: &str = "WORSTCASE_SSH";
 
-/// Nobody is there to type a password; a machine that does not answer is given up.
+/// Nobody can type a password here, and a machine that does not answer must not hang the command.
 const OPTIONS: [&str; 9] = [
     "-T",
     "-o",
@@ -25,10 +25,10 @@ const OPTIONS: [&str; 9] = [
     "ServerAliveCountMax=4",
 ];
 
-/// What a machine answers to a command of ours is a word; more is not read, in bytes.
+/// Limit in bytes for the answer to one of our commands, which is usually one word.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
-/// What ssh itself says when it cannot connect, or is cut off.
+/// Exit code of ssh when it cannot connect, or loses the connection.
 const CONNECTION: i32 = 255;
 
 /// A machine that ssh reaches.
@@ -38,7 +38,7 @@ pub struct SshMachine<'a> {
 }
 
 impl<'a> SshMachine<'a> {
-    /// With the user's own ssh.
+    /// The machine, through the user's own ssh.
     pub fn new(host: &'a Host) -> Result<SshMachine<'a>, RemoteError> {
         let set = std::env::var(SSH).unwrap_or_default();
         let words = shlex::split(&set).filter(|words| !words.is_empty() || set.is_empty());
@@ -61,7 +61,7 @@ impl<'a> SshMachine<'a> {
         command
     }
 
-    /// Runs a command to its end; what it says on standard output.
+    /// Runs a command to its end; gives what it printed on standard output.
     pub fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
         let mut command = self.command(script);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -70,7 +70,7 @@ impl<'a> SshMachine<'a> {
         let said = std::thread::spawn(move || ByteTail::of(errors));
         let mut answer = Vec::new();
         let read = (&mut output).take(LONGEST_ANSWER).read_to_end(&mut answer);
-        // Who goes on to talk is not listened to, and ends by that.
+        // A machine that sends more is cut off: its next write fails.
         drop(output);
         let status = child.wait().map_err(|e| self.no_ssh(&e))?;
         let said = said.join().expect("reading does not panic");
@@ -83,7 +83,7 @@ impl<'a> SshMachine<'a> {
         }
     }
 
-    /// The error of a command that ended with this code, and these as its last words.
+    /// The error for a command that ended with this code and these last words.
     pub fn error(&self, code: Option<i32>, said: &str) -> RemoteError {
         let reason = match code {
             Some(CONNECTION) | None => {
@@ -101,7 +101,7 @@ impl<'a> SshMachine<'a> {
         self.wrong(reason)
     }
 
-    /// About this machine.
+    /// An error about this machine.
     pub fn wrong(&self, reason: String) -> RemoteError {
         RemoteError::Host {
             host: self.host.name.clone(),
@@ -109,7 +109,7 @@ impl<'a> SshMachine<'a> {
         }
     }
 
-    /// ssh could not be started.
+    /// The error when ssh cannot be started.
     pub fn no_ssh(&self, error: &std::io::Error) -> RemoteError {
         match error.kind() {
             ErrorKind::NotFound => RemoteError::NoProgram {
@@ -120,7 +120,7 @@ impl<'a> SshMachine<'a> {
         }
     }
 
-    /// Brings worstcase there, unless it is there.
+    /// Copies worstcase to the machine, unless the machine has it.
     pub fn provide(&self, executable: &Executable) -> Result<(), RemoteError> {
         if self.host.worstcase.is_some() {
             return Ok(());
@@ -139,7 +139,7 @@ impl<'a> SshMachine<'a> {
         self.run(&script, file.into()).map(drop)
     }
 
-    /// What starts worstcase there with these arguments.
+    /// The command that starts worstcase there with these arguments.
     pub fn worstcase(&self, executable: &Executable, arguments: &[String]) -> String {
         let folder = self.cache();
         let program = match &self.host.worstcase {
@@ -149,7 +149,7 @@ impl<'a> SshMachine<'a> {
         format!("export WORSTCASE_CACHE={folder}; exec {program} {}", shell(arguments))
     }
 
-    /// The folder of its cache, as its shell finds it.
+    /// The folder of the machine's cache, as its shell finds it.
     fn cache(&self) -> String {
         match &self.host.cache {
             Some(folder) => shell(std::slice::from_ref(folder)),

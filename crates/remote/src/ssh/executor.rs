@@ -22,7 +22,7 @@ use worstcase_lab::planned::Planned;
 use worstcase_lab::ready::ReadyReport;
 use worstcase_results::record::{Executor, ExecutorTask, Record, Run, parallel};
 
-/// How to run it; nothing of it changes a result.
+/// How to run it; none of this changes a result.
 pub struct SshRunOptions<'a> {
     /// Where results are kept.
     pub cache: &'a Cache,
@@ -30,9 +30,9 @@ pub struct SshRunOptions<'a> {
     pub limit: Option<Duration>,
     /// The machines.
     pub hosts: Vec<Host>,
-    /// Of this worstcase.
+    /// The version of this worstcase.
     pub version: &'a str,
-    /// Told what is worth a line.
+    /// Prints a line for the user.
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -40,14 +40,13 @@ pub struct SshRunOptions<'a> {
 pub struct SshExecutor<'a> {
     planned: Planned,
     how: SshRunOptions<'a>,
-    /// By the place of their subject: what is sent of each.
+    /// What is sent for each subject, by the subject's index.
     sent: BTreeMap<usize, Sent>,
     slots: Mutex<Slots>,
-    /// A slot is free, or gone.
+    /// Signalled when a slot is free, or gone.
     changed: Condvar,
 }
 
-/// What is sent of a subject.
 struct Sent {
     parcel: String,
     bzimage: String,
@@ -57,14 +56,14 @@ struct Sent {
 #[derive(Default)]
 struct Slots {
     free: Vec<Slot>,
-    /// Those that measure, too.
+    /// All slots, also those that measure now.
     all: usize,
-    /// Why the last one is gone.
+    /// The error of the slot that was lost last.
     last: Option<RemoteError>,
 }
 
 impl<'a> SshExecutor<'a> {
-    /// For these cells.
+    /// An executor for the cells of `matrix`.
     pub fn new(matrix: LabMatrix, how: SshRunOptions<'a>) -> SshExecutor<'a> {
         SshExecutor {
             planned: Planned::new(matrix),
@@ -79,7 +78,8 @@ impl<'a> SshExecutor<'a> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a machine ready. Each measures the first cell: machines that do not agree are found before the others begin.
+    /// Makes a machine ready. Every machine measures the first cell, so that a machine which disagrees is found before
+    /// the others begin.
     fn connect(&self, host: &Host, executable: &Executable, first: usize) -> Result<Vec<Slot>, Unmeasured> {
         SshMachine::new(host)
             .and_then(|remote| remote.provide(executable))
@@ -126,7 +126,7 @@ impl<'a> SshExecutor<'a> {
         Ok(())
     }
 
-    /// Waits for a free slot; an error if there will be none.
+    /// Waits for a free slot; an error if none will come.
     fn take(&self) -> Result<Slot, RemoteError> {
         let mut slots = self.slots();
         loop {
@@ -159,7 +159,7 @@ impl<'a> SshExecutor<'a> {
         self.changed.notify_all();
     }
 
-    /// Measures a cell there, into the cache here. What another machine gave for it must be the same.
+    /// Measures a cell there, into the cache here. A result from another machine must be the same.
     fn measure_on(&self, slot: &mut Slot, task: usize) -> Result<(), Unmeasured> {
         let (prepared, spec) = self.planned.cell(task);
         let failed = |error: RemoteError| Unmeasured::Failed(error);
@@ -193,14 +193,14 @@ impl<'a> SshExecutor<'a> {
                 reason,
             });
         };
-        // The user knows it by this name.
+        // The user knows the machine by this name.
         parts.made_by = host.into();
         parts.keep(self.how.cache, prepared, spec)?;
         ready.keep(self.how.cache, &prepared.key, &prepared.subject.label())?;
         Ok(())
     }
 
-    /// Into the run's folder, if the cache has it.
+    /// Takes the cell into the run's folder, if the cache has it.
     fn take_in(&self, task: usize, run: &Run) -> Result<bool, RemoteError> {
         let result = self.planned.result(self.how.cache, task)?;
         if let Some(result) = &result {

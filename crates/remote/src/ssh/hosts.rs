@@ -10,13 +10,13 @@ use worstcase_base::files;
 pub struct Host {
     /// What ssh calls it: `board1`, `me@10.0.0.7`.
     pub name: String,
-    /// Cells at once, if not as many as it has CPUs.
+    /// Cells that it measures at once; without it, as many as it has CPUs.
     pub jobs: Option<NonZeroUsize>,
     /// The folder of its cache, if not the usual one.
     pub cache: Option<String>,
-    /// Its QEMU, if not the one on its search path.
+    /// Path of QEMU there, if not the one on the search path.
     pub qemu: Option<String>,
-    /// A worstcase that is there already; otherwise this one is copied.
+    /// Path of a worstcase that is there already; without it, ours is copied.
     pub worstcase: Option<String>,
 }
 
@@ -52,7 +52,7 @@ fn parse(text: &str) -> Result<Vec<Host>, String> {
 }
 
 fn host<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result<Host, String> {
-    // ssh would take it for an option.
+    // ssh would take such a name for an option.
     if name.starts_with('-') || name.contains('=') {
         return Err(format!("'{name}' is no host"));
     }

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use worstcase_lab::cell::ResultParts;
 
-/// The version of all this.
+/// The version of this protocol.
 pub const PROTOCOL: u32 = 1;
 /// No message is longer: kernels and results are much shorter.
 const LONGEST: u32 = 1 << 30;
 
-/// From the controller.
+/// Messages of the controller.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ControllerAsk {
-    /// Measure a cell.
+    /// Asks for the measurement of a cell.
     Measure(WorkerTask),
-    /// A file that was missing.
+    /// A file that the worker lacked.
     File(Vec<u8>),
 }
 
-/// A cell, with what it is measured on.
+/// A cell and its subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkerTask {
     /// The subject: a parcel as JSON.
@@ -35,44 +35,44 @@ pub struct WorkerTask {
     pub limit_s: Option<u64>,
 }
 
-/// From the worker.
+/// Messages of the worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerAnswer {
     /// The first message.
     Hello(Hello),
-    /// Files that are not there, by SHA-256: they are to be sent in this order.
+    /// Files that the worker lacks, by SHA-256, in the order in which it expects them.
     Needs(Vec<String>),
-    /// A cell is measured.
+    /// A cell was measured.
     Done(MeasuredCell),
-    /// It is not.
+    /// A cell could not be measured.
     Failed(CellFailure),
 }
 
-/// Who is there.
+/// What the worker says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL`].
+    /// Always [`PROTOCOL`].
     pub protocol: u32,
-    /// Of worstcase.
+    /// The version of worstcase.
     pub version: String,
     /// The machine's own name.
     pub machine: String,
-    /// CPUs that it may use.
+    /// CPUs that worstcase may use there.
     pub cpus: usize,
 }
 
-/// What a cell gave.
+/// The result of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MeasuredCell {
     /// Its key.
     pub key: String,
-    /// What its machine said when it was ready.
+    /// What the lab machine reported when it was ready.
     pub ready: String,
     /// The result.
     pub parts: ResultParts,
 }
 
-/// Writes one.
+/// Writes a message.
 pub fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= LONGEST);
@@ -82,7 +82,7 @@ pub fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads one.
+/// Reads a message.
 pub fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
@@ -116,7 +116,7 @@ mod tests {
         for short in 0..bytes.len() {
             assert!(read::<Hello>(&bytes[..short]).is_err());
         }
-        // What a login script prints.
+        // The text that a login script prints is no message.
         assert!(read::<Hello>(&b"Welcome to board1!\n"[..]).is_err());
     }
 }

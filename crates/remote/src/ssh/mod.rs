@@ -1,4 +1,4 @@
-//! Cells on machines that ssh reaches. Nothing is shared: a subject goes there once, results come back as files.
+//! Cells on machines that ssh reaches. No folder is shared: each subject is sent once, and results come back as files.
 
 mod board;
 mod command;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use worstcase_base::ExitKind;
 use worstcase_base::tail::ByteTail;
 
-/// Whose connection ended is waited for so long.
+/// How long ssh may take to end after its connection has.
 const END: Duration = Duration::from_secs(2);
 
 /// A worker that waits for cells; it ends when this is dropped.
@@ -22,23 +22,23 @@ pub struct Slot {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// Its last words on standard error.
+    /// The last lines of the worker's standard error.
     said: Arc<Mutex<String>>,
     reads: Option<JoinHandle<()>>,
-    /// Who is there.
+    /// What the worker said about itself.
     pub hello: Hello,
 }
 
 /// Why a cell was not measured.
 pub enum Unmeasured {
-    /// The connection is gone: another slot may do it.
+    /// The connection is lost: another slot may measure the cell.
     Lost(RemoteError),
-    /// The cell failed there.
+    /// The cell failed on that machine.
     Failed(RemoteError),
 }
 
 impl Slot {
-    /// Starts a worker. `version` is what it must be.
+    /// Starts a worker, which must have this version.
     pub fn open(host: &Host, executable: &Executable, version: &str) -> Result<Slot, RemoteError> {
         let remote = SshMachine::new(host)?;
         let mut arguments = vec!["lab-worker".to_string()];
@@ -144,7 +144,7 @@ impl Slot {
         })
     }
 
-    /// The error of a connection that ended: what ssh, or worstcase there, said last.
+    /// The error for a connection that ended: the last words of ssh, or of worstcase there.
     fn lost(&mut self, error: &std::io::Error) -> RemoteError {
         self.wait_a_little();
         self.close();
@@ -161,7 +161,7 @@ impl Slot {
         }
     }
 
-    /// Whose output has ended ends soon, with a code that says why.
+    /// Waits for ssh to end: after its output has ended, its exit code comes soon and says why.
     fn wait_a_little(&mut self) {
         drop(self.input.take());
         let begin = Instant::now();
@@ -172,7 +172,7 @@ impl Slot {
 
     fn close(&mut self) {
         drop(self.input.take());
-        // It has ended already, or has nothing more to say.
+        // ssh has ended already, or has nothing more to say.
         let _ = self.child.kill();
         if let Some(reads) = self.reads.take() {
             let _ = reads.join();

@@ -20,12 +20,12 @@ use worstcase_lab::parcel::{self, Parcel};
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::ready::ReadyReport;
 
-/// Where kernels and images are in its cache.
+/// The area of the worker's cache that holds kernels and images.
 const AREA: &str = "parcels";
-/// All of them together, in bytes; each can be sent again.
+/// Limit for all of them together, in bytes; the controller can send each again.
 const MOST: u64 = 4 << 30;
 
-/// Answers until the controller is gone.
+/// Answers requests until the controller is gone.
 pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {
     let asked = asked();
     let mut out = io::stdout().lock();
@@ -43,7 +43,7 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
         }),
     )?;
     while let Ok(ask) = asked.recv() {
-        // A file that nobody asked for is of a controller that gave up its cell.
+        // A file without a request belongs to a cell that the controller gave up.
         let ControllerAsk::Measure(work) = ask else { continue };
         let measured = bring(&work, cache, &asked, &mut out).and_then(|files| measure(&work, &files, cache, &qemu));
         answer(
@@ -57,7 +57,7 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
     Ok(())
 }
 
-/// What the controller says. At its end this process ends, whatever it does.
+/// Receives the controller's messages. When they end this process exits, whatever it does.
 fn asked() -> Receiver<ControllerAsk> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -84,7 +84,7 @@ fn failure(error: &RemoteError) -> CellFailure {
     }
 }
 
-/// Kernel and image in the cache, from the controller if they are not there.
+/// Puts kernel and image into the cache, from the controller if they are missing.
 fn bring(
     work: &WorkerTask,
     cache: &Cache,

@@ -1,12 +1,12 @@
-//! As a mail to the list for regressions, in the form that the kernel's documentation asks for
+//! A bisection as a mail to the list for regressions, in the form that the kernel's documentation asks for
 //! (Documentation/admin-guide/reporting-regressions.rst): the tag, the two versions or the commit, how to repeat it.
 
 use super::ShownBisection;
 
-/// Where regressions are reported.
+/// The list to which regressions are reported.
 const LIST: &str = "regressions@lists.linux.dev";
 
-/// The text, headers first. Who else should get it is for the sender to decide.
+/// The text, headers first. The sender decides who else should get it.
 pub fn mail(found: &ShownBisection) -> String {
     let mut out = vec![format!("To: {LIST}")];
     if let Some(commit) = found.commit {
@@ -55,7 +55,7 @@ pub fn mail(found: &ShownBisection) -> String {
     out.join("\n")
 }
 
-/// Since when, as the tracking bot reads it.
+/// The line of the first bad version, as the tracking bot reads it.
 fn introduced(found: &ShownBisection) -> String {
     match (found.commit, found.upstream()) {
         (Some(commit), _) if found.ending.or_one_of.is_empty() => format!("#regzbot introduced: {}", commit.id),

@@ -1,4 +1,4 @@
-//! As Markdown: for a bug report or a merge request.
+//! A bisection as Markdown: for a bug report or a merge request.
 
 use super::ShownBisection;
 use crate::markup::{commands, text};

@@ -1,4 +1,4 @@
-//! What a bisection found: for the terminal, as Markdown, and as a mail to the regressions list.
+//! The result of a bisection: for the terminal, as Markdown, and as a mail to the regressions list.
 
 mod mail;
 mod markdown;
@@ -18,21 +18,21 @@ use worstcase_contract::Nanos;
 /// A bisection that came to its end, ready to be shown.
 #[derive(Debug)]
 pub struct ShownBisection<'a> {
-    /// How it ended.
+    /// The ending of the bisection.
     pub ending: &'a BisectionEnding,
     /// When a kernel was bad.
     pub criterion: BadCriterion,
     /// The good end and the bad end, as they were typed.
     pub ends: [&'a str; 2],
-    /// Of a tree: the first bad commit.
+    /// The first bad commit of a tree.
     pub commit: Option<&'a Commit>,
     /// The first bad kernel and the one before it, for people.
     pub names: [&'a str; 2],
-    /// What was measured with: QEMU and the virtual machine.
+    /// The equipment of the measurement: QEMU and the virtual machine.
     pub measured_with: &'a str,
-    /// What gave the worst sample before, and what gives it now.
+    /// The causes of the worst sample, at the good end and at the bad one.
     pub breakdown: Option<&'a str>,
-    /// Of the bad end with the commit reverted; or why it could not be.
+    /// The step at the bad end with the commit reverted, or why it could not be reverted.
     pub reverted: Option<&'a Result<BisectionStep, String>>,
     /// Commands that measure the two again, compare them, and bisect again.
     pub commands: &'a [String],
@@ -75,7 +75,7 @@ fn value(value: Option<Nanos>) -> String {
 }
 
 impl ShownBisection<'_> {
-    /// Cells that both have; those that decide first, then by how much they grew.
+    /// Cells that both sides have; those that decide first, then by growth.
     fn cells(&self) -> Vec<Changed> {
         let reverted = self.reverted.and_then(|r| r.as_ref().ok());
         let same = |step: &BisectionStep, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();
@@ -114,7 +114,7 @@ impl ShownBisection<'_> {
         }
     }
 
-    /// What was found, in a sentence.
+    /// The result in a sentence.
     pub fn sentence(&self) -> String {
         let what = if self.commit.is_some() { "commit" } else { "kernel" };
         let [first_bad, before] = self.names;
@@ -151,7 +151,7 @@ impl ShownBisection<'_> {
         self.ending.steps.iter().filter_map(why).collect()
     }
 
-    /// Versions of the upstream kernel between which it came, if their packages tell.
+    /// The versions of the upstream kernel between which the change came, if the kernels' packages tell.
     fn upstream(&self) -> Option<[String; 2]> {
         let [first_bad, before] = self.names.map(upstream);
         let both = [before?, first_bad?];

@@ -1,4 +1,4 @@
-//! What is said of a bisection that is made up.
+//! The words about a made-up bisection.
 
 use super::*;
 use worstcase_bisect::figures::KernelFigure;

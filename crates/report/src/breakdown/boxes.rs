@@ -1,4 +1,5 @@
-//! The boxes of a flame graph: functions, and what they called. The page draws them, and [`super::flame`].
+//! The boxes of a flame graph: functions, and the functions that they called. The page and [`super::flame`] draw
+//! them.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -7,22 +8,22 @@ use worstcase_contract::Nanos;
 /// Boxes with less than this part of the time, in per cent, are left out: spires of a pixel's width hide the rest.
 pub const NARROWEST: f64 = 0.25;
 
-/// A function's box, and those of what it called.
+/// A function's box, and the boxes of the functions that it called.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Flame {
     /// The function; `all` for the box that holds every other.
     #[serde(rename = "n")]
     pub name: String,
-    /// How long it ran, with what it called.
+    /// The time in the function and in the functions that it called.
     #[serde(rename = "v")]
     pub ns: u64,
-    /// What it called, by name.
+    /// The functions that it called, by name.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<Flame>,
 }
 
 impl Flame {
-    /// From lines `outer;inner 123`.
+    /// Reads lines `outer;inner 123`.
     pub fn of(folded: &str) -> Flame {
         let mut chains: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
         for line in folded.lines() {
@@ -52,7 +53,7 @@ impl Flame {
         root
     }
 
-    /// Without boxes that are too narrow to be seen.
+    /// Drops boxes that are too narrow to be seen.
     pub fn thin(mut self) -> Flame {
         let least = (self.ns as f64 * NARROWEST / 100.0) as u64;
         self.drop_below(Nanos(least.max(1)));
@@ -69,7 +70,7 @@ impl Flame {
         self.called.iter().find(|f| f.name == name)
     }
 
-    /// How many boxes stand upon each other, this one included.
+    /// The number of boxes that stand upon each other, this one included.
     pub fn height(&self) -> usize {
         1 + self.called.iter().map(Flame::height).max().unwrap_or(0)
     }

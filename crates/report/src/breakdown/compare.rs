@@ -7,10 +7,9 @@ use crate::table::{ColumnKind, Table, field, name};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::compare::{BreakdownChange, compare};
 
-/// Functions that are shown.
 const SHOWN: usize = 15;
 
-/// As two tables.
+/// Two breakdowns as two tables.
 pub fn terminal(left: &Breakdown, right: &Breakdown) -> String {
     let comparison = compare(left, right);
     let mut out = vec![

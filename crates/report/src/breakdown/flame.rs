@@ -1,7 +1,8 @@
-//! Flame graphs as SVG. Widths are virtual nanoseconds between due time and sample; what a function called stands upon it.
+//! Flame graphs as SVG. Widths are virtual nanoseconds between due time and sample; the functions that a function called
+//! stand upon it.
 //!
-//! No script: a box tells its function, its time and its share in a title that browsers show under the pointer. Those of the
-//! page ([`crate::html`]) can be enlarged.
+//! No script: a box tells its function, its time and its share in a title that browsers show under the pointer. The graphs
+//! of the page ([`crate::html`]) can be enlarged.
 
 use super::boxes::Flame;
 use crate::picture::svg::{Anchor, Canvas, Font, TEXT, TITLE, Theme};
@@ -13,15 +14,15 @@ use worstcase_contract::Nanos;
 /// Pixels of the whole.
 const WIDTH: f64 = 1_200.0;
 const MARGIN: f64 = 10.0;
-/// Of a box, with a pixel that parts it from the next.
+/// The height of a box, with a pixel that parts it from the next.
 const ROW: f64 = 17.0;
-/// What stands above the boxes.
+/// The height of the text above the boxes.
 const HEAD: f64 = 52.0;
-/// Between a box's edge and its text.
+/// The distance between a box's edge and its text.
 const INSET: f64 = 3.0;
-/// Warm and light, so that black text is read on each. A function has the same in every picture.
+/// Warm and light, so that black text can be read on each.
 const HUES: [&str; 6] = ["#F4C08A", "#F2D58F", "#EFB19A", "#F6CFA6", "#EBC57B", "#F0BBA0"];
-/// What changed not at all, grew most, and shrank most.
+/// The colours of functions that did not change, grew most, and shrank most.
 const SAME: f64 = 0xec as f64;
 const GREW: [f64; 3] = [0xe8 as f64, 0x5a as f64, 0x4f as f64];
 const SHRANK: [f64; 3] = [0x5a as f64, 0xa5 as f64, 0xe8 as f64];
@@ -33,7 +34,7 @@ pub fn svg(explanation: &Explanation) -> String {
     draw(&title, &time(explanation), &folded(explanation), None)
 }
 
-/// A flame graph of `after`, coloured by what grew against `before`: red grew, blue shrank.
+/// A flame graph of `after`, coloured by the change since `before`: red grew, blue shrank.
 pub fn differential_svg(before: &Explanation, after: &Explanation) -> String {
     let title = format!(
         "{} (colour: against {}; red grew, blue shrank)",
@@ -48,7 +49,7 @@ fn time(explanation: &Explanation) -> String {
     format!("{} {}", micros(sample.latency_ns), sample.unit)
 }
 
-/// The picture of folded stacks, and what they are held against.
+/// The picture of folded stacks, and of the stacks that they are compared with.
 fn draw(title: &str, time: &str, folded: &str, before: Option<&str>) -> String {
     let root = Flame::of(folded).thin();
     let before = before.map(Flame::of);
@@ -97,7 +98,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// A box with all that stands upon it. Of two pictures, `before` is the box in the other one, if it has one.
+    /// Draws a box with all boxes upon it. In a picture of a difference, `before` is the box in the other picture,
+    /// if it has one.
     fn add(&mut self, flame: &Flame, before: Option<Option<&Flame>>, left: f64, width: f64, level: usize) {
         let percent = 100.0 * flame.ns as f64 / self.all.max(1) as f64;
         let mut told = format!("{} ({} ns, {percent:.2} %)", flame.name, grouped(flame.ns));
@@ -116,7 +118,7 @@ impl Graph {
             _ => flame.name.clone(),
         };
         let top = self.bottom - (level + 1) as f64 * ROW;
-        // A hair of the ground parts it from its neighbour, if there is room.
+        // A hair of the ground separates the box from its neighbour, if there is room.
         let shown = if width > 2.0 { width - 0.5 } else { width };
         self.canvas
             .labelled(left, top, shown, ROW - 1.0, &fill, &label, INSET, &told);
@@ -150,7 +152,7 @@ fn changed(change: i64, most: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Of each box, by its title: left edge, width, colour and text.
+    /// For each box, by its title: left edge, width, colour and text.
     fn boxes(svg: &str) -> Vec<(String, f64, f64, String, String)> {
         let between = |text: &str, from: &str, to: &str| {
             let rest = text.split_once(from).map(|(_, rest)| rest).unwrap_or_default();

@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 
 /// Longest bar.
 const BAR: u64 = 24;
-/// Where the details of a span begin.
+/// The column at which the details of a span begin.
 const INDENT: usize = 27;
 /// Frames of a chain that are shown at its begin and at its end.
 const ENDS: (usize, usize) = (3, 7);
@@ -59,7 +59,7 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
     out.join("\n")
 }
 
-/// Who ran at first, and in which system call.
+/// The thread that ran at first, and its system call.
 pub fn due(at_due: &AtDue) -> String {
     at_due.task.within(at_due.system_call.as_deref())
 }
@@ -95,7 +95,7 @@ fn lines(span: &Span, latency: Nanos) -> Vec<String> {
     out
 }
 
-/// What another CPU did.
+/// The code that another CPU ran.
 pub fn elsewhere(indent: usize, what: &str, other: &OtherCpu) -> Vec<String> {
     let lead = format!("{:indent$}{what} CPU {}, {}: ", "", other.cpu, plain(&other.thread()));
     let mut lines = chained(&lead, indent + 3, &other.chain);
@@ -124,7 +124,7 @@ pub fn shares(indent: usize, length: Nanos, functions: &[FunctionShare], lines: 
     functions.chain(lines.iter().flat_map(line)).collect()
 }
 
-/// What happens, with what belongs to the kind.
+/// The event of a span, with the details of its kind.
 pub fn describe(span: &Span) -> String {
     let title = span.what.name().title;
     let task = span.task.within(None);
@@ -145,7 +145,7 @@ pub fn describe(span: &Span) -> String {
     }
 }
 
-/// Where it was switched off and on, or what it waits for.
+/// The places where something was switched off and on, or for which the span waits.
 pub fn places(kind: &SpanKind) -> Vec<(&'static str, &CodePlace)> {
     let both = match kind {
         SpanKind::OtherThread {
@@ -218,7 +218,7 @@ fn name(frame: &StackFrame) -> String {
     }
 }
 
-/// Without the middle of a long chain; `left_out` stands there, and tells how many.
+/// Leaves out the middle of a long chain; `left_out` stands there, and gives the number of frames.
 fn shortened<T>(mut frames: Vec<T>, left_out: impl Fn(usize) -> T) -> Vec<T> {
     let (first, last) = ENDS;
     if frames.len() > first + last + 1 {

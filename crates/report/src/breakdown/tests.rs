@@ -100,7 +100,7 @@ fn explained(m: &SyntheticMachine, preempt: &str) -> Explanation {
     tell(&execution, &symbols, &(), sample, &around).unwrap()
 }
 
-/// Where interrupts went off and on in the first span.
+/// The places where interrupts went off and on in the first span.
 fn switched(breakdown: &Breakdown) -> (&CodePlace, &CodePlace) {
     match &breakdown.spans()[0].what {
         SpanKind::IrqsOff {
@@ -154,7 +154,7 @@ fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
     ");
 }
 
-/// A thread that our wake-up does not mark comes before ours, also when it is the one that was interrupted.
+/// A thread that our wake-up does not mark comes before ours, even if it is the interrupted one.
 #[test]
 fn a_thread_that_is_not_marked_comes_first() {
     let mut m = SyntheticMachine::in_user(7, "above");
@@ -173,7 +173,7 @@ fn a_thread_that_is_not_marked_comes_first() {
     assert_eq!(breakdown.time_in("not woken yet"), Nanos(0));
 }
 
-/// The thread that is to wake ours sleeps on a lock: who runs meanwhile holds it.
+/// The thread that is to wake ours sleeps on a lock: the thread that runs meanwhile holds the lock.
 #[test]
 fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
     let mut m = SyntheticMachine::in_user(7, "owner");

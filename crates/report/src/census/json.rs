@@ -1,4 +1,4 @@
-//! Censuses as JSON; times in ns. What the text has in rows comes from the same columns.
+//! Censuses as JSON; times in ns. The rows of the text come from the same columns.
 
 use super::{several, terminal};
 use crate::table::json::rows;

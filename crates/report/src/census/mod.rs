@@ -20,7 +20,7 @@ pub fn text(answer: &CensusAnswer, most: usize, style: Style) -> String {
     }
 }
 
-/// As JSON.
+/// The answer as JSON.
 pub fn json(answer: &CensusAnswer) -> String {
     match answer {
         CensusAnswer::Cell(cell) => json::cell(cell),

@@ -13,10 +13,10 @@ use worstcase_base::format::{micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 
-/// Of so many differences both call chains are shown.
+/// The number of differences of which both call chains are shown.
 const TOLD: usize = 3;
 
-/// A table of the cells, and for each ensemble what its seeds have in common; `most` owners of each.
+/// A table of the cells, and for each ensemble the common findings of its seeds; `most` owners of each.
 pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
     let mut out = Vec::new();
     for ensemble in ensembles {
@@ -75,7 +75,7 @@ pub(super) fn seeds(ensemble: &CensusEnsemble) -> Table {
     Table::new("seeds", "", &fields, &ensemble.seeds)
 }
 
-/// How the longest section grows with the number of seeds.
+/// The growth of the longest section with the number of seeds.
 fn growth(ensemble: &CensusEnsemble) -> Vec<String> {
     if ensemble.growth_ns.len() < 2 {
         return Vec::new();
@@ -84,7 +84,7 @@ fn growth(ensemble: &CensusEnsemble) -> Vec<String> {
     wrapped("longest section of 1, 2 ... seeds, on average: ", &steps.join(", "))
 }
 
-/// What changed from one cell to the other; the `most` largest changes.
+/// The changes from one cell to the other; the `most` largest ones.
 pub fn diff(
     before: &Findings,
     after: &Findings,

@@ -20,10 +20,10 @@ use worstcase_contract::census::Kind;
 
 /// Longest bar of a histogram.
 const BAR: usize = 40;
-/// Of so many owners the call chain and the functions are shown.
+/// The number of owners of which the call chain and the functions are shown.
 const TOLD: usize = 3;
 
-/// All that a census says of a cell.
+/// Everything that a census says about a cell.
 pub fn cell(findings: &Findings, style: Style) -> String {
     let mut out = vec![
         style.bold(&plain(&format!(
@@ -98,7 +98,7 @@ fn bound(findings: &Findings, style: Style) -> Vec<String> {
     lines
 }
 
-/// What another CPU that wants something of this one has to wait for.
+/// The time for which another CPU waits if it wants something of this one.
 fn for_others(findings: &Findings, style: Style) -> Vec<String> {
     let longest = |kind| micros(findings.of_kind(kind).sum.longest_ns);
     let line = format!(
@@ -113,7 +113,8 @@ fn for_others(findings: &Findings, style: Style) -> Vec<String> {
     lines
 }
 
-/// What is known of each kind of section; programs get its histogram and its longest sections in the same row.
+/// The findings of each kind of section; for programs the histogram and the longest sections of a kind are in the
+/// same row.
 pub(super) fn kinds(findings: &Findings) -> Table {
     let time = |key: &str, heading: &str, time: fn(&OfKind) -> Nanos| field(ColumnKind::Time, key, heading, time);
     let data = |key: &str, data: fn(&OfKind) -> Value| field(ColumnKind::Text, key, key, data).programs();
@@ -206,7 +207,7 @@ pub(super) fn places(kind: &OfKind) -> Table {
     Table::new("places", "", &fields, &kind.places)
 }
 
-/// Who began sections and who ended them, in one text.
+/// The functions that began and ended sections, in one text.
 pub(super) fn from_to<S>(text: impl Fn(&S) -> String + 'static) -> TableField<S> {
     field(ColumnKind::Text, "from_to", "from -> to", text)
 }
@@ -236,7 +237,7 @@ pub(super) fn of_owners(list: &TopList) -> Table {
     Table::new("owners", "", &fields, &list.owners)
 }
 
-/// A list of owners, the first `told` with what is known of their longest section.
+/// A list of owners; the first `told` have the details of their longest section.
 pub fn owners(list: &TopList, told: usize) -> Vec<String> {
     let below = |nth: usize, indent| match nth < told {
         true => details(&list.owners[nth].longest, indent),
@@ -250,7 +251,7 @@ pub fn owners(list: &TopList, told: usize) -> Vec<String> {
     lines
 }
 
-/// How an owner is shown.
+/// The text for an owner.
 pub fn named(from: &str, to: &str, inside: Option<&str>) -> String {
     let inside = inside.map_or(String::new(), |name| format!(", in {name}"));
     format!("{from} -> {to}{inside}")
@@ -327,7 +328,7 @@ fn tail(tail: &CensusTail, style: Style) -> Vec<String> {
     lines
 }
 
-/// How many samples were expected above each latency, and how many were seen.
+/// The expected and the seen number of samples above each latency.
 pub(super) fn tail_rows(tail: &CensusTail) -> Table {
     let fields = [
         field(ColumnKind::Time, "above_ns", "us", |row: &TailRow| row.above_ns),

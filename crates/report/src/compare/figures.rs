@@ -34,7 +34,7 @@ pub fn signed_exact(ns: i64) -> String {
     format!("{sign}{}", micros_exact(Nanos(ns.unsigned_abs())))
 }
 
-/// How many times as much, three digits.
+/// A ratio as a factor, three digits.
 pub fn times(ratio: f64) -> String {
     match ratio {
         100.0.. => format!("{ratio:.0}"),

@@ -32,7 +32,7 @@ fn cell(cell: &Compared) -> Value {
     value
 }
 
-/// What a side is of.
+/// The description of a side.
 pub fn side(side: &Side) -> Value {
     json!({ "title": side.title, "command": side.command, "subjects": side.subjects })
 }

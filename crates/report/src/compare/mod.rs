@@ -1,4 +1,4 @@
-//! What `worstcase compare` says: tables for people, JSON for programs, Markdown for pull requests.
+//! The output of `worstcase compare`: tables for people, JSON for programs, Markdown for pull requests.
 
 pub mod figures;
 pub mod json;
@@ -20,14 +20,14 @@ pub struct ShownComparison<'a> {
     pub a: &'a Side,
     /// The second.
     pub b: &'a Side,
-    /// What came out.
+    /// The result of the comparison.
     pub comparison: &'a SideComparison,
-    /// In the lab: the command that tells why the largest worsening is one.
+    /// In the lab: the command that explains the largest worsening.
     pub why: Option<String>,
 }
 
 impl ShownComparison<'_> {
-    /// What a side is: the subject that is compared, if it is one, and the question.
+    /// The heading of a side: the subject, if a subject is compared, and the question.
     fn head(&self, which: ComparedSide) -> String {
         let side = if which == ComparedSide::A { self.a } else { self.b };
         let of = |cell: &'_ Compared| match which {
@@ -42,7 +42,7 @@ impl ShownComparison<'_> {
         )
     }
 
-    /// How many cells changed, in words.
+    /// The number of changed cells, in words.
     fn summary(&self) -> String {
         let cells = &self.comparison.cells;
         let with = |word: ChangeWord| cells.iter().filter(|c| c.said.iter().any(|s| s.word == word)).count();
@@ -56,7 +56,7 @@ impl ShownComparison<'_> {
         )
     }
 
-    /// On what the words rest.
+    /// The basis of the words.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![
             "A, B: the median over the seeds of each seed's value. difference, ratio: Hodges-Lehmann over the seeds."
@@ -98,7 +98,7 @@ fn word(word: ChangeWord) -> String {
     }
 }
 
-/// In the lab: what the samples say, seed by seed.
+/// In the lab: the statement of the samples, seed by seed.
 fn exact(cell: &Compared) -> Option<String> {
     let exact = cell.pair.exact.as_ref()?;
     Some(match (exact.common, exact.common - exact.identical) {

@@ -52,7 +52,7 @@ fn columns<'a>() -> Vec<TableField<ChangeRow<'a>>> {
     fields
 }
 
-/// The probability of a change as large by chance, beside all others that were tested.
+/// The probability of a change as large by chance, corrected for all other tests.
 pub(crate) fn p_corrected<S>(p: impl Fn(&S) -> Option<f64> + 'static) -> TableField<S> {
     field(ColumnKind::Words, "p_corrected", "p", move |row: &S| {
         let p = p(row);
@@ -60,8 +60,8 @@ pub(crate) fn p_corrected<S>(p: impl Fn(&S) -> Option<f64> + 'static) -> TableFi
     })
 }
 
-/// The figures of a change, which `compare` and a gate have in common. A figure reads as its measure does: a time, or a count
-/// of periods.
+/// The common figures of a change in `compare` and in a gate. A figure reads as its measure does: a time, or a count of
+/// periods.
 pub(crate) fn figures() -> Vec<TableField<MeasureChange>> {
     let mut fields = vec![
         field(ColumnKind::Text, "quantity", "quantity", |c: &MeasureChange| {

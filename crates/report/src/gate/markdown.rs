@@ -1,4 +1,4 @@
-//! The gate for a pull request: what is worse on top and how to look into it, everything else to be opened.
+//! The gate for a pull request: regressions and how to look into them on top, everything else to be opened.
 
 use super::ShownGate;
 use super::table::{name_of, of_cells};
@@ -45,7 +45,7 @@ fn folded(summary: &str, lines: Vec<String>) -> Vec<String> {
     head.into_iter().chain(lines).chain(tail).collect()
 }
 
-/// The table of what is worse.
+/// The table of regressions.
 fn worse(shown: &ShownGate) -> Vec<String> {
     let worse: Vec<&GateCell> = shown.gate.cells.iter().filter(|c| is_worse(c)).collect();
     let units: BTreeSet<&str> = worse.iter().map(|c| c.unit.as_str()).collect();
@@ -100,12 +100,12 @@ fn is_worse(cell: &GateCell) -> bool {
 struct WorseRow<'a> {
     cell: &'a GateCell,
     judged: &'a JudgedMeasure,
-    /// Of its cell, which is named once.
+    /// The first row of its cell, which is named once.
     is_first: bool,
 }
 
 impl WorseRow<'_> {
-    /// What is worse in a cell, a row each.
+    /// The regressions of a cell, a row each.
     fn rows(cell: &GateCell) -> impl Iterator<Item = WorseRow<'_>> {
         let worse = cell.measures.iter().filter(|m| m.regression || m.worst_seed.beyond);
         worse.enumerate().map(move |(nth, judged)| WorseRow {
@@ -138,7 +138,7 @@ fn changed(m: &JudgedMeasure, values: [u64; 2], by: Option<String>, decided: boo
     }
 }
 
-/// What a reader must know beside the table.
+/// Facts that a reader must know beside the table.
 fn open(shown: &ShownGate) -> Vec<String> {
     let mut open: Vec<String> = shown.gate.reasons.iter().map(|r| text(r)).collect();
     let inconclusive = shown.gate.cells.iter().filter(|c| c.outcome == Outcome::Inconclusive);

@@ -1,4 +1,5 @@
-//! What `worstcase gate` says: lines for people, JSON for programs, Markdown for pull requests, JUnit for CI servers.
+//! The output of `worstcase gate`: lines for people, JSON for programs, Markdown for pull requests, JUnit for CI
+//! servers.
 
 pub mod json;
 pub mod junit;
@@ -28,7 +29,7 @@ pub struct ShownGate<'a> {
     pub folder: &'a str,
     /// The command that asks again.
     pub command: String,
-    /// With a criterion: what it said of each subject, and the records that it judged.
+    /// With a criterion: its verdict on each subject, and the judged records.
     pub criterion: Option<(Criterion, Vec<Verdict>, &'a [Record])>,
 }
 
@@ -37,7 +38,7 @@ impl ShownGate<'_> {
         self.gate.cells.iter().filter(|c| c.outcome == outcome).count()
     }
 
-    /// All in a line.
+    /// The answer in a line.
     fn summary(&self) -> String {
         let of = self.gate.cells.len();
         format!(
@@ -48,7 +49,7 @@ impl ShownGate<'_> {
         )
     }
 
-    /// What decided.
+    /// The rule that decided.
     fn rule(&self) -> String {
         let limits = &self.gate.limits;
         let percent = |share: f64| {
@@ -74,7 +75,7 @@ impl ShownGate<'_> {
         )
     }
 
-    /// Cells of the run that nothing was compared with.
+    /// Cells of the run that the baseline does not have.
     fn new_cells(&self) -> Option<String> {
         let names: Vec<String> = self
             .gate
@@ -159,7 +160,7 @@ fn regression(m: &JudgedMeasure, unit: &str) -> String {
     )
 }
 
-/// A measure that is no regression, with what the seeds cannot exclude.
+/// A measure without a regression, with the change that the seeds cannot exclude.
 fn at_most(m: &JudgedMeasure) -> String {
     match m.change.ratio.as_ref() {
         Some(shift) => format!("{} {} (at most x{})", m.name, ratio(Some(shift)), times(shift.high)),

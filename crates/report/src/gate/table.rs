@@ -41,7 +41,7 @@ pub fn of_cells(cells: &[GateCell], limits: GateLimits) -> Table {
     Table::new("cells", "", &fields, cells)
 }
 
-/// What was judged of a cell.
+/// The judged measures of a cell.
 pub(super) fn of_measures(measures: &[JudgedMeasure]) -> Table {
     let mut fields = vec![
         name("name", "measure", |m: &JudgedMeasure| m.name.clone()),

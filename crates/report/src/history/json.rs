@@ -22,7 +22,7 @@ pub fn document(history: &History) -> String {
     format!("{document:#}\n")
 }
 
-/// A line with all its points, which are the rows of the text and of the CSV.
+/// A line with all its points, which are also the rows of the text and of the CSV.
 fn line(line: &HistoryLine) -> Value {
     let all: Vec<usize> = (0..line.points.len()).collect();
     json!({

@@ -1,4 +1,4 @@
-//! The picture: a row for each line; in it the typical value, the maximum, and what was missed or lost.
+//! The picture: a row for each line, with the typical value, the maximum, and missed or lost periods.
 
 use super::terminal::names;
 use super::words::when;
@@ -62,7 +62,7 @@ fn row(line: &HistoryLine, name: &str) -> HistoryRow {
     }
 }
 
-/// From 0 to 1: by date, or in the lab evenly.
+/// The places of the points from 0 to 1: by date, or in the lab evenly.
 fn places(line: &HistoryLine) -> Vec<f64> {
     let count = line.points.len();
     let dates: Option<Vec<u64>> = line.points.iter().map(|p| Some(p.began?.seconds())).collect();

@@ -18,7 +18,7 @@ impl PointRow<'_> {
         &self.line.points[self.at]
     }
 
-    /// What is typical of its line.
+    /// The measure that is typical of the line.
     fn typical(&self) -> HistoryMeasure {
         typical(self.line)
     }
@@ -28,7 +28,7 @@ impl PointRow<'_> {
         changes.iter().find(|c| c.at == self.at).map(word)
     }
 
-    /// All that changed here, in words.
+    /// All changes at this point, in words.
     fn changes(&self) -> String {
         let before = self.at.checked_sub(1).map(|before| &self.line.points[before]);
         match before {
@@ -47,7 +47,7 @@ fn word(change: &HistoryChange) -> &'static str {
     if change.is_rise() { "rose" } else { "fell" }
 }
 
-/// What changed at a point: `p99.9 rose`.
+/// The changes at a point: `p99.9 rose`.
 pub fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String> {
     line.series.iter().flat_map(move |series| {
         let here = series.found().iter().filter(move |c| c.at == at);
@@ -55,14 +55,14 @@ pub fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String>
     })
 }
 
-/// People see the kernel as a point's name in the lab, which has no dates.
+/// In the lab, which has no dates, people see the kernel as a point's name.
 fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow<'a>>> {
     let count = |key: &str, heading: &str, count: fn(&HistoryPoint) -> Option<u64>| {
         field(ColumnKind::Count, key, heading, move |row: &PointRow| {
             count(row.point())
         })
     };
-    // Trees, which CSV has no place for.
+    // Trees have no place in CSV.
     let data = |key: &str, data: fn(&HistoryPoint) -> Value| {
         field(ColumnKind::Text, key, key, move |row: &PointRow| data(row.point())).programs()
     };

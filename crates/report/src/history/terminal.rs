@@ -1,4 +1,4 @@
-//! As text: the sentences of all lines on top, then a table each.
+//! The history as text: the sentences of all lines on top, then a table for each.
 
 use super::table::{changes_at, of_line};
 use super::words::sentences;
@@ -8,9 +8,9 @@ use worstcase_base::format::{grouped, plain};
 use worstcase_results::history::{History, HistoryLine, LEVEL};
 use worstcase_results::record::Venue;
 
-/// Of a longer line the table has this many newest points, and those at which it changed.
+/// The table of a longer line has this many newest points, and those at which it changed.
 const NEWEST: usize = 25;
-/// Of more that was skipped only the number is told.
+/// At most so many of the skipped are named; the text counts the rest.
 const SKIPPED: usize = 5;
 
 /// The whole answer; `all` points, or the newest.
@@ -38,7 +38,7 @@ pub fn lines(history: &History, all: bool, style: Style) -> String {
     out.join("\n") + "\n"
 }
 
-/// With the machine where there are several.
+/// The lines' names, with the machine if there are several.
 pub(super) fn names(history: &History) -> Vec<String> {
     let machines = history.lines.iter().map(|l| (&l.key.machine, &l.key.preempt));
     let several = worstcase_base::distinct(machines).len() > 1;

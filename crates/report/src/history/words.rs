@@ -1,4 +1,4 @@
-//! What is said of a line's changes.
+//! The words about a line's changes.
 
 use worstcase_base::format::{micros, plain};
 use worstcase_base::utc::Utc;
@@ -8,7 +8,7 @@ use worstcase_results::history::{
 };
 use worstcase_results::record::Venue;
 
-/// Of more changes than this the oldest are left to the table.
+/// If there are more changes than this, only the table has the oldest.
 const TOLD: usize = 6;
 
 /// The sentences on top of a line.
@@ -98,7 +98,7 @@ fn moved(measure: HistoryMeasure, change: &HistoryChange) -> String {
     format!("{word} from {} to {}{unit}", value(change.before), value(change.since))
 }
 
-/// In the lab: the steps that are more than the tolerance, the largest first; where there is none, the largest.
+/// In the lab: the steps that exceed the tolerance, the largest first; without any, the largest step.
 fn of_kernels(line: &HistoryLine, name: &str) -> Vec<String> {
     let mut steps = all_changes(line);
     steps.retain(|(series, _)| series.measure.is_time());
@@ -152,7 +152,7 @@ fn step(change: &HistoryChange) -> f64 {
     (change.since.max(1) as f64 / change.before.max(1) as f64).ln().abs()
 }
 
-/// A point's date, or in the lab its kernel. With seconds where points of the line share a minute.
+/// A point's date, or in the lab its kernel. The date has seconds if points of the line share a minute.
 pub fn when(line: &HistoryLine, at: usize) -> String {
     let point = &line.points[at];
     let told = match line.points.windows(2).any(share_a_minute) {

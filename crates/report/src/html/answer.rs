@@ -1,4 +1,4 @@
-//! What was asked and what came out, in plain words.
+//! The question and the result, in plain words.
 
 use super::extremes::extremes;
 use super::labels::SubjectLabels;
@@ -14,13 +14,13 @@ use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct ReportAnswer {
-    /// In a few words.
+    /// The answer in a few words.
     headline: String,
-    /// Of the verdicts, if there was a criterion.
+    /// The outcome of the verdicts, if there was a criterion.
     outcome: Option<Outcome>,
-    /// What more there is to say, a sentence each.
+    /// Further statements, a sentence each.
     lines: Vec<String>,
-    /// What is not there yet, and how to get it.
+    /// The missing part, and how to get it.
     unfinished: Option<String>,
     /// The limit, if there is one.
     limit: Option<String>,
@@ -37,7 +37,7 @@ struct JudgedSubject {
 }
 
 impl ReportAnswer {
-    /// Of a run.
+    /// The answer of a run.
     pub fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
@@ -111,7 +111,7 @@ fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verd
     text + "."
 }
 
-/// In the lab a limit is compared with virtual time, which no sentence may leave out.
+/// In the lab a limit is compared with virtual time. Each sentence about it must say so.
 fn clock(view: &ReportView) -> &'static str {
     match view.records.iter().any(|r| r.subject.venue() == Venue::Lab) {
         true => " of virtual time",
@@ -130,7 +130,7 @@ fn amount(view: &ReportView) -> Option<String> {
     let sum = |of: fn(&Record) -> u64| records.iter().map(of).sum::<u64>();
     records.first()?;
     let observation_time = match Nanos(sum(|r| r.observation_time().0)) {
-        // Nothing was due at regular times.
+        // The probe has no regular due times.
         Nanos(0) => String::new(),
         observation_time => format!(" in {}{}", duration::about(observation_time), clock(view)),
     };

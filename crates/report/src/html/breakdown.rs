@@ -25,7 +25,7 @@ pub struct BreakdownPart {
     at_due: String,
     spans: Vec<SpanPart>,
     notes: Vec<String>,
-    /// Nothing on the host, where not every function is recorded.
+    /// None on the host, where not every function is recorded.
     flame: Option<Box<Flame>>,
 }
 
@@ -39,12 +39,12 @@ struct SpanPart {
     length_ns: u64,
     start: String,
     length: String,
-    /// Where, and in which functions.
+    /// The places and functions of the span.
     details: Vec<String>,
 }
 
 impl BreakdownPart {
-    /// Of a breakdown, with the folded stacks of what ran, if they are known.
+    /// The part of a breakdown, with the folded stacks of its execution, if they are known.
     pub fn new(breakdown: &Breakdown, folded: Option<&str>) -> BreakdownPart {
         let (sample, cause, at_due) = (breakdown.sample(), breakdown.cause(), breakdown.at_due());
         BreakdownPart {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use worstcase_base::format::plain;
 
-/// As JSON for a `<script type="application/json">`. Text comes from names, files and machines: no character of it steers
-/// the direction of writing or a terminal, and none ends the element.
+/// Data as JSON for a `<script type="application/json">`. Text comes from names, files and machines: no character in it
+/// may steer the direction of writing or a terminal, and none may end the element.
 pub fn json(data: &impl Serialize) -> String {
     let mut value = serde_json::to_value(data).expect("a report is plain data");
     make_plain(&mut value);
@@ -32,7 +32,7 @@ fn make_plain(value: &mut Value) {
     }
 }
 
-/// How a Content-Security-Policy names a script that may run.
+/// The name with which a Content-Security-Policy allows a script.
 pub fn allowed(script: &str) -> String {
     format!("'sha256-{}'", BASE64.encode(Sha256::digest(script.as_bytes())))
 }

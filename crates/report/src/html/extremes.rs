@@ -1,4 +1,4 @@
-//! Where a run's figures are smallest and largest, a sentence for each question.
+//! The places of a run's smallest and largest figures, a sentence for each question.
 
 use super::labels::SubjectLabels;
 use crate::ReportView;
@@ -25,15 +25,15 @@ pub struct ExtremesQuestion<'a> {
     pub family: &'a str,
     /// Any of its probes.
     pub probe: &'a str,
-    /// What of it.
+    /// The quantity of the probe.
     pub quantity: Quantity,
     /// Never empty.
     pub ensembles: Vec<Ensemble>,
-    /// Of its times.
+    /// The unit of its times.
     pub unit: String,
 }
 
-/// All that a run's records answer, in their order.
+/// All questions that a run's records answer, in their order.
 pub fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
     let records: &'a [Record] = view.records;
     let mut all = Vec::new();
@@ -62,8 +62,8 @@ pub fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
     questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
 }
 
-/// What is said of a question, and which figure of an ensemble says it: of how late something was the worst case, of what
-/// something costs the median.
+/// The words for a question, and the figure of an ensemble that answers it: the worst case for lateness, the median for a
+/// cost.
 fn subject_of(question: &ExtremesQuestion) -> (String, fn(&Ensemble) -> Nanos) {
     let (family, largest): (&str, fn(&Ensemble) -> Nanos) = (question.family, Ensemble::max);
     let extreme = ProbeInfo::of_word(family).map_or(Extreme::WorstLatency, |info| info.extreme);

@@ -1,4 +1,4 @@
-//! What was measured on: what all subjects share, and in what they differ.
+//! The measured systems: their common properties, and their differences.
 
 use super::labels::SubjectLabels;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use worstcase_base::distinct;
 use worstcase_base::format::grouped;
 use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine};
 
-/// Of a run.
+/// The facts of a run.
 #[derive(Debug, Serialize)]
 pub struct RunFacts {
     /// Name and value, of all subjects.
@@ -29,7 +29,7 @@ struct Fact {
 }
 
 impl RunFacts {
-    /// Of these records.
+    /// The facts of these records.
     pub fn of(records: &[Record], labels: &SubjectLabels) -> RunFacts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
@@ -37,7 +37,7 @@ impl RunFacts {
             let mut facts = facts(&of[0].subject);
             facts.extend(origin(&of));
             facts.extend(foreign(&of));
-            // Of what the machine says, only what is not said above.
+            // Takes from the machine's description only facts that are not given above.
             let more = common_environment(&of)
                 .into_iter()
                 .filter(|new| facts.iter().all(|known| known.value != new.value));
@@ -112,7 +112,7 @@ fn facts(subject: &Subject) -> Vec<Fact> {
     facts
 }
 
-/// Where and when a host was measured, and how it was set.
+/// The place and time of a host's measurement, and the host's settings.
 fn origin(records: &[&Record]) -> Vec<Fact> {
     let origins = || records.iter().filter_map(|r| r.origin.as_ref());
     let (Some(began), Some(ended)) = (origins().map(|o| o.began).min(), origins().map(|o| o.ended).max()) else {
@@ -131,7 +131,7 @@ fn origin(records: &[&Record]) -> Vec<Fact> {
     facts
 }
 
-/// What the machine said of itself in every cell alike.
+/// The machine's description of itself, as far as it is equal in every cell.
 fn common_environment(records: &[&Record]) -> Vec<Fact> {
     let mut same: BTreeMap<&String, &String> = records[0].environment.iter().collect();
     for record in records {
@@ -140,7 +140,7 @@ fn common_environment(records: &[&Record]) -> Vec<Fact> {
     same.into_iter().map(|(key, value)| fact(key, value)).collect()
 }
 
-/// What measuring itself cost, the most of all cells.
+/// The cost of measuring itself, the highest of all cells.
 fn cost(records: &[&Record]) -> Option<Fact> {
     let most = |of: fn(&SelfCostRecord) -> u64| records.iter().filter_map(|r| Some(of(r.self_cost.as_ref()?))).max();
     Some(fact(
@@ -153,7 +153,7 @@ fn cost(records: &[&Record]) -> Option<Fact> {
     ))
 }
 
-/// What other tools' files say of themselves, and what they do not hold.
+/// The notes of other tools' files, and what the files do not contain.
 fn foreign(records: &[&Record]) -> Vec<Fact> {
     let mut facts = Vec::new();
     for foreign in records.iter().filter_map(|r| r.foreign.as_ref()) {

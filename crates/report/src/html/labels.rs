@@ -1,11 +1,11 @@
-//! What the page calls each subject.
+//! The page's name for each subject.
 
 use crate::picture::data::PictureData;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_results::record::{Record, RunPlan, SubjectId};
 
-/// What is shown of each subject: as in its pictures.
+/// The label of each subject, as in its pictures.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct SubjectLabels(BTreeMap<SubjectId, String>);
@@ -22,7 +22,7 @@ impl SubjectLabels {
         SubjectLabels(labels)
     }
 
-    /// Of a subject of the run.
+    /// The label of a subject of the run.
     pub fn get(&self, id: &SubjectId) -> String {
         self.0.get(id).cloned().unwrap_or_else(|| id.to_string())
     }

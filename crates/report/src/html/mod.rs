@@ -1,14 +1,14 @@
-//! A report as one page that works offline: the answer first, then pictures, numbers, breakdowns, and what it was measured on.
+//! A report as one page that works offline: the answer first, then pictures, numbers, breakdowns, and the measured systems.
 //!
 //! ```text
-//! Run, Record, Picture, Breakdown -> RunPart       part: all that is said of a run, as plain data
+//! Run, Record, Picture, Breakdown -> RunPart       part: all statements about a run, as plain data
 //!     answer    the verdicts, in words
 //!     extremes  where they are smallest and largest, in words
-//!     facts     what was measured on
+//!     facts     the measured systems
 //!     breakdown     spans and a flame graph
 //! RunPart -> page                              embed: as JSON, which no parser takes for anything else
 //! ```
-//! `page/` has what is drawn and how: HTML, CSS and scripts of ours, with ECharts in front. Everything foreign is data there.
+//! `page/` has the page itself: HTML, CSS and our scripts, with ECharts before them. Everything foreign is data there.
 
 mod answer;
 mod breakdown;
@@ -30,7 +30,7 @@ const SCHEMA: &str = "worstcase-report/4";
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const SHELL: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-/// In the order in which they need each other.
+/// The scripts, each behind the scripts that it needs.
 const SCRIPTS: [&str; 15] = [
     include_str!("page/dom.js"),
     include_str!("page/colours.js"),
@@ -81,7 +81,7 @@ pub fn page(runs: &[RunPart]) -> String {
     filled(SHELL, &parts)
 }
 
-/// The shell with each `{{NAME}}` once replaced, in order; what is put in is not read again.
+/// The shell with each `{{NAME}}` replaced once, in order; inserted text is not read again.
 fn filled(shell: &str, parts: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(shell.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut rest = shell;

@@ -1,4 +1,4 @@
-//! All that is said of a run, as the page needs it: texts and numbers that are final.
+//! The statements about a run, as the page needs them: final texts and numbers.
 
 use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;
@@ -15,7 +15,7 @@ use worstcase_base::format::shell;
 use worstcase_results::published::{PublishedComparison, compared};
 use worstcase_results::record::Venue;
 
-/// What was made of a run beside its view.
+/// The parts of a page beside a run's view.
 #[derive(Debug, Default)]
 pub struct PageParts {
     /// Its pictures.
@@ -29,7 +29,6 @@ pub struct PageParts {
 pub struct RunPart {
     title: String,
     venue: &'static str,
-    /// What is shown of a subject.
     labels: SubjectLabels,
     subjects: Vec<String>,
     loads: Vec<String>,
@@ -69,7 +68,7 @@ impl ThenAndNow {
 }
 
 impl RunPart {
-    /// Of a run.
+    /// The part of a run.
     pub fn new(view: &ReportView, parts: PageParts) -> RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));

@@ -1,4 +1,4 @@
-//! What entered a CPU, as people and programs get it.
+//! Entries into a CPU, in the forms for people and for programs.
 
 use super::*;
 use crate::table::testing::assert_in_every_form;

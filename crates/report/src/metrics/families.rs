@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::buckets::{BOUNDS, Buckets, SCHEMA};
 use worstcase_host::message::Pulse;
 
-/// All of them. Names of counters end in `_total`.
+/// All families. Names of counters end in `_total`.
 pub fn families(watched: &WatchMetrics) -> Vec<MetricFamily> {
     let one = |value: f64| vec![(Vec::new(), value)];
     let each = |of: fn(&Pulse) -> f64| -> Vec<(Vec<LabelPair>, f64)> {
@@ -160,8 +160,8 @@ fn histogram(buckets: &Buckets) -> MetricHistogram {
     }
 }
 
-/// Spans of buckets that follow each other (each span's distance from the end of the one before), and each bucket's count
-/// minus that of the one before.
+/// Spans of buckets that follow each other (each with its distance from the end of the span before), and each bucket's
+/// count minus that of the bucket before.
 fn spans(counts: &BTreeMap<i32, u64>) -> (Vec<BucketSpan>, Vec<i64>) {
     let (mut spans, mut deltas): (Vec<BucketSpan>, Vec<i64>) = (Vec::new(), Vec::new());
     let (mut next, mut last) = (0, 0_i64);

@@ -1,4 +1,4 @@
-//! Which form a scraper wants, by its `Accept` header, as Prometheus sends it.
+//! The form that a scraper wants, by its `Accept` header, as Prometheus sends it.
 
 use super::families::families;
 use super::text::{Text, text};
@@ -34,7 +34,7 @@ impl MetricsForm {
                 .unwrap_or(1.0);
             Some((form, weight))
         });
-        // Of equals the first.
+        // Of equal weights the first wins.
         let best = wanted.reduce(|best: (MetricsForm, f64), next| if next.1 > best.1 { next } else { best });
         best.map_or(MetricsForm::Plain, |(form, _)| form)
     }

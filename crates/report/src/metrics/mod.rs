@@ -1,9 +1,9 @@
-//! How a watch is doing, for Prometheus: as OpenMetrics text, as the older text, and as protobuf with native histograms.
+//! The state of a watch, for Prometheus: as OpenMetrics text, as the older text, and as protobuf with native histograms.
 //!
 //! ```text
-//! watched   what is told                     proto   the messages of io.prometheus.client
-//! families  the same as those messages       text    both texts, from them
-//! form      which of the forms is asked for
+//! watched   the metrics themselves          proto   the messages of io.prometheus.client
+//! families  the same as those messages      text    both texts, from them
+//! form      the form that a scraper asks for
 //! ```
 
 mod families;

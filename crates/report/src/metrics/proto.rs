@@ -16,7 +16,7 @@ pub struct MetricFamily {
     pub metric: Vec<Metric>,
 }
 
-/// What a family is.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum MetricType {
@@ -25,7 +25,7 @@ pub enum MetricType {
     Histogram = 4,
 }
 
-/// One of a family.
+/// A metric of a family.
 #[derive(Clone, PartialEq, Message)]
 pub struct Metric {
     #[prost(message, repeated, tag = "1")]
@@ -47,14 +47,14 @@ pub struct LabelPair {
     pub value: String,
 }
 
-/// Of a gauge or counter.
+/// The value of a gauge or counter.
 #[derive(Clone, PartialEq, Message)]
 pub struct Value {
     #[prost(double, optional, tag = "1")]
     pub value: Option<f64>,
 }
 
-/// A histogram in both ways: with bounds that are told, and with exponential ones.
+/// A histogram in both ways: with explicit bounds, and with exponential ones.
 #[derive(Clone, PartialEq, Message)]
 pub struct MetricHistogram {
     #[prost(uint64, optional, tag = "1")]
@@ -75,7 +75,7 @@ pub struct MetricHistogram {
     pub positive_delta: Vec<i64>,
 }
 
-/// Of the first way.
+/// A bucket of a classic histogram.
 #[derive(Clone, PartialEq, Message)]
 pub struct MetricBucket {
     #[prost(uint64, optional, tag = "1")]
@@ -84,7 +84,7 @@ pub struct MetricBucket {
     pub upper_bound: Option<f64>,
 }
 
-/// Of the second way: buckets that follow each other.
+/// For a native histogram: buckets that follow each other.
 #[derive(Clone, PartialEq, Message)]
 pub struct BucketSpan {
     #[prost(sint32, optional, tag = "1")]

@@ -3,7 +3,7 @@
 use super::proto::{LabelPair, MetricFamily, MetricHistogram, MetricType};
 use std::fmt::Write;
 
-/// Which text.
+/// The two text forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text {
     /// OpenMetrics 1.0.
@@ -67,7 +67,7 @@ fn histogram(out: &mut String, name: &str, label: &[LabelPair], held: &MetricHis
     writeln!(out, "{name}_count{} {count}", labels(label, None))
 }
 
-/// As OpenMetrics wants a bound: with a point.
+/// A bound as OpenMetrics wants it: with a point.
 fn number(value: f64) -> String {
     let text = value.to_string();
     if text.contains('.') { text } else { text + ".0" }

@@ -1,13 +1,13 @@
-//! What is told of a watch.
+//! The metrics of a watch.
 
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
 use worstcase_host::watch::{KeptSegment, WatchGap};
 
-/// How a watch is doing.
+/// The state of a watch.
 #[derive(Clone, Debug, Default)]
 pub struct WatchMetrics {
-    /// Of the tool.
+    /// The version of worstcase.
     pub version: String,
     /// The probe.
     pub probe: String,
@@ -46,7 +46,7 @@ impl WatchMetrics {
         });
     }
 
-    /// Nothing was measured for a while.
+    /// Counts a time without measurements.
     pub fn gap(&mut self, gap: &WatchGap) {
         self.gaps += 1;
         self.gap_seconds += gap.seconds();

@@ -8,11 +8,11 @@ use worstcase_results::record::Quantity;
 const WIDE: f64 = 20.0;
 /// Room beyond the outermost values, as a share of the axis.
 const ROOM: f64 = 0.04;
-/// What cannot be measured finer: 1 ns, in us. A 0 on a logarithmic axis is drawn there.
+/// The finest time that can be measured: 1 ns, in us. A 0 on a logarithmic axis is drawn there.
 pub const FINEST: f64 = 0.001;
 
 impl PictureAxis {
-    /// Linear, from 0 or the smallest value if that is below, to the largest, and a little more.
+    /// Linear, from 0, or from the smallest value if it is below 0, to the largest and a little more.
     pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values).unwrap_or((0.0, 0.0));
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -54,7 +54,7 @@ impl PictureAxis {
         }
     }
 
-    /// Where a value lies: 0 at the lower end, 1 at the upper one.
+    /// The place of a value: 0 at the lower end, 1 at the upper one.
     pub fn place(&self, value: f64) -> f64 {
         let share = match self.log {
             true => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
@@ -92,7 +92,7 @@ pub fn of_question(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Pi
     }
 }
 
-/// Of jitter with its sign: the same to both sides, linear, as the article has it.
+/// The axis of signed jitter: the same to both sides, linear, as in the article.
 pub fn signed(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
     let summaries = question.records.iter().filter_map(|r| r.summary(Quantity::Jitter));
     let largest = summaries.map(|s| s.max_ns as f64 / 1_000.0).fold(FINEST, f64::max);

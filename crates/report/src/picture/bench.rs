@@ -1,4 +1,4 @@
-//! What switches, message passing and locks cost, over how many take part.
+//! Costs of switches, message passing and locks, over the number of processes or threads.
 
 use super::data::{PictureData, ShownSubject};
 use super::lines::PanelGrid;
@@ -12,7 +12,7 @@ use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, Summary};
 use worstcase_results::stats::median;
 
-/// All of them that were measured.
+/// All pictures for the measured probes.
 pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
     let hot = switch(
         data,
@@ -27,7 +27,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
         .collect()
 }
 
-/// What is subtracted from a repetition, in ns.
+/// The overhead that is subtracted from a repetition, in ns.
 pub type Overhead = fn(&SwitchRepetition) -> u64;
 
 /// The same passing and touching, with warm caches.
@@ -43,13 +43,13 @@ fn cold(repetition: &SwitchRepetition) -> u64 {
 pub struct BenchRecord<'a> {
     /// Its parameters.
     pub bench: Bench,
-    /// What it told.
+    /// The probe's details.
     pub details: &'a Details,
-    /// Whose.
+    /// The record that holds them.
     pub record: &'a Record,
 }
 
-/// Those records of a run, all seeds of a subject, load and probe together.
+/// The records of a run with details of this kind, all seeds of a subject, load and probe together.
 pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<BenchRecord<'a>>> {
     let mut cells: BTreeMap<(usize, &str, Bench), Vec<BenchRecord<'a>>> = BTreeMap::new();
     for record in data.records {
@@ -81,7 +81,7 @@ pub fn costs(seed: &BenchRecord<'_>, overhead: Overhead) -> Vec<f64> {
     details.settled().iter().map(cost).collect()
 }
 
-/// How a working set is named.
+/// The name of a working set.
 pub fn size(bytes: u32) -> String {
     match bytes {
         n if n >= 1 << 20 => format!("{} MB", f64::from(n) / f64::from(1 << 20)),
@@ -90,7 +90,7 @@ pub fn size(bytes: u32) -> String {
     }
 }
 
-/// A subject and what of a probe's parameters and load is not on an axis.
+/// The label of a subject, with those of the probe's parameters and load that are not on an axis.
 fn panel(subject: &ShownSubject<'_>, load: &str, rest: &str) -> SeriesLabel {
     let mut of = subject.label(load);
     if load != "idle" {

@@ -1,4 +1,4 @@
-//! Who appears in the pictures of a run: subjects with their names and styles, and the questions asked of them.
+//! The contents of a run's pictures: subjects with their names and styles, and the questions asked of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 pub use worstcase_base::distinct;
@@ -27,12 +27,12 @@ pub struct ShownSubject<'a> {
     pub style: usize,
     /// The label without the kernel's version: what may stay the same from version to version.
     pub line: String,
-    /// What it is.
+    /// The subject itself.
     pub subject: &'a Subject,
 }
 
 impl ShownSubject<'_> {
-    /// For a panel or series of this subject alone.
+    /// The label for a panel or series of this subject alone.
     pub fn label(&self, load: &str) -> SeriesLabel {
         SeriesLabel {
             label: self.label.clone(),
@@ -46,9 +46,9 @@ impl ShownSubject<'_> {
 /// All that the pictures of a run are made from.
 #[derive(Debug)]
 pub struct PictureData<'a> {
-    /// What was planned.
+    /// The planned cells.
     pub planned: &'a [CellEntry],
-    /// What was measured.
+    /// The measured records.
     pub records: &'a [Record],
     /// Subjects that were measured, in the plan's order.
     pub subjects: Vec<ShownSubject<'a>>,
@@ -58,12 +58,12 @@ pub struct PictureData<'a> {
     pub micros: String,
 }
 
-/// One quantity of one probe: what is shown on common axes.
+/// One quantity of one probe, shown on common axes.
 #[derive(Debug)]
 pub struct PictureQuestion<'a> {
     /// The instrument.
     pub probe: &'a str,
-    /// What of it.
+    /// The quantity of the probe.
     pub quantity: Quantity,
     /// Its records, in the plan's order; of some every period may be missed.
     pub records: Vec<&'a Record>,
@@ -74,7 +74,7 @@ pub struct PictureQuestion<'a> {
 }
 
 impl<'a> PictureData<'a> {
-    /// Of a run.
+    /// The data of a run.
     pub fn new(plan: &'a RunPlan, records: &'a [Record], limit: Option<Nanos>) -> PictureData<'a> {
         let mut subjects: Vec<(SubjectId, &Subject)> = Vec::new();
         for record in records {
@@ -101,7 +101,7 @@ impl<'a> PictureData<'a> {
         }
     }
 
-    /// The questions about how late something was, in the order in which the records name their probes.
+    /// The questions about lateness, in the order in which the records name their probes.
     pub fn questions(&self) -> Vec<PictureQuestion<'a>> {
         let mut all = Vec::new();
         for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
@@ -123,7 +123,7 @@ impl<'a> PictureData<'a> {
         all
     }
 
-    /// Of each record's subject, by its name, what it is but for the I/O scheduler: a name and a label.
+    /// For each record's subject, the subject without its I/O scheduler: a name and a label.
     pub fn but_for_schedulers(&self) -> BTreeMap<SubjectId, (SubjectId, String)> {
         let rest: Vec<Subject> = self
             .subjects
@@ -173,7 +173,7 @@ impl<'a> PictureQuestion<'a> {
         format!("{kind}-{}-{}", slug(self.probe), self.quantity)
     }
 
-    /// For titles: `latency (timer due to user code)`.
+    /// The title: `latency (timer due to user code)`.
     pub fn title(&self) -> String {
         let title = title_of(self.quantity, self.probe);
         match title.split_once(": ") {
@@ -182,7 +182,7 @@ impl<'a> PictureQuestion<'a> {
         }
     }
 
-    /// For axes.
+    /// The name of an axis.
     pub fn name(&self) -> &'static str {
         match (self.quantity, self.probe) {
             (Quantity::Latency, probe) if ProbeInfo::of_word(probe).is_some_and(|info| info.counts_gaps) => "gap",
@@ -198,7 +198,7 @@ impl<'a> PictureQuestion<'a> {
     }
 }
 
-/// What a probe is about, as far as it was measured.
+/// The measured quantities of a probe.
 fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
     let about = ProbeInfo::of_word(probe).map_or(&[Quantity::Latency][..], |info| info.drawn);
     let measured = |q: &&Quantity| **q == about[0] || records.iter().any(|r| r.summary(**q).is_some());
@@ -211,7 +211,7 @@ const SLUG_LEN: usize = 60;
 /// Text that can be part of a picture's name, and so of a file's.
 pub fn slug(text: &str) -> String {
     let readable = readable(text);
-    // `apps:30` is as readable as any name; other text gets what tells it from its like.
+    // `apps:30` is as readable as any name; other text gets a suffix that tells it from similar text.
     match text {
         plain if is_file_name(plain, SLUG_LEN) => plain.to_string(),
         text if text.replacen(':', "-", 1) == readable => readable,
@@ -238,7 +238,7 @@ fn micros(records: &[Record]) -> String {
     }
 }
 
-/// Of each its label, as short as it can be and still differ, and the same without the kernel's version.
+/// The label of each subject, as short as possible and still different, and the same without the kernel's version.
 fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
     let values = |of: &dyn Fn(&Subject) -> String| distinct(subjects.iter().map(|(_, s)| of(s))).len();
     let of_machine = |subject: &Subject, of: fn(&VirtualMachine) -> String| subject.virtual_machine().map(of);
@@ -281,7 +281,7 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
     pairs.map(label).collect()
 }
 
-/// The preemption model by which a subject is known.
+/// The preemption model that names a subject.
 pub fn model(subject: &Subject) -> &str {
     subject.preempt.asked.as_deref().unwrap_or(&subject.preempt.in_force)
 }
@@ -291,7 +291,7 @@ pub fn mips(subject: &Subject) -> Option<u32> {
     subject.virtual_machine().map(|machine| machine.mips)
 }
 
-/// The lab's memory: of a host it tells nothing.
+/// The lab's memory; nothing for a host.
 pub fn memory_mb(subject: &Subject) -> Option<u32> {
     subject.virtual_machine().map(|machine| machine.memory_mb)
 }
@@ -315,7 +315,7 @@ fn without_scheduler(mut subject: Subject) -> Subject {
     subject
 }
 
-/// Series, or the label of what has none, and flavour. The flavour rt is told by its model.
+/// Series and flavour; for a kernel without a series, its label. The preemption model tells the flavour rt.
 fn kernel(subject: &Subject) -> (String, Option<Flavour>) {
     let release = &subject.kernel.release;
     let Some(series) = version::series(release) else {

@@ -263,7 +263,7 @@ impl SampleWalk {
     }
 }
 
-/// Stretches in order, those that are close or overlap as one.
+/// Stretches in order; those that are close or overlap are joined.
 fn joined(mut gaps: Vec<(u64, u64)>, join: u64) -> Vec<(u64, u64)> {
     gaps.sort_unstable();
     let mut out: Vec<(u64, u64)> = Vec::new();

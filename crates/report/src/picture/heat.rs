@@ -44,7 +44,7 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Picture {
     })
 }
 
-/// One of a subject; of a host with several CPUs one for all of them, and one for each.
+/// The row of a subject; for a host with several CPUs one for all of them, and one for each.
 fn rows(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownSubject<'_>) -> Vec<HeatRow> {
     let of_subject = question.ensembles.iter().filter(|e| e.subject == subject.id);
     let mut cpus = distinct(of_subject.filter_map(|e| e.cpu));
@@ -88,7 +88,7 @@ fn row(data: &PictureData<'_>, question: &PictureQuestion<'_>, subject: &ShownSu
     }
 }
 
-/// Of one CPU, or of all.
+/// The field of one CPU, or of all.
 fn cell(
     question: &PictureQuestion<'_>,
     subject: &ShownSubject<'_>,

@@ -144,7 +144,7 @@ fn series(merged: &Merged, edges: &[f64], of: SeriesLabel) -> HistogramSeries {
     }
 }
 
-/// Even on the axis, rounded to what its values can be: whole ns.
+/// Bin edges that are even on the axis, rounded to whole ns like the values.
 fn edges(x: &PictureAxis) -> Vec<f64> {
     let at = |i: usize| {
         let share = i as f64 / BINS as f64;

@@ -1,4 +1,4 @@
-//! How the worst case moved over kernel versions: a line a preemption model.
+//! The worst case over kernel versions: a line for each preemption model.
 
 use super::data::{PictureData, PictureQuestion, ShownSubject, distinct};
 use super::lines::PanelGrid;
@@ -36,7 +36,7 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Option<Pic
             );
         }
         for load in &question.loads {
-            // Of a host's CPUs the worst.
+            // The worst of a host's CPUs.
             let of_load = of_subject().filter(|e| e.load == *load).max_by_key(|e| e.worst_case());
             grid.add(
                 SeriesLabel::load(load),

@@ -8,7 +8,7 @@ use worstcase_contract::names;
 use worstcase_results::record::{Quantity, Record, SubjectId};
 use worstcase_results::stats::SeedValues;
 
-/// A test: its probe, its load, and of whom but for the scheduler.
+/// A test: its probe, its load, and its subject without the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct IoTest<'a> {
     probe: &'a str,
@@ -26,7 +26,7 @@ struct IoSeed<'a> {
     record: &'a Record,
 }
 
-/// What work with files told, if it did.
+/// The details of work with files, if the record has them.
 pub fn details(record: &Record) -> Option<(Io, &IoDetails)> {
     match (names::parse(&record.cell.probe), record.details.as_ref()) {
         (Ok(Bench::Io(io)), Some(Details::Io(details))) => Some((io, details)),
@@ -177,7 +177,7 @@ fn panel(data: &PictureData<'_>, of: SeriesLabel, seeds: &[&IoSeed<'_>]) -> Opti
     })
 }
 
-/// The scheduler that was asked for, or the one that the device had.
+/// The scheduler that was asked for, or else the device's own.
 fn scheduler(seed: &IoSeed<'_>) -> String {
     let had = || match &seed.details.device {
         Some(device) => format!("{}, as it was", device.scheduler),
@@ -201,7 +201,7 @@ pub fn three(value: f64) -> String {
         0.0 => "0".into(),
         size if size >= 999.5 => grouped(value.round() as u64),
         size => {
-            // What is rounded up to the next power of ten has a digit less.
+            // A value that is rounded up to the next power of ten has a digit less.
             let rounded: f64 = format!("{size:.2e}").parse().unwrap_or(size);
             let digits = 2 - rounded.log10().floor() as i32;
             format!("{value:.*}", digits.clamp(0, 9) as usize)

@@ -3,7 +3,7 @@
 use super::data::{distinct, groups};
 use super::{LinePoint, LinesPanel, PictureLine, SeriesLabel};
 
-/// Panels with their lines, in the order in which they were named first.
+/// Panels with their lines, each at the place of its first name.
 #[derive(Debug, Default)]
 pub struct PanelGrid {
     panels: Vec<LinesPanel>,

@@ -9,7 +9,7 @@ use worstcase_contract::bench::{Bench, Switch};
 use worstcase_results::record::Subject;
 use worstcase_results::stats::SeedValues;
 
-/// What a machine has so or so much of.
+/// A property of a machine that is drawn as a number.
 struct MachineProperty {
     id: &'static str,
     label: &'static str,
@@ -44,9 +44,9 @@ const PROPERTIES: [MachineProperty; 2] = [
 /// A value and its interval.
 type RingPoint = (f64, Option<[f64; 2]>);
 
-/// What is drawn of a ring.
+/// A figure of a ring that is drawn.
 struct RingFigure {
-    /// At the end of a picture's name.
+    /// The end of the picture's name.
     id: &'static str,
     title: &'static str,
     axis: &'static str,
@@ -73,7 +73,7 @@ const FIGURES: [RingFigure; 2] = [
     },
 ];
 
-/// How far a seed's costs lie apart, in us.
+/// The spread of a seed's costs, in us.
 fn spread(seeds: &[BenchRecord<'_>]) -> Option<RingPoint> {
     let spreads = seeds.iter().filter_map(|seed| {
         let costs = costs(seed, hot);
@@ -114,7 +114,7 @@ fn picture(data: &PictureData<'_>, property: &MachineProperty, figure: &RingFigu
             size(what.size),
             record.cell.load
         );
-        // What is on the axis is no option.
+        // The property on the axis is no option.
         let options = Switch { mhz: 0, ..what }.to_string();
         let options = options.split_once('+').map_or(String::new(), |(_, o)| format!(", {o}"));
         grid.add(
@@ -151,7 +151,7 @@ fn picture(data: &PictureData<'_>, property: &MachineProperty, figure: &RingFigu
     })
 }
 
-/// A subject without that property: what stays the same along a line.
+/// The name of a subject without that property: it stays the same along a line.
 fn without(data: &PictureData<'_>, subject: &ShownSubject<'_>, property: &MachineProperty) -> String {
     let kernel = &subject.subject.kernel.label;
     let other = (property.other)(subject.subject);

@@ -1,4 +1,4 @@
-//! Records taken together as one distribution: their histograms, at three digits, and what is known exactly.
+//! Records taken together as one distribution: their histograms, at three digits, and their exact values.
 
 use hdrhistogram::Histogram;
 use worstcase_results::record::{Quantity, Record};
@@ -17,7 +17,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Of these records; nothing if none has a sample.
+    /// Merges these records; nothing if none has a sample.
     pub fn new(records: &[&Record], quantity: Quantity) -> Option<Merged> {
         let mut merged = Merged {
             histogram: Histogram::new(3).ok()?,

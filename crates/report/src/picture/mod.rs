@@ -1,11 +1,11 @@
-//! Pictures of a run: one model, drawn by whoever likes (SVG files for papers, the report's page).
+//! Pictures of a run: one model, and several ways to draw it (SVG files for papers, the report's page).
 //!
 //! ```text
 //! Run, records -> Vec<Picture>         of_run: thinned, every number final, bounded memory
 //! Picture -> SVG                       svg
 //! ```
-//! `docs/pictures.md` says how to read each. [`model`] holds the forms, [`data`] the names and the order of what is shown,
-//! [`axis`] the ends of axes; the other modules make one kind of picture each.
+//! `docs/pictures.md` says how to read each. [`model`] holds the forms, [`data`] names and order of the subjects, [`axis`]
+//! the ends of axes; the other modules make one kind of picture each.
 
 pub mod axis;
 mod bench;
@@ -35,7 +35,7 @@ use data::PictureData;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Run, RunError};
 
-/// What may be chosen.
+/// The options of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureOptions {
     /// The criterion; without one the run's own.
@@ -61,7 +61,7 @@ pub fn of_run(run: &Run, records: &[Record], options: PictureOptions) -> Result<
     some_of_run(run, records, options, |_| true)
 }
 
-/// Those whose name is wanted; samples that none of them shows are not read.
+/// The pictures whose name is wanted; samples that none of them shows are not read.
 pub fn some_of_run(
     run: &Run,
     records: &[Record],

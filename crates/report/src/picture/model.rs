@@ -1,4 +1,5 @@
-//! What a picture is. Numbers are in the units that the axes name; texts are foreign: whoever draws escapes them.
+//! The model of a picture. Numbers are in the units that the axes name. Texts are foreign: the drawing code must
+//! escape them.
 
 use serde::Serialize;
 use worstcase_base::format::plain;
@@ -24,14 +25,14 @@ pub enum Picture {
     Requests(Requests),
 }
 
-/// What every picture has.
+/// The common part of all pictures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureHead {
     /// Its name: unique in a run, letters, digits and `._+-`; its file's name.
     pub id: String,
-    /// What is shown.
+    /// The title.
     pub title: String,
-    /// How to read it, and what was left out.
+    /// How to read the picture, and what it leaves out.
     pub about: String,
     /// Common to all panels.
     pub x: PictureAxis,
@@ -45,9 +46,9 @@ pub struct PictureHead {
 /// An axis. All panels of a picture share it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PictureAxis {
-    /// What it shows.
+    /// The name of the axis.
     pub label: String,
-    /// Of its numbers; empty for a count.
+    /// The unit of its numbers; empty for a count.
     pub unit: String,
     /// Logarithmic. `from` is above 0 then.
     pub log: bool,
@@ -60,10 +61,10 @@ pub struct PictureAxis {
     pub names: Vec<String>,
 }
 
-/// What a panel or a series is of; empty where it is of several.
+/// The subject, load and CPU of a panel or a series; empty where it has several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SeriesLabel {
-    /// To be shown: what tells it from the others of its picture.
+    /// The label: it tells the panel or series from the others of its picture.
     pub label: String,
     /// The subject's name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -71,12 +72,12 @@ pub struct SeriesLabel {
     /// The load.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub load: String,
-    /// Which colour, dash and marker: the same number for the same subject in all pictures of a run.
+    /// The number of colour, dash and marker: the same for the same subject in all pictures of a run.
     pub style: usize,
 }
 
 impl SeriesLabel {
-    /// Of several, told apart by this.
+    /// A label for one of several series.
     pub fn label(text: &str) -> SeriesLabel {
         SeriesLabel {
             label: plain(text),
@@ -84,7 +85,7 @@ impl SeriesLabel {
         }
     }
 
-    /// Of a load, whatever the subject.
+    /// A label for a load, of any subject.
     pub fn load(load: &str) -> SeriesLabel {
         SeriesLabel {
             load: plain(load),
@@ -96,17 +97,17 @@ impl SeriesLabel {
 /// A value over time, a dot a sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dots {
-    /// What every picture has.
+    /// The common part of all pictures.
     #[serde(flatten)]
     pub head: PictureHead,
-    /// One a subject (and CPU, on a host with few of them).
+    /// One panel for each subject (and CPU, on a host with few of them).
     pub panels: Vec<DotsPanel>,
 }
 
 /// A subject's samples: all its seeds, one over the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DotsPanel {
-    /// Whose.
+    /// The label of the panel.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// Time and value, in order of time. The largest and the smallest sample are always among them.
@@ -122,7 +123,7 @@ pub struct DotsPanel {
 /// Number of samples over value: counts in bins that all series share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistogramPicture {
-    /// What every picture has.
+    /// The common part of all pictures.
     #[serde(flatten)]
     pub head: PictureHead,
     /// Borders of the bins, ascending: one more than there are bins.
@@ -134,17 +135,17 @@ pub struct HistogramPicture {
 /// Histograms over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistogramPanel {
-    /// What its series have in common.
+    /// The common label of its series.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// At most [`MOST_SERIES`].
+    /// The series, at most [`MOST_SERIES`].
     pub series: Vec<HistogramSeries>,
 }
 
 /// A histogram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistogramSeries {
-    /// Of what.
+    /// The label of the series.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// Samples in each bin.
@@ -160,7 +161,7 @@ pub struct HistogramSeries {
 /// Value over how seldom it is exceeded: x is 1/(1-p), "one sample in x is above".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Percentiles {
-    /// What every picture has.
+    /// The common part of all pictures.
     #[serde(flatten)]
     pub head: PictureHead,
     /// A panel a load with a line a subject, or the other way around.
@@ -170,20 +171,20 @@ pub struct Percentiles {
 /// Curves over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PercentilesPanel {
-    /// What its lines have in common.
+    /// The common label of its lines.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// At most [`MOST_SERIES`].
+    /// The series, at most [`MOST_SERIES`].
     pub series: Vec<PercentilesSeries>,
 }
 
 /// A curve, to the last percentile that the count bears.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PercentilesSeries {
-    /// Of what.
+    /// The label of the series.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// One in x is above y.
+    /// Points (x, y): one sample in x is above y.
     pub points: Vec<[f64; 2]>,
     /// Number of samples and the largest of them: no percentile, a point of its own.
     pub max: [f64; 2],
@@ -192,29 +193,29 @@ pub struct PercentilesSeries {
 /// Subjects by loads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Heat {
-    /// What every picture has. Both axes have names; the values' unit is `unit`.
+    /// The common part of all pictures. Both axes have names; the values' unit is `unit`.
     #[serde(flatten)]
     pub head: PictureHead,
-    /// Of the values.
+    /// The unit of the values.
     pub unit: String,
-    /// Where the colours begin: the smallest value. They are logarithmic.
+    /// The lower end of the colours: the smallest value. They are logarithmic.
     pub from: f64,
-    /// Where they end: the largest, or twice the smallest.
+    /// The upper end of the colours: the largest value, or twice the smallest.
     pub to: f64,
-    /// One a subject, in the order of the names of y.
+    /// A row for each subject, in the order of the names of y.
     pub rows: Vec<HeatRow>,
 }
 
 /// A subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatRow {
-    /// Which.
+    /// The label of the row.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// Its verdict, if the run has a criterion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// One a load, in the order of the names of x; nothing where it was not measured.
+    /// A cell for each load, in the order of the names of x; nothing where a load was not measured.
     pub cells: Vec<Option<HeatCell>>,
 }
 
@@ -243,7 +244,7 @@ pub struct HeatCell {
 /// Lines with intervals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinesPicture {
-    /// What every picture has.
+    /// The common part of all pictures.
     #[serde(flatten)]
     pub head: PictureHead,
     /// Common axes.
@@ -253,31 +254,31 @@ pub struct LinesPicture {
 /// Lines over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinesPanel {
-    /// What its lines have in common.
+    /// The common label of its lines.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// At most [`MOST_SERIES`].
+    /// The lines, at most [`MOST_SERIES`].
     pub series: Vec<PictureLine>,
 }
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureLine {
-    /// Of what.
+    /// The label of the line.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// In order of x.
+    /// The points, in order of x.
     pub points: Vec<LinePoint>,
 }
 
 /// A point of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinePoint {
-    /// Where; a place of the axis if that has names.
+    /// The value of x; a place on the axis if the axis has names.
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// How sure it is, if that is known.
+    /// The interval of the value, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }
@@ -285,35 +286,35 @@ pub struct LinePoint {
 /// Bars, a row a subject: several scales beside each other, of each panel its own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bars {
-    /// What every picture has. Its axes are names: the scales, and all rows.
+    /// The common part of all pictures. The axes are names: the scales, and all rows.
     #[serde(flatten)]
     pub head: PictureHead,
-    /// One a test.
+    /// A panel for each test.
     pub panels: Vec<BarsPanel>,
 }
 
 /// A test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BarsPanel {
-    /// What its rows have in common.
+    /// The common label of its rows.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// The test.
     pub probe: String,
-    /// From left to right.
+    /// The scales, from left to right.
     pub scales: Vec<BarScale>,
-    /// From top to bottom.
+    /// The rows, from top to bottom.
     pub rows: Vec<BarsRow>,
 }
 
 /// A scale of bars, from 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BarScale {
-    /// What it shows.
+    /// The name of the scale.
     pub label: String,
-    /// Of its numbers.
+    /// The unit of its numbers.
     pub unit: String,
-    /// Which end is better, in words.
+    /// The better end, in words.
     pub better: String,
     /// Its upper end, above 0.
     pub to: f64,
@@ -322,10 +323,10 @@ pub struct BarScale {
 /// The bars of a subject, one beside the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BarsRow {
-    /// Which.
+    /// The label of the row.
     #[serde(flatten)]
     pub of: SeriesLabel,
-    /// One a scale; nothing where there is no value.
+    /// A bar for each scale; nothing where there is no value.
     pub bars: Vec<Option<Bar>>,
 }
 
@@ -343,26 +344,27 @@ pub struct Bar {
 /// Places on a disk over time, a line a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Requests {
-    /// What every picture has.
+    /// The common part of all pictures.
     #[serde(flatten)]
     pub head: PictureHead,
-    /// One a subject.
+    /// A panel for each subject.
     pub panels: Vec<RequestsPanel>,
 }
 
 /// A subject's requests: those of one seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestsPanel {
-    /// Whose.
+    /// The label of the panel.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// The test.
     pub probe: String,
     /// The seed with the longest operation.
     pub seed: u64,
-    /// One an action that is among them, the same style for the same action.
+    /// A series for each action among the requests; an action has the same style everywhere.
     pub series: Vec<RequestSeries>,
-    /// Movements of the arm: where it was and where to, as x, y, x, y. None if they are too many, or if there is no arm.
+    /// Movements of the arm, from one place to the next, as x, y, x, y. None if they are too many, or if there is
+    /// no arm.
     pub moves: Vec<[f64; 4]>,
     /// When the longest operation began and ended, if that is within the axis.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -387,7 +389,7 @@ pub struct RequestSeries {
 pub const MOST_SERIES: usize = 8;
 
 impl Picture {
-    /// What every picture has.
+    /// The common part of all pictures.
     pub fn head(&self) -> &PictureHead {
         match self {
             Picture::Dots(p) => &p.head,

@@ -1,4 +1,4 @@
-//! Where on the disk the requests were, over time: all of a measurement, and around its longest operation.
+//! The places on the disk of the requests, over time: all of a measurement, and around its longest operation.
 
 use super::data::{PictureData, ShownSubject, distinct, slug};
 use super::io::{details, three};
@@ -8,17 +8,17 @@ use worstcase_contract::bench::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_results::record::{Quantity, Record};
 
 const SECTOR: f64 = 512.0;
-/// More movements than this in a panel hide what is moved to.
+/// More movements than this in a panel hide the places of the requests.
 const MOST_MOVES: usize = 400;
-/// So much of the time before and after the longest operation is drawn.
+/// The part of the longest operation's time that is drawn before and after it.
 const AROUND: f64 = 0.15;
-/// At most so many of a hundred requests are drawn at each edge...
+/// At most so many percent of the requests are drawn at each edge...
 const FAR: usize = 10;
 /// ...if all others then have this many times the room.
 const NARROWER: f64 = 4.0;
 /// Below the places: where a flush is drawn.
 const BELOW: f64 = 0.07;
-/// In the order of their styles.
+/// The actions, in the order of their styles.
 const ACTIONS: [(DiskAction, &str); 4] = [
     (DiskAction::Read, "read"),
     (DiskAction::Write, "write"),
@@ -26,12 +26,12 @@ const ACTIONS: [(DiskAction, &str); 4] = [
     (DiskAction::Discard, "discard"),
 ];
 
-/// What is drawn of a measurement.
+/// The drawn part of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DrawnOperations {
     /// Its first requests.
     First,
-    /// Those around its longest operation.
+    /// The requests around its longest operation.
     Longest,
 }
 
@@ -44,7 +44,7 @@ struct WorstOperation<'a, 's> {
     longest: (u64, u64),
 }
 
-/// Two for each test whose disk told its requests.
+/// Two pictures for each test whose disk told its requests.
 pub fn pictures(data: &PictureData<'_>, options: PictureOptions) -> Vec<Picture> {
     let with_disk = |r: &&Record| details(r).is_some_and(|(_, d)| d.disk.is_some());
     let records: Vec<&Record> = data.records.iter().filter(with_disk).collect();
@@ -82,7 +82,7 @@ fn longest<'a, 's>(
             longest: (from, from + record.summary(Quantity::Latency)?.max_ns),
         })
     };
-    // Of equal ones the first.
+    // Of equally long ones the first wins.
     own.filter_map(of).reduce(|a, b| match b.length() > a.length() {
         true => b,
         false => a,
@@ -224,7 +224,7 @@ fn place(request: &DiskRequest) -> (f64, f64) {
     (gb(request.sector), gb(request.sector + u64::from(request.sectors)))
 }
 
-/// The axis of places: all of them, or where most are if that is much less.
+/// The axis of places: all places, or the range of most of them if it is much smaller.
 fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<PictureAxis> {
     let all = || drawn.iter().flatten();
     let placed = all().filter(|r| r.action != DiskAction::Flush).map(place);
@@ -311,9 +311,9 @@ fn operation_text(of: &WorstOperation<'_, '_>) -> String {
     format!("longest {}, at {}", ns(of.length()), ns(of.longest.0))
 }
 
-/// How the arm went from request to request, where the disk says that it did.
+/// How the arm moved from request to request, if the disk has an arm.
 fn moves(requests: &[DiskRequest], at: &dyn Fn(u64) -> f64, y: &PictureAxis) -> Vec<[f64; 4]> {
-    // What its cache serves moves nothing.
+    // A request that the disk's cache serves moves nothing.
     let platter = |r: &&DiskRequest| r.seek.0 > 0 || r.rotation.0 > 0;
     let turned: Vec<&DiskRequest> = requests.iter().filter(platter).collect();
     let step = |pair: &[&DiskRequest]| {

@@ -1,17 +1,17 @@
-//! The trimmed mean of seeds and how sure it is.
+//! The trimmed mean of seeds, and its interval.
 
 /// Part that is dropped at either end, as the study of context switches did.
 const TRIMMED: f64 = 0.1;
 
-/// Of each seed the trimmed mean of its repetitions, which share a path and so are one value; of the seeds their trimmed mean
-/// and its interval. Nothing of no values.
+/// The trimmed mean of the repetitions of each seed, which share a path and so are one value; then the trimmed mean of the
+/// seeds and its interval. Nothing if there are no values.
 pub fn over_seeds(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<(f64, Option<[f64; 2]>)> {
     let means = seeds.into_iter().filter_map(trimmed_mean).map(|(mean, _)| mean);
     trimmed_mean(means.collect())
 }
 
-/// The mean without the best and the worst tenth, and its 95 % interval by the winsorized variance (J. W. Tukey, D. H. McLaughlin,
-/// Sankhya A 25, 1963); no interval of fewer than three values. Nothing of no values.
+/// The mean without the best and the worst tenth, and its 95 % interval by the winsorized variance (J. W. Tukey, D. H.
+/// McLaughlin, Sankhya A 25, 1963); no interval for fewer than three values. Nothing if there are no values.
 fn trimmed_mean(mut values: Vec<f64>) -> Option<(f64, Option<[f64; 2]>)> {
     values.sort_by(f64::total_cmp);
     let n = values.len();

@@ -82,7 +82,7 @@ pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     plan
 }
 
-/// As if the record were of this probe, with these details.
+/// Turns a record into one of this probe, with these details.
 pub fn of_bench(mut record: Record, probe: &str, details: worstcase_contract::bench::Details) -> Record {
     record.cell.probe = probe.into();
     record.details = Some(details);

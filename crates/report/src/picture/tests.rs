@@ -11,7 +11,7 @@ use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::{CellId, CellResult, Subject};
 
-/// The same with a samples file of what its record has become.
+/// The same cell with a samples file that fits its changed record.
 fn of_its_record(cell: CellResult) -> CellResult {
     let mut record = cell.record;
     let mut reader = SamplesReader::new(bytes::Bytes::from(cell.samples)).unwrap();
@@ -74,7 +74,7 @@ fn several() -> Vec<CellResult> {
     cells
 }
 
-/// What of a picture's form has to hold, whatever was measured.
+/// Checks what holds for the form of every picture.
 fn check(picture: &Picture) {
     let head = picture.head();
     for axis in [&head.x, &head.y] {
@@ -553,7 +553,7 @@ fn message_passing_over_processes_a_line_a_subject_and_transport() {
     assert!(lines.head.y.unit.starts_with("virtual ms"));
 }
 
-/// A measurement with a disk: an operation a ms, of which the longest waits for a write far away.
+/// A measurement with a disk: an operation a ms; the longest one waits for a write far away.
 fn io(of: Subject, probe: &str, seed: u64, longest: u64, requests: Vec<DiskRequest>) -> Record {
     let details = Details::Io(Box::new(IoDetails {
         bytes: 4_000_000,

@@ -14,7 +14,7 @@ pub type Dot = (u64, i64);
 /// Places of a column of the grid.
 const ROWS: usize = 120;
 
-/// What is known of the samples before they are read.
+/// The facts about samples that are known before they are read.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleFrame {
     /// All of them are within so many ns, about.
@@ -40,7 +40,7 @@ pub struct Thinner {
 struct DotGrid {
     places: Vec<Option<Dot>>,
     columns: Vec<Option<(Dot, Dot)>>,
-    /// Those samples that come first in the fixed order.
+    /// The samples that come first in the fixed order.
     crowd: BinaryHeap<(u64, Dot)>,
     taken: u64,
 }
@@ -51,7 +51,7 @@ fn order(number: u64) -> u64 {
 }
 
 impl Thinner {
-    /// For a panel.
+    /// A thinner for a panel.
     pub fn new(frame: SampleFrame) -> Thinner {
         Thinner {
             frame,
@@ -77,7 +77,7 @@ impl Thinner {
         }
     }
 
-    /// How many samples were taken, and the dots in order of time.
+    /// The number of samples taken, and the dots in order of time.
     pub fn finish(self) -> (u64, Vec<Dot>) {
         let mut dots = match self.grid {
             Some(grid) => grid.choose(self.frame.budget),

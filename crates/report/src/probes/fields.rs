@@ -34,7 +34,7 @@ pub(super) fn probe<P: 'static>(bench: impl Fn(&P) -> String + 'static) -> Table
     name("probe", "probe", bench).programs()
 }
 
-/// What every probe has that plays rounds; `heading` says what a round is.
+/// The columns of every probe that plays rounds; `heading` says what a round is.
 pub(super) fn rounds<P: 'static>(rounds: fn(&P) -> &RoundFigures, heading: &str) -> Vec<TableField<P>> {
     let time = |key: &str, heading: &str, time: fn(&RoundFigures) -> Option<Nanos>| {
         field(ColumnKind::Time, key, heading, move |p| time(rounds(p)))
@@ -48,7 +48,7 @@ pub(super) fn rounds<P: 'static>(rounds: fn(&P) -> &RoundFigures, heading: &str)
     ]
 }
 
-/// What waking cost the thread that did it.
+/// The columns for the cost of waking to the waking thread.
 pub(super) fn sending<P: 'static>(
     send: fn(&P) -> Option<SendTimes>,
     key: &str,
@@ -66,7 +66,7 @@ pub(super) fn sending<P: 'static>(
     ]
 }
 
-/// All figures of values, of which people see those that they are given headings for.
+/// All figures of values; people see only those that have headings here.
 pub(super) fn figures<P: 'static>(
     key: &str,
     kind: ColumnKind,

@@ -11,12 +11,12 @@ use worstcase_results::stats::SeedValues;
 use worstcase_results::stats::points::{self, PointName};
 use worstcase_results::stats::quantile::{MAXIMUM, MEDIAN, of_counts};
 
-/// How long message passing takes.
+/// The duration of message passing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HackbenchPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
-    /// What was passed.
+    /// The kind of message passing.
     pub work: Hackbench,
     /// Senders and receivers.
     pub processes: u32,
@@ -26,13 +26,13 @@ pub(crate) struct HackbenchPoint {
     pub cpu: SeedValues,
     /// Switches a message, of both kinds.
     pub switches: f64,
-    /// How often in a run a sender or receiver was found on another CPU than before; of some old records not known.
+    /// How often in a run a sender or receiver was found on another CPU than before; not known for some old
+    /// records.
     pub moves: Option<f64>,
     /// Latency of the messages of all runs: value in ns and how often, ascending.
     pub latency: Option<Vec<(u64, u64)>>,
 }
 
-/// The points of `hackbench`.
 pub(crate) fn points(records: &[Record]) -> Vec<HackbenchPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Hackbench(work) => point(place, work, of),

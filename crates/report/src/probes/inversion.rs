@@ -7,14 +7,14 @@ use worstcase_contract::bench::{Bench, Details, Inversion};
 use worstcase_results::record::Record;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// How long the most urgent thread waited.
+/// The waiting time of the most urgent thread.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InversionPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
     /// Between whom.
     pub chain: Inversion,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Rounds in which the mutex was owned when the most urgent thread was made ready.
     pub contended: u64,
@@ -22,7 +22,6 @@ pub(crate) struct InversionPoint {
     pub inverted: u64,
 }
 
-/// The points of `inversion`.
 pub(super) fn points(records: &[Record]) -> Vec<InversionPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Inversion(chain) => point(place, chain, of),

@@ -9,7 +9,6 @@ use worstcase_contract::bench::Details;
 use worstcase_results::record::Record;
 use worstcase_results::stats::points;
 
-/// The points of `irq`.
 pub(super) fn points(records: &[Record]) -> Vec<RemotePoint> {
     points::points(records, |place, bench, of| match of[0].details {
         Some(Details::Irq(_)) => remote::point(place, bench, of),

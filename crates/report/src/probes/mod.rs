@@ -1,4 +1,4 @@
-//! What the probes with parameters gave: for each probe one list of columns, from which every form is written.
+//! The results of the probes with parameters: for each probe one list of columns, from which every form is written.
 //!
 //! A new probe is a file beside these and a line in [`PROBES`].
 
@@ -19,7 +19,7 @@ use crate::table::Table;
 /// The tables of a probe, the first with all columns; none where a run has no such probe.
 type ProbeTables = fn(&ReportView) -> Vec<Table>;
 
-/// In the order in which they are shown, by what programs call them.
+/// The probes in the order in which they are shown, by their names for programs.
 pub const PROBES: [(&str, ProbeTables); 9] = [
     ("switch", switch::tables),
     ("hackbench", hackbench::tables),
@@ -32,7 +32,7 @@ pub const PROBES: [(&str, ProbeTables); 9] = [
     ("shootdown", shootdown::tables),
 ];
 
-/// Of all of them.
+/// The tables of all probes.
 pub fn tables(view: &ReportView) -> Vec<Table> {
     PROBES.iter().flat_map(|(_, tables)| tables(view)).collect()
 }

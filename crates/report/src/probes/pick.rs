@@ -7,22 +7,21 @@ use worstcase_contract::bench::{Bench, Details, Pick};
 use worstcase_results::record::Record;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// What a choice costs.
+/// The cost of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PickPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
     /// Among how many.
     pub pick: Pick,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Choices of the task that had just given the CPU away.
     pub same: u64,
-    /// Turns of the task that had the fewest and of the one that had the most, of all seeds.
+    /// The turns of the task with the fewest and of the task with the most, over all seeds.
     pub turns: (u64, u64),
 }
 
-/// The points of `pick`.
 pub(super) fn points(records: &[Record]) -> Vec<PickPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Pick(pick) => {

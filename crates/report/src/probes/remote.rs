@@ -8,20 +8,20 @@ use worstcase_results::record::Record;
 use worstcase_results::stats::median;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// How long waking a thread took, from another CPU or by an interrupt.
+/// The time to wake a thread, from another CPU or by an interrupt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RemotePoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
-    /// What it was woken by.
+    /// The kind of wake-up.
     pub bench: Bench,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
-    /// What it cost the thread that woke the other: shortest and longest, and the median of the seeds' medians.
+    /// The cost to the waking thread: shortest and longest, and the median of the seeds' medians.
     pub send: SendTimes,
     /// Rounds in which the thread did not sleep when it was woken.
     pub awake: u64,
-    /// From a pulse until the kernel saw it, where it tells.
+    /// The time from a pulse until the kernel saw it, if the device tells.
     pub seen: Option<SendTimes>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn point(place: PointName, bench: Bench, records: &[&Record]) -> Opti
     })
 }
 
-/// What every wake-up by another has; `irq` adds to it.
+/// The columns of every wake-up by another thread; `irq` adds to them.
 pub(super) fn columns(woken_by: TableField<RemotePoint>) -> Vec<TableField<RemotePoint>> {
     let mut all = place(|p: &RemotePoint| &p.place);
     all.extend([probe(|p: &RemotePoint| p.bench.to_string()), woken_by]);

@@ -7,20 +7,19 @@ use worstcase_contract::bench::{Bench, Details, Shootdown};
 use worstcase_results::record::Record;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// How long unmapping took.
+/// The duration of unmapping.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShootdownPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
-    /// What was unmapped, beside how many threads.
+    /// The size of the mapping, and the number of threads beside.
     pub shootdown: Shootdown,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Rounds in which every other thread was seen running right before.
     pub all_ran: u64,
 }
 
-/// The points of `shootdown`.
 pub(super) fn points(records: &[Record]) -> Vec<ShootdownPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Shootdown(what) => point(place, what, of),

@@ -7,20 +7,19 @@ use worstcase_contract::bench::{Bench, Details, Spawn};
 use worstcase_results::record::Record;
 use worstcase_results::stats::points::{self, PointName, RoundFigures};
 
-/// What a new process costs.
+/// The cost of a new process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SpawnPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
-    /// How much of a process.
+    /// The kind of new process.
     pub spawn: Spawn,
-    /// What was executed.
+    /// The executed program.
     pub program: Option<String>,
-    /// How often, and how long.
+    /// The number and the times of the rounds.
     pub rounds: RoundFigures,
 }
 
-/// The points of `spawn`.
 pub(super) fn points(records: &[Record]) -> Vec<SpawnPoint> {
     points::points(records, |place, bench, of| match bench {
         Bench::Spawn(spawn) => Some(SpawnPoint {

@@ -1,4 +1,4 @@
-//! What a switch costs: a table of sizes, all of each ring, and the mean as it was published beside all values.
+//! The cost of a switch: a table of sizes, all values of each ring, and the mean as it was published beside them.
 
 use super::fields::{figures, place, probe, units};
 use crate::ReportView;
@@ -11,12 +11,12 @@ use worstcase_results::record::{Record, Venue};
 use worstcase_results::stats::SeedValues;
 use worstcase_results::stats::points::{self, PointName};
 
-/// What a switch costs; times in ns a hop.
+/// The cost of a switch; times in ns a hop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SwitchPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
-    /// Which ring.
+    /// The kind of ring.
     pub ring: Switch,
     /// Passing, touching and switching.
     pub raw: SeedValues,
@@ -28,9 +28,9 @@ pub(crate) struct SwitchPoint {
     pub net: SeedValues,
     /// `raw - cold` of each repetition: the switch alone.
     pub net_cold: SeedValues,
-    /// As `net`, of the repetitions as they were measured first.
+    /// Like `net`, for the repetitions as they were first measured.
     pub net_first: SeedValues,
-    /// What was measured again.
+    /// The repetitions that were measured again.
     pub again: RepeatedPoints,
     /// Switches a hop because a member waited.
     pub voluntary: f64,
@@ -40,12 +40,12 @@ pub(crate) struct SwitchPoint {
     pub migrations: Option<u64>,
 }
 
-/// What was measured again.
+/// The repetitions that were measured again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct RepeatedPoints {
     /// Repetitions.
     pub values: u64,
-    /// How often, all together.
+    /// The number of tries, all together.
     pub tries: u64,
     /// Repetitions that were too far off the last time, too.
     pub still_off: u64,
@@ -152,7 +152,7 @@ fn columns() -> Vec<TableField<SwitchPoint>> {
     all
 }
 
-/// What a ring is called beside its number of processes.
+/// The words for a ring, beside its number of processes.
 fn ring(ring: &Switch) -> String {
     let mut words = vec![ring.via.word()];
     words.extend(ring.threads.then_some("threads"));

@@ -1,4 +1,4 @@
-//! What one form shows, all show: of every probe with parameters.
+//! All forms show the same, for every probe with parameters.
 
 use super::PROBES;
 use crate::picture::testing::{cell, of_bench, plan, subject};
@@ -104,7 +104,7 @@ fn each_column_of_each_probe_is_in_every_form() {
     }
 }
 
-/// A form that leaves a value out is what the test above is for.
+/// A form that leaves a value out fails the test above.
 #[test]
 fn the_cells_csv_has_what_only_a_probe_counts() {
     let csv = with_view(&records(), cells_csv::run).unwrap();

@@ -15,7 +15,7 @@ pub fn text(table: &Table) -> Result<String, ::csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What is a tree of its own has no place in a line.
+/// A value that is a tree of its own has no place in a line.
 fn fits(table: &Table, at: usize) -> bool {
     let is_tree = |row: &Vec<TableValue>| matches!(row[at].for_programs(), TableValue::Data(data) if !data.is_null());
     !table.rows.iter().any(is_tree)

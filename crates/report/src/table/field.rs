@@ -1,4 +1,4 @@
-//! Columns with how their values come from what a row is of: a new column is one line.
+//! Columns with the rule that makes their values from a row's source: a new column is one line.
 
 use super::{Audience, ColumnKind, TableColumn, TableValue};
 
@@ -38,13 +38,13 @@ pub fn name<S, V: Into<TableValue>>(
 }
 
 impl<S> TableField<S> {
-    /// For programs only: people have the same in other words, or enough without it.
+    /// A column for programs only: people have the same in other words, or enough without it.
     pub fn programs(mut self) -> TableField<S> {
         self.column.audience = Audience::Programs;
         self
     }
 
-    /// For every form but the terminal, which is narrow.
+    /// A column for every form but the terminal, which is narrow.
     pub fn wide(mut self) -> TableField<S> {
         self.column.audience = Audience::Wide;
         self
@@ -56,7 +56,7 @@ impl<S> TableField<S> {
         self
     }
 
-    /// What programs call the two ends of its ranges, in place of a list of both.
+    /// Sets the names that programs use for the two ends of a range, in place of a list of both.
     pub fn ends(mut self, low: &'static str, high: &'static str) -> TableField<S> {
         self.column.ends = Some([low, high]);
         self

@@ -11,7 +11,7 @@ const COLUMN_GAP: &str = "  ";
 pub struct ColumnGroup {
     /// Its title.
     pub title: String,
-    /// For each row of the table, a text for each column.
+    /// The texts of each row of the table, one for each column.
     pub cells: Vec<Vec<String>>,
 }
 
@@ -24,7 +24,7 @@ pub struct TableGrid {
     pub labels: Vec<String>,
     /// Headings of the columns of every group.
     pub columns: Vec<String>,
-    /// Of each column whether it is aligned left; numbers are not.
+    /// For each column, whether it is aligned left; numbers are not.
     pub is_left: Vec<bool>,
     /// The groups.
     pub groups: Vec<ColumnGroup>,

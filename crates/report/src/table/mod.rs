@@ -1,4 +1,4 @@
-//! One model of a table. Whoever has figures to show makes a [`Table`]; a writer for each form shows it.
+//! One model of a table. Code that has figures to show makes a [`Table`]; a writer for each form shows it.
 //!
 //! ```text
 //! Field          how a column is called and how its value comes from a row's source: one line each
@@ -7,10 +7,10 @@
 //!   csv, json    for programs: keys, plain numbers in ns
 //!   markdown     for pull requests
 //!   page         final texts, for the page's script
-//! text           how a value of a kind reads for people, the same in every form
+//!   text           how a value of a kind reads for people, the same in every form
 //! ```
-//! What one form shows, all show: a document that has more than a table (a verdict, options, notes) takes its rows from the table.
-//! A column that only programs get ([`Audience::Programs`]) is in CSV and JSON alone; a figure that people read in words
+//! All forms show the same: a document that has more than a table (a verdict, options, notes) takes its rows from the table. A
+//! column that only programs get ([`Audience::Programs`]) is in CSV and JSON alone; a figure that people read in words
 //! ([`TableValue::InWords`]) is a plain value there.
 
 pub mod csv;
@@ -33,15 +33,15 @@ use worstcase_results::verdict::Outcome;
 /// Figures with their columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What programs call it.
+    /// The name that programs use.
     pub key: &'static str,
-    /// What it shows, with the unit of its times.
+    /// The title, with the unit of its times.
     pub title: String,
     /// Lines between the title and the figures.
     pub about: Vec<String>,
     /// Names of rows first.
     pub columns: Vec<TableColumn>,
-    /// For each column a value.
+    /// The rows, with a value for each column.
     pub rows: Vec<Vec<TableValue>>,
     /// The key of the name whose values become groups of columns, where a form has room for groups.
     pub across: Option<&'static str>,
@@ -60,7 +60,7 @@ pub struct TableGroup {
     pub heading: String,
     /// Lines below it.
     pub lines: Vec<String>,
-    /// In order.
+    /// The tables, in order.
     pub tables: Vec<Table>,
 }
 
@@ -73,35 +73,35 @@ impl From<Table> for TableGroup {
     }
 }
 
-/// What a column holds and how it is called.
+/// The kind and the names of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableColumn {
-    /// What programs call it; `a.b` is the member `b` of `a` in JSON.
+    /// The name that programs use; `a.b` is the member `b` of `a` in JSON.
     pub key: String,
-    /// What people read above it.
+    /// The heading that people read.
     pub heading: String,
-    /// Of what kind its values are.
+    /// The kind of its values.
     pub kind: ColumnKind,
-    /// Who gets it.
+    /// The forms that have the column.
     pub audience: Audience,
     /// Whether people are spared it where no row has a value.
     pub is_optional: bool,
-    /// Of ranges: what programs call the two ends.
+    /// For ranges: the names that programs use for the two ends.
     pub ends: Option<[&'static str; 2]>,
 }
 
-/// Who gets a column.
+/// The forms that have a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
     /// Everybody.
     Everybody,
-    /// All but the terminal, which is narrow and says it in a line above or below.
+    /// All forms but the terminal, which is narrow and says it in a line above or below.
     Wide,
     /// CSV and JSON alone.
     Programs,
 }
 
-/// How values read for people. Programs get plain numbers.
+/// The form of values for people. Programs get plain numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ColumnKind {
     /// Text that tells rows apart.
@@ -126,7 +126,7 @@ pub enum ColumnKind {
     Number(usize),
     /// A share of one, shown in percent with so many decimals.
     Percent(usize),
-    /// How many times as much.
+    /// A factor.
     Factor,
     /// A verdict.
     Outcome,
@@ -135,7 +135,7 @@ pub enum ColumnKind {
 /// A value, in the unit of its column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableValue {
-    /// There is none; why, in a word or two, or nothing.
+    /// There is no value, and why in a word or two, or nothing.
     Absent(&'static str),
     /// Text.
     Text(String),
@@ -149,11 +149,11 @@ pub enum TableValue {
     Flag(bool),
     /// More than this was not known.
     AtLeast(f64),
-    /// No more than this, and not known to be less.
+    /// At most this, and perhaps less.
     AtMost(f64),
-    /// From one value to another, and the coverage if it is an interval.
+    /// A range, with the coverage if it is an interval.
     Between(f64, f64, Option<f64>),
-    /// What decided.
+    /// The value that decided.
     Decisive(Box<TableValue>),
     /// People read the text: its unit, or how it reads, is not that of the whole column. Programs get the value.
     InWords(String, Box<TableValue>),
@@ -161,7 +161,7 @@ pub enum TableValue {
     Lines(Vec<String>),
     /// A verdict, and the word for it.
     Judged(Outcome, &'static str),
-    /// What only JSON can hold.
+    /// Data that only JSON can hold.
     Data(Value),
 }
 
@@ -206,14 +206,14 @@ impl Table {
         }
     }
 
-    /// With lines above and below the figures.
+    /// Adds lines above and below the figures.
     pub fn with(mut self, about: Vec<String>, notes: Vec<String>) -> Table {
         self.about = about;
         self.notes = notes;
         self
     }
 
-    /// With the values of a name as groups of columns.
+    /// Makes groups of columns from the values of a name.
     pub fn across(mut self, key: &'static str) -> Table {
         self.across = Some(key);
         self
@@ -239,7 +239,7 @@ impl TableValue {
     /// Absent, with nothing to say of it.
     pub const NONE: TableValue = TableValue::Absent("");
 
-    /// For people the text, for programs the value.
+    /// A text for people, and a value for programs.
     pub fn in_words(text: impl Into<String>, value: impl Into<TableValue>) -> TableValue {
         TableValue::InWords(text.into(), Box::new(value.into()))
     }
@@ -252,7 +252,7 @@ impl TableValue {
         }
     }
 
-    /// What programs get.
+    /// The value for programs.
     fn for_programs(&self) -> &TableValue {
         match self {
             TableValue::InWords(_, value) | TableValue::Decisive(value) => value.for_programs(),
@@ -262,7 +262,7 @@ impl TableValue {
 }
 
 impl TableColumn {
-    /// The end of its key, by which the page's filters know subjects, loads and probes.
+    /// The end of the column's key, by which the page's filters know subjects, loads and probes.
     fn last_key(&self) -> &str {
         self.key.rsplit('.').next().unwrap_or(&self.key)
     }

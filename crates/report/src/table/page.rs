@@ -1,4 +1,4 @@
-//! For the page: final texts, and by what its filters know a row.
+//! Tables for the page: final texts, and the keys by which its filters know a row.
 
 use super::{Audience, Table, TableGroup, TableValue};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct PageGroup {
 }
 
 impl PageGroup {
-    /// Of a group.
+    /// The page's form of a group.
     pub fn new(group: &TableGroup) -> PageGroup {
         PageGroup {
             heading: group.heading.clone(),
@@ -38,7 +38,7 @@ struct PageColumn {
     title: String,
     /// Aligned right.
     number: bool,
-    /// What a subject is called, for which the page has a name of its own.
+    /// The column names a subject, for which the page has a name of its own.
     subject: bool,
 }
 
@@ -59,7 +59,7 @@ enum PageCell {
 }
 
 impl ScriptTable {
-    /// Of a table.
+    /// The page's form of a table.
     pub fn new(table: &Table) -> ScriptTable {
         let shown = table.shown(Audience::Wide);
         let column = |at: &usize| {

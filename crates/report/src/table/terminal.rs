@@ -67,7 +67,7 @@ pub fn listed(table: &Table, style: Style) -> Vec<String> {
         table.shown(Audience::Everybody).into_iter().partition(has_lines);
     short.sort_by_key(|at| table.columns[*at].kind != ColumnKind::Name);
     let cell = |row: &[TableValue], at: usize, style: Style| match &row[at] {
-        // As wide as any verdict.
+        // Padded to the width of the longest verdict.
         TableValue::Judged(outcome, word) if *word == outcome.to_string() => style.outcome(*outcome),
         _ => {
             let widths = table.rows.iter().map(|row| table.text(row, at).chars().count());
@@ -98,7 +98,7 @@ pub fn listed(table: &Table, style: Style) -> Vec<String> {
     table.rows.iter().flat_map(of_row).collect()
 }
 
-/// The headings and rows alone. Where they do not fit, names that all rows share stand in a line above.
+/// The headings and rows alone. If they are too wide, names that all rows share stand in a line above.
 pub fn figures(table: &Table, most: usize) -> Vec<String> {
     let width = width(most);
     let names = names(table);
@@ -120,7 +120,7 @@ fn rendered(table: &Table, width: usize) -> Vec<String> {
     with_names(table, &names(table), width)
 }
 
-/// The columns that name rows; the one whose values are groups is none of them.
+/// The columns that name rows, without the column whose values are groups.
 fn names(table: &Table) -> Vec<usize> {
     let is_name = |at: &usize| table.columns[*at].kind == ColumnKind::Name && Some(*at) != across(table);
     table.shown(Audience::Everybody).into_iter().filter(is_name).collect()
@@ -180,7 +180,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
     grid.render(width).into_iter().skip(untitled).collect()
 }
 
-/// All, or of many the first and the one that sums up.
+/// All rows, or of many the first and the one that sums up.
 fn rows(table: &Table) -> Vec<&Vec<TableValue>> {
     let all = table.rows.iter();
     match table.terminal_rows {

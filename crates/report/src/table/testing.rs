@@ -1,4 +1,4 @@
-//! For tests: what one form of a table shows, all show.
+//! For tests: all forms of a table show the same.
 
 use super::{Audience, Table, TableColumn, TableValue, csv, json, markdown, page::ScriptTable, terminal, text};
 use crate::markup;
@@ -28,8 +28,8 @@ pub(crate) fn is_of_key(field: &str, key: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Each column that people see is in the terminal's text, in Markdown, on the page, in CSV and in JSON, and so is its first value;
-/// and these rows of a document are those of the table, with every column that it has.
+/// Checks that each column which people see is in the terminal's text, in Markdown, on the page, in CSV and in JSON, and so is
+/// its first value; and that these rows of a document are those of the table, with every column that it has.
 pub(crate) fn assert_in_every_form(table: &Table, document: &Value) {
     let name = table.key;
     assert!(!table.rows.is_empty(), "{name}");

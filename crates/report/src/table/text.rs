@@ -1,4 +1,4 @@
-//! How a value reads for people: one place for every form.
+//! The form of a value for people: one place for every form.
 
 use super::{ColumnKind, TableValue};
 use worstcase_base::duration;
@@ -43,7 +43,7 @@ fn number_text(kind: ColumnKind, number: f64) -> String {
     }
 }
 
-/// How many times as much: `x1.04`.
+/// A factor: `x1.04`.
 pub fn cost(factor: f64) -> String {
     format!("x{factor:.2}")
 }

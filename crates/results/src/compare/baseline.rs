@@ -25,7 +25,7 @@ struct BaselineSchema {
     schema: String,
 }
 
-/// Keeps what a finished run says.
+/// Writes the figures of a finished run.
 pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
     if let Some(first) = side.unfinished.first() {
         return Err(CompareError::Unfinished {
@@ -48,7 +48,7 @@ pub fn write(path: &Path, side: &Side) -> Result<(), CompareError> {
     })
 }
 
-/// Reads it again.
+/// Reads such a file.
 pub fn read(path: &Path) -> Result<Side, CompareError> {
     let refused = |what: String| CompareError::NotABaseline {
         path: path.to_path_buf(),
@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
     Ok(baseline.side)
 }
 
-/// What contradicts itself, in words.
+/// A contradiction in the file, in words.
 fn check(side: &Side) -> Result<(), String> {
     let subjects: BTreeSet<SubjectId> = side.subjects.iter().map(|subject| subject.id()).collect();
     let mut before = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One cell on both sides: what is compared of it, by how much it differs, and what the test says.
+//! One cell on both sides: the compared measures, their differences, and what the test says.
 
 use super::CellConditions;
 use super::side::{DistributionFigures, SeedGroup, SeedResult, Side};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::fmt;
 use worstcase_contract::Nanos;
 
-/// What is compared of a cell's seeds.
+/// A compared measure of a cell's seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparedMeasure {
@@ -57,13 +57,13 @@ impl fmt::Display for ComparedMeasure {
 /// A measure over the seeds of a side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideValues {
-    /// The median over the seeds: a value that one of them gave.
+    /// The median over the seeds: the value of one of them.
     pub median: u64,
     /// The lowest.
     pub lowest: u64,
     /// The highest.
     pub highest: u64,
-    /// In order of the seeds; ns, or periods.
+    /// The values in order of the seeds; ns, or periods.
     pub of_seeds: Vec<u64>,
 }
 
@@ -81,19 +81,19 @@ impl SideValues {
 /// A measure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasureChange {
-    /// Of what; nothing for missed periods.
+    /// The quantity; none for missed periods.
     pub quantity: Option<Quantity>,
-    /// Which measure.
+    /// The measure.
     pub measure: ComparedMeasure,
     /// The first side.
     pub a: SideValues,
     /// The second.
     pub b: SideValues,
-    /// How much more the second has.
+    /// The value of the second side minus that of the first.
     pub difference: Shift,
-    /// How many times as much; nothing if the first side has a zero.
+    /// The ratio of the second side to the first; nothing if the first side has a zero.
     pub ratio: Option<Shift>,
-    /// The test of its own.
+    /// The test of this change alone.
     #[serde(skip)]
     pub test: RankTest,
 }
@@ -126,7 +126,7 @@ impl MeasureChange {
         self.a.lowest.min(self.b.lowest) == self.a.highest.max(self.b.highest)
     }
 
-    /// How large the change is, whatever its direction: the logarithm of the ratio.
+    /// The size of the change in either direction: the logarithm of the ratio.
     pub fn size(&self) -> f64 {
         match &self.ratio {
             Some(ratio) if ratio.best > 0.0 => ratio.best.ln().abs(),
@@ -141,20 +141,20 @@ impl MeasureChange {
 pub struct Exact {
     /// Seeds that both sides have.
     pub common: usize,
-    /// Those of them with equal digests: the same samples.
+    /// The number of them with equal digests: the same samples.
     pub identical: usize,
-    /// Of each that differs.
+    /// The maxima of each seed that differs.
     pub maxima: Vec<MaxDifference>,
 }
 
-/// By how much a seed's maximum differs.
+/// The difference of a seed's maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MaxDifference {
     /// The seed.
     pub seed: u64,
-    /// Of the first quantity of the probe.
+    /// The first quantity of the probe.
     pub quantity: Quantity,
-    /// How much more the second side has.
+    /// The value of the second side minus that of the first.
     pub difference_ns: i64,
 }
 
@@ -234,7 +234,7 @@ impl Pair {
                 let all = |values: &[Option<u64>]| values.iter().copied().collect::<Option<Vec<u64>>>();
                 match (all(&x), all(&y)) {
                     (Some(x), Some(y)) => pair.changes.extend(MeasureChange::new(Some(quantity), measure, x, y)),
-                    // No seed of either has it: there is nothing to compare.
+                    // No seed of either side has a value: there is nothing to compare.
                     _ if x.iter().chain(&y).all(Option::is_none) => (),
                     _ => pair.lacking.push(format!("{quantity} {measure}")),
                 }
@@ -281,7 +281,7 @@ impl Pair {
     }
 }
 
-/// What is compared of `noise`: the sum of the gaps in the time that was watched, and the longest.
+/// The compared measures of `noise`: the sum of the gaps in the observation time, and the longest.
 fn noise(a: &SeedGroup, b: &SeedGroup) -> Vec<MeasureChange> {
     let change = |measure: ComparedMeasure, of: fn(&GapAccount) -> u64| {
         let values = |group: &SeedGroup| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();

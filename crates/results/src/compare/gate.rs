@@ -1,10 +1,10 @@
-//! The gate: is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE for each cell, from what both keep.
+//! The gate: is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE for each cell, from the figures of both.
 //!
-//! Two questions of each measure. The typical seed: is it higher by more than the tolerance, *and* does the one-sided rank
-//! test over the seeds say so, corrected by Holm's method for all that was tested? Then the probability of any false FAIL
-//! stays below the level. The worst seed: is it above its limit? No test can ask that of one seed among six. But the lab
-//! is exact, so what one seed gave is a fact, and a FAIL; on a host others may have caused it, so there it is INCONCLUSIVE.
-//! What is worse and could not be tested is INCONCLUSIVE too, never a PASS.
+//! The gate asks two questions about each measure. The typical seed: is it higher by more than the tolerance, *and* does
+//! the one-sided rank test over the seeds say so, corrected by Holm's method for all tested measures? Then the probability
+//! of any false FAIL stays below the level. The worst seed: is it above its limit? No test can ask that of one seed among
+//! six. But the lab is exact, so the value of one seed is a fact, and a FAIL; on a host other work may have caused it, so
+//! there it is INCONCLUSIVE. A measure that is worse and could not be tested is INCONCLUSIVE too, never a PASS.
 //!
 //! An exact gate asks the second question alone, of maxima and missed periods, over the same seeds on both sides.
 
@@ -33,7 +33,7 @@ pub struct GateCell {
     pub outcome: Outcome,
     /// Why, the weightiest first.
     pub reasons: Vec<String>,
-    /// What was judged; nothing where the samples are the same, or nothing compares.
+    /// The judged measures; none if the samples are the same, or nothing compares.
     pub measures: Vec<JudgedMeasure>,
 }
 
@@ -53,7 +53,7 @@ impl GateCell {
 pub struct Gate {
     /// The worst of all cells, and of the run.
     pub outcome: Outcome,
-    /// What concerns the run as a whole.
+    /// Reasons that concern the run as a whole.
     pub reasons: Vec<String>,
     /// The cells, the worst first.
     pub cells: Vec<GateCell>,
@@ -61,7 +61,7 @@ pub struct Gate {
     pub new: Vec<Unmatched>,
     /// Tests that were corrected together.
     pub tests: usize,
-    /// What a measure may be higher by.
+    /// The limits for a measure's increase.
     pub limits: GateLimits,
 }
 
@@ -183,7 +183,7 @@ impl PairedCell {
         found
     }
 
-    /// What is judged by its figures.
+    /// The measures that are judged by their figures.
     fn judged(&self) -> impl Iterator<Item = &MeasureChange> {
         let judged = self.proven.is_none() && self.doubts.is_empty();
         self.pair.changes.iter().filter(move |_| judged)
@@ -274,7 +274,7 @@ impl PairedCell {
     }
 }
 
-/// What keeps the samples of both sides from being compared.
+/// The reasons why the samples of both sides cannot be compared.
 fn doubts(baseline: &SeedGroup, run: &SeedGroup) -> Vec<String> {
     let of = |side: &'static str, reasons: &[String]| -> Vec<String> {
         reasons.iter().map(|r| format!("{side}: {r}")).collect()

@@ -33,7 +33,7 @@ impl Default for GateLimits {
     fn default() -> GateLimits {
         GateLimits {
             tolerance: 0.1,
-            // Of unchanged kernels the worst of six seeds is rarely that much above the worst of six others:
+            // On an unchanged kernel the worst of six seeds is rarely that much above the worst of six others:
             // docs/statistics.md has the figures.
             worst_seed: 0.5,
             exact: false,
@@ -50,9 +50,9 @@ pub struct WorstSeed {
     pub baseline: u64,
     /// The highest of the run's.
     pub run: u64,
-    /// How many times as much; nothing if the baseline has 0.
+    /// The ratio to the baseline; nothing if the baseline has 0.
     pub ratio: Option<f64>,
-    /// Whether it is above its limit. Above 0 there is no limit: anything is.
+    /// Whether the worst seed is above its limit. Above a baseline of 0 every value is.
     pub beyond: bool,
 }
 
@@ -78,8 +78,8 @@ pub struct JudgedMeasure {
     pub change: MeasureChange,
     /// Its name.
     pub name: String,
-    /// Probability that it is as much higher by chance, beside all others that were tested; nothing where no order of
-    /// these values could show it.
+    /// Probability of such an increase by chance, corrected for all tests; nothing if no order of these values could
+    /// show it.
     pub p_corrected: Option<f64>,
     /// Whether the typical seed is higher by more than the tolerance.
     pub beyond: bool,
@@ -109,7 +109,7 @@ impl JudgedMeasure {
         }
     }
 
-    /// Whether the typical seed is higher, and no order of these values could have shown that.
+    /// Whether the typical seed is higher, although no order of these values could have shown that.
     pub fn untested_and_worse(&self) -> bool {
         self.p_corrected.is_none() && self.beyond && !self.change.constant()
     }
@@ -134,18 +134,18 @@ fn beyond(change: &MeasureChange, tolerance: f64) -> bool {
 /// All tests of a run, corrected together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tests {
-    /// Of each change its corrected p; nothing for what no order of its values could show.
+    /// The corrected p of each change; nothing for a change whose values could show nothing in any order.
     pub corrected: Vec<Option<f64>>,
-    /// How many took part.
+    /// The number of tests that took part.
     pub count: usize,
-    /// What p a test must be able to reach to take part.
+    /// The p that a test must be able to reach to take part.
     pub needed: f64,
-    /// Changes that are not constant: so many tests would take part with seeds enough.
+    /// Changes that are not constant: the number of tests that would take part with enough seeds.
     pub could_be: usize,
 }
 
 impl Tests {
-    /// Tests what can show something at all, by its pooled values alone.
+    /// Tests the changes that can show something at all, by their pooled values alone.
     pub fn of(changes: &[&MeasureChange]) -> Tests {
         let least: Vec<f64> = changes.iter().map(|c| c.test.least_greater).collect();
         let needed = testable(&least, LEVEL);

@@ -35,7 +35,7 @@ worstcase_base::errors! {
         /// A file cannot be read.
         #[error("cannot read {}: {cause}; name a run's folder, or a file that `worstcase gate --write-baseline` wrote", path.display())]
         Read {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// The system's words.
             cause: std::io::Error,
@@ -43,7 +43,7 @@ worstcase_base::errors! {
         /// A file cannot be written.
         #[error("cannot write {}: {cause}", path.display())]
         Write {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// The system's words.
             cause: std::io::Error,
@@ -53,7 +53,7 @@ worstcase_base::errors! {
         NotABaseline {
             /// The file.
             path: PathBuf,
-            /// What is wrong.
+            /// The fault.
             what: String,
         } => Usage,
         /// A baseline of half a run.
@@ -61,7 +61,7 @@ worstcase_base::errors! {
             "a baseline needs a finished run: {missing} cells are not measured, the first is {first}; to go on: {command}"
         )]
         Unfinished {
-            /// How many.
+            /// The number of missing cells.
             missing: usize,
             /// The first of them.
             first: CellId,
@@ -74,11 +74,11 @@ worstcase_base::errors! {
         /// A subject that is not there.
         #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
         UnknownSubject {
-            /// What was typed.
+            /// The text as typed.
             text: String,
             /// Whether several would fit.
             many: bool,
-            /// Those that there are.
+            /// The known names.
             known: Vec<String>,
         } => Usage,
         /// Only the lab is exact.
@@ -86,10 +86,10 @@ worstcase_base::errors! {
             "--exact is for runs of the lab, and {0} was measured on a real machine; leave it out: then a test over the seeds decides"
         )]
         NotExact(SubjectId) => Usage,
-        /// No cell of one is in the other.
+        /// No cell of one side is in the other.
         #[error("no cell of the one side compares with one of the other{}; see `worstcase compare --help`", why.as_ref().map_or(String::new(), |w| format!(": {w}")))]
         NothingInCommon {
-            /// Of the first cell.
+            /// The reason for the first cell.
             why: Option<String>,
         } => Usage,
     }

@@ -1,16 +1,16 @@
-//! What belongs together on the two sides: first subjects, then their cells.
+//! Pairs the two sides: first subjects, then their cells.
 
 use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::{Subject, SubjectId};
 use serde::Serialize;
 use worstcase_base::duration;
 
-/// Two subjects, by what the user types: a name or a part of one.
+/// Two subjects, as the user types them: a name or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedSubjects {
-    /// Of the first side.
+    /// The subject of the first side.
     pub a: String,
-    /// Of the second.
+    /// The subject of the second side.
     pub b: String,
 }
 
@@ -27,7 +27,7 @@ impl std::str::FromStr for MappedSubjects {
     }
 }
 
-/// Which side.
+/// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ComparedSide {
@@ -40,7 +40,7 @@ pub enum ComparedSide {
 /// A cell that is not compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmatched {
-    /// The side that has it; both have one that was not measured alike.
+    /// The side that has it; both sides have a cell that was not measured alike.
     pub side: ComparedSide,
     /// Its subject.
     pub subject: SubjectId,
@@ -51,7 +51,7 @@ pub struct Unmatched {
     pub why: String,
 }
 
-/// What is compared, and what is not.
+/// The cells that are compared, and those that are not.
 #[derive(Debug)]
 pub struct Pairing<'a> {
     /// Cells of both sides.
@@ -60,7 +60,7 @@ pub struct Pairing<'a> {
     pub unmatched: Vec<Unmatched>,
 }
 
-/// Pairs all cells of both sides. With `only`, of the mapped subjects alone.
+/// Pairs all cells of both sides. With `only`, pairs the mapped subjects alone.
 pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool) -> Result<Pairing<'a>, CompareError> {
     let subjects = subjects(a, b, mapped, only)?;
     let mut pairing = Pairing {
@@ -117,7 +117,7 @@ fn has_partner(a: &Side, cell: &SeedGroup, subjects: &[(SubjectId, SubjectId)]) 
     cells.any(|c| c.how.same_cell(&cell.how))
 }
 
-/// What was not alike, in words. Of a foreign tool's cell some of it is not known, and that is no difference.
+/// The conditions that differ, in words. A condition that a foreign tool's cell does not tell is no difference.
 fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<String> {
     let venue = |side: &Side, cell: &SeedGroup| side.subject(&cell.subject).map(Subject::venue);
     if venue(a, of_a) != venue(b, of_b) {
@@ -200,7 +200,7 @@ fn subjects(
             .collect();
         for x in &free_a {
             let partners: Vec<&&Subject> = free_b.iter().filter(|y| rule(x, y)).collect();
-            // Two that would fit are a guess, and a comparison must not rest on one.
+            // If two would fit, a choice is a guess, and a comparison must not rest on a guess.
             if let [y] = partners[..]
                 && free_a.iter().filter(|other| rule(other, y)).count() == 1
             {

@@ -1,4 +1,4 @@
-//! One side of a comparison: what a run or a baseline knows of each cell's seeds.
+//! One side of a comparison: the figures of a run or a baseline for each cell's seeds.
 
 use super::CompareError;
 use super::baseline;
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use worstcase_contract::Nanos;
 
-/// A run, or what a baseline kept of one.
+/// A run, or the figures that a baseline kept of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// The question.
     pub title: String,
     /// Arguments that repeat the run.
     pub command: Vec<String>,
-    /// What was measured.
+    /// The measured subjects.
     pub subjects: Vec<Subject>,
     /// Its cells.
     pub cells: Vec<SeedGroup>,
@@ -37,20 +37,20 @@ pub struct Side {
 pub struct SeedGroup {
     /// The subject's name.
     pub subject: SubjectId,
-    /// How it was measured.
+    /// The conditions of the measurement.
     #[serde(flatten)]
     pub how: CellConditions,
-    /// What was missing while measuring and may have changed the result.
+    /// Equipment that was missing while measuring and may have changed the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What interfered beside the kernel under test.
+    /// Interference beside the kernel under test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<String>,
-    /// In order of the seeds.
+    /// The results, in order of the seeds.
     pub seeds: Vec<SeedResult>,
 }
 
-/// How a cell was measured, all but its seed: only what was measured alike compares.
+/// The conditions of a cell, all but its seed: only cells measured alike compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellConditions {
     /// The load.
@@ -60,7 +60,7 @@ pub struct CellConditions {
     /// Host: the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// Distance of two due times.
+    /// The interval.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Their number: a maximum grows with it.
@@ -111,34 +111,34 @@ impl CellConditions {
     }
 }
 
-/// What one seed gave.
+/// The result of one seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeedResult {
     /// The seed.
     pub seed: u64,
-    /// Of all its samples.
+    /// The digest of all its samples.
     pub digest: String,
     /// Periods that passed while the probe was late.
     pub missed: u64,
     /// Samples or gaps that we failed to keep.
     pub lost: u64,
-    /// `noise`: what was seen in which time.
+    /// For `noise`: the gaps, and the time in which they were seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<GapAccount>,
-    /// Of each quantity that the probe is about; `noise` has none.
+    /// The figures of each quantity of the probe; `noise` has none.
     pub quantities: BTreeMap<Quantity, DistributionFigures>,
 }
 
 impl SeedResult {
-    /// How many measures of a seed a gate judges, if nothing is missed: median, p99 where the samples bear one, and maximum
-    /// of each quantity; of noise the sum and the longest gap.
+    /// The number of a seed's measures that a gate judges, if nothing is missed: median, p99 if there are enough samples,
+    /// and maximum of each quantity; for noise the sum and the longest gap.
     pub fn measures(&self) -> usize {
         let of = |f: &DistributionFigures| 1 + usize::from(f.median.is_some()) + usize::from(f.p99.is_some());
         self.quantities.values().map(of).sum::<usize>() + 2 * usize::from(self.noise.is_some())
     }
 }
 
-/// What is compared of a distribution.
+/// The compared figures of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistributionFigures {
     /// Median, if it is known.
@@ -161,7 +161,7 @@ impl Side {
         }
     }
 
-    /// Of a run.
+    /// The side of a run.
     pub fn of_run(run: &Run) -> Result<Side, RunError> {
         let records = run.records()?;
         let mut side = Side::of_records(&records);
@@ -172,7 +172,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Of records alone.
+    /// The side of records alone.
     pub fn of_records(records: &[Record]) -> Side {
         let mut groups: Vec<(SubjectId, CellConditions, Vec<&Record>)> = Vec::new();
         for record in records {
@@ -223,7 +223,7 @@ impl Side {
         matches!(machine, Some(SubjectMachine::Foreign(_)))
     }
 
-    /// In the lab: what makes the subject's machine.
+    /// In the lab: the key of the subject's machine.
     pub fn key(&self, id: &SubjectId) -> Option<&str> {
         match &self.subject(id)?.machine {
             SubjectMachine::Lab(lab) => Some(&lab.key),
@@ -234,7 +234,7 @@ impl Side {
 
 fn group(subject: SubjectId, how: CellConditions, of: &[&Record], all: &[Record]) -> SeedGroup {
     let mut quantities = judged(&how.probe, all).to_vec();
-    // Both parts may be as before and their sum later: what a process sees is the sum.
+    // Both parts may be as before and their sum later: a process sees the sum.
     if quantities.contains(&Quantity::AfterIrq) {
         quantities.push(Quantity::Latency);
     }
@@ -272,7 +272,7 @@ fn seed(record: &Record, quantities: &[Quantity]) -> SeedResult {
         missed: record.accounting.missed(),
         lost: record.accounting.lost(),
         noise: record.accounting.gaps().copied(),
-        // How gaps are distributed depends on the threshold: more of the short ones would lower every percentile.
+        // The distribution of gaps depends on the threshold: more short ones would lower every percentile.
         quantities: match record.accounting.gaps() {
             Some(_) => BTreeMap::new(),
             None => quantities.iter().filter_map(figures).collect(),

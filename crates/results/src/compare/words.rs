@@ -1,4 +1,5 @@
-//! Which changes are called better or worse: those that the test shows, all changes of a comparison taken together.
+//! The changes that are called better or worse: those that the test shows, with all changes of a comparison taken
+//! together.
 
 use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
@@ -7,10 +8,10 @@ use crate::stats::many::benjamini_hochberg;
 use crate::stats::ranks::{least, needed};
 use serde::Serialize;
 
-/// Share of wrong words among all that are said.
+/// Share of wrong words among all words.
 pub const LEVEL: f64 = 0.05;
 
-/// What may be said of a change.
+/// The word for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub enum ChangeWord {
@@ -24,9 +25,9 @@ pub enum ChangeWord {
     Identical,
     /// Every seed of both sides has the same value.
     Equal,
-    /// No outcome of the test could have shown one.
+    /// No outcome of the test could have shown a change.
     TooFewSeeds {
-        /// Seeds of each side with which one can.
+        /// The number of seeds on each side with which a test can show one.
         needs: usize,
     },
 }
@@ -37,11 +38,11 @@ pub struct JudgedChange {
     /// The change.
     #[serde(flatten)]
     pub change: MeasureChange,
-    /// Probability of one as large by chance.
+    /// Probability of a change as large by chance.
     pub p: f64,
-    /// The same beside all other changes; nothing where no test could show any.
+    /// The same, corrected for all other changes; nothing if no test could show any.
     pub p_corrected: Option<f64>,
-    /// What may be said.
+    /// The word.
     #[serde(flatten)]
     pub word: ChangeWord,
 }
@@ -65,7 +66,7 @@ impl Compared {
             .any(|s| matches!(s.word, ChangeWord::Better | ChangeWord::Worse))
     }
 
-    /// The largest change: of those shown, if there are any.
+    /// The largest change: of those that the test shows, if there are any.
     pub fn size(&self) -> f64 {
         let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, ChangeWord::Better | ChangeWord::Worse);
         self.said
@@ -99,7 +100,7 @@ pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Res
         });
     }
     let pairs: Vec<Pair> = pairing.pairs.iter().map(|(x, y)| Pair::new(a, x, b, y)).collect();
-    // What no outcome could have shown takes part in no correction.
+    // A change that no outcome of its test could have shown takes no part in the correction.
     let family: Vec<f64> = changes(&pairs)
         .filter(|(p, c)| tested(p, c))
         .map(|(_, c)| c.test.two_sided())

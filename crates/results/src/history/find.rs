@@ -1,8 +1,9 @@
 //! Runs in folders, and in folders of those.
 
 use super::{HistoryError, Placed};
+use crate::record::folder::RUN_FILE;
 use crate::record::folder::{RECORD_FILE, WRITING};
-use crate::record::run::{CELLS_DIR, RUN_FILE};
+use crate::record::run::CELLS_DIR;
 use crate::record::{FolderError, Run, RunError};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -10,26 +11,26 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders deeper than this below one that was named are not looked into.
+/// Folders deeper than this below a named folder are not searched.
 const DEEPEST: usize = 6;
 
-/// What was found.
+/// The records that were found.
 #[derive(Debug, Default)]
 pub struct FoundRecords {
-    /// Records, each with its run's folder; one that is there twice is taken once.
+    /// Records, each with its run's folder; a record that is there twice is taken once.
     pub records: Vec<Placed>,
-    /// What is no run that can be read.
+    /// Folders that are no readable run.
     pub skipped: Vec<Skipped>,
 }
 
 /// Something that is not part of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Where.
+    /// The folder.
     pub path: PathBuf,
     /// Why.
     pub why: String,
-    /// It may hold results, even the newest: it is damaged, or the system did not let it be read.
+    /// The folder may hold results, even the newest: it is damaged, or the system did not let it be read.
     pub damaged: bool,
 }
 
@@ -57,7 +58,7 @@ pub fn find(folders: &[PathBuf]) -> Result<FoundRecords, HistoryError> {
     Ok(found)
 }
 
-/// Folders of runs, in the order of their names. What a link names is not looked into, but for a folder that was named.
+/// Folders of runs, in the order of their names. Links are not followed, but for a folder that was named.
 fn below(folder: &Path, depth: usize, runs: &mut Vec<PathBuf>, skipped: &mut Vec<Skipped>) {
     if folder.join(RUN_FILE).exists() {
         runs.push(folder.to_path_buf());
@@ -134,7 +135,7 @@ fn is_damaged(error: &RunError) -> bool {
     matches!(error, RunError::Folder(e) if of_folder(e))
 }
 
-/// The folder of its cells, if it holds records: a run that lost its plan.
+/// The folder of a run's cells, if the folder holds records but no plan.
 fn cells_without_run(folder: &Path) -> Option<PathBuf> {
     let cells = folder.join(CELLS_DIR);
     let mut entries = fs::read_dir(&cells).ok()?.flatten();

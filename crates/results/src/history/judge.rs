@@ -1,4 +1,4 @@
-//! Where a line changed: on a machine by a test over all lines together, in the lab as facts.
+//! Finds the points where a line changed: on a machine by a test over all lines together, in the lab as facts.
 
 use super::measure::HistoryMeasure;
 use super::{HistoryLine, HistoryPoint};
@@ -8,25 +8,25 @@ use crate::stats::many::{holm, testable};
 use crate::stats::median;
 use serde::Serialize;
 
-/// The probability of any change shown by one command where there is none.
+/// The probability that one command shows any change although there is none.
 pub const LEVEL: f64 = 0.05;
-/// In the lab, where every difference is a fact: what counts as worse is higher by more than this share.
+/// In the lab, where every difference is a fact: a value that is higher by more than this share counts as worse.
 pub const TOLERANCE: f64 = 0.10;
-/// Series of fewer values tell nothing of how values follow each other.
+/// Shorter series do not tell how values follow each other.
 const LONG: usize = 20;
 
 /// One measure of a line.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeasureSeries {
-    /// Which.
+    /// The measure.
     pub measure: HistoryMeasure,
-    /// Of each point, where it has one that compares.
+    /// The value of each point, if it has one that compares.
     pub values: Vec<Option<u64>>,
-    /// Where it changed.
+    /// The changes of the series.
     pub changes: Changes,
 }
 
-/// What is known of a series' changes.
+/// The knowledge about a series' changes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "answer", content = "changes")]
 pub enum Changes {
@@ -36,7 +36,7 @@ pub enum Changes {
     TooFew,
     /// All values are equal.
     Constant,
-    /// It was tested, or in the lab compared; none may have been found.
+    /// The series was tested, or in the lab compared; the list may be empty.
     Found(Vec<HistoryChange>),
 }
 
@@ -53,7 +53,7 @@ pub struct HistoryChange {
     pub since: u64,
     /// Its probability by chance, corrected for all tests of the command; in the lab it is no chance.
     pub p: Option<f64>,
-    /// What else is not as it was.
+    /// Other circumstances that changed at the same point.
     pub with: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl MeasureSeries {
         }
     }
 
-    /// Whether the last change is for the worse. What worstcase lost is not the machine's fault.
+    /// Whether the last change is for the worse. Lost samples are not the machine's fault.
     pub fn is_worse(&self) -> bool {
         let enough = |change: &HistoryChange| match change.p {
             Some(_) => change.is_rise(),
@@ -85,14 +85,14 @@ impl MeasureSeries {
         self.measure != HistoryMeasure::Lost && self.found().last().is_some_and(enough)
     }
 
-    /// Points that have a value, and those.
+    /// Points that have a value, and their values.
     fn present(&self) -> (Vec<usize>, Vec<u64>) {
         let some = self.values.iter().enumerate();
         some.filter_map(|(at, value)| Some((at, (*value)?))).unzip()
     }
 }
 
-/// Judges all series, and says how many were tested together.
+/// Judges all series, and returns how many were tested together.
 pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     lines.iter_mut().filter(|l| l.key.venue == Venue::Lab).for_each(facts);
     let mut asked: Vec<(usize, usize, Candidate)> = Vec::new();
@@ -145,7 +145,7 @@ pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     tested.len()
 }
 
-/// In the lab each difference from the kernel before is one.
+/// In the lab each difference from the previous kernel is a change.
 fn facts(line: &mut HistoryLine) {
     let HistoryLine { points, series, .. } = line;
     for series in series {
@@ -170,7 +170,7 @@ fn facts(line: &mut HistoryLine) {
     }
 }
 
-/// A warning, where the values between the changes follow each other more than chance would have them.
+/// A warning if the values between the changes follow each other more than by chance.
 fn dependence(measure: HistoryMeasure, values: &[u64], cuts: &[usize]) -> Option<String> {
     let ends = cuts.iter().copied().chain([values.len()]);
     let mut from = 0;

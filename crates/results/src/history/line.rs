@@ -1,4 +1,4 @@
-//! Lines: records of what was measured alike, each in its order.
+//! Lines: records that were measured alike, in order.
 
 use super::judge::MeasureSeries;
 use super::measure::HistoryMeasure;
@@ -9,10 +9,11 @@ use std::cmp::Ordering;
 use worstcase_contract::Nanos;
 use worstcase_plan::VirtualMachine;
 
-/// What is the same of all points of a line. Kernel, build, boot parameters, firmware, governor and `--apply` may differ.
+/// The properties that all points of a line share. Kernel, build, boot parameters, firmware, governor and `--apply`
+/// may differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LineKey {
-    /// Where.
+    /// The venue.
     pub venue: Venue,
     /// The machine's host name; in the lab its CPU in QEMU's words.
     pub machine: String,
@@ -32,10 +33,10 @@ pub struct LineKey {
     pub probe: String,
     /// The CPU that was measured.
     pub cpu: Option<u32>,
-    /// Distance of two due times.
+    /// The interval.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
-    /// The load ran alone for so long.
+    /// Time for which the load ran alone.
     #[serde(rename = "warmup_ns")]
     pub warmup: Nanos,
     /// Real-time priority of the probe.
@@ -78,7 +79,7 @@ impl LineKey {
         }
     }
 
-    /// Whether both are of one line. A machine with an id may have changed its name.
+    /// Whether both belong to one line. A machine with an id may have changed its name.
     fn same(&self, other: &LineKey) -> bool {
         let named = |key: &LineKey| LineKey {
             machine: if key.machine_id.is_some() {
@@ -106,21 +107,21 @@ impl LineKey {
     }
 }
 
-/// What was measured alike, from the oldest to the newest.
+/// Points that were measured alike, from the oldest to the newest.
 #[derive(Clone, Debug, Serialize)]
 pub struct HistoryLine {
-    /// What is the same of all points.
+    /// The properties that all points share.
     pub key: LineKey,
-    /// In order.
+    /// The points, in order.
     pub points: Vec<HistoryPoint>,
-    /// What is looked at, and where it changed.
+    /// The measures of the line, and their changes.
     pub series: Vec<MeasureSeries>,
-    /// What to know before believing it.
+    /// Facts that a reader must know before believing the line.
     pub notes: Vec<String>,
 }
 
 impl HistoryLine {
-    /// Of a measure.
+    /// The series of a measure.
     pub fn series_of(&self, of: impl Fn(HistoryMeasure) -> bool) -> Option<&MeasureSeries> {
         self.series.iter().find(|s| of(s.measure))
     }
@@ -151,7 +152,7 @@ pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) ->
             Venue::Lab => kernels(&of, versions),
             Venue::Host => moments(of),
         };
-        let (series, notes) = super::measure::series(&key, &points);
+        let (series, notes) = super::series::series(&key, &points);
         HistoryLine {
             key,
             points,
@@ -168,7 +169,8 @@ fn moments(mut records: Vec<&Placed>) -> Vec<HistoryPoint> {
     records.iter().map(point).collect()
 }
 
-/// Of equal machines all seeds together; what another version of worstcase measured of a kernel is a point of its own.
+/// Points by kernel: all seeds of equal machines together; a kernel measured by another version of worstcase is a
+/// point of its own.
 fn kernels(records: &[&Placed], versions: fn(&str, &str) -> Ordering) -> Vec<HistoryPoint> {
     let machine = |record: &Record| match &record.subject.machine {
         SubjectMachine::Lab(lab) => lab.key.clone(),

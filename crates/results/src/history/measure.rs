@@ -1,23 +1,21 @@
-//! What is looked at of a line, and which of its points bear it.
+//! The measures of a line, and the points that have enough samples for them.
 
-use super::judge::{Changes, MeasureSeries};
-use super::{HistoryPoint, LineKey};
-use crate::record::Venue;
+use super::HistoryPoint;
 use crate::stats::Percentile;
 use serde::{Serialize, Serializer};
 
-/// What is typical of the late samples.
+/// The typical late sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typical {
     /// The highest percentile up to p99.9 that nearly all points bear.
     Percentile(Percentile),
-    /// Where they bear none.
+    /// The median, if there are too few samples for a percentile.
     Median,
     /// `noise`: time in gaps, of a second of observation.
     Noise,
 }
 
-/// What is looked at.
+/// A measure of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryMeasure {
     /// A percentile, the median, or noise.
@@ -26,7 +24,7 @@ pub enum HistoryMeasure {
     Max,
     /// Missed periods, of a thousand million.
     Missed,
-    /// What worstcase failed to keep, of a thousand million.
+    /// Lost samples or gaps, per thousand million.
     Lost,
 }
 
@@ -67,93 +65,10 @@ impl Serialize for HistoryMeasure {
     }
 }
 
-/// What shares are of.
+/// The whole to which shares refer.
 pub const SHARE: u64 = 1_000_000_000;
 
 fn share(part: u64, all: u64) -> Option<u64> {
     let share = u128::from(part) * u128::from(SHARE) / u128::from(all.max(1));
     (all > 0).then(|| u64::try_from(share).unwrap_or(u64::MAX))
-}
-
-/// A percentile is taken if no more than one point in so many lacks it.
-const LACKING: usize = 10;
-/// Percentiles above are of so few samples that many a run does not bear them.
-const HIGHEST: Percentile = Percentile::P99_9;
-/// Observation times that differ by no more than one part in so many are equal.
-const NEARLY: u64 = 10;
-
-/// The series of a line, not judged yet, and what is to be known of them.
-pub(super) fn series(key: &LineKey, points: &[HistoryPoint]) -> (Vec<MeasureSeries>, Vec<String>) {
-    let typical = typical(points);
-    let usual = usual_time(points);
-    let all = [
-        HistoryMeasure::Typical(typical),
-        HistoryMeasure::Max,
-        HistoryMeasure::Missed,
-        HistoryMeasure::Lost,
-    ];
-    let has_periods = points.iter().any(|p| p.expected > 0);
-    let kept = all.into_iter().filter(|m| *m != HistoryMeasure::Missed || has_periods);
-    let one = |measure: HistoryMeasure| {
-        let value = |point: &HistoryPoint| {
-            let compares = measure != HistoryMeasure::Max || nearly(point.observation.0, usual);
-            measure.value(point).filter(|_| compares)
-        };
-        MeasureSeries {
-            measure,
-            values: points.iter().map(value).collect(),
-            changes: Changes::NotAsked,
-        }
-    };
-    let series: Vec<MeasureSeries> = kept.map(one).collect();
-    let notes = notes(key, points, typical, usual);
-    (series, notes)
-}
-
-fn typical(points: &[HistoryPoint]) -> Typical {
-    if points.iter().any(|p| p.noise_ns_a_second.is_some()) {
-        return Typical::Noise;
-    }
-    let lacking = |p: &Percentile| {
-        points
-            .iter()
-            .filter(|point| !point.percentiles_ns.contains_key(p))
-            .count()
-    };
-    let candidates = Percentile::ALL.into_iter().rev().filter(|p| *p <= HIGHEST);
-    let borne = candidates.into_iter().find(|p| lacking(p) * LACKING <= points.len());
-    borne.map_or(Typical::Median, Typical::Percentile)
-}
-
-/// The observation time that most points have; of several the longest.
-fn usual_time(points: &[HistoryPoint]) -> u64 {
-    let times = || points.iter().map(|p| p.observation.0);
-    let like = |time: &u64| times().filter(|other| nearly(*other, *time)).count();
-    times().max_by_key(|time| (like(time), *time)).unwrap_or(0)
-}
-
-fn nearly(time: u64, usual: u64) -> bool {
-    time.abs_diff(usual) <= usual / NEARLY
-}
-
-fn notes(key: &LineKey, points: &[HistoryPoint], typical: Typical, usual: u64) -> Vec<String> {
-    let mut notes = Vec::new();
-    match typical {
-        Typical::Percentile(HIGHEST) | Typical::Noise => {}
-        Typical::Percentile(p) => notes.push(format!("too few samples for p99.9, so it is {}", p.name())),
-        Typical::Median => notes.push("too few samples for a percentile, so it is the median".to_string()),
-    }
-    let others = points.iter().filter(|p| !nearly(p.observation.0, usual)).count();
-    if others > 0 {
-        let usual = worstcase_base::format::span(usual as f64 / 1e9);
-        notes.push(format!(
-            "a maximum grows with the observation time: that of {others} of {} is not compared, they did not last about {usual}",
-            points.len()
-        ));
-    }
-    let seeds = |point: &HistoryPoint| point.seeds.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
-    if key.venue == Venue::Lab && points.windows(2).any(|pair| seeds(&pair[0]) != seeds(&pair[1])) {
-        notes.push("its kernels were not measured with the same seeds".into());
-    }
-    notes
 }

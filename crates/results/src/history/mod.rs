@@ -1,9 +1,9 @@
-//! What many runs say of the same thing over time, or over kernels, and where it changed.
+//! The results of many runs of the same thing over time, or over kernels, and where they changed.
 //!
 //! ```text
-//! folders -> records of all runs in them, and what is none            find
-//! records -> lines: what was measured alike, in order                  line, point
-//! a line -> its measures: typical, maximum, missed, lost               measure
+//! folders -> records of all runs in them, and folders that are none    find
+//! records -> lines: records that were measured alike, in order         line, point
+//! a line -> its measures: typical, maximum, missed, lost               measure, series
 //! all lines -> changes: on a machine by a test, in the lab as facts    judge
 //! ```
 //! `docs/over-time.md` has the rules, `docs/statistics.md` the test and its error rates.
@@ -13,6 +13,7 @@ mod judge;
 mod line;
 mod measure;
 mod point;
+mod series;
 
 pub use find::{FoundRecords, Skipped, find};
 pub use judge::{Changes, HistoryChange, LEVEL, MeasureSeries, TOLERANCE};
@@ -29,16 +30,16 @@ use worstcase_base::ExitKind;
 /// Everything that the folders hold.
 #[derive(Clone, Debug, Serialize)]
 pub struct History {
-    /// In the order in which they were found.
+    /// The lines in the order in which they were found.
     pub lines: Vec<HistoryLine>,
     /// Series that were tested together.
     pub tests: usize,
-    /// What could not be read or put in order.
+    /// Folders and records that could not be read or put in order.
     pub skipped: Vec<Skipped>,
 }
 
 impl History {
-    /// Of what was found; `versions` puts kernel versions in order.
+    /// The history of the found records; `versions` puts kernel versions in order.
     pub fn of(found: FoundRecords, versions: fn(&str, &str) -> Ordering) -> History {
         let FoundRecords { records, mut skipped } = found;
         let (dated, undated): (Vec<_>, Vec<_>) = records.into_iter().partition(|(_, r)| HistoryPoint::has_place(r));
@@ -58,7 +59,7 @@ impl History {
     }
 }
 
-/// A record and the run that it is of.
+/// A record and the folder of its run.
 type Placed = (PathBuf, Record);
 
 /// Why there is no history.
@@ -67,7 +68,7 @@ pub enum HistoryError {
     /// A folder is not there.
     #[error("cannot read {}: {cause}; name run folders, or folders that hold some", path.display())]
     Folder {
-        /// Which.
+        /// The folder.
         path: PathBuf,
         /// The system's words.
         cause: std::io::Error,
@@ -75,15 +76,15 @@ pub enum HistoryError {
     /// No run was found.
     #[error("there is no run in {}{}; name run folders, or folders that hold some", folders.join(", "), first.as_ref().map_or(String::new(), |f| format!(" that can be read ({f})")))]
     NoRun {
-        /// What was looked through.
+        /// The folders that were searched.
         folders: Vec<String>,
-        /// Why the first that was found was not taken.
+        /// Why the first folder found was not taken.
         first: Option<String>,
     },
 }
 
 impl HistoryError {
-    /// What a script needs to know of it.
+    /// The exit code that a script gets.
     pub fn exit(&self) -> ExitKind {
         ExitKind::Usage
     }

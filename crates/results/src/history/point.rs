@@ -1,4 +1,4 @@
-//! One moment of a line: what one record of a machine says, or all seeds of a kernel in the lab.
+//! One moment of a line: one record of a machine, or all seeds of a kernel in the lab.
 
 use crate::record::{Quantity, Record, SubjectMachine, Venue, judged};
 use crate::stats::{Percentile, median};
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 
-/// A loader names the file that it took; the kernel's release says the same.
+/// The key with which a loader names its file; the kernel's release says the same.
 const BOOT_IMAGE: &str = "BOOT_IMAGE=";
 
-/// What was seen, and when or of which kernel.
+/// The figures of a moment, and its time or its kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryPoint {
     /// The folder of its run.
@@ -20,13 +20,13 @@ pub struct HistoryPoint {
     pub began: Option<Utc>,
     /// The kernel's release, as it is told.
     pub kernel: String,
-    /// What may differ within a line beside kernel and time.
+    /// Circumstances that may differ within a line beside kernel and time.
     pub circumstances: BTreeMap<&'static str, String>,
     /// Seeds, in order, and the digest of each one's samples.
     pub seeds: Vec<(u64, String)>,
     /// Samples or gaps.
     pub samples: u64,
-    /// How long was measured.
+    /// The observation time.
     #[serde(rename = "observation_ns")]
     pub observation: Nanos,
     /// Percentiles that the samples bear; in the lab the median over the seeds.
@@ -42,7 +42,7 @@ pub struct HistoryPoint {
     pub expected: u64,
     /// Missed periods, if they are known.
     pub missed: Option<u64>,
-    /// What worstcase failed to keep.
+    /// Lost samples or gaps.
     pub lost: u64,
 }
 
@@ -52,7 +52,7 @@ impl HistoryPoint {
         record.origin.is_some() || record.subject.venue() == Venue::Lab
     }
 
-    /// Of the records of one moment, of which there is at least one.
+    /// The point of one moment's records, of which there is at least one.
     pub(super) fn of(run: PathBuf, records: &[&Record]) -> HistoryPoint {
         let first = records[0];
         let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(quantity(r))).collect();
@@ -82,7 +82,7 @@ impl HistoryPoint {
             seeds,
             samples: records.iter().map(|r| r.accounting.rows()).sum(),
             observation: Nanos(records.iter().map(|r| r.observation_time().0).sum()),
-            // How gaps are distributed depends on the threshold.
+            // The distribution of gaps depends on the threshold.
             percentiles_ns: match is_noise {
                 true => BTreeMap::new(),
                 false => Percentile::ALL.into_iter().filter_map(of).collect(),
@@ -96,7 +96,7 @@ impl HistoryPoint {
         }
     }
 
-    /// What is not as it was in the point before, as text; the kernel first.
+    /// The differences from the point before, as text; the kernel first.
     pub fn differs_from(&self, before: &HistoryPoint) -> Vec<String> {
         let mut all = Vec::new();
         if self.kernel != before.kernel {
@@ -113,7 +113,7 @@ impl HistoryPoint {
     }
 }
 
-/// What a record is judged by here: the whole latency, where it has parts, too.
+/// The quantity by which a record is judged here: the whole latency, even if it has parts.
 fn quantity(record: &Record) -> Quantity {
     match judged(&record.cell.probe, std::slice::from_ref(record)) {
         [only] => *only,

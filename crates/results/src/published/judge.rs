@@ -11,7 +11,7 @@ use worstcase_plan::study::published::{Compare, NEAR, factor};
 /// A published factor and ours are as large if they are within this of each other.
 const AS_LARGE: f64 = 2.0;
 
-/// Whether ours agree with what is published.
+/// Whether our figures agree with the published ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
@@ -19,12 +19,12 @@ pub enum Agreement {
     Agrees,
     /// Another order, or other factors.
     Differs,
-    /// There are no cells, or they do not tell.
+    /// There are no cells, or their figures are unknown.
     CannotBeCompared,
 }
 
 impl Agreement {
-    /// In words.
+    /// The agreement in words.
     pub const fn name(self) -> &'static str {
         match self {
             Agreement::Agrees => "agrees",
@@ -40,11 +40,11 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// How two of ours stand to each other.
+/// The relation of two of our figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Now {
     Less,
-    /// No further apart than what is near.
+    /// The two are no further apart than is near.
     Alike,
     More,
     /// The interval allows more than one of these.
@@ -57,7 +57,7 @@ pub(super) fn ratio(a: &[f64], b: &[f64]) -> Option<Shift> {
     positive.then(|| Shift::of(a, b, |x, y| y / x)).flatten()
 }
 
-/// The verdict on values of all figures, and what it rests on.
+/// The verdict on the values of all figures, and its reasons.
 pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<String>) {
     let orders = group.orders();
     let pairs: Vec<(usize, usize, PublishedClaim)> = match group.compare {
@@ -97,10 +97,10 @@ pub(super) fn judge(group: &Published, values: &[&[f64]]) -> (Agreement, Vec<Str
     (verdict, distinct(of(verdict)))
 }
 
-/// What the article says of a pair.
+/// The article's statement about a pair of figures.
 enum PublishedClaim {
     Order(Ordering),
-    /// Of this figure to the first, and on which side of it where they are apart.
+    /// The ratio of this figure to the first, and the side on which it lies if the two are apart.
     Factor(usize, (f64, f64), Option<Now>),
 }
 
@@ -240,7 +240,7 @@ mod tests {
             why,
             "published: f1 above f0; ours: about the same, factor 1.02 (0.990..1.05)"
         );
-        // One pair that differs is enough, one that is not told too.
+        // One pair that differs is enough, even if another one is unknown.
         let three = group(Compare::Rank, vec![us(10.0), us(100.0), us(1_000.0)]);
         let of = |values: [f64; 3]| verdict(&three, &values.map(seeds)).0;
         assert_eq!(of([1.0, 2.0, 3.0]), Agreement::Agrees);

@@ -19,14 +19,14 @@ use worstcase_plan::{Published, Venue};
 /// A group of published figures, with ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedComparison {
-    /// What is published.
+    /// The published figures.
     #[serde(flatten)]
     pub published: Published,
-    /// Of which venue ours are.
+    /// The venue of our figures.
     pub venue: Venue,
     /// Whether ours agree.
     pub verdict: Agreement,
-    /// What the verdict rests on, a sentence each.
+    /// The reasons for the verdict, a sentence each.
     pub reasons: Vec<String>,
     /// Ours of each figure, in their order.
     pub ours: Vec<Option<Ours>>,
@@ -36,7 +36,7 @@ pub struct PublishedComparison {
     pub factors_now: Vec<Option<Shift>>,
 }
 
-/// Between what a published factor lies.
+/// The bounds of a published factor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
     /// Lowest.
@@ -45,7 +45,7 @@ pub struct Bounds {
     pub high: Option<f64>,
 }
 
-/// What we have of a figure.
+/// Our values of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ours {
     /// The subject.

@@ -11,10 +11,10 @@ use worstcase_plan::{PreemptChoice, Published, StudyVariant, Venue};
 #[derive(Debug)]
 pub(super) struct MissingFigure;
 
-/// What we have of a figure.
+/// Our values of a figure.
 pub(super) fn of(figure: &PublishedFigure, venue: Venue, records: &[Record]) -> Result<Ours, MissingFigure> {
     let cell = figure.cell(venue).ok_or(MissingFigure)?;
-    // By seed and CPU: of each load the value.
+    // The value of each load, by seed and CPU.
     let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, f64>> = BTreeMap::new();
     let means = |record: &&Record| is_meant(cell, record);
     for record in records.iter().filter(means) {

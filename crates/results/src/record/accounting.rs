@@ -1,4 +1,4 @@
-//! What the numbers of a record are of: periods with a sample each, or gaps in a time that was watched.
+//! The basis of a record's numbers: periods with a sample each, or gaps in an observation time.
 
 use serde::{Deserialize, Serialize};
 pub use worstcase_contract::record::Periods;
@@ -8,7 +8,7 @@ pub const LOST_LINES: &str = "lost_trace_lines";
 /// Events of the kernel's trace that it dropped, in a record's environment.
 pub const LOST_EVENTS: &str = "lost_trace_events";
 
-/// What a record rests on.
+/// The basis of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Accounting {
@@ -18,7 +18,7 @@ pub enum Accounting {
     Gaps(GapAccount),
 }
 
-/// What took a CPU from a thread that never sleeps: noise, as rtla's osnoise calls it.
+/// The gaps in which a thread that never sleeps lost its CPU: noise, as rtla's osnoise calls it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapAccount {
     /// Observation time: gaps were watched for so long. The gaps are part of it.
@@ -102,7 +102,7 @@ impl Accounting {
         }
     }
 
-    /// What contradicts itself, in words.
+    /// A contradiction in the accounting, in words.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
             Accounting::Periods(p) => {

@@ -1,5 +1,5 @@
-//! What JSON that others wrote may hold: texts that can be shown, numbers that can be computed with. Read through once,
-//! without keeping any of it, before it becomes values.
+//! Bounds for JSON that others wrote: texts that can be shown, numbers that can be computed with. The JSON is read
+//! through once, without keeping any of it, before it becomes values.
 
 use super::check::MOST;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use std::fmt;
 /// Longest text, in bytes; the longest of ours is a histogram of all values that there are, 0.7 MiB.
 pub const LONGEST_TEXT: usize = 1 << 20;
 
-/// What is beyond these bounds, in words, with the line that it is in. Bytes that are no JSON are no matter of this.
+/// The first value beyond these bounds, in words, with its line. Bytes that are no JSON are not checked here.
 pub fn check(json: &[u8]) -> Result<(), String> {
     let mut source = serde_json::Deserializer::from_slice(json);
     match (Value { is_seed: false }).deserialize(&mut source) {
@@ -20,7 +20,7 @@ pub fn check(json: &[u8]) -> Result<(), String> {
 /// A value of whatever kind.
 #[derive(Clone, Copy)]
 struct Value {
-    /// A seed is an arbitrary number: nobody computes with it.
+    /// A seed is an arbitrary number: nothing is computed with it.
     is_seed: bool,
 }
 

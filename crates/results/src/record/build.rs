@@ -1,4 +1,4 @@
-//! From what left the measured machine to a record and its samples file.
+//! From the bytes that left the measured machine to a record and its samples file.
 
 use super::samples::digest;
 use super::{
@@ -14,7 +14,7 @@ use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 /// Name of the samples file beside record.json.
 pub const SAMPLES_FILE: &str = "samples.parquet";
 
-/// What the lab's plugin saw of one sample.
+/// The lab plugin's data of one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Due time to the first instruction of the timer interrupt, if it was seen.
@@ -47,8 +47,8 @@ pub enum RecordBuildError {
 }
 
 impl CellResult {
-    /// Builds record and samples file. `stamps` is empty, or holds one stamp a sample in the same order;
-    /// `instructions` is what the lab executed while measuring.
+    /// Builds record and samples file. `stamps` is empty, or holds one stamp for each sample in the same order;
+    /// `instructions` is the number that the lab executed while measuring.
     pub fn new(
         subject: Subject,
         raw: &RawRecord,
@@ -79,8 +79,8 @@ impl CellResult {
                 .iter()
                 .filter_map(|r| Some((r.index, r.value(quantity)?)))
                 .collect();
-            // A quantity that only some samples have would be a distribution of something else; the first period has no
-            // length to compare, nor one after a missed one.
+            // A quantity that only some samples have would be a distribution of something else. For jitter that is
+            // normal: the first period has no length to compare, nor a period after a missed one.
             (values.len() == rows.len() || quantity == Quantity::Jitter)
                 .then(|| Summary::new(&values))
                 .flatten()
@@ -117,7 +117,7 @@ impl CellResult {
     }
 }
 
-/// Of a samples file's bytes.
+/// The description of a samples file's bytes.
 pub fn samples_file(bytes: &[u8], rows: u64) -> SamplesFile {
     SamplesFile {
         file: SAMPLES_FILE.to_string(),
@@ -231,14 +231,14 @@ fn periods(raw: &RawRecord) -> Periods {
         expected,
         taken: raw.samples.len() as u64,
         missed: raw.missed(),
-        // What is sampled in the lab has its memory beforehand: nothing can be lost.
+        // A probe in the lab reserves memory for all its samples beforehand: no sample can be lost.
         lost: 0,
         longest_missed_run: longest,
         missed_at_ends: first + (expected - after_last),
     }
 }
 
-/// What the machine said, and how many of the timers that were due another CPU waited for.
+/// The machine's description, and the number of due timers for which another CPU waited.
 fn environment(raw: &RawRecord, probe: Probe, stamps: &[Stamp]) -> BTreeMap<String, String> {
     let mut environment = raw.environment.clone();
     let elsewhere = stamps.iter().filter(|s| s.irq_latency.is_none()).count();

@@ -10,7 +10,7 @@ pub const MOST: u64 = 1 << 62;
 const LONGEST: usize = 10_000;
 
 impl Record {
-    /// What contradicts itself in this record, in words.
+    /// A contradiction in this record, in words.
     pub fn check(&self) -> Result<(), String> {
         let a = &self.accounting;
         if self.schema != SCHEMA {
@@ -63,7 +63,7 @@ impl Record {
         self.check_summaries()
     }
 
-    /// Everything that is told one by one is short: who shows it would not come to an end.
+    /// Values that a report shows one by one are few: a report of very many would not come to an end.
     fn check_lengths(&self) -> Result<(), String> {
         let lists = [
             ("warnings", self.warnings.len()),

@@ -1,9 +1,9 @@
-//! What a probe tells beside its samples must fit them.
+//! Checks that the details of a probe fit its samples.
 
 use super::Record;
 use worstcase_contract::Probe;
 
-/// What does not fit, in words.
+/// The misfit, in words.
 pub(super) fn check(record: &Record) -> Result<(), String> {
     let taken = record.accounting.taken();
     let details = record.details.as_ref();

@@ -1,7 +1,7 @@
-//! The loop that fills a run: what is recorded is skipped, the rest is measured, and whoever asks for an end gets one.
+//! The loop that fills a run: it skips recorded cells, measures the rest, and ends when it is asked to.
 //!
-//! It knows nothing of how a cell is measured: that is an [`Executor`]'s. The lab and this machine are two; Slurm and
-//! machines that ssh reaches measure for the lab elsewhere.
+//! The loop does not know how a cell is measured: an [`Executor`] does. The lab and this machine are two of them;
+//! Slurm and machines that ssh reaches measure for the lab elsewhere.
 
 use super::{CellEntry, CellId, Record, Run, RunError};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use worstcase_base::progress::{CountedWork, Progress};
 
-/// What is measured in one go: a cell of the lab; on a host a cell for each CPU, all at once.
+/// The cells that are measured at once: one cell of the lab; on a host a cell for each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorTask {
     /// Its cells; never empty.
@@ -20,21 +20,21 @@ pub struct ExecutorTask {
 /// Measures tasks. [`execute`] calls [`Executor::begin`] once, [`Executor::measure_all`] for the tasks that are missing, and
 /// [`Executor::end`] once, whatever happened in between.
 pub trait Executor: Sync {
-    /// What can go wrong.
+    /// The errors of this executor.
     type Error: From<RunError> + Send;
 
     /// All tasks, in order.
     fn tasks(&self) -> &[ExecutorTask];
 
-    /// How many are measured at once.
+    /// The number of tasks that are measured at once.
     fn jobs(&self) -> NonZeroUsize {
         NonZeroUsize::MIN
     }
 
-    /// What must happen before [`Executor::begin`] is done, in steps to be counted.
+    /// The number of steps before [`Executor::begin`] is done.
     fn preparations(&self, missing: &[usize]) -> usize;
 
-    /// What is not as it was when this record was made, if its subject is not the one that would be measured now.
+    /// The change since this record was made, if its subject differs from the one that would be measured now.
     fn changed(&self, record: &Record) -> Option<String>;
 
     /// Something for the user to know, in a line, before anything is measured.
@@ -43,12 +43,12 @@ pub trait Executor: Sync {
     /// Makes ready for these tasks, which may be none.
     fn begin(&mut self, missing: &[usize], progress: &dyn Progress) -> Result<(), Self::Error>;
 
-    /// Measures a task and keeps its cells in `run`. When `stop` becomes true it ends early, with what was taken until
-    /// then or with nothing.
+    /// Measures a task and keeps its cells in `run`. When `stop` becomes true it ends early, and keeps the samples
+    /// taken so far or nothing.
     fn measure(&self, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), Self::Error>;
 
-    /// Measures these tasks; the first error ends it. Who does not decide what is measured when, as a batch system does,
-    /// takes what comes in another order.
+    /// Measures these tasks; the first error ends it. An executor that does not decide the order, such as a batch
+    /// system, takes the results in another one.
     fn measure_all(
         &self,
         missing: &[usize],
@@ -71,7 +71,7 @@ pub trait Executor: Sync {
     fn end(&mut self) -> Result<(), Self::Error>;
 }
 
-/// How it ended.
+/// The ending of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedCells {
     /// Tasks that were measured before.
@@ -82,8 +82,8 @@ pub struct CompletedCells {
     pub of: usize,
 }
 
-/// Measures what `run` does not have yet. The first error ends it, after the tasks that are being measured. Once `stop`
-/// is true no further task begins, and what those that run say of their end is no error.
+/// Measures the cells that `run` does not have yet. The first error ends it, after the tasks that are being measured.
+/// Once `stop` is true no further task begins, and errors with which running tasks end are ignored.
 pub fn execute<E: Executor>(
     executor: &mut E,
     run: &Run,
@@ -105,7 +105,8 @@ pub fn execute<E: Executor>(
     let measured = begun.and_then(|()| executor.measure_all(&missing, run, progress, stop));
     let ended = executor.end();
     match measured {
-        // Ctrl-C reaches what the executor started, too: it ends with an error of its own.
+        // Ctrl-C also reaches the processes that the executor started, so the executor ends with an error of its
+        // own.
         Err(_) if stop.load(Ordering::Relaxed) => {}
         other => drop(other?),
     }
@@ -117,8 +118,8 @@ pub fn execute<E: Executor>(
     })
 }
 
-/// Of a measurement of which some cells are missing all are measured again, at once, as they were: what is there makes room. A kill
-/// leaves no such half; a disk that was full, and earlier versions, do.
+/// If some cells of a measurement are missing, all its cells are measured again, at once, as they were; the existing ones are put
+/// aside. A kill leaves no such half; a full disk, and earlier versions, do.
 fn put_aside_half<E: Executor>(executor: &E, task: &ExecutorTask, run: &Run) -> Result<(), RunError> {
     let all = task.cells.iter().map(|cell| &cell.id);
     let there: Vec<&CellId> = all.filter(|id| run.has_cell(id)).collect();

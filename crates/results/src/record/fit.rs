@@ -1,8 +1,8 @@
-//! Whether a samples file is that of its record.
+//! Checks that a samples file belongs to its record.
 //!
-//! Checksums tell that nobody changed a file; whoever writes new ones can put anything there. What is read is held against the
-//! record itself: the cell's name and the accounting in the footer, the number of rows, the digest over all of them, and of
-//! quantities that the digest leaves out how many there are, the smallest and the largest.
+//! Checksums tell that nobody changed a file, but a person who writes new checksums can put anything there. So the file is
+//! compared with the record itself: the cell's name and the accounting in the footer, the number of rows, the digest over all
+//! of them, and for quantities that the digest leaves out their number, the smallest and the largest.
 
 use super::parquet::SamplesReader;
 use super::samples::RunningDigest;
@@ -54,7 +54,7 @@ pub fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record:
             ));
         }
     }
-    // Before anything is read: a file may claim any number.
+    // Checked before any row is read: a file may claim any number.
     check_rows(reader.rows(), record)
 }
 
@@ -68,7 +68,7 @@ fn check_rows(rows: u64, record: &Record) -> Result<(), String> {
     }
 }
 
-/// What has been read so far.
+/// The rows that have been read so far.
 struct Fit<'a> {
     record: &'a Record,
     rows: u64,
@@ -76,7 +76,7 @@ struct Fit<'a> {
     beside: [QuantityExtent; BESIDE.len()],
 }
 
-/// Of one quantity.
+/// Number and extremes of one quantity.
 #[derive(Clone, Copy, Default)]
 struct QuantityExtent {
     count: u64,

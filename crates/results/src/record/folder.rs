@@ -6,7 +6,6 @@
 
 use super::fit::{check_footer, read_fitting};
 use super::parquet::SamplesReader;
-use super::run::RUN_FILE;
 use super::{CellResult, Record, SCHEMA, SampleRow};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -20,6 +19,8 @@ use worstcase_base::files;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::OutputFolder;
 
+/// Name of the plan.
+pub const RUN_FILE: &str = "run.json";
 /// Name of a cell's record.
 pub const RECORD_FILE: &str = "record.json";
 /// Name of the checksums.
@@ -34,9 +35,9 @@ worstcase_base::errors! {
         /// The system refused.
         #[error("cannot {action} {}: {cause}", path.display())]
         Io {
-            /// What was tried.
+            /// The attempted action.
             action: &'static str,
-            /// On what.
+            /// The file or folder.
             path: PathBuf,
             /// The system's words.
             cause: io::Error,
@@ -51,7 +52,7 @@ worstcase_base::errors! {
             /// Ours.
             reads: &'static str,
         } => Usage,
-        /// It is as it was written, and not as this version writes it.
+        /// The file is as it was written, but this version writes it otherwise.
         #[error("{} was written by another version of worstcase: it is whole, and this one cannot read it ({what}); read it with that one, or measure again into another folder", file.display())]
         OtherVersion {
             /// The file.
@@ -59,14 +60,14 @@ worstcase_base::errors! {
             /// Why not.
             what: String,
         } => Usage,
-        /// The contents are not what was written.
+        /// The contents are not those that were written.
         #[error("{} is damaged: {what}; put {} aside and give the command that made it again, which then measures only what is missing", file.display(), aside.display())]
         Damaged {
             /// The file.
             file: PathBuf,
-            /// In which way.
+            /// The damage.
             what: String,
-            /// What to put aside.
+            /// The folder or file to put aside.
             aside: PathBuf,
         } => Usage,
     }
@@ -106,7 +107,7 @@ pub(super) fn damaged(file: &Path, aside: &Path, what: impl Into<String>) -> Fol
     }
 }
 
-/// Of a file that fits its checksum.
+/// The error for a file that fits its checksum.
 pub(super) fn other_version(file: &Path, what: impl ToString) -> FolderError {
     FolderError::OtherVersion {
         file: file.to_path_buf(),
@@ -139,8 +140,9 @@ pub(super) fn write_folder(
     written(parent, WRITING, files, moved)?.put(parent, name)
 }
 
-/// The same where others than this run's owner write, too, and may exchange names meanwhile: gives the folder that was
-/// written. What a killed one left of this folder is removed. `shown` is the place, for messages.
+/// Like the above for a folder in which users beside the run's owner write, too, and may exchange names meanwhile;
+/// returns the folder that was written. Removes the leftovers of a killed writer of this folder. `shown` is the place,
+/// for messages.
 pub(super) fn write_first(
     (parent, name): (&OutputFolder, &OsStr),
     shown: &Path,
@@ -167,13 +169,13 @@ fn write_in(
     let _lock = fill(&held, files, &[]).map_err(|error| error.named(&held, temporary.path()))?;
     let to = parent.join(name);
     fs::rename(temporary.path(), &to).map_err(io_error("create", &to))?;
-    // It is in its place: there is nothing left to remove.
+    // The folder is in its place: there is nothing left to remove.
     let _ = temporary.keep();
     sync_dir(parent)?;
     Ok(folder)
 }
 
-/// A temporary folder whose files are flushed. Locked, so that it is not taken for one of a killed writer.
+/// A temporary folder whose files are flushed. Its lock tells it from the folder of a killed writer.
 struct WrittenFolder {
     folder: TempDir,
     _lock: Option<FileLock>,
@@ -183,7 +185,7 @@ impl WrittenFolder {
     fn put(self, parent: &Path, name: &str) -> Result<(), FolderError> {
         let place = parent.join(name);
         fs::rename(self.folder.path(), &place).map_err(io_error("create", &place))?;
-        // It is in its place: there is nothing left to remove.
+        // The folder is in its place: there is nothing left to remove.
         let _ = self.folder.keep();
         sync_dir(parent)
     }
@@ -243,7 +245,7 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), FolderError> {
     sync().map_err(io_error("flush", path))
 }
 
-/// Removes temporary folders that a killed writer left. Only for who holds the run's lock.
+/// Removes temporary folders that a killed writer left. The caller must hold the run's lock.
 pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     for entry in fs::read_dir(parent).map_err(io_error("read", parent))? {
         let entry = entry.map_err(io_error("read", parent))?;
@@ -254,7 +256,8 @@ pub(super) fn remove_leftovers(parent: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Removes what killed writers left: folders of ours whose name begins so, which nobody holds, with nothing but our files.
+/// Removes leftovers of killed writers: folders of ours whose name begins so, which no process holds, with nothing
+/// but our files.
 fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
     let is_abandoned = |path: &Path| -> io::Result<bool> {
         let own = fs::symlink_metadata(path)?;
@@ -265,7 +268,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<(), FolderError> {
     };
     for entry in fs::read_dir(parent).map_err(io_error("read", parent))?.flatten() {
         let is_named = entry.file_name().to_string_lossy().starts_with(prefix);
-        // Who cannot look at it leaves it.
+        // A process that cannot look at the folder leaves it.
         if is_named && is_abandoned(&entry.path()).unwrap_or(false) {
             fs::remove_dir_all(entry.path()).map_err(io_error("remove", &entry.path()))?;
         }
@@ -325,7 +328,7 @@ pub(super) fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> Folder
     match cause.kind() {
         io::ErrorKind::NotFound if dir.is_dir() => damaged(path, dir, "it is missing"),
         io::ErrorKind::IsADirectory => damaged(path, dir, "it is a folder"),
-        // Not the system's refusal but ours: no regular file, or a longer one than any of these.
+        // The refusal is not the system's but ours: no regular file, or a longer one than any of these.
         _ if cause.raw_os_error().is_none() => damaged(path, dir, cause.to_string()),
         _ => io_error("read", path)(cause),
     }
@@ -363,8 +366,8 @@ pub(super) fn read_beside(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, Fol
     }
 }
 
-/// Rows that are held against their record whenever it is read: 0.14 s for a million. Of longer files the footer is, and the
-/// rows when somebody reads them.
+/// Files with up to so many rows are compared with their record whenever it is read: 0.14 s for a million. Of longer files
+/// only the footer is, and the rows when a caller reads them.
 const CHECKED_AT_ONCE: u64 = 1_000_000;
 
 /// Reads a cell's record; checksums and accounting are checked, and that the samples file is of this record.
@@ -391,8 +394,8 @@ pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
     Ok(record)
 }
 
-/// A row takes no more than this in a samples file, in bytes, and what is not rows no more than the second: four times what
-/// the longest rows and the longest names take.
+/// The largest size of a row in a samples file, in bytes; the second constant is that of everything else: four times the
+/// size of the longest rows and the longest names.
 const MOST_OF_A_ROW: u64 = 1 << 10;
 const MOST_BESIDE: u64 = 64 << 20;
 

@@ -1,4 +1,4 @@
-//! What another tool measured: where it is from, and what its file does not hold.
+//! The origin of a record that another tool measured, and what its file does not contain.
 
 use super::Quantity;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use worstcase_base::utc::Utc;
 
-/// Of a record that worstcase did not measure. What the file does not tell is absent.
+/// The origin of a record that worstcase did not measure. Facts that the file does not contain are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Foreign {
     /// The tool, as its users call it: `cyclictest`, `rtla timerlat`.
@@ -27,26 +27,26 @@ pub struct Foreign {
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Utc>,
-    /// How long it looked.
+    /// The observation time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_ns: Option<u64>,
     /// Its values are multiples of this.
     pub resolution_ns: u64,
-    /// How it rounds to them.
+    /// How the tool rounds to them.
     pub rounding: Rounding,
     /// Samples that fell out of its histogram.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beyond: BTreeMap<Quantity, Beyond>,
     /// Whether the missed periods are known.
     pub missed_known: bool,
-    /// What the file does not hold, in words.
+    /// What the file does not contain, in words.
     pub lacks: Vec<String>,
-    /// What else it says.
+    /// Further notes from the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// How a tool makes whole numbers of its values.
+/// How a tool rounds its values to whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rounding {
@@ -58,12 +58,12 @@ pub enum Rounding {
     Middle,
 }
 
-/// Samples of which is known that they are at least so large, and no larger than the largest.
+/// Samples known only to be at least so large, and no larger than the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beyond {
     /// The histogram's end.
     pub from_ns: u64,
-    /// How many.
+    /// The number of samples.
     pub count: u64,
 }
 
@@ -76,7 +76,7 @@ impl Foreign {
         }
     }
 
-    /// Names and values, as a person reads them; not what it lacks of single quantities.
+    /// Names and values, as a person reads them; without the gaps of single quantities.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![
             ("measured by", self.tool()),
@@ -90,7 +90,7 @@ impl Foreign {
         facts
     }
 
-    /// What its values can and cannot tell, in a line.
+    /// What the values can and cannot tell, in a line.
     pub fn resolution(&self) -> String {
         let ns = self.resolution_ns;
         let unit = match ns.is_multiple_of(1_000) {

@@ -28,7 +28,7 @@ pub(super) struct CellsBeingWritten {
 }
 
 impl CellsBeingWritten {
-    /// Without a cell, in the folder of a run's cells.
+    /// Begins without a cell, in the folder of a run's cells.
     pub(super) fn begin(cells: &Path) -> Result<CellsBeingWritten, FolderError> {
         let folder = tempfile::Builder::new()
             .prefix(WRITING)
@@ -60,8 +60,8 @@ impl CellsBeingWritten {
         Ok(())
     }
 
-    /// Puts all cells in their places below `cells`, where they take the place of what is there. After an error, or a kill, either
-    /// none of them is kept, or [`finish`] does the rest.
+    /// Puts all cells in their places below `cells`, where they replace existing ones. After an error, or a kill, either none of
+    /// them is kept, or [`finish`] does the rest.
     pub(super) fn publish(self, cells: &Path) -> Result<(), FolderError> {
         let decided = self.decide(cells)?;
         for id in decided.ids()? {
@@ -70,7 +70,7 @@ impl CellsBeingWritten {
         decided.close(cells)
     }
 
-    /// From here on the cells are kept.
+    /// Decides to keep the cells.
     fn decide(self, cells: &Path) -> Result<Decided, FolderError> {
         let own = self.folder.path();
         folder::write_synced(&own.join(SUMS_FILE), self.sums.as_bytes())?;
@@ -78,7 +78,7 @@ impl CellsBeingWritten {
         let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let place = cells.join(format!("{PUBLISHING}{}", name.trim_start_matches(WRITING)));
         fs::rename(own, &place).map_err(io_error("create", &place))?;
-        // It has another name now: there is nothing left to remove.
+        // The folder has another name now: there is nothing left to remove.
         let _ = self.folder.keep();
         folder::sync_dir(cells)?;
         Ok(Decided { folder: place })
@@ -106,7 +106,7 @@ impl Decided {
         };
         let text = String::from_utf8_lossy(&text).into_owned();
         let ids: Option<Vec<String>> = text.lines().map(id).collect();
-        // An id is one name: a list that somebody changed must not lead elsewhere.
+        // An id is one name: a list that another user changed must not lead elsewhere.
         let ids = ids.filter(|ids| ids.iter().all(|id| !id.contains('/') && !id.starts_with('.')));
         ids.ok_or_else(|| folder::damaged(&list, &self.folder, "it is no list of cells"))
     }
@@ -121,7 +121,7 @@ impl Decided {
             return Err(folder::damaged(&from, &self.folder, "it is missing"));
         }
         let moved = match to.exists() {
-            // What was there is in this group's folder then, and goes with it.
+            // The replaced cell is in this group's folder then, and is removed with it.
             true => renameat_with(CWD, &from, CWD, &to, RenameFlags::EXCHANGE).map_err(Into::into),
             false => fs::rename(&from, &to),
         };
@@ -129,7 +129,7 @@ impl Decided {
         folder::sync_dir(cells)
     }
 
-    /// Whether what is in the place is this group's cell: what an exchange left behind must not be exchanged back.
+    /// Whether the cell in the place is this group's: a cell that was exchanged already must not be exchanged back.
     fn is_placed(&self, id: &str, place: &Path) -> Result<bool, FolderError> {
         let list = self.folder.join(SUMS_FILE);
         let text = files::read(&list).map_err(io_error("read", &list))?;
@@ -140,9 +140,9 @@ impl Decided {
         Ok(String::from_utf8_lossy(&text).lines().any(|line| line == wanted))
     }
 
-    /// All are in their places: what they replaced goes.
+    /// All cells are in their places: removes the ones that they replaced.
     fn close(self, cells: &Path) -> Result<(), FolderError> {
-        // First out of sight, so that a kill leaves nothing that looks like cells to be placed.
+        // First moved out of sight, so that a kill leaves nothing that looks like cells to be placed.
         let away = cells.join(format!("{WRITING}{}", self.name()));
         fs::rename(&self.folder, &away).map_err(io_error("remove", &self.folder))?;
         fs::remove_dir_all(&away).map_err(io_error("remove", &away))
@@ -154,7 +154,7 @@ impl Decided {
     }
 }
 
-/// Puts what a killed writer had decided to keep in its places. Only for who holds the run's lock.
+/// Puts the cells that a killed writer had decided to keep in their places. The caller must hold the run's lock.
 pub(super) fn finish(cells: &Path) -> Result<(), FolderError> {
     for entry in fs::read_dir(cells).map_err(io_error("read", cells))? {
         let entry = entry.map_err(io_error("read", cells))?;
@@ -183,7 +183,7 @@ mod tests {
         group
     }
 
-    /// What every cell says, in order, and how many other things are there.
+    /// The contents of every cell, in order, and the number of other entries.
     fn there(cells: &Path) -> (Vec<String>, usize) {
         let said = |id: &&str| fs::read_to_string(cells.join(id).join("record.json")).ok();
         let said: Vec<String> = ["a", "b", "c"].iter().filter_map(said).collect();
@@ -222,7 +222,7 @@ mod tests {
                     _ => all("new"),
                 };
                 assert_eq!(there(cells), expected, "{before:?} before, {renames} renames");
-                // Once more changes nothing.
+                // A second call changes nothing.
                 finish(cells).unwrap();
                 assert_eq!(there(cells), expected);
             }

@@ -1,4 +1,4 @@
-//! Samples files that somebody crafted: each is refused, and none ends the program.
+//! Crafted samples files: each is refused, and none ends the program.
 
 use super::parquet::{SCHEMA, SamplesReader};
 use bytes::Bytes;

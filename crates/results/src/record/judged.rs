@@ -1,4 +1,4 @@
-//! What of a probe's samples is judged, shown and compared.
+//! The samples of a probe that are judged, shown and compared.
 
 use super::{Quantity, Record, Venue};
 use worstcase_contract::probe::ProbeInfo;

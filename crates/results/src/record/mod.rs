@@ -62,7 +62,7 @@ use worstcase_contract::{CellSpec, Instructions, Nanos};
 /// The form of record.json; see the versioning policy in `docs/formats.md`.
 pub const SCHEMA: &str = "worstcase-record/3";
 
-/// What was asked of the measured machine: [`CellSpec`] with units in the names.
+/// The order to the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellRecord {
     /// The instrument with its parameters.
@@ -87,24 +87,26 @@ pub struct CellRecord {
     pub method: Option<MethodRecord>,
 }
 
-/// In a host record's environment: those of the CPUs measured at once that the kernel keeps ordinary work away from.
+/// Key of a host record's environment: the CPUs, of those measured at once, that the kernel keeps ordinary work
+/// away from.
 pub const ISOLATED: &str = "isolated_cpus";
-/// There too: the CPUs that the load ran on, if not all.
+/// Key of the same: the CPUs that the load ran on, if not all.
 pub const LOAD_CPUS: &str = "load_cpus";
 
-/// There too: somebody ended the measurement before its time.
+/// Key of the same: a user ended the measurement before its time.
 pub const ENDED_EARLY: &str = "ended_early";
 
-/// What a measurement on the host may be told.
+/// Settings for a measurement on the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodRecord {
-    /// What wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`; `none` for one that no timer wakes.
+    /// The timer that wakes the probe: `nanosleep`, `timerfd`, `posix`, `setitimer` or `rtc`; `none` for a probe
+    /// that no timer wakes.
     pub timer: String,
     /// Its scheduling policy: `fifo:90`, `rr:90`, `deadline` or `other`.
     pub policy: String,
     /// The CPUs that were measured at once.
     pub cpus: Vec<u32>,
-    /// The due times of each of these CPUs are this much after those of the one before it.
+    /// The due times of each of these CPUs are this much after those of the CPU before.
     pub distance_ns: u64,
     /// `noise`: gaps at least this long are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +130,7 @@ impl From<&CellSpec> for CellRecord {
 }
 
 impl CellRecord {
-    /// What is known of its probe; nothing of another tool's.
+    /// The description of its probe; none for a probe of another tool.
     pub fn probe_info(&self) -> Option<&'static ProbeInfo> {
         ProbeInfo::of_word(&self.probe)
     }
@@ -147,7 +149,7 @@ impl CellRecord {
     }
 }
 
-/// What measuring itself cost.
+/// The cost of measuring itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelfCostRecord {
     /// One read of the clock (minimum of many).
@@ -162,12 +164,12 @@ pub struct SelfCostRecord {
     pub major_faults: u64,
 }
 
-/// A count of what the load did while measuring.
+/// A count of the load's work while measuring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkRecord {
-    /// What was counted, e.g. `segments`.
+    /// The counted unit, e.g. `segments`.
     pub unit: String,
-    /// How often.
+    /// The number of units.
     pub count: u64,
 }
 
@@ -198,7 +200,7 @@ pub struct Summaries {
     /// Host: switched in to sample.
     #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
     pub return_: Option<Summary>,
-    /// Host: what the trace does not tell of the latency.
+    /// Host: the part of the latency that the trace does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Summary>,
     /// Jitter: distance of a period from what it should be, without its sign.
@@ -207,7 +209,7 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Of each quantity what `summary` gives.
+    /// The summaries that `summary` gives for each quantity.
     pub fn of(mut summary: impl FnMut(Quantity) -> Option<Summary>) -> Summaries {
         Summaries {
             latency: summary(Quantity::Latency),
@@ -233,17 +235,17 @@ pub struct SamplesFile {
     pub bytes: u64,
     /// SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
-    /// Not all samples are kept, but these; absent where all are.
+    /// The kept samples, if not all are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SampleSelection>,
 }
 
-/// Which samples of a long measurement are kept: the largest, each with those before and after it.
+/// The samples of a long measurement that are kept: the largest, each with those before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleSelection {
-    /// So many of the largest.
+    /// The number of largest samples.
     pub largest: u32,
-    /// So many samples before each of them, and so many after it.
+    /// The number of samples before each of them, and after it.
     pub around: u32,
 }
 
@@ -254,43 +256,44 @@ pub struct Record {
     pub schema: String,
     /// The cell's name, also its folder's.
     pub id: CellId,
-    /// What was measured.
+    /// The subject.
     pub subject: Subject,
-    /// How.
+    /// The cell.
     pub cell: CellRecord,
-    /// Where every period went, or how long gaps were watched.
+    /// The fate of every period, or the time in which gaps were watched.
     pub accounting: Accounting,
     /// The distributions.
     pub summary: Summaries,
     /// Lab: instructions executed while measuring.
     pub instructions: Option<Instructions>,
-    /// What measuring itself cost; another tool does not tell.
+    /// The cost of measuring itself; another tool does not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCostRecord>,
     /// Proof that the load ran.
     pub work: Vec<WorkRecord>,
     /// Rights and settings that were missing and may have changed the result.
     pub warnings: Vec<String>,
-    /// Lab: what came over the machine's console meanwhile: grave messages of the kernel, words of programs that wrote to it.
+    /// Lab: output of the machine's console meanwhile: grave messages of the kernel, words of programs that wrote
+    /// to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub console: Vec<String>,
     /// Host: where and when it was measured, and how the machine was set; older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<RecordOrigin>,
-    /// Another tool measured it: which, and what its file does not hold.
+    /// The other tool that measured the record, and what its file does not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
     /// Lab: the scheduler that was loaded into the kernel, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<LoadedScheduler>,
-    /// What the machine said of itself.
+    /// The machine's description of itself.
     pub environment: BTreeMap<String, String>,
     /// SHA-256 over all samples ([`samples::digest`]), `sha256:` and hexadecimal digits: equal digests, equal samples.
     pub digest: String,
     /// `noise`: what took the CPU away, where the kernel's trace was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
-    /// `switch`, `hackbench`, `inversion`, `remote`, `shootdown`: what the probe tells beside its samples.
+    /// `switch`, `hackbench`, `inversion`, `remote`, `shootdown`: the probe's details beside its samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// The raw samples.
@@ -300,11 +303,11 @@ pub struct Record {
 /// A scheduler that was loaded into the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedScheduler {
-    /// As the kernel calls it.
+    /// The kernel's name for it.
     pub name: String,
     /// SHA-256 of its file, `sha256:` and hexadecimal digits.
     pub digest: String,
-    /// What it counted from the begin of the cell to its end, if it counts.
+    /// Its counters from the begin of the cell to its end, if it has any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
 }
@@ -312,9 +315,9 @@ pub struct LoadedScheduler {
 /// A cause of gaps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseRecord {
-    /// An interrupt, a soft interrupt, a thread; `unexplained` for what no event of the kernel accounts for.
+    /// An interrupt, a soft interrupt, a thread; `unexplained` for time that no event of the kernel accounts for.
     pub name: String,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// Its time, all together.
     pub total_ns: u64,
@@ -356,7 +359,7 @@ impl Record {
         }
     }
 
-    /// The observation time: periods times period, or what was watched for gaps.
+    /// The observation time: periods times period, or the time watched for gaps.
     pub fn observation_time(&self) -> Nanos {
         if let Some(observed) = self.foreign.as_ref().and_then(|f| f.observed_ns) {
             return Nanos(observed);

@@ -1,10 +1,11 @@
-//! Where and when a host was measured, and how it was set: what makes two records of one kernel comparable, or not.
+//! The place, time and settings of a host's measurement: they decide whether two records of one kernel are
+//! comparable.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 
-/// Of a host record. What could not be read is absent.
+/// The origin of a host record. Values that could not be read are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordOrigin {
     /// The machine's host name.
@@ -27,14 +28,14 @@ pub struct RecordOrigin {
     pub firmware: Option<String>,
     /// Frequency governors before anything was applied, and the CPUs of each.
     pub governors: BTreeMap<String, String>,
-    /// Boot parameters of isolation (`isolcpus`, `nohz_full`, `rcu_nocbs`, `irqaffinity`), and what the kernel made of them
+    /// Boot parameters of isolation (`isolcpus`, `nohz_full`, `rcu_nocbs`, `irqaffinity`), and the kernel's result
     /// (`isolated`, `tickless`).
     pub isolation: BTreeMap<String, String>,
     /// Flaws of the processor, and what the kernel does about each.
     pub mitigations: BTreeMap<String, String>,
-    /// What the doctor found before, the worst first; what is as it should be is left out.
+    /// The doctor's findings before the run, the worst first, without settings that are as they should be.
     pub findings: Vec<DoctorFinding>,
-    /// What was set for the run; absent without `--apply`.
+    /// The settings made for the run; absent without `--apply`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<Vec<WasSet>>,
 }
@@ -46,11 +47,11 @@ pub struct DoctorFinding {
     pub id: String,
     /// `harmful`, `notice` or `not-known`.
     pub level: String,
-    /// What is the case.
+    /// The finding.
     pub what: String,
 }
 
-/// What became of a finding's remedy.
+/// The result of a finding's remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WasSet {
     /// The finding's short name.

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "worstcase-samples/2";
 /// Rows held in memory while writing or reading.
 const GROUP_ROWS: usize = 65_536;
 
-/// The columns. Signed, although nothing here is negative: differences of columns then are what one expects.
+/// The columns. They are signed although nothing here is negative, so that readers can subtract columns.
 const COLUMNS: &str = "message samples {
     required int32 index;
     required int64 due_ns;
@@ -56,7 +56,7 @@ fn schema(wide: bool) -> Result<TypePtr> {
     Ok(Arc::new(parse_message_type(&columns)?))
 }
 
-/// What the file says of itself, in its key-value metadata.
+/// The labels of a file, in its key-value metadata.
 #[derive(Clone, Debug)]
 pub struct FileLabels {
     cell: String,
@@ -65,7 +65,7 @@ pub struct FileLabels {
 }
 
 impl FileLabels {
-    /// For a subject's cell.
+    /// The labels for a subject's cell.
     pub fn new(id: &CellId, subject: &Subject) -> FileLabels {
         let time = match &subject.machine {
             super::SubjectMachine::Lab(lab) => format!("virtual, {} MIPS", lab.machine.mips),
@@ -78,7 +78,7 @@ impl FileLabels {
         }
     }
 
-    /// With columns for parts and jitter, as files of the host have them anyway.
+    /// Adds columns for parts and jitter, as files of the host have them anyway.
     #[must_use]
     pub fn wide(self) -> FileLabels {
         FileLabels { wide: true, ..self }
@@ -131,8 +131,8 @@ impl<W: Write + Send> SamplesWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left and the footer. Rows alone do not tell a missed period from a lost sample, nor a gap from a
-    /// sample: the footer does.
+    /// Writes the remaining rows and the footer. Rows alone do not tell a missed period from a lost sample, nor a gap
+    /// from a sample: the footer does.
     pub fn finish(mut self, accounting: &Accounting) -> Result<W> {
         if !self.group.is_empty() {
             self.flush_group()?;
@@ -246,13 +246,13 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         }
     }
 
-    /// What its metadata say under this key.
+    /// The value of this key in its metadata.
     pub fn says(&self, key: &str) -> Option<&str> {
         let metadata = self.file.metadata().file_metadata().key_value_metadata()?;
         metadata.iter().find(|kv| kv.key == key)?.value.as_deref()
     }
 
-    /// How many rows its groups claim to have.
+    /// The number of rows that its groups claim to have.
     pub fn rows(&self) -> u64 {
         let groups = self.file.metadata().row_groups().iter();
         let rows = groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
@@ -314,7 +314,8 @@ fn same_columns(found: &SchemaDescriptor, expected: &SchemaDescriptor) -> bool {
     found.columns().iter().map(told).eq(expected.columns().iter().map(told))
 }
 
-/// The decoder trusts some counts: what does not fit ends it by a panic, and others make it count to 2^31 again and again.
+/// The decoder trusts some counts: a count that does not fit makes it panic, and others make it count to 2^31 again
+/// and again.
 fn guarded<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let broken = |why| {
         let why = match why {
@@ -326,7 +327,7 @@ fn guarded<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 'static)
     defect::guarded_for(LONGEST, read).map_err(broken)?
 }
 
-/// To compute; a group of samples takes some ten milliseconds, or some hundred where nothing is optimised.
+/// The limit for decoding; a group of samples takes some ten milliseconds, or some hundred in an unoptimised build.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Parts and jitter of each row.
@@ -381,7 +382,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    /// Of a file whose rows are all that is of interest.
+    /// The accounting for a file of which only the rows matter.
     const BOOKS: Accounting = Accounting::Gaps(GapAccount {
         observed_ns: 0,
         gaps: 0,
@@ -422,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_file_that_counts_for_minutes_is_given_up() {
-        // Fields that nobody knows (id + 15, a list), each with 2^31 - 1 truth values, which take no space.
+        // Fields that no reader knows (id + 15, a list), each with 2^31 - 1 truth values, which take no space.
         let field = [0xf9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
         let mut footer = field.repeat(2_000);
         footer.push(0);

@@ -1,5 +1,5 @@
-//! What a run is going to measure: `run.json`. Written before the first cell and never changed, so that an
-//! interrupted run and an uninterrupted one end with the same bytes; what is done is told by the cells' folders.
+//! The plan of a run: `run.json`. Written before the first cell and never changed, so that an interrupted run and
+//! an uninterrupted one end with the same bytes; the cells' folders tell which cells are done.
 
 use super::{CellId, SubjectId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,10 +11,10 @@ use worstcase_plan::{
 
 /// The form of run.json.
 pub const SCHEMA: &str = "worstcase-run/4";
-/// The form before: its published figures are texts, in whose place those of its study stand.
+/// The previous form: its published figures are texts; those of its study replace them.
 pub(super) const EARLIER: &str = "worstcase-run/3";
 
-/// Longest title, in characters: it is a line. That of an import names some of its files.
+/// Longest title, in characters: it is a line. The title of an import names some of its files.
 const LONGEST_TITLE: usize = 10_000;
 
 /// One cell of the plan.
@@ -59,12 +59,12 @@ impl CellEntry {
 pub struct Imported {
     /// Absolute, so that the command works from everywhere.
     pub files: Vec<PathBuf>,
-    /// What the files do not tell, as it was typed.
+    /// Options for facts that the files do not contain, as typed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }
 
-/// What a run is going to measure.
+/// The plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// [`SCHEMA`].
@@ -73,7 +73,7 @@ pub struct RunPlan {
     pub tool_version: String,
     /// The question, as a title.
     pub title: String,
-    /// What is asked.
+    /// The experiment.
     pub experiment: Experiment,
     /// The study that asks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,19 +84,19 @@ pub struct RunPlan {
     /// Figures set beside.
     #[serde(deserialize_with = "without_texts")]
     pub published: Vec<Published>,
-    /// What uses of a machine need.
+    /// The demands of uses of a machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<Demand>,
     /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
 }
 
-/// What stands in `published`.
+/// An entry of `published`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PublishedEntry {
     Group(Published),
-    /// Of [`EARLIER`]: nothing of it can be compared.
+    /// An entry of [`EARLIER`]: it cannot be compared.
     Text {
         #[serde(rename = "label")]
         _label: String,
@@ -137,7 +137,7 @@ impl RunPlan {
         }
     }
 
-    /// Of files of other tools, in whose place nothing is measured.
+    /// The plan for imported files of other tools; nothing is measured for it.
     pub fn imported(title: String, imported: Imported, cells: Vec<CellEntry>) -> RunPlan {
         let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(None));
         experiment.parts.clear();
@@ -147,7 +147,7 @@ impl RunPlan {
         }
     }
 
-    /// As [`SCHEMA`] has it, of a plan that may be of [`EARLIER`].
+    /// Converts a plan that may be of [`EARLIER`] to [`SCHEMA`].
     pub(super) fn of_today(mut self) -> RunPlan {
         if self.schema == EARLIER {
             let study = self.study.as_ref().and_then(|from| study::load(&from.study).ok());
@@ -177,8 +177,8 @@ impl RunPlan {
         }
     }
 
-    /// Where another plan measures something else: the field that differs, in words. Who planned it, how it was typed
-    /// and what is told of it does not matter.
+    /// The field in which another plan measures something else, in words. The author, the typed form and the notes of
+    /// a plan do not matter.
     pub(super) fn difference(&self, other: &RunPlan) -> Option<String> {
         if let Some(difference) = self.experiment.difference(&other.experiment) {
             return Some(difference.to_string());
@@ -186,12 +186,12 @@ impl RunPlan {
         let names = |plan: &RunPlan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
         let (there, here) = (names(self), names(other));
         let id = |cells: &[CellId], nth: usize| cells.get(nth).map_or("none".to_string(), ToString::to_string);
-        // The same words, but another kernel behind a name, another machine, or other CPUs.
+        // The same words may stand for another kernel behind a name, another machine, or other CPUs.
         let nth = (0..there.len().max(here.len())).find(|nth| there.get(*nth) != here.get(*nth))?;
         Some(format!("cells ({} there, {} here)", id(&there, nth), id(&here, nth)))
     }
 
-    /// What contradicts itself in this plan, in words.
+    /// A contradiction in this plan, in words.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.title.chars().count() > LONGEST_TITLE {
             return Err(format!("its title has more than {LONGEST_TITLE} characters"));

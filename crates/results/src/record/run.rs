@@ -1,12 +1,12 @@
 //! The run folder: the plan, and a folder for each cell that was measured.
 //!
 //! ```text
-//! RUN/run.json, SHA256SUMS                                    what is going to be measured, never changed
+//! RUN/run.json, SHA256SUMS                                    the plan, never changed
 //! RUN/cells/<id>/record.json, samples.parquet, SHA256SUMS     appears whole; those of one measurement appear together
-//! RUN/aside/<id>                                              what was kept of a measurement that had to be made again
+//! RUN/aside/<id>                                              kept cells of a measurement that had to be made again
 //! ```
 
-use super::folder::{self, FolderError, io_error};
+use super::folder::{self, FolderError, RUN_FILE, io_error};
 use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
@@ -18,8 +18,6 @@ use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 
-/// Name of the plan.
-pub const RUN_FILE: &str = "run.json";
 /// Name of the folder of its cells.
 pub const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";
@@ -27,9 +25,9 @@ const ASIDE_DIR: &str = "aside";
 /// A run folder.
 #[derive(Debug)]
 pub struct Run {
-    /// As the user named it.
+    /// The folder as the user named it.
     dir: PathBuf,
-    /// Where files are read and written: `dir`, or the folder that [`Writing`] holds.
+    /// The folder in which files are read and written: `dir`, or the folder that [`Writing`] holds.
     at: PathBuf,
     plan: RunPlan,
     writing: Option<Writing>,
@@ -38,7 +36,7 @@ pub struct Run {
 /// Kept while cells may be written.
 #[derive(Debug)]
 struct Writing {
-    /// Whatever becomes of its name.
+    /// Keeps the folder, even if its name changes.
     _folder: OutputFolder,
     /// Two writers never meet.
     _lock: FileLock,
@@ -51,14 +49,14 @@ worstcase_base::errors! {
         /// A folder of it cannot be written, or is damaged.
         #[error(transparent)]
         Folder(#[from] FolderError) => within,
-        /// No run there.
+        /// The folder is no run.
         #[error("{} is not a run: it has no {RUN_FILE}; name the folder that a run was written to", .0.display().to_string().escape_debug())]
         NotARun(PathBuf) => Usage,
         /// A folder of runs.
         #[error("{} is not a run, but holds some, the last is {}; name one of them, or all with `worstcase history`",
             .0.display().to_string().escape_debug(), .1.display().to_string().escape_debug())]
         Runs(PathBuf, PathBuf) => Usage,
-        /// Root would write through what somebody else put there.
+        /// Root would write through files that another user put there.
         #[error(
             "root does not write a run into a folder of others: {0}; choose a folder that is not there yet, or set WORSTCASE_TRUST_OTHERS=1 where nobody else is"
         )]
@@ -79,13 +77,13 @@ worstcase_base::errors! {
         AnotherSubject {
             /// The folder.
             dir: PathBuf,
-            /// What is not as it was.
+            /// The difference.
             what: String,
         } => Usage,
-        /// A run is there, and nobody asked to go on with it.
+        /// The folder has a run, and the command did not ask to go on with it.
         #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
         Begun(PathBuf) => Usage,
-        /// No run is there to go on with.
+        /// The folder has no run to go on with.
         #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]
         NotBegun(PathBuf) => Usage,
         /// Another process writes it.
@@ -163,7 +161,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Refuses a folder in which a run was begun already, or, to go on with one, a folder without.
+    /// Refuses a folder that has a run already or, to go on with a run, a folder without one.
     pub fn check_begun(dir: &Path, goes_on: bool) -> Result<(), RunError> {
         match (dir.join(RUN_FILE).exists(), goes_on) {
             (true, false) => Err(RunError::Begun(dir.to_path_buf())),
@@ -207,7 +205,7 @@ impl Run {
         &self.dir
     }
 
-    /// What was going to be measured.
+    /// The plan of the run.
     pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
@@ -222,7 +220,7 @@ impl Run {
         self.plan.to_go_on(&self.dir)
     }
 
-    /// Where a cell's folder is, or would be, by the name that the user knows.
+    /// The place of a cell's folder, by the name that the user knows; the folder may not exist yet.
     pub fn cell_dir(&self, id: &CellId) -> PathBuf {
         self.dir.join(CELLS_DIR).join(id.as_str())
     }
@@ -386,7 +384,7 @@ impl Run {
     }
 }
 
-/// Makes a folder of the run; one that is there is fine.
+/// Makes a folder of the run; an existing folder is fine.
 fn make(folder: &Path) -> Result<(), FolderError> {
     match fs::create_dir(folder) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(io_error("create", folder)(e)),
@@ -406,7 +404,7 @@ impl CellGroup<'_> {
         self.run
     }
 
-    /// Writes a cell, which is to take the place of what was kept of it until now; `beside` are further files.
+    /// Writes a cell in the place of the one kept until now; `beside` are further files.
     pub fn replace(&mut self, result: &CellResult, beside: &[(&str, &[u8])]) -> Result<(), RunError> {
         let id = self.run.is_planned(&result.record)?;
         let record = folder::to_json(&result.record);

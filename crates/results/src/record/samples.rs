@@ -8,11 +8,11 @@ use worstcase_contract::{Instructions, Nanos};
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleRow {
-    /// Which period.
+    /// The number of its period.
     pub index: u32,
     /// When it was due, on the probe's clock.
     pub due: Nanos,
-    /// How late it was.
+    /// The lateness.
     pub latency: Nanos,
     /// Due time to the first instruction of the timer interrupt, where it was seen.
     pub irq_latency: Option<Nanos>,
@@ -42,7 +42,7 @@ impl SampleRow {
     }
 }
 
-/// With `irq_latency` they add up to the latency.
+/// The parts of a latency behind the interrupt. With `irq_latency` they add up to the latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowParts {
     /// Timer interrupt entered to wake-up issued.
@@ -55,15 +55,15 @@ pub struct RowParts {
     pub unexplained: Nanos,
 }
 
-/// First bytes of what is digested, so that it is never taken for something else.
+/// First bytes of the digested data, so that no other data gives the same digest.
 const DOMAIN: &[u8] = b"worstcase-samples/1\n";
 /// Stands for an absent value.
 const ABSENT: u64 = u64::MAX;
 
 /// SHA-256 over the samples, as `sha256:` and hexadecimal digits.
 ///
-/// Digested are `worstcase-samples/1` with a line end, the number of periods expected, and for each sample index, due, latency,
-/// irq_latency, after_irq and instructions: each a little-endian u64, all ones where absent. It depends on
+/// The digested data are `worstcase-samples/1` with a line end, the number of periods expected, and for each sample index, due,
+/// latency, irq_latency, after_irq and instructions: each a little-endian u64, all ones where absent. The digest depends on
 /// nothing else: not on the file format, not on this tool's version.
 pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
     let mut digest = RunningDigest::new(expected);
@@ -75,7 +75,7 @@ pub fn digest(expected: u32, rows: &[SampleRow]) -> String {
 pub struct RunningDigest(Sha256);
 
 impl RunningDigest {
-    /// Of so many periods expected.
+    /// A digest for so many expected periods.
     pub fn new(expected: u32) -> RunningDigest {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
@@ -98,7 +98,7 @@ impl RunningDigest {
         }
     }
 
-    /// As `sha256:` and hexadecimal digits.
+    /// The digest as `sha256:` and hexadecimal digits.
     pub fn finish(self) -> String {
         format!("sha256:{}", hex(&self.0.finalize()))
     }

@@ -1,6 +1,7 @@
-//! The summary of more samples than one wants to hold: two passes over them, and the same result to the bit as from all at once.
+//! The summary of more samples than memory should hold: two passes over them give the same result to the bit as one pass over
+//! all.
 //!
-//! The first pass counts into a histogram of three digits. It tells in which of its ranges each order statistic lies; the second
+//! The first pass counts into a histogram of three digits. This histogram tells the range of each order statistic; the second
 //! pass keeps only the values of those ranges, which are sorted.
 
 use super::Summary;
@@ -84,7 +85,7 @@ impl FirstPass {
         Some(SecondPass { first: self, sought })
     }
 
-    /// In which range of the histogram the value of `rank` lies, and how many values are below that range.
+    /// The histogram range that holds the value of `rank`, and the number of values below that range.
     fn seek(&self, what: Option<Percentile>, rank: u64) -> Sought {
         let mut below = 0;
         for bin in self.histogram.iter_recorded() {

@@ -1,7 +1,7 @@
-//! What is measured, and the names of cells.
+//! Measured subjects, and the names of cells.
 //!
-//! A cell's name is readable, safe as a file name, and says everything in which the cells of one run may
-//! differ: `6.1.0-50-amd64.none.shm.wakeup.s1`.
+//! A cell's name is readable, safe as a file name, and says everything in which the cells of one run may differ:
+//! `6.1.0-50-amd64.none.shm.wakeup.s1`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,7 +13,7 @@ use worstcase_plan::VirtualMachine;
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectKernel {
-    /// As the user asked for it, e.g. `debian:6.1`.
+    /// The name as the user typed it, e.g. `debian:6.1`.
     pub name: String,
     /// Its short name in tables and cell names, unique within a run; the release unless two share one.
     pub label: String,
@@ -28,9 +28,9 @@ pub struct SubjectKernel {
 /// The preemption model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preempt {
-    /// What was asked for, if anything.
+    /// The model that was asked for, if any.
     pub asked: Option<String>,
-    /// What the kernel says it runs.
+    /// The model that the kernel says is in force.
     pub in_force: String,
 }
 
@@ -59,7 +59,7 @@ pub struct LabMachine {
 pub struct LoadedModule {
     /// Its name in the kernel.
     pub name: String,
-    /// As insmod takes them.
+    /// The parameters as insmod takes them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub parameters: String,
     /// SHA-256 of its file, `sha256:` and hexadecimal digits.
@@ -90,7 +90,8 @@ pub struct HostMachine {
     pub memory_mb: u32,
     /// The kernel's command line.
     pub command_line: String,
-    /// The I/O scheduler that was chosen for the disk with the files, with its settings; none: the one that it had.
+    /// The I/O scheduler that was chosen for the disk with the files, with its settings; none: the disk kept its
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_scheduler: Option<String>,
 }
@@ -99,15 +100,15 @@ pub struct HostMachine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "venue", rename_all = "lowercase")]
 pub enum SubjectMachine {
-    /// In the lab.
+    /// A machine of the lab.
     Lab(Box<LabMachine>),
-    /// On the host.
+    /// The host.
     Host(HostMachine),
     /// Another tool measured a real machine.
     Foreign(ForeignMachine),
 }
 
-/// A real machine of which is known what another tool's file tells.
+/// A real machine, as far as another tool's file describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignMachine {
     /// The tool that measured it.
@@ -121,11 +122,11 @@ pub struct ForeignMachine {
 }
 
 impl SubjectKernel {
-    /// Stands for what is not known of it.
+    /// Stands for an unknown fact.
     pub const UNKNOWN: &str = "unknown";
 }
 
-/// What is measured.
+/// A measured subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The kernel.
@@ -137,7 +138,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Where it was measured: in the lab, or on a real machine.
+    /// The venue of the measurement: the lab, or a real machine.
     pub fn venue(&self) -> Venue {
         match self.machine {
             SubjectMachine::Lab(_) => Venue::Lab,
@@ -153,7 +154,7 @@ impl Subject {
         }
     }
 
-    /// Its name: by the preemption model that was asked for, so that it is known before anything ran.
+    /// The subject's name. It has the requested preemption model, so that it is known before anything ran.
     pub fn id(&self) -> SubjectId {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {
@@ -194,7 +195,7 @@ impl Subject {
 pub struct SubjectId(String);
 
 impl SubjectId {
-    /// In the lab; of the machine is named what is not usual.
+    /// The name of a subject in the lab; of the machine it has only what is unusual.
     pub fn lab(label: &str, preempt: &str, machine: &VirtualMachine) -> SubjectId {
         let mut id = format!("{}.{}", safe(label), safe(preempt));
         for word in machine.unusual() {
@@ -203,7 +204,7 @@ impl SubjectId {
         SubjectId(id)
     }
 
-    /// On the host.
+    /// The name of a subject on the host.
     pub fn host(label: &str, preempt: &str, io_scheduler: Option<&str>) -> SubjectId {
         let words = io_scheduler.unwrap_or_default().split(['{', ',', '}']);
         let chosen = words
@@ -213,7 +214,7 @@ impl SubjectId {
         SubjectId(parts.collect::<Vec<_>>().join("."))
     }
 
-    /// As another tool measured it.
+    /// The name of a subject that another tool measured.
     pub fn foreign(label: &str, preempt: &str, tool: &str) -> SubjectId {
         SubjectId(format!(
             "{}.{}.{}",
@@ -223,7 +224,7 @@ impl SubjectId {
         ))
     }
 
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -259,7 +260,7 @@ impl CellId {
         ))
     }
 
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

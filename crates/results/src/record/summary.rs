@@ -13,7 +13,7 @@ use worstcase_contract::{Nanos, Quantity};
 /// Significant decimal digits that the histogram keeps.
 const HISTOGRAM_DIGITS: u8 = 3;
 
-/// What a quantity is of a probe, for headings.
+/// The meaning of a quantity for a probe, for headings.
 pub fn title_of(quantity: Quantity, probe: &str) -> &'static str {
     if quantity != Quantity::Latency {
         return quantity.title();
@@ -50,14 +50,14 @@ pub struct Summary {
     pub max_index: Option<u32>,
     /// Percentiles that the count bears ([`crate::stats::distribution::SAMPLES_ABOVE`]).
     pub percentiles_ns: BTreeMap<Percentile, u64>,
-    /// All samples at three digits: HdrHistogram, V2 encoding without compression, base64. Of a foreign file those that it
-    /// tells; empty where it tells none.
+    /// All samples at three digits: HdrHistogram, V2 encoding without compression, base64. For a foreign file the samples
+    /// in its histogram; empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hdr_v2_base64: String,
 }
 
 impl Summary {
-    /// From (period index, value); nothing from no values.
+    /// The summary of (period index, value); nothing without values.
     pub fn new(values: &[(u32, Nanos)]) -> Option<Summary> {
         let distribution = Distribution::new(values.iter().map(|(_, v)| *v))?;
         let max = distribution.max();
@@ -82,7 +82,7 @@ impl Summary {
         self.held().filter(|histogram| histogram.len() == self.count)
     }
 
-    /// What the histogram holds: of a foreign file maybe not all samples.
+    /// The decoded histogram; that of a foreign file may lack samples.
     pub fn held(&self) -> Option<Histogram<u64>> {
         let bytes = BASE64.decode(&self.hdr_v2_base64).ok()?;
         Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
@@ -93,7 +93,7 @@ impl Summary {
         encode(histogram)
     }
 
-    /// What contradicts itself, in words.
+    /// A contradiction in the summary, in words.
     pub(super) fn check(&self, taken: u64) -> Result<(), String> {
         if self.count != taken {
             return Err(format!("has {} samples of {taken} taken", self.count));
@@ -141,7 +141,7 @@ fn encode_histogram(values: impl Iterator<Item = Nanos>) -> String {
     encode(&histogram)
 }
 
-/// One that grows with its values: nothing ever falls out of it.
+/// A histogram that grows with its values: none ever falls out of it.
 pub(super) fn empty_histogram() -> Histogram<u64> {
     Histogram::new(HISTOGRAM_DIGITS).expect("three digits are allowed")
 }

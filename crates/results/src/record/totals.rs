@@ -1,8 +1,8 @@
-//! What all records of a run have together. Reports add these numbers up: no sum of them may overflow.
+//! The sums over all records of a run. Reports add these numbers up: no sum may overflow.
 
 use super::{MOST, Quantity, Record};
 
-/// In words what of these records is too much to be added up.
+/// The number of these records that is too large to be added up, in words.
 pub fn check<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<(), String> {
     let mut totals: [u64; 4] = [0; 4];
     for record in records {

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// Which bucket holds a value: those of a rule follow each other without gaps, from bucket 0, which holds 0.
+/// The rule that tells a value's bucket. The buckets of a rule follow each other without gaps, from bucket 0, which
+/// holds 0.
 pub trait BucketRule {
     /// The bucket of a value.
     fn bucket(value: u64) -> u64;
@@ -14,7 +15,7 @@ pub trait BucketRule {
     fn lower_edge(bucket: u64) -> u64;
 }
 
-/// Of a thousand values each: whole microseconds of nanoseconds.
+/// Buckets of a thousand values each: whole microseconds of nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Thousands;
 
@@ -28,7 +29,7 @@ impl BucketRule for Thousands {
     }
 }
 
-/// From each power of two to below the next; 0 and 1 are together.
+/// A bucket from each power of two to below the next; 0 and 1 are together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PowersOfTwo;
 
@@ -122,7 +123,7 @@ pub struct CountedBucket {
     pub from: u64,
     /// The smallest that does not any more.
     pub below: u64,
-    /// How many.
+    /// The number of values.
     pub count: u64,
 }
 
@@ -133,12 +134,12 @@ impl<R: BucketRule> BucketCounts<R> {
         *count = count.saturating_add(times);
     }
 
-    /// How many values there are.
+    /// The number of all values.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// Of the fullest bucket; 0 without a value.
+    /// The count of the fullest bucket; 0 without a value.
     pub fn most(&self) -> u64 {
         self.counts.values().copied().max().unwrap_or(0)
     }

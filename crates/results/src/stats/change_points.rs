@@ -1,18 +1,18 @@
 //! Whether and where the level of a series changed: rank tests of all cuts at once, part by part.
 //!
 //! Each cut of the series gives a rank-sum statistic (Wilcoxon, Mann and Whitney); the largest in its own standard deviations
-//! tells where a change would be (A. N. Pettitt, Applied Statistics 28, 1979; D. M. Hawkins, Q. Deng, Journal of Quality
-//! Technology 42, 2010). The values take part by their ranks alone, so neither heavy tails nor single outliers matter. How
-//! likely so large a one is by chance is counted over random orders of the same ranks (seeded: the answer is always the
-//! same). A series with a change is cut there, and its parts are tested in turn; a part of a share s of the series is tested
-//! at s times the level (N. Meinshausen, Biometrika 95, 2008).
+//! is the place of a possible change (A. N. Pettitt, Applied Statistics 28, 1979; D. M. Hawkins, Q. Deng, Journal of Quality
+//! Technology 42, 2010). The values take part by their ranks alone, so neither heavy tails nor single outliers matter. The
+//! probability of so large a statistic by chance is counted over random orders of the same ranks (seeded: the answer is
+//! always the same). A series with a change is cut there, and its parts are tested in turn; a part of a share s of the series
+//! is tested at s times the level (N. Meinshausen, Biometrika 95, 2008).
 
 use worstcase_contract::prng::SplitMix64;
 
-/// Random orders of which the probability is counted.
+/// The number of random orders in which the probability is counted.
 pub const ORDERS: u32 = 9_999;
 
-/// Of the generator: any number will do.
+/// The seed of the generator: any number will do.
 const SEED: u64 = 0x0007_a57c_a5e5;
 
 /// The strongest candidate for a change in a series.
@@ -73,7 +73,7 @@ pub fn candidate_of(values: &[u64], orders: u32) -> Option<Candidate> {
 /// Series that are tested together.
 #[derive(Clone, Copy, Debug)]
 pub struct Together {
-    /// How many.
+    /// The number of tests.
     pub tests: usize,
     /// Probability of any change shown where there is none.
     pub level: f64,
@@ -163,7 +163,7 @@ fn relocated(values: &[u64], mut cuts: Vec<usize>) -> Vec<usize> {
     cuts
 }
 
-/// How much each value's rank follows that of the one before, from -1 to 1: autocorrelation of ranks at lag 1.
+/// Autocorrelation of ranks at lag 1, from -1 to 1: how much each value follows the one before.
 pub fn follows(values: &[u64]) -> f64 {
     let ranks = centred_ranks(values);
     let product = |(a, b): (&i64, &i64)| (a * b) as f64;
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(farthest(&centred_ranks(&values)).1, naive);
     }
 
-    /// Of four values on each side two orders in 70 part them, and no order of eight values is stronger.
+    /// With four values on each side, two orders in 70 separate them, and no order of eight values is stronger.
     #[test]
     fn eight_values_can_show_a_change_and_seven_cannot() {
         let of = |n: u64| candidate(&(0..n).collect::<Vec<u64>>()).unwrap();

@@ -42,7 +42,7 @@ impl Percentile {
         Percentile::P99_9999,
     ];
 
-    /// One sample in this many lies above it.
+    /// The number n so that one sample in n lies above the percentile.
     pub const fn one_in(self) -> u64 {
         match self {
             Percentile::P90 => 10,
@@ -79,7 +79,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// From values in any order; nothing from no values.
+    /// The distribution of values in any order; nothing without values.
     pub fn new(values: impl IntoIterator<Item = Nanos>) -> Option<Distribution> {
         let mut sorted: Vec<u64> = values.into_iter().map(|n| n.0).collect();
         sorted.sort_unstable();

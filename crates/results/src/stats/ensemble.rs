@@ -1,15 +1,15 @@
 //! Ensembles: the same cell over several seeds.
 //!
-//! One run is one path through the kernel: its maximum may differ by a factor from that of another phase.
-//! So every statement is about several seeds, and says how many, how many samples, and what the observation time is.
-//! CPUs of a host are no seeds: they are different places, and each has an ensemble of its own.
+//! One run is one path through the kernel: its maximum may differ by a factor from that of another phase. So every
+//! statement is about several seeds, and gives the number of seeds, of samples, and the observation time. CPUs of a
+//! host are no seeds: they are different places, and each has an ensemble of its own.
 
 use super::interval::{self, MedianInterval};
 use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
 use worstcase_contract::Nanos;
 
-/// What one seed of an ensemble gave.
+/// The figures of one seed of an ensemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeedStats {
     /// The seed.
@@ -43,13 +43,13 @@ pub struct Ensemble {
     pub probe: String,
     /// Host: the CPU.
     pub cpu: Option<u32>,
-    /// What was measured.
+    /// The quantity.
     pub quantity: Quantity,
-    /// In order of the seeds.
+    /// The figures in order of the seeds.
     pub seeds: Vec<SeedStats>,
 }
 
-/// The ensembles of a quantity, in the order in which the records name them first.
+/// The ensembles of a quantity, each at the place of its first record.
 pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
     let mut all: Vec<Ensemble> = Vec::new();
     for record in records {
@@ -126,8 +126,8 @@ impl Ensemble {
         self.over_seeds(|s| s.max)
     }
 
-    /// What stands for its worst case: the median over the seeds of each seed's maximum. Of a CPU of a host the maximum: its
-    /// seeds are no different paths, only more time.
+    /// The value that stands for its worst case: the median over the seeds of each seed's maximum. For a host's CPU it is
+    /// the maximum: its seeds are no different paths, only more time.
     pub fn worst_case(&self) -> Nanos {
         match self.cpu {
             Some(_) => self.max(),
@@ -135,12 +135,12 @@ impl Ensemble {
         }
     }
 
-    /// How sure that is; nothing of a maximum.
+    /// The interval of the worst case; none for a maximum.
     pub fn worst_case_interval(&self) -> Option<MedianInterval> {
         self.median_max_interval().filter(|_| self.cpu.is_none())
     }
 
-    /// How sure that median is.
+    /// The interval of the median maximum.
     pub fn median_max_interval(&self) -> Option<MedianInterval> {
         let mut maxima: Vec<Nanos> = self.seeds.iter().map(|s| s.max).collect();
         maxima.sort_unstable();

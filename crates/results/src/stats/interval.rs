@@ -1,9 +1,9 @@
-//! How sure a median over seeds is: the order-statistic interval.
+//! The interval of a median over seeds, from order statistics.
 //!
-//! The k-th smallest and k-th largest of n independent values enclose the median of what they were drawn
-//! from with probability `1 - 2 P(Binomial(n, 1/2) < k)`, whatever the distribution is (H. A. David,
-//! H. N. Nagaraja, Order Statistics, 3rd ed., section 7.1). No resampling, no random numbers, no
-//! assumption about the shape of maxima; the price is a coverage in steps, which is why it is stated.
+//! The k-th smallest and k-th largest of n independent values enclose the median of their distribution with
+//! probability `1 - 2 P(Binomial(n, 1/2) < k)`, whatever the distribution is (H. A. David, H. N. Nagaraja, Order
+//! Statistics, 3rd ed., section 7.1). No resampling, no random numbers, no assumption about the shape of maxima;
+//! the price is a coverage in steps, which is why it is stated.
 
 use serde::Serialize;
 use worstcase_contract::Nanos;
@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 /// Coverage that is aimed at; with fewer than six values it cannot be reached.
 pub const AIM: f64 = 0.95;
 
-/// An interval for the median, and the probability with which it covers it.
+/// An interval for the median, and the probability with which the interval covers it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MedianInterval {
     /// Lower end, a value that was seen.
@@ -44,7 +44,7 @@ pub fn ranks(n: usize) -> Option<(usize, usize, f64)> {
     while best < n / 2 && coverage(n, best + 1) >= AIM {
         best += 1;
     }
-    // Four digits are what a reader can use, and the same on every machine.
+    // A reader can use four digits, and they are the same on every machine.
     Some((best - 1, n - best, (coverage(n, best) * 1e4).round() / 1e4))
 }
 

@@ -1,7 +1,7 @@
-//! Several tests at once: what each of their p values is worth beside the others.
+//! Several tests at once: the corrected p value of each.
 
 /// Holm's step-down method (S. Holm, Scandinavian Journal of Statistics 6, 1979): the probability that any true "nothing
-/// happened" is refused stays at the level, whatever the tests have to do with each other.
+/// happened" is refused stays at the level, however the tests depend on each other.
 pub fn holm(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     let mut corrected = vec![0.0; count];
@@ -13,9 +13,9 @@ pub fn holm(values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The step-up method of Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995): of all that is
-/// called a difference, the expected share that is none stays at the level. Holds for independent tests and for those
-/// that go up and down together (Y. Benjamini, D. Yekutieli, Annals of Statistics 29, 2001).
+/// The step-up method of Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995): among all
+/// results called a difference, the expected share of false ones stays at the level. Holds for independent tests and
+/// for those that go up and down together (Y. Benjamini, D. Yekutieli, Annals of Statistics 29, 2001).
 pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     let mut corrected = vec![0.0; count];
@@ -27,9 +27,9 @@ pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// What a test must be able to reach to take part in a correction at `level`: `level / k`, for the smallest k of which no
-/// more than k tests can (R. E. Tarone, Biometrics 46, 1990). `least` are the smallest p that each could give, by its
-/// pooled values; tests left out cost the others nothing, and could not have been refused beside them.
+/// The p that a test must be able to reach to take part in a correction at `level`: `level / k`, for the smallest k such
+/// that at most k tests can reach it (R. E. Tarone, Biometrics 46, 1990). `least` are the smallest p that each test could
+/// give, by its pooled values. Tests left out cost the others nothing, and could not have been refused beside them.
 pub fn testable(least: &[f64], level: f64) -> f64 {
     let can = |k: usize| least.iter().filter(|p| **p <= level / k as f64).count();
     let k = (1..=least.len().max(1)).find(|k| can(*k) <= *k);
@@ -53,7 +53,8 @@ mod tests {
         assert!(holm(&[]).is_empty());
     }
 
-    /// Of three tests one can give no less than 0.02: at 0.05 / 2 it can show something, beside two others at 0.05 / 3 not.
+    /// One of three tests cannot go below 0.02: at 0.05 / 2 it can show something, beside two others at 0.05 / 3
+    /// not.
     #[test]
     fn what_can_show_nothing_takes_no_part() {
         assert_eq!(testable(&[0.5, 0.02, 0.001], 0.05), 0.05 / 2.0);

@@ -2,12 +2,12 @@
 
 use super::quantile::{self, MEDIAN, rank};
 
-/// Of values in ascending order; nothing of none.
+/// The median of values in ascending order; nothing without values.
 pub fn of_sorted<T: Copy>(sorted: &[T]) -> Option<T> {
     quantile::of_sorted(sorted, MEDIAN)
 }
 
-/// Of values in any order; nothing of none.
+/// The median of values in any order; nothing without values.
 pub fn of<T: Copy + Ord>(values: impl IntoIterator<Item = T>) -> Option<T> {
     let mut values: Vec<T> = values.into_iter().collect();
     let middle = rank(values.len() as u64, MEDIAN) as usize - 1;

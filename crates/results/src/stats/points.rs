@@ -1,5 +1,5 @@
-//! A point of a probe with parameters: a subject, a load and these parameters, over all seeds. What else a probe says of
-//! one is made where its columns are, of [`points`] and [`rounds`].
+//! A point of a probe with parameters: a subject, a load and these parameters, over all seeds. The other figures of a
+//! point are made beside their columns, from [`points`] and [`rounds`].
 
 use super::{Percentile, median};
 use crate::record::{Quantity, Record, SubjectId};
@@ -8,7 +8,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::bench::Bench;
 use worstcase_contract::names;
 
-/// Where a point lies.
+/// The subject, load and probe of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PointName {
     /// The subject.
@@ -22,9 +22,9 @@ pub struct PointName {
 /// The samples of a point whose probe plays rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundFigures {
-    /// How many.
+    /// The number of rounds.
     pub count: u64,
-    /// The shortest. As the others absent where a foreign file does not tell it.
+    /// The shortest. Like the others it is absent if a foreign file does not tell it.
     pub min: Option<Nanos>,
     /// The median over the seeds of each seed's median.
     pub median: Option<Nanos>,
@@ -35,7 +35,7 @@ pub struct RoundFigures {
 }
 
 impl RoundFigures {
-    /// So many of which nothing else is known.
+    /// Figures of rounds of which only the number is known.
     pub fn untimed(count: u64) -> RoundFigures {
         RoundFigures {
             count,
@@ -47,7 +47,7 @@ impl RoundFigures {
     }
 }
 
-/// What `point` makes of the records of each subject, load and probe that has parameters, in their order.
+/// The results of `point` for the records of each subject, load and probe that has parameters, in their order.
 pub fn points<P>(records: &[Record], point: impl Fn(PointName, Bench, &[&Record]) -> Option<P>) -> Vec<P> {
     let all = grouped(records).into_iter();
     all.filter_map(|(place, bench, of)| point(place, bench, &of)).collect()
@@ -82,7 +82,7 @@ fn grouped(records: &[Record]) -> Vec<(PointName, Bench, Vec<&Record>)> {
     all
 }
 
-/// Of all these records' samples; none where nothing was taken.
+/// The figures of all samples of these records; none without samples.
 pub fn rounds(records: &[&Record]) -> Option<RoundFigures> {
     let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
     let p99s: Option<Vec<u64>> = summaries

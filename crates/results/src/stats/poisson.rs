@@ -3,7 +3,7 @@
 //! The exact two-sided test: the probability, under a Poisson law with the expected mean, of all numbers that are no
 //! more likely than the one that was seen (as `poisson.test` of R does).
 
-/// Likelihoods as close as this are equal: rounding must not decide what is no more likely.
+/// Likelihoods as close as this are equal: rounding must not decide which counts are no more likely.
 const EQUAL: f64 = 1e-7;
 
 /// Probability of a number of events as unlikely as `seen`, or more so.
@@ -13,7 +13,7 @@ pub fn two_sided(expected: f64, seen: u64) -> f64 {
     }
     let mut ln = -expected;
     let mut before = Vec::new();
-    // ln P(0), ln P(1), ... until far behind both the mean and what was seen.
+    // ln P(0), ln P(1), ... until far behind both the mean and the seen count.
     let far = (expected + 40.0 * expected.sqrt()) as u64 + 200;
     for k in 0..=far.max(seen) {
         before.push(ln);
@@ -32,7 +32,7 @@ pub fn two_sided(expected: f64, seen: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// As computed from the definition in Python.
+    /// Values computed from the definition in Python.
     #[test]
     fn known_probabilities() {
         for (expected, seen, p) in [

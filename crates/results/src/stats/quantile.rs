@@ -3,22 +3,22 @@
 
 /// Half of the values above it.
 pub const MEDIAN: f64 = 2.0;
-/// No value above it.
+/// The value of `one_in` with no value above.
 pub const MAXIMUM: f64 = f64::INFINITY;
 
-/// Which of `count` values in ascending order it is, from 1 on: the smallest that has at least the share `1 - 1 / one_in` of all
-/// at or below it. Of an even number the median is the lower one of the two in the middle.
+/// The rank of the quantile among `count` values in ascending order, from 1 on: the smallest that has at least the share `1 - 1
+/// / one_in` of all at or below it. For an even number the median is the lower one of the two in the middle.
 pub fn rank(count: u64, one_in: f64) -> u64 {
     // The quotient of whole numbers below 2^53 is exact enough not to reach the next whole one.
     (count - (count as f64 / one_in) as u64).max(1)
 }
 
-/// Of values in ascending order; nothing of none.
+/// The quantile of values in ascending order; nothing without values.
 pub fn of_sorted<T: Copy>(sorted: &[T], one_in: f64) -> Option<T> {
     sorted.get(rank(sorted.len() as u64, one_in) as usize - 1).copied()
 }
 
-/// Of values in ascending order and how often each was seen; nothing of none.
+/// The quantile of values in ascending order, each with its count; nothing without values.
 pub fn of_counts<T: Copy>(counted: &[(T, u64)], one_in: f64) -> Option<T> {
     let count = counted.iter().map(|(_, count)| count).sum();
     at_rank(counted.iter().copied(), rank(count, one_in))

@@ -14,7 +14,7 @@ pub const AIM: f64 = 0.95;
 /// Values of both sides together up to which ways are counted; above, their number is taken to be normal.
 const COUNTED: usize = 80;
 
-/// What the test says of `b` against `a`.
+/// The result of the test of `b` against `a`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
     /// Probability that `b` would rank as high by chance.
@@ -94,7 +94,7 @@ fn counted(ranks: &[usize], taken: usize, observed: usize) -> RankTest {
     }
 }
 
-/// By sum: in how many ways `taken` of the ranks can be chosen.
+/// For each sum: the number of ways to choose `taken` of the ranks.
 fn ways(ranks: &[usize], taken: usize) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     let mut ways = vec![vec![0.0; most + 1]; taken + 1];
@@ -112,7 +112,8 @@ fn ways(ranks: &[usize], taken: usize) -> Vec<f64> {
     ways.swap_remove(taken)
 }
 
-/// With the corrections for continuity and for ties (E. L. Lehmann, Nonparametrics, 1975).
+/// The normal approximation, with the corrections for continuity and for ties (E. L. Lehmann, Nonparametrics,
+/// 1975).
 fn normal(a: f64, b: f64, sum: f64, ties: f64) -> RankTest {
     let n = a + b;
     let mean = b * (n + 1.0) / 2.0;
@@ -130,7 +131,7 @@ fn normal(a: f64, b: f64, sum: f64, ties: f64) -> RankTest {
     }
 }
 
-/// How far one side lies from the other.
+/// The distance of one side from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shift {
     /// The best estimate.
@@ -139,12 +140,14 @@ pub struct Shift {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// With what probability it covers the true one: below [`AIM`] where too few values allow no more.
+    /// The probability with which the interval covers the true shift: below [`AIM`] if too few values allow no
+    /// more.
     pub coverage: f64,
 }
 
 impl Shift {
-    /// The Hodges-Lehmann estimate of what `between` says of a value of `a` and one of `b`: their difference, or ratio.
+    /// The Hodges-Lehmann estimate of the difference, or ratio, that `between` computes from a value of `a` and one
+    /// of `b`.
     pub fn of<T: Copy>(a: &[T], b: &[T], between: fn(T, T) -> f64) -> Option<Shift> {
         let mut all: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| between(*x, *y))).collect();
         all.sort_by(f64::total_cmp);
@@ -154,13 +157,14 @@ impl Shift {
             best: (all[last / 2] + all[last.div_ceil(2)]) / 2.0,
             low: all[cut - 1],
             high: all[last + 1 - cut],
-            // Four digits are what a reader can use, and the same on every machine.
+            // A reader can use four digits, and they are the same on every machine.
             coverage: (coverage * 1e4).round() / 1e4,
         })
     }
 }
 
-/// Which of the ordered pairs, counted from either end, is the interval's end, and what it covers.
+/// The number of the ordered pair, counted from either end, that is the interval's end, and the interval's
+/// coverage.
 fn cut(a: usize, b: usize) -> (usize, f64) {
     let beyond: Box<dyn Fn(usize) -> f64> = match a + b <= COUNTED {
         true => {
@@ -207,7 +211,7 @@ mod tests {
         assert_eq!([0.05, 0.025, 0.01, 0.001].map(needed), [3, 4, 5, 7]);
     }
 
-    /// All 252 ways counted in Python: 7 have as many pairs in which `b` is larger, 22 of 25.
+    /// All 252 ways counted in Python: 7 have as many pairs (22 of 25) in which `b` is larger.
     #[test]
     fn a_test_and_its_interval() {
         let (a, b) = ([12, 15, 18, 20, 24], [19, 23, 26, 28, 31]);

@@ -12,12 +12,12 @@ pub const TRIMMED: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedValues(Vec<Vec<f64>>);
 
-/// What is said of values.
+/// The figures of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ValueFigures {
-    /// How many repetitions there are.
+    /// The number of repetitions.
     pub count: usize,
-    /// Of how many seeds.
+    /// The number of seeds.
     pub seeds: usize,
     /// The mean over the seeds of each seed's mean of all but its smallest and its largest tenth.
     pub trimmed_mean: f64,
@@ -34,7 +34,7 @@ pub struct ValueFigures {
 }
 
 impl SeedValues {
-    /// Of seeds with their repetitions; nothing if a seed has none, or there is none.
+    /// The values of seeds with their repetitions; nothing if a seed has none, or there is none.
     pub fn new(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<SeedValues> {
         let sorted = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ impl SeedValues {
         whole.then_some(SeedValues(seeds))
     }
 
-    /// What is said of them.
+    /// The figures of the values.
     pub fn figures(&self) -> ValueFigures {
         let seeds = &self.0;
         let all: Vec<f64> = seeds.iter().flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! What a probe tells beside its samples, and what that adds to a verdict.
+//! The details of a probe beside its samples, and their effect on a verdict.
 
 use crate::record::Record;
 use worstcase_contract::Probe;
@@ -18,7 +18,7 @@ pub(super) fn failures(records: &[&Record]) -> Vec<String> {
     found(records, Probe::failure).map(failure).collect()
 }
 
-/// What makes samples say nothing.
+/// The reasons why the samples say nothing.
 pub(super) fn doubts(records: &[&Record]) -> Vec<String> {
     found(records, Probe::doubt)
         .map(|(r, what)| format!("{}: {what}", r.id))

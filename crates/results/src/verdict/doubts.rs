@@ -1,4 +1,4 @@
-//! What stands against a PASS.
+//! The reasons against a PASS.
 
 use super::Criterion;
 use super::evidence::{steal_share, throttled};
@@ -8,7 +8,8 @@ use worstcase_base::duration;
 use worstcase_base::format::counted;
 use worstcase_contract::Nanos;
 
-/// On the host a PASS allows the hypervisor this share of the time: stolen time is late time, and none of the kernel's.
+/// The share of time that the hypervisor may take on a host with a PASS: stolen time is late time, and not the
+/// kernel's fault.
 pub const STEAL_ALLOWED: f64 = 0.001;
 
 /// All of it, in words.
@@ -45,7 +46,7 @@ pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) ->
     reasons
 }
 
-/// What we failed to keep of a cell. A worse one may have been among it.
+/// The lost samples of a cell. A worse one may be among them.
 pub fn lost(record: &Record) -> Option<String> {
     let (lost, of) = (record.accounting.lost(), record.accounting.row_name());
     let s = if lost == 1 { "" } else { "s" };
@@ -65,7 +66,7 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
             .map_or(question.clone(), |cpu| format!("{question}, CPU {cpu}"));
         seeds.entry(question).or_default().insert(record.cell.seed);
         let (samples, observation_time) = amounts.entry(whole).or_insert((Some(0), 0));
-        // Gaps are no samples: who spins looks all the time.
+        // Gaps are no samples: the probe spins and looks all the time.
         *samples = samples
             .filter(|_| record.accounting.gaps().is_none())
             .map(|n| n + record.accounting.taken());
@@ -97,7 +98,7 @@ fn too_little(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     reasons
 }
 
-/// Host: what took the CPU away beside the kernel under test, or may have. Not to know is no PASS.
+/// Host: everything beside the kernel under test that took the CPU away, or may have. An unknown value is no PASS.
 pub fn interference(records: &[&Record]) -> Vec<String> {
     let host: Vec<&&Record> = records.iter().filter(|r| r.subject.venue() == Venue::Host).collect();
     let of = |count: usize| format!("in {count} of {} cells", host.len());

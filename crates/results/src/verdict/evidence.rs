@@ -1,4 +1,4 @@
-//! What a verdict rests on: the observation time, what was lost, what interfered.
+//! The evidence of a verdict: the observation time, lost samples, interference.
 
 use crate::record::{Quantity, Record, Venue};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros_exact};
 use worstcase_contract::Nanos;
 
-/// What all records of a subject say together.
+/// The evidence of all records of a subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// Cells measured.
@@ -15,24 +15,24 @@ pub struct Evidence {
     pub samples: u64,
     /// `noise`: gaps.
     pub gaps: u64,
-    /// Observation time: periods times period, and for `noise` what was watched.
+    /// Observation time: periods times period, and for `noise` the time that was watched.
     pub observation_ns: Nanos,
     /// The largest latency.
     pub max_ns: Nanos,
     /// Periods without a sample; nothing if a cell does not know.
     pub missed: Option<u64>,
-    /// Those of them that no sample bounds.
+    /// The missed periods that no sample bounds.
     pub missed_at_ends: u64,
     /// Samples or gaps that we failed to keep.
     pub lost: u64,
-    /// Host: cells in which the kernel held real-time threads back; nothing if a cell does not know.
+    /// Host: cells in which the kernel throttled real-time threads; nothing if a cell does not know.
     pub throttled_cells: Option<usize>,
     /// Host: largest share of a cell's time that the hypervisor took away; nothing if a cell does not know.
     pub steal_share: Option<f64>,
 }
 
 impl Evidence {
-    /// Of a subject's records.
+    /// The evidence of a subject's records.
     pub fn of(records: &[&Record]) -> Evidence {
         let sum = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).sum();
         let throttled = records.iter().map(|r| throttled(r));
@@ -88,7 +88,7 @@ pub(super) fn latency(record: &Record) -> u64 {
     record.summary(Quantity::Latency).map_or_else(gap, |s| s.max_ns)
 }
 
-/// How often the kernel held real-time threads back meanwhile, if that is known.
+/// How often the kernel throttled real-time threads meanwhile, if that is known.
 pub(super) fn throttled(record: &Record) -> Option<u64> {
     number(record, "rt_throttled")
 }
@@ -100,7 +100,7 @@ pub(super) fn steal_share(record: &Record) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-/// What the measured machine said, as a number. The lab's machines are alone: there it is not asked.
+/// A number from the measured machine's description. The lab's machines are alone: there it is not asked.
 fn number(record: &Record, key: &str) -> Option<u64> {
     match record.subject.venue() {
         Venue::Lab => None,

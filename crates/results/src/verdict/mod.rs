@@ -17,15 +17,15 @@ use worstcase_base::duration;
 use worstcase_base::format::{counted, micros_exact};
 use worstcase_contract::Nanos;
 
-/// What is asked of every subject.
+/// The criterion for every subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Criterion {
-    /// No latency is above it.
+    /// The limit that no latency may exceed.
     pub limit: Nanos,
     /// Seeds that a PASS needs of every load and probe: in the lab one seed is one path through the kernel.
     pub min_seeds: usize,
     /// Samples that a PASS needs: in the lab of every load and probe, all seeds together; on the host of every CPU too. By
-    /// the rule of three, n samples without one above the limit say (95 %, were they independent) that fewer than 3/n of
+    /// the rule of three, n samples without one above the limit say (95 %, if they are independent) that fewer than 3/n of
     /// all periods are above.
     pub min_samples: u64,
     /// Observation time that a PASS needs of the same.
@@ -68,7 +68,7 @@ impl Criterion {
 pub enum Outcome {
     /// Every sample is within the limit, and there is enough evidence.
     Pass,
-    /// Not enough evidence, or something voids it.
+    /// There is too little evidence, or something voids it.
     Inconclusive,
     /// At least one period was later than the limit.
     Fail,
@@ -104,7 +104,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Why, the weightiest first; never empty.
     pub reasons: Vec<String>,
-    /// What it rests on.
+    /// The evidence.
     pub evidence: Evidence,
 }
 
@@ -180,7 +180,7 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let stall = |r: &Record| run(r).saturating_mul(r.cell.period_ns);
     let stalled = records
         .iter()
-        // A round of `inversion` that was left out says nothing of how long somebody waited.
+        // A round of `inversion` that was left out does not tell how long a thread waited.
         .filter(|r| r.details.is_none() && run(r) > 0 && stall(r) >= limit.0);
     if let Some(worst) = stalled.max_by_key(|r| stall(r)) {
         reasons.push(format!(
@@ -193,7 +193,7 @@ fn failures(records: &[&Record], criterion: &Criterion) -> Vec<String> {
     reasons
 }
 
-/// Which cell of a subject.
+/// The words for a subject's cell.
 fn place(record: &Record) -> String {
     let cell = &record.cell;
     let cpu = cell.cpu.map_or(String::new(), |cpu| format!(", CPU {cpu}"));

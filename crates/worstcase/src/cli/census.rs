@@ -30,7 +30,7 @@ const OWNERS: usize = 10;
 
 /// The option that [`for_a_share`] replaces.
 const EXECUTOR: &str = "--executor";
-/// What a node needs beside a machine's memory: a replay's log is held there.
+/// Memory that a node needs beside the machine's own: it holds a replay's log.
 const MORE_MEMORY_MB: u32 = 2_048;
 
 /// Every stretch of a cell in which interrupts or preemption were off: replays it and counts, instruction by instruction

@@ -71,7 +71,7 @@ worstcase_base::errors! {
         /// Comparing failed.
         #[error(transparent)]
         Compare(#[from] CompareError) => within,
-        /// Nothing got worse, or not in the lab.
+        /// Nothing got worse, or the cells are not of the lab.
         #[error(
             "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
         )]

@@ -1,5 +1,5 @@
-//! `worstcase completions`: what a shell needs to complete the command line. Its script asks this program at each completion,
-//! so that cells of a run that is on the line are known.
+//! `worstcase completions`: the script with which a shell completes the command line. The script calls this program at
+//! each completion, so that it can offer the cells of a run on the line.
 
 use super::output::print_data;
 use crate::cli::Error;

@@ -87,7 +87,7 @@ pub enum Error {
     /// A run folder.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What is asked cannot be measured.
+    /// The experiment cannot be measured.
     #[error(transparent)]
     Problem(#[from] worstcase_plan::Problem),
     /// Ctrl-C cannot be caught.

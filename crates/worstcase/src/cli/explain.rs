@@ -86,15 +86,15 @@ worstcase_base::errors! {
     /// Why nothing is shown of an explanation.
     #[derive(Debug, thiserror::Error)]
     pub enum ShowBreakdownError {
-        /// What needs every instruction.
+        /// The option needs every instruction.
         #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
         OnlyInTheLab => Usage,
-        /// What asks for one sample.
+        /// The options ask for one sample of a cell of noise.
         #[error(
             "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
         )]
         AllGaps(CellId) => Usage,
-        /// What is told of its longest operation alone.
+        /// The options do not fit a cell of io, of which only the longest operation is told.
         #[error(
             "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
         )]
@@ -102,7 +102,7 @@ worstcase_base::errors! {
         /// A file cannot be written.
         #[error("cannot write {}: {source}", path.display())]
         Write {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// Why.
             source: std::io::Error,
@@ -176,7 +176,7 @@ fn noise(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Vec<Record
     })
 }
 
-/// What entered the CPU in each of these cells.
+/// The table of entries into the CPU in each of these cells.
 fn entered(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
     let files = [&args.folded, &args.flame, &args.perfetto];
     let asks_for_one = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
@@ -239,7 +239,7 @@ fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
     ))
 }
 
-/// What was asked for beside the text.
+/// Writes the files that were asked for beside the text.
 fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explained>) -> Result<(), ShowBreakdownError> {
     let (explanation, lines) = match explained {
         Explained::Lab(explanation, lines) => (explanation, lines),

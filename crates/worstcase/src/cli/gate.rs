@@ -104,13 +104,13 @@ worstcase_base::errors! {
         /// Comparing failed.
         #[error(transparent)]
         Compare(#[from] CompareError) => within,
-        /// No XML.
+        /// The XML cannot be written.
         #[error("cannot write JUnit XML: {0}")]
         Junit(#[from] quick_junit::SerializeError) => Storage,
         /// A file cannot be written.
         #[error("cannot write {}: {cause}", path.display())]
         Write {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// The system's words.
             cause: io::Error,
@@ -162,7 +162,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
     Ok(ExitCode::from(Outcome::exit_code(outcome)))
 }
 
-/// What was asked; an exact gate allows nothing.
+/// The limits that were asked for; an exact gate allows nothing.
 fn limits(args: &GateArgs) -> GateLimits {
     let worst_seed = if args.exact {
         0.0
@@ -181,7 +181,7 @@ fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict
     (criterion, verdicts(&run.plan().cells, records, &criterion))
 }
 
-/// What was kept, and whether a gate can rest on it.
+/// The words about a written baseline, and whether a gate can rest on it.
 fn written(path: &Path, side: &Side) -> String {
     let fewest = side.cells.iter().map(|c| c.seeds.len()).min().unwrap_or(0);
     let tests: usize = side

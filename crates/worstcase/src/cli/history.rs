@@ -64,24 +64,24 @@ worstcase_base::errors! {
     /// Why there is no history.
     #[derive(Debug, thiserror::Error)]
     pub enum HistoryCliError {
-        /// Nothing could be read.
+        /// No run could be read.
         #[error(transparent)]
         History(#[from] HistoryError) => within,
-        /// What is damaged may be the newest run: there is no answer.
+        /// A damaged folder may be the newest run: there is no answer.
         #[error("--fail-on-change has no answer, {count} of the runs cannot be read: {why}")]
         Damaged {
-            /// How many.
+            /// The number of damaged folders.
             count: usize,
-            /// What is wrong with the first.
+            /// The damage of the first.
             why: String,
         } => Usage,
-        /// No CSV.
+        /// The CSV cannot be written.
         #[error("cannot write CSV: {0}")]
         Csv(String) => Storage,
         /// The picture cannot be written.
         #[error("cannot write {}: {cause}; choose another file with -o", path.display())]
         Write {
-            /// Which.
+            /// The file.
             path: PathBuf,
             /// The system's words.
             cause: io::Error,

@@ -71,7 +71,7 @@ worstcase_base::errors! {
             /// Why.
             source: std::io::Error,
         } => Usage,
-        /// What was imported cannot be shown.
+        /// The imported run cannot be shown.
         #[error(transparent)]
         Show(#[from] ShowError) => within,
         /// The output failed.
@@ -84,7 +84,7 @@ worstcase_base::errors! {
 pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
     let output = args.output.clone().unwrap_or_else(|| usual(&args.files));
     let is_taken = std::fs::read_dir(&output).map_or(output.exists(), |mut entries| entries.next().is_some());
-    // One that was killed goes on, if it is given again.
+    // An import that was killed goes on if the command is given again.
     let is_unfinished = || Run::open(&output).is_ok_and(|run| run.missing().next().is_some());
     if is_taken && !is_unfinished() {
         return Err(ImportCliError::Taken(output));
@@ -108,7 +108,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
 }
 
 impl ImportArgs {
-    /// The files and what was said of them, to give the command again.
+    /// The files and the user's facts, to give the command again.
     fn imported(&self) -> Result<Imported, ImportCliError> {
         let absolute = |file: &PathBuf| {
             std::path::absolute(file).map_err(|source| ImportCliError::Path {
@@ -131,7 +131,7 @@ impl ImportArgs {
     }
 }
 
-/// So many files are named in a run's title, which is a line.
+/// At most so many files are named in a run's title, which is a line.
 const NAMED: usize = 20;
 
 fn title(sources: &[ForeignSource]) -> String {

@@ -1,4 +1,4 @@
-//! Where a run is kept, and by what limit it is judged: the same options for the lab and for a host.
+//! The place of a run, and its limit: the same options for the lab and for a host.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct KeptArgs {
 /// The folder of a run in the lab, if nobody names one: the same cell gives the same there, so the same folder goes on.
 pub const LAB_RUN: &str = "worstcase-run";
 
-/// With the limit that was asked for, or that its probes usually have; refused if it cannot be measured.
+/// Adds the given limit, or the usual one of the probes; an error if the experiment cannot be measured.
 pub fn judged(mut experiment: Experiment, criterion: Option<Nanos>) -> Result<Experiment, Problem> {
     experiment.criterion = criterion.or(experiment.usual_criterion());
     experiment.check()?;

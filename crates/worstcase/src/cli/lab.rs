@@ -94,7 +94,7 @@ pub struct LabRunArgs {
 }
 
 impl LabRunArgs {
-    /// What is measured, and the run's folder.
+    /// The experiment, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let kernels = match self.all_versions {
             false => self.kernels.kernels.clone(),
@@ -210,7 +210,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     Ok(shown)
 }
 
-/// Measures what a plan's run folder lacks.
+/// Measures the cells that a plan's run folder lacks.
 pub fn run_cells(
     plan: ExperimentPlan,
     output: &Path,

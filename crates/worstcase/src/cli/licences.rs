@@ -3,7 +3,7 @@
 use super::output::{OutputError, print_data};
 use clap::Args;
 
-/// What it begins with is a list; then the texts, each behind a line of equals signs.
+/// The file begins with a list; the texts follow, each behind a line of equals signs.
 const NOTICES: &str = include_str!("../../notices.txt");
 
 /// Print the licences and copyright notices of everything that this executable carries

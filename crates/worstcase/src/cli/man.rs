@@ -40,7 +40,7 @@ pub enum ManError {
 }
 
 impl ManError {
-    /// What a script needs to know of it.
+    /// The exit code that a script gets.
     pub fn exit(&self) -> ExitKind {
         ExitKind::Storage
     }
@@ -98,7 +98,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What stands below the options of `--help`, as sections: `Examples:`, `Exit code`, and the rest.
+/// The text below the options of `--help`, as sections: `Examples:`, `Exit code`, and the rest.
 fn after(text: &str) -> String {
     let mut roff = Roff::default();
     let mut section = "";

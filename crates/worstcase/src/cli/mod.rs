@@ -170,7 +170,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 }
 
 impl Cli {
-    /// What the command is going to measure, and the folder that it keeps it in; none if it measures no run.
+    /// The experiment that the command is going to measure, and its folder; none if it measures no run.
     pub fn plan(&self) -> Option<Result<(ExperimentPlan, PathBuf), Error>> {
         match &self.command {
             Command::Lab(lab::LabCommand::Run(args)) => Some(args.plan()),

@@ -11,9 +11,9 @@ use worstcase_contract::venue::Only;
 use worstcase_plan::Venue;
 use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
-/// Which parameters a command takes.
+/// The parameters that a command takes.
 pub trait ParameterChoice {
-    /// Of which venue.
+    /// The venue of the parameters.
     const VENUE: Venue;
     /// Keys of those that it takes.
     fn takes(key: &str) -> bool;

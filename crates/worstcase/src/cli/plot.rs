@@ -50,7 +50,7 @@ worstcase_base::errors! {
         /// The run cannot be read.
         #[error(transparent)]
         Run(#[from] RunError) => within,
-        /// No cell is there.
+        /// There is no cell.
         #[error("{}: no cell was measured yet, so there is nothing to draw; give the run's command again: {command}", dir.display())]
         Nothing {
             /// The run's folder.
@@ -58,7 +58,7 @@ worstcase_base::errors! {
             /// The command of the run.
             command: String,
         } => Usage,
-        /// No picture of that name.
+        /// There is no picture of that name.
         #[error("this run has no picture '{0}'; see worstcase plot RUN --list")]
         Unknown(String) => Usage,
         /// A file cannot be written.

@@ -24,7 +24,7 @@ pub fn is_quiet() -> bool {
 
 /// A boot takes as long as some cells; the estimate of the time left needs a common measure.
 const BOOT_WEIGHT: u64 = 5;
-/// How often a line is written where there is no terminal.
+/// The interval of lines if there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Progress on standard error.
@@ -39,7 +39,7 @@ enum ProgressTarget {
     Nothing,
 }
 
-/// What is done of what is to be done.
+/// The finished part of the work.
 #[derive(Default)]
 struct ProgressCount {
     units: String,
@@ -58,7 +58,7 @@ impl Default for ProgressDisplay {
 }
 
 impl ProgressDisplay {
-    /// On standard error.
+    /// A display on standard error.
     pub fn new() -> ProgressDisplay {
         let target = match (is_quiet(), std::io::stderr().is_terminal()) {
             (true, _) => ProgressTarget::Nothing,
@@ -89,7 +89,7 @@ impl ProgressDisplay {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows where it is, and what was last.
+    /// Shows the place and the last line.
     fn show(&self, counted: &mut ProgressCount, last: &str) {
         match &self.target {
             ProgressTarget::Terminal(bar) => {
@@ -214,7 +214,7 @@ impl Progress for ProgressDisplay {
     }
 }
 
-/// Nothing can be said before something is done.
+/// Without a finished unit there is no estimate.
 fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         // A message that cannot be written is only not seen.

@@ -1,4 +1,4 @@
-//! What a cell of the lab is replayed with: options that several commands share.
+//! The equipment to replay a cell of the lab: options that several commands share.
 
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,14 @@ pub struct ReplayArgs {
 }
 
 impl AddedArgs {
-    /// Those that are named; what is not is taken from the run.
+    /// The named additions; the others are taken from the run.
     pub fn named(&self) -> Result<Additions, LabError> {
         Additions::named(&self.added, &self.modules)
     }
 }
 
 impl ReplayArgs {
-    /// With these, and where kernels are found.
+    /// The means to replay with these options, and the places of kernels.
     pub fn means<'a>(
         &'a self,
         additions: &'a Additions,

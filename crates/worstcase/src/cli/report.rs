@@ -68,7 +68,7 @@ worstcase_base::errors! {
         /// The page cannot be written.
         #[error("cannot write {}: {source}; choose another file with -o", path.display())]
         Write {
-            /// Where.
+            /// The file.
             path: PathBuf,
             /// Why.
             source: io::Error,
@@ -81,7 +81,7 @@ worstcase_base::errors! {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
-    // A run that is not there is said before the others are read.
+    // A missing run is reported before the others are read.
     let runs: Vec<Run> = args.runs.iter().map(|dir| Run::open(dir)).collect::<Result<_, _>>()?;
     let parts = runs.iter().map(|run| part(args, run, runs.len()));
     let parts: Vec<RunPart> = parts.collect::<Result<_, _>>()?;
@@ -131,7 +131,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
 /// Probes whose samples have a breakdown.
 const TOLD: [&str; 2] = ["wakeup", "response"];
 
-/// Of each subject's worst cell.
+/// The breakdowns of each subject's worst cell.
 fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;

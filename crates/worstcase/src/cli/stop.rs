@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use worstcase_base::format::shell;
 use worstcase_results::record::{CompletedCells, Run};
 
-/// What a shell says of a command that a signal ended: 128 and the signal's number.
+/// A shell's exit code for a command that a signal ended: 128 and the signal's number.
 const BY_SIGNAL: i32 = 128;
 
 /// Becomes true when the user wants an end.
@@ -22,7 +22,7 @@ pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
     Ok(stop)
 }
 
-/// Says what was measured before, and what an early end left to be measured.
+/// Prints how many measurements the run had before and, after an early end, how many it has now.
 pub fn tell(outcome: CompletedCells, run: &Run) {
     let CompletedCells { before, measured, of } = outcome;
     let dir = run.dir().display();

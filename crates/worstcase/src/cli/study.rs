@@ -1,4 +1,4 @@
-//! `worstcase study`: which studies there are, and what one of them asks for.
+//! `worstcase study`: lists the studies, and shows one of them.
 
 use super::host::{self, OfStudy};
 use super::kept::LAB_RUN;
@@ -91,7 +91,7 @@ pub struct StudyRunArgs {
 }
 
 impl StudyRunArgs {
-    /// What is measured, and the run's folder.
+    /// The experiment, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let venue = if self.host { Venue::Host } else { Venue::Lab };
         let variant = if self.quick {
@@ -182,7 +182,7 @@ fn cells(name: &str, experiment: &Experiment, style: Style) -> Vec<String> {
     lines
 }
 
-/// How much it is.
+/// The amount of work.
 fn extent(experiment: &Experiment) -> String {
     match experiment.venue {
         Venue::Lab => {

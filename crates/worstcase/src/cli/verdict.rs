@@ -54,7 +54,7 @@ worstcase_base::errors! {
         /// The run cannot be read.
         #[error(transparent)]
         Run(#[from] RunError) => within,
-        /// No limit was given.
+        /// There is no limit.
         #[error("this run has no criterion of its own: add e.g. --criterion 100us")]
         NoCriterion => Usage,
         /// The output failed.

@@ -1,4 +1,4 @@
-//! Arguments that take more than can be listed, and of which a shell should know the usual words.
+//! Arguments that take more values than can be listed, and whose usual words a shell should know.
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
@@ -10,7 +10,7 @@ use worstcase_plan::study;
 /// The version, and the commit where it was built from a repository.
 pub const VERSION: &str = env!("WORSTCASE_VERSION");
 
-/// Reads what it is given, and completes these words.
+/// Reads any value, and completes these words.
 #[derive(Clone)]
 pub struct CompletedParser<P> {
     parser: P,

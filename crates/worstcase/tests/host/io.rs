@@ -132,7 +132,7 @@ fn what_cannot_be_is_one_line() {
         (
             "io --captures 3",
             None,
-            "they take no --timer, --distance or --captures",
+            "no timer wakes it; it takes no --timer, --distance or --captures",
             2,
         ),
     ];

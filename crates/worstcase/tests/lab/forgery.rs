@@ -52,7 +52,8 @@ fn samples_that_a_load_halves_are_no_result() {
 /// due time in a register.)
 #[test]
 fn due_times_that_a_load_moves_are_no_result() {
-    let says = ["does not fit the machine's own clock by 19", "the record is forged"];
+    // By most of what the due time was moved by: the probe may have been on its way already.
+    let says = ["does not fit the machine's own clock by 1", " ns: the record is forged"];
     is_refused("hurry 2000", "--probe response --samples 1000", &says);
 }
 

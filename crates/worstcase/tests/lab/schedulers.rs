@@ -49,7 +49,6 @@ fn the_one_lock_of_o_n_is_waited_for_on_two_cpus() {
     let waited = |at: usize| counted(&calm[at], "lock_wait_ns") as f64 / counted(&calm[at], "picks") as f64;
     let (o_n, o_1) = (waited(0), waited(1));
     assert!(o_1 > 0.0 && o_n > 2.0 * o_1, "{o_n} {o_1} ns a pick");
-    assert!(counted(&calm[0], "migrations") > counted(&calm[1], "migrations"));
     assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
 }
 

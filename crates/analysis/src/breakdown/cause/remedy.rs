@@ -1,13 +1,16 @@
-//! What would remove a cause, with a maximum that was measured where it is removed.
+//! The change that would remove a cause, with the maximum of another subject of the run in which the cause is
+//! removed.
 
 use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, preempts};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
-/// Who waits so long for a thread of lower priority waits for the share of each second that ordinary threads have.
+/// A probe that waits this long for a thread of lower priority waits for the share of each second that ordinary
+/// threads have.
 const SHARE: Nanos = Nanos(1_000_000);
 
-/// In words; cites the run's other subjects where they show it. `by` is the thread whose doing it is.
+/// The remedy in words. It cites the run's other subjects if they show it. `by` is the thread that causes the
+/// delay.
 pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
@@ -39,7 +42,7 @@ pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &
     }
 }
 
-/// The subjects to cite: of those that the words speak of the best, and the best of all if it is far better.
+/// The subjects to cite: the best of those that the words speak of, and the best of all if it is far better.
 fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) -> Vec<&'p Peer> {
     if mechanism == Mechanism::WakeUpPath {
         return Vec::new();
@@ -56,7 +59,7 @@ fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) 
     let spoken_of = best(&spoken_of);
     let of_all = match mechanism {
         Mechanism::NoReschedulePoint => best(&|p| preempts(&p.preempt)),
-        // Whatever makes another model better here is not that it preempts.
+        // For this mechanism, another model is not better because it preempts.
         Mechanism::PreemptionOff if !preempts(&sample.preempt) => None,
         _ => best(&|_| true),
     };
@@ -96,7 +99,7 @@ fn words(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Where the kernel does not preempt, what it would do if it did is the first thought.
+/// On a kernel that does not preempt, the first thought is how a preempting kernel would behave.
 fn words_without_preemption(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::PreemptionOff => {
@@ -106,7 +109,7 @@ fn words_without_preemption(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Where PREEMPT_RT is in force, it is no advice.
+/// With PREEMPT_RT in force, PREEMPT_RT is no advice.
 fn words_for_rt(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::InterruptsOff => {

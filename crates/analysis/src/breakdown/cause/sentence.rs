@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
-/// What a sentence is made of.
+/// The parts of a sentence.
 pub struct CauseParts<'a> {
-    /// Of this sample.
+    /// The sample to explain.
     pub sample: &'a ExplainedSample,
-    /// What kind of cause.
+    /// The mechanism of the cause.
     pub mechanism: Mechanism,
     /// The longest of its spans, which gives the names.
     pub longest: &'a Span,
-    /// How many spans it has.
+    /// The number of its spans.
     pub parts: usize,
-    /// What they take together.
+    /// The time of its spans together.
     pub total: Nanos,
     /// The function to name.
     pub at: CodePlace,
-    /// The system call in which it ran.
+    /// The system call in which the cause ran.
     pub system_call: Option<&'a str>,
 }
 
-/// For a cause that took most of the time.
+/// The sentence for a cause that took most of the time.
 pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> String {
     let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
     if cause.mechanism == Mechanism::WakeUpPath {
@@ -45,7 +45,7 @@ pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> St
     format!("{time}{parts}: {}.", words(cause))
 }
 
-/// What every sample of its kind takes.
+/// The way that every sample of this kind takes.
 fn path_of(sample: &ExplainedSample) -> &'static str {
     match sample.since {
         Since::Called => "the system call itself",
@@ -53,7 +53,7 @@ fn path_of(sample: &ExplainedSample) -> &'static str {
     }
 }
 
-/// For a sample that is late by many small causes: all of them, the one that took most first.
+/// The sentence for a sample that is late by many small causes: it names all of them, the one that took most first.
 pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -> String) -> String {
     let mut sums: BTreeMap<Mechanism, (u64, usize)> = BTreeMap::new();
     for span in spans.iter().filter(|s| !s.what.name().is_path) {
@@ -82,7 +82,7 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
     )
 }
 
-/// The longest choice that a loaded scheduler made meanwhile; nothing of the kernel's own.
+/// The longest choice of a loaded scheduler meanwhile; empty for the kernel's own scheduler.
 pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
     let choices = spans.iter().filter(|s| s.what == SpanKind::Schedule);
     let (Some(scheduler), Some(longest)) = (&sample.scheduler, choices.max_by_key(|s| s.length_ns)) else {
@@ -104,12 +104,12 @@ pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
     )
 }
 
-/// What happened, and where.
+/// The event and its place.
 pub fn words(cause: &CauseParts) -> String {
     format!("{}{}{}", mechanism_text(cause), most(cause), meanwhile(cause))
 }
 
-/// What the other CPUs did that it waited for; those that waited as it did are left out.
+/// What the other CPUs did while this one waited for them. CPUs that waited in the same way are left out.
 fn meanwhile(cause: &CauseParts) -> String {
     let own = cause.longest.most.as_ref().map(|share| &share.function);
     let others = cause.longest.waited_for.iter();
@@ -126,9 +126,9 @@ fn meanwhile(cause: &CauseParts) -> String {
     told.collect()
 }
 
-/// Further down, where most of it went.
+/// The function further down in which most of the time went.
 fn most(cause: &CauseParts) -> String {
-    // What others ran is not what it waits for.
+    // The probe does not wait for the functions that other threads ran.
     let below = cause
         .longest
         .most

@@ -1,4 +1,4 @@
-//! What was executed, written down: intervals, cut where the interrupt flag changes.
+//! Records what was executed as intervals, cut where the interrupt flag changes.
 
 use super::walk::Walker;
 use super::{FrameEvent, StackInterval};

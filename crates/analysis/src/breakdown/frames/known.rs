@@ -1,4 +1,4 @@
-//! Frames and what is known of them: names, what a thread starts with, what kind of call it was.
+//! Frames and what is known about them: names, what a thread starts with, the kind of call.
 
 use super::shadow::{Revealed, Shadow, ShadowThread};
 use super::sites::SiteId;
@@ -7,7 +7,7 @@ use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::{FrameKind, StackFrame, StackId};
 
 impl Walker<'_> {
-    /// A thread that was not seen before, with what is known of it beforehand.
+    /// A thread that was not seen before, with what is known about it beforehand.
     pub(super) fn fresh_thread(&mut self, pid: u32) -> ShadowThread {
         let mut thread = ShadowThread::default();
         let known = self.revealed.get(&pid).cloned().unwrap_or_default();
@@ -28,23 +28,23 @@ impl Walker<'_> {
             let mut shadow = match frame {
                 Revealed::User => self.user(pid),
                 Revealed::Kernel(address) => {
-                    // Behind a call, at what an entry interrupted.
+                    // Just behind a call, or at the instruction that an entry interrupted.
                     let back = u64::from(!self.kind_of(*address).is_entry());
                     self.kernel(caller, *address, goes_on_at.map(|a| a - back))
                 }
             };
-            // It returns to where the frame below it was revealed; an entry is left in another way.
+            // The frame returns to where the frame below was revealed; an entry is left in another way.
             if !shadow.kind.is_entry() {
                 shadow.returns_to = goes_on_at;
             }
             thread.frames.push(shadow);
         }
-        // They are known now, and the next walk would find the same.
+        // These frames are known now, and the next walk would find the same.
         thread.revealed = known;
         thread
     }
 
-    /// Whether nothing below this function ever goes on.
+    /// Whether the function is the outermost of its thread: nothing returns from it.
     fn is_outermost(&self, address: u64) -> bool {
         let role = self.names.at(address).role;
         matches!(
@@ -110,7 +110,7 @@ impl Walker<'_> {
         )
     }
 
-    /// The frame below the last known one becomes known.
+    /// Makes the frame below the last known one known.
     pub(super) fn reveal(&mut self, address: u64) {
         let frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, None);
         self.thread.frames.push(frame);
@@ -123,13 +123,14 @@ impl Walker<'_> {
         top.is_some_and(|f| name == self.walk.stacks.frame(f.node).function)
     }
 
-    /// Whether the function that returns is the one that changes stacks.
+    /// Whether the returning function is the one that changes stacks.
     pub(super) fn is_switching(&self) -> bool {
         let frame = self.thread.frames.iter().rev().find(|f| !f.inner);
         frame.and_then(|f| self.walk.stacks.role(f.node)) == Some(FunctionRole::SwitchTo)
     }
 
-    /// A call within one function or one thunk: for its address on the stack, not for what it calls.
+    /// Whether a call stays within one function or one thunk: such a call is made for its address on the stack, not
+    /// to run a function.
     pub(super) fn is_inner_call(&self, from: u64, to: u64) -> bool {
         let (from, named) = (self.names.at(from), self.names.at(to));
         let (Some(caller), Some(symbol)) = (from.symbol, named.symbol) else {

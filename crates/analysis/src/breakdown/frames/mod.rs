@@ -4,13 +4,13 @@
 //! shadow   one thread's stack of frames: what calls, returns and interrupts do to it
 //! walk     goes through the blocks and changes threads
 //! sites    where frames were called
-//! names    what is at an address
-//! known    makes frames, starts threads with what is known of them
+//! names    the function at an address
+//! known    makes frames, starts threads with their known frames
 //! flags    tracks the interrupt flag, writes down                       -> intervals, marks
 //! ```
 //! A window begins in the middle of things: the frames below the first are unknown until a return goes into
 //! one of them. So the window is walked twice: the first time collects what returns reveal, the second starts every
-//! thread with it. What no return reveals stays a frame of kind `Unknown`; nothing is guessed.
+//! thread with it. A frame that no return reveals keeps the kind `Unknown`; nothing is guessed.
 
 mod flags;
 mod known;
@@ -37,7 +37,7 @@ pub struct StackInterval {
     pub end: u64,
     /// Call chain.
     pub stack: StackId,
-    /// Where its frames were called.
+    /// The call sites of its frames.
     pub site: SiteId,
     /// Whether interrupts were on, if known.
     pub irqs: Option<bool>,
@@ -45,7 +45,7 @@ pub struct StackInterval {
     pub pid: u32,
 }
 
-/// What happened at one instruction.
+/// An event at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEvent {
     /// A function with a role was entered.
@@ -61,15 +61,15 @@ pub enum FrameEvent {
 /// Something worth remembering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameMark {
-    /// From this instruction on.
+    /// The count of the instruction from which it holds.
     pub count: u64,
-    /// What.
+    /// The event.
     pub what: FrameEvent,
     /// The instruction that did it, or the first of the function.
     pub address: u64,
     /// Call chain.
     pub stack: StackId,
-    /// Where its frames were called.
+    /// The call sites of its frames.
     pub site: SiteId,
     /// The thread.
     pub pid: u32,
@@ -80,7 +80,7 @@ pub struct FrameMark {
 pub struct WindowWalk {
     /// All call chains.
     pub stacks: Stacks,
-    /// Where their frames were called.
+    /// The call sites of all frames.
     pub sites: Sites,
     /// Without gaps, in order.
     pub intervals: Vec<StackInterval>,

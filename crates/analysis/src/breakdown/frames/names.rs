@@ -1,17 +1,18 @@
-//! What is at an address, looked up once in a window: a loop asks for the same few addresses millions of times.
+//! The function at an address, looked up once in a window: a loop asks for the same few addresses millions of
+//! times.
 
 use crate::breakdown::roles::{self, FunctionRole};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use worstcase_lab::execution::{Symbol, Symbols};
 
-/// Code without symbols: a module that a program loaded, or what the kernel generates.
+/// Code without symbols: a module that a program loaded, or code that the kernel generates.
 pub const NO_SYMBOL: &str = "[no symbol]";
 
 /// The function that holds an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// As the kernel names it.
+    /// The symbol, as the kernel names it.
     pub symbol: Option<&'a Symbol>,
     /// Its role, if it has one.
     pub role: Option<FunctionRole>,

@@ -3,31 +3,32 @@
 use super::sites::SiteId;
 use crate::breakdown::stacks::{FrameKind, StackId};
 
-/// How the block before went on: what the next block's address means.
+/// The way from the previous block to the next. It gives the next block's address its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The instruction that did it.
     pub at: u64,
-    /// What it does.
+    /// The kind of transfer.
     pub how: TransferKind,
 }
 
 /// Kinds of [`Transfer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferKind {
-    /// Nothing is known of what came before.
+    /// Nothing is known about the previous block.
     Unknown,
-    /// On to an address: the next instruction, or where a jump goes; `None` for a jump through a register.
+    /// Execution goes on at an address: the next instruction, or the target of a jump; `None` for a jump through a
+    /// register.
     Goes(Option<u64>),
-    /// On to one of two addresses.
+    /// Execution goes on at one of two addresses.
     Branch(u64, u64),
     /// A call, which returns to this address.
     Call(u64),
     /// A return; whether it may be the one that changes threads.
     Return {
-        /// It was executed by `__switch_to`.
+        /// `__switch_to` executed the return.
         switches: bool,
-        /// It was executed by a thunk.
+        /// A thunk executed the return.
         thunk: bool,
     },
     /// An interrupt return that fits no frame that is known.
@@ -52,17 +53,17 @@ impl TransferKind {
 pub struct Shadow {
     /// Its call chain.
     pub node: StackId,
-    /// Where its frames were called.
+    /// The call sites of its frames.
     pub site: SiteId,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
-    /// The address to which it returns, for a frame that was called.
+    /// The return address of a frame that was called.
     pub returns_to: Option<u64>,
-    /// For an entry: what was going on when it came.
+    /// For an entry: the transfer that the entry interrupted.
     pub resumes: Option<Transfer>,
-    /// For an entry: the interrupt flag before.
+    /// For an entry: the interrupt flag before the entry.
     pub irqs: Option<bool>,
-    /// For an entry: what each `cli` before it found.
+    /// For an entry: the interrupt flag that each earlier `cli` found.
     pub clis: Vec<Option<bool>>,
     /// Called for its address on the stack (thunks, call and pop): no function of its own.
     pub inner: bool,
@@ -96,9 +97,10 @@ pub enum Revealed {
 /// One thread.
 #[derive(Clone, Debug, Default)]
 pub struct ShadowThread {
-    /// Its frames, outermost first. The first is of kind `Unknown` as long as what is below is not known.
+    /// The thread's frames, outermost first. The first is of kind `Unknown` as long as the frames below are not
+    /// known.
     pub frames: Vec<Shadow>,
-    /// What returns revealed, innermost first.
+    /// Frames that returns revealed, innermost first.
     pub revealed: Vec<Revealed>,
 }
 
@@ -108,7 +110,7 @@ impl ShadowThread {
         self.frames.last()
     }
 
-    /// Whether below the innermost frame there is only the unknown.
+    /// Whether the frames below the innermost one are unknown.
     pub fn at_its_base(&self) -> bool {
         matches!(&self.frames[..], [unknown, base] if unknown.kind == FrameKind::Unknown && !base.kind.is_entry())
     }

@@ -1,5 +1,5 @@
-//! Where each frame of a call chain was called: a tree beside [`Stacks`](crate::breakdown::stacks::Stacks), whose frames do
-//! not tell from which instruction.
+//! The call site of each frame of a call chain: a tree beside [`Stacks`](crate::breakdown::stacks::Stacks), whose frames do
+//! not tell from which instruction they were called.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ impl Sites {
         })
     }
 
-    /// For the frame and its callers, innermost first: the instruction of the next one that called it, if it is known.
+    /// For the frame and its callers, innermost first: the instruction that called the next frame, if it is known.
     pub fn called_at(&self, id: SiteId) -> impl Iterator<Item = Option<u64>> {
         let node = |id: SiteId| self.nodes[id as usize];
         std::iter::successors(Some(id), move |id| node(*id).0).map(move |id| node(id).1)

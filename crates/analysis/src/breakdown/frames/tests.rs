@@ -32,7 +32,7 @@ fn walked(machine: &SyntheticMachine) -> WindowWalk {
 fn an_interrupt_within_a_system_call() {
     let mut m = SyntheticMachine::in_user(7, "load");
     m.work(3).syscall().work(2).call("do_syscall_64").work(2);
-    // In the middle of a block, and at the end of one that calls.
+    // A thread in the middle of a block, and one at the end of a block that calls.
     m.work_of(2, 5)
         .interrupt("asm_sysvec_apic_timer_interrupt")
         .calls("sysvec_apic_timer_interrupt", 4)
@@ -173,7 +173,7 @@ fn threads_keep_their_chains() {
     assert_eq!(walk.irregular, 0);
     let chains = chains(&walk);
     for chain in [
-        // Of the probe's, nothing was known but what its returns told later.
+        // Only the returns revealed the probe's frames, and later.
         "[user] probe;entry_SYSCALL_64;do_nanosleep;__schedule",
         "[user] probe;entry_SYSCALL_64",
         "[user] probe",

@@ -9,7 +9,7 @@ use crate::breakdown::stacks::FrameKind;
 use std::collections::HashMap;
 use worstcase_lab::execution::Execution;
 
-/// What is revealed of each thread.
+/// The frames that returns revealed, for each thread.
 pub type Revelations = HashMap<u32, Vec<Revealed>>;
 
 /// State of one walk.
@@ -25,7 +25,7 @@ pub struct Walker<'a> {
     /// The instruction that is looked at.
     pub(super) here: u64,
     pub(super) irqs: Option<bool>,
-    /// What each `cli` found that was not undone yet; `popf` restores the last.
+    /// The flag that each `cli` found which is not undone yet; `popf` restores the last.
     pub(super) clis: Vec<Option<bool>>,
     pub(super) walk: WindowWalk,
 }
@@ -69,7 +69,7 @@ impl<'a> Walker<'a> {
         self
     }
 
-    /// What this walk found below the frames it knew, and the names that it looked up.
+    /// The frames that this walk found below those it knew, and the names that it looked up.
     pub fn revealed(self) -> (Revelations, WindowNames<'a>) {
         let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
         (revealed, self.names)
@@ -100,7 +100,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Remembers that a function is entered whose role matters.
+    /// Remembers that a function whose role matters is entered.
     fn entered(&mut self, count: u64) {
         if let Some(top) = self.thread.top()
             && let Some(role) = self.walk.stacks.role(top.node)
@@ -129,7 +129,8 @@ impl<'a> Walker<'a> {
         self.leave(block, executed, named.role);
     }
 
-    /// Only the hardware goes to an entry; what a stub before it jumps to belongs to the same entry.
+    /// Only the hardware goes to an entry; the code that a stub before the entry jumps to belongs to the same
+    /// entry.
     fn is_entry(&self, address: u64, named: Named) -> bool {
         let hardware = [
             FunctionRole::InterruptEntry,
@@ -149,7 +150,7 @@ impl<'a> Walker<'a> {
         let mut frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
         frame.resumes = Some(self.transfer);
         frame.irqs = match frame.kind {
-            // An interrupt came, so they were on.
+            // Interrupts were on, since one came.
             FrameKind::Interrupt => Some(true),
             FrameKind::Syscall => Some(true),
             _ => self.irqs,
@@ -194,7 +195,7 @@ impl<'a> Walker<'a> {
             return self.entered_at_start(address, count);
         }
         match transfer.how {
-            // It faulted, and is tried again.
+            // The instruction faulted, and is tried again.
             _ if transfer.at == address && !matches!(transfer.how, TransferKind::Unknown) => self.go_on(address, count),
             TransferKind::Call(returns_to) => {
                 let caller = self.thread.top().map(|f| (f.node, f.site));
@@ -228,7 +229,7 @@ impl<'a> Walker<'a> {
         }
         let starts = self.names.at(address).starts(address);
         if thunk || starts {
-            // A return that is a jump: the thunk's own call is what it undoes.
+            // A return that is a jump: it undoes the thunk's own call.
             if self.thread.top().is_some_and(|f| f.inner) {
                 self.thread.frames.pop();
             }
@@ -256,7 +257,7 @@ impl<'a> Walker<'a> {
         let caller = self.walk.stacks.caller(top.node);
         let by_thunk = self.walk.stacks.role(top.node) == Some(FunctionRole::Thunk);
         let kind = match self.kind_of(address) {
-            // The call to the thunk was the call to what the thunk jumps to.
+            // The call to the thunk was the call to the function that the thunk jumps to.
             FrameKind::Function if by_thunk => FrameKind::Function,
             FrameKind::Function => FrameKind::TailCall,
             // Entries that are reached by a jump are labels of the entry code.
@@ -269,7 +270,7 @@ impl<'a> Walker<'a> {
         self.entered_at_start(address, count);
     }
 
-    /// All vectors share their stubs' name; what they jump to says more.
+    /// All vectors share the name of their stubs; the function that a stub jumps to says more.
     fn name_entry(&mut self, address: u64) {
         let Some(top) = self.thread.top() else { return };
         let is_stub = self.walk.stacks.frame(top.node).function.ends_with("_entries_start");
@@ -285,7 +286,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Changes threads; whether the new one was not seen before.
+    /// Changes threads; returns whether the new one was not seen before.
     fn switch_to(&mut self, pid: u32) -> bool {
         let known = self.threads.remove(&pid);
         let is_new = known.is_none();
@@ -300,7 +301,7 @@ impl<'a> Walker<'a> {
         let decoded = &self.blocks[block];
         let next = decoded.starts[executed];
         if executed < decoded.len() {
-            // Left early: the instruction was not executed, it comes again.
+            // The block was left early: the instruction was not executed, and comes again.
             self.transfer = Transfer {
                 at: next,
                 how: TransferKind::Goes(Some(next)),
@@ -326,7 +327,7 @@ impl<'a> Walker<'a> {
         self.transfer = Transfer { at, how };
     }
 
-    /// Back to what an entry interrupted, which goes on as it would have without.
+    /// Returns to the code that an entry interrupted, which goes on as if there had been no entry.
     fn leave_entry(&mut self, at: u64) {
         self.transfer = Transfer {
             at,
@@ -352,7 +353,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Before the first change of the flag, it was what that change tells: `sti` is executed when it is off, `cli` and
+/// Sets the flag before its first change, as that change tells: `sti` is executed when the flag is off, `cli` and
 /// interrupts come when it is on.
 fn settle_first_flag(walk: &mut WindowWalk) {
     let Some(first) = walk.marks.iter().find(|m| !matches!(m.what, FrameEvent::Enter(_))) else {

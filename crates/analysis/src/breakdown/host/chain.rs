@@ -1,4 +1,4 @@
-//! What the timer interrupt came into, from the call chain that was taken within it.
+//! The code that the timer interrupt interrupted, from the call chain that was taken within the interrupt.
 
 use crate::breakdown::roles::{self, FunctionRole};
 use crate::breakdown::spans::CodePlace;
@@ -8,7 +8,7 @@ use worstcase_lab::execution::Symbols;
 /// perf puts markers between the contexts of a chain: the highest addresses.
 const MARKERS: u64 = -4095i64 as u64;
 
-/// What was interrupted.
+/// The interrupted code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted {
     /// The thread.
@@ -18,7 +18,8 @@ pub struct Interrupted {
 }
 
 impl Interrupted {
-    /// From the chain at the interrupt's entry, innermost first; `None` if it does not show the entry.
+    /// Finds the interrupted code in the chain at the interrupt's entry, innermost first; `None` if the chain does
+    /// not show the entry.
     pub fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
         let addresses = chain.iter().filter(|address| **address < MARKERS);
         let mut frames: Vec<StackFrame> = addresses.map(|address| frame(*address, symbols)).collect();

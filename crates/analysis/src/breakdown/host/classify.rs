@@ -1,4 +1,4 @@
-//! What each stretch of a recording is.
+//! Classifies each stretch of a recording.
 
 use super::points::HostMilestones;
 use super::threads::task;
@@ -10,7 +10,7 @@ use worstcase_host::trace::timeline::{StretchOwner, TimeStretch};
 use worstcase_host::trace::{CpuContext, EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 
-/// What is needed to decide.
+/// The data that a classification needs.
 pub struct HostClassifier<'a> {
     /// The recording.
     pub snapshot: &'a EventSnapshot,
@@ -99,7 +99,6 @@ impl HostClassifier<'_> {
         }
     }
 
-    /// The probe itself.
     fn probe(&self, s: &TimeStretch) -> SpanKind {
         let is_returned = self.points.returned.is_some_and(|at| s.start >= at);
         match is_returned || self.points.switched.is_none() && self.points.returned.is_none() {
@@ -169,7 +168,7 @@ impl HostClassifier<'_> {
         }
     }
 
-    /// What is known of where it was: the chain of a timer interrupt that came into it.
+    /// What is known about the place of a stretch: the chain of a timer interrupt that came into it.
     fn chain(&self, s: &TimeStretch) -> Vec<StackFrame> {
         let frame = |function: String, kind| StackFrame {
             function,

@@ -1,13 +1,13 @@
 //! The breakdown of a sample of the machine in front of you, from its recording: what the kernel's tracepoints tell.
 //!
 //! ```text
-//! names      the running kernel's symbols        chain      what the timer interrupt came into
-//! points     interrupt, wake-up, switch          classify   what each stretch is
+//! names      the running kernel's symbols        chain      the code that the timer interrupt interrupted
+//! points     interrupt, wake-up, switch          classify   the kind of each stretch
 //! words      the cause in one sentence
 //! ```
 //!
-//! Coarser than the lab's: no tracepoint tells when interrupts or preemption are off. What only an inference tells is said in
-//! a note, and what nothing tells is unexplained.
+//! Coarser than the lab's: no tracepoint tells when interrupts or preemption are off. A note says what is only inferred; time
+//! that no tracepoint explains is unexplained.
 
 mod chain;
 mod classify;
@@ -31,10 +31,10 @@ use worstcase_host::trace::timeline::{TimeStretch, Timeline};
 use worstcase_host::trace::{EventSnapshot, LatenessParts, TracedChange};
 use worstcase_lab::execution::Symbols;
 
-/// What is known of a sample beside its recording.
+/// What is known about a sample besides its recording.
 #[derive(Clone, Debug, Default)]
 pub struct HostSurroundings {
-    /// How long an ordinary sample takes: the cell's minimum.
+    /// The duration of an ordinary sample: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
     pub ordinary: LatenessParts,
@@ -96,7 +96,7 @@ pub fn tell(
     Breakdown::new(sample, at_due, cause, spans, notes)
 }
 
-/// What the sample's CPU ran from due time to sample.
+/// The stretches that the sample's CPU ran from due time to sample.
 fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     let ask = snapshot.ask;
     let mut timeline = Timeline::default();
@@ -113,7 +113,7 @@ fn stretches(snapshot: &EventSnapshot) -> Vec<TimeStretch> {
     clipped.filter(|s| s.start < s.end).collect()
 }
 
-/// Adds a span, or makes the last one longer if it is of the same.
+/// Adds a span, or makes the last one longer if both are of the same kind and thread.
 fn push(spans: &mut Vec<Span>, span: Span) {
     if span.length_ns == Nanos(0) {
         return;
@@ -127,7 +127,7 @@ fn push(spans: &mut Vec<Span>, span: Span) {
     }
 }
 
-/// Until then nobody was late: the timer of an ordinary thread has a slack.
+/// Until then no thread was late: the timer of an ordinary thread has a slack.
 fn slack_first(spans: Vec<Span>, until: Nanos) -> Vec<Span> {
     let slack = Span {
         what: SpanKind::TimerSlack,

@@ -11,7 +11,7 @@ pub enum NamesError {
     /// The file.
     #[error("{PATH} cannot be read: {0}; call chains are shown as addresses")]
     Read(#[source] std::io::Error),
-    /// The kernel shows zeroes to those who may not know.
+    /// The kernel shows zeroes to users without the right.
     #[error("{PATH} hides addresses; run as root, or set kernel.kptr_restrict to 0 or 1")]
     Hidden,
 }

@@ -13,7 +13,7 @@ pub struct HostMilestones {
     pub woken: Option<Nanos>,
     /// The timer interrupt that led to it is entered; the due time if one ran then.
     pub entered: Option<Nanos>,
-    /// The interrupt in which it is issued is left.
+    /// When the interrupt in which it is issued was left.
     pub left: Option<Nanos>,
     /// The timer's function that issues it began.
     pub function_began: Option<Nanos>,
@@ -25,7 +25,7 @@ pub struct HostMilestones {
     pub priority: Option<i32>,
     /// When the probe left its system call.
     pub returned: Option<Nanos>,
-    /// What the timer interrupt came into.
+    /// The code that the timer interrupt interrupted.
     pub interrupted: Option<Interrupted>,
 }
 

@@ -1,4 +1,4 @@
-//! The cause in words, from what a recording tells.
+//! The cause in words, from the facts of a recording.
 
 use super::points::HostMilestones;
 use crate::breakdown::cause::CauseParts;
@@ -8,7 +8,7 @@ use worstcase_host::trace::events::TracedThread;
 /// Priorities below this are real-time ones (MAX_RT_PRIO).
 const REAL_TIME: i32 = 100;
 
-/// What happened; `threads` tells priorities.
+/// The event in words; `threads` gives priorities.
 pub fn words(cause: &CauseParts, points: &HostMilestones, threads: &[TracedThread]) -> String {
     let span = cause.longest;
     let who = match span.task.pid {

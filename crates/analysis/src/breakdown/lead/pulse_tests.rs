@@ -1,4 +1,4 @@
-//! Samples that begin with a pulse to a device, which the probe's CPU is interrupted by.
+//! Samples that begin with a pulse to a device, whose interrupt comes to the probe's CPU.
 
 use super::sender::WAKER;
 use super::*;
@@ -44,12 +44,12 @@ fn run(m: &mut SyntheticMachine) {
     m.switch(9, "woken", "").work(2).ret().work(4).sysret().work(3);
 }
 
-/// The titles and lengths of a pulse that is followed by what `answer` makes of it.
+/// The titles and lengths of the spans of a pulse; `answer` runs the code behind the pulse.
 fn span_lengths(answer: impl Fn(&mut SyntheticMachine)) -> Vec<(&'static str, u64)> {
     let mut m = SyntheticMachine::in_user(WAKER, "probe");
     m.work(30).read_clock();
     let begin = m.count;
-    // What sends the pulse is user code.
+    // User code sends the pulse.
     m.work(7);
     let (sent_after, sent) = (m.steps(), m.count);
     asleep(&mut m);

@@ -1,4 +1,4 @@
-//! The CPU that sent the interrupt by which the probe is woken.
+//! The CPU that sent the interrupt which wakes the probe.
 
 use crate::breakdown::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk, walk};
 use crate::breakdown::lines::SourceLines;
@@ -17,18 +17,18 @@ pub const WAKER: u32 = 1;
 
 /// See the module.
 pub struct InterruptSender<'a> {
-    /// What is known of it.
+    /// What is known about that CPU.
     pub other: &'a Elsewhere,
     execution: Execution,
     walk: WindowWalk,
     lines: &'a dyn SourceLines,
     told: OtherCpu,
-    /// Where it read the clock before it woke the probe, or was interrupted by the timer, if that is known.
+    /// Where the CPU read the clock before it woke the probe, or where its timer interrupted it, if that is known.
     begin: Option<u64>,
 }
 
 impl<'a> InterruptSender<'a> {
-    /// If it wakes somebody, as such a sample begins.
+    /// The sender, if it wakes a thread, as such a sample begins.
     pub fn of(
         sources: &Sources<'a>,
         symbols: &'a Symbols,
@@ -69,12 +69,12 @@ impl<'a> InterruptSender<'a> {
         })
     }
 
-    /// Where it began to wake the probe is known.
+    /// Whether the place is known where the CPU began to wake the probe.
     pub fn is_whole(&self) -> bool {
         self.begin.is_some()
     }
 
-    /// What is known of it begins here.
+    /// The first known instruction of that CPU.
     fn first(&self) -> u64 {
         self.execution
             .steps
@@ -82,12 +82,12 @@ impl<'a> InterruptSender<'a> {
             .map_or(self.other.count.0, |step| step.count.0)
     }
 
-    /// Where it began to wake the probe, or where what is known of it begins.
+    /// Where the CPU began to wake the probe, or its first known instruction.
     pub fn begin(&self) -> u64 {
         self.begin.unwrap_or_else(|| self.first())
     }
 
-    /// The way to the interrupt that it sends.
+    /// The way of the interrupt that the sender sends.
     pub fn sends(&self, length: Nanos) -> Span {
         let intervals: Vec<_> = self.walk.within(self.begin(), self.other.count.0).collect();
         Span {
@@ -96,14 +96,14 @@ impl<'a> InterruptSender<'a> {
         }
     }
 
-    /// What it did while its timer interrupt was pending, for so long.
+    /// What the CPU did while its timer interrupt was pending, for `length`.
     pub fn waits(&self, length: Nanos) -> Vec<Span> {
         let from = self
             .begin()
             .saturating_sub(length.0 >> self.execution.shift)
             .max(self.first());
         let time = |from: u64, to: u64| self.execution.time_of(to - from);
-        // An idle CPU does not say how long it slept.
+        // The instructions of an idle CPU do not tell how long it slept.
         if self.other.task.0 == 0 {
             return vec![Span::pending(length)];
         }
@@ -132,7 +132,7 @@ impl<'a> InterruptSender<'a> {
         }
     }
 
-    /// Who switched interrupts off and on, times counted from an instruction.
+    /// The code that switched interrupts off and on; times are counted from instruction `from`.
     fn irqs_off(&self, start: u64, end: u64, from: u64) -> SpanKind {
         let place = |mark: &FrameMark| CodePlace {
             offset_ns: Some((mark.count as i64 - from as i64) << self.execution.shift),
@@ -169,7 +169,7 @@ impl<'a> InterruptSender<'a> {
     }
 }
 
-/// The interrupt that the last instruction before `count` is in: its first instruction.
+/// The first instruction of the interrupt in which the last instruction before `count` is.
 fn interrupted_at(walk: &WindowWalk, count: u64) -> Option<u64> {
     let last = walk.at(count.checked_sub(1)?)?;
     let frame = walk.stacks.find_kind(last.stack, FrameKind::Interrupt)?;

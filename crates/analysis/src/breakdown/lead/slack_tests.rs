@@ -4,8 +4,8 @@ use crate::breakdown::{LabSurroundings, tell};
 
 const PROBE: u32 = 9;
 
-/// A busy CPU whose timer interrupts so long after the probe was due, each time waking somebody; after the last one the
-/// probe has its turn. What is told until then, with lengths.
+/// A busy CPU with timer interrupts at these distances after the probe was due. Each wakes a thread; after the last one
+/// the probe has its turn. Returns the spans until then, with lengths.
 fn span_lengths(interrupts: &[usize]) -> Vec<(String, u64)> {
     let mut m = SyntheticMachine::in_user(20, "load");
     m.park(PROBE, &[("", USER), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
@@ -60,7 +60,8 @@ fn an_interrupt_that_came_after_the_slack_was_pending_since_its_end() {
     );
 }
 
-/// A CPU that idles until the probe's own interrupt; a timer of somebody else interrupts it once more before the probe's turn.
+/// A CPU that idles until the probe's own interrupt; the timer of another thread interrupts it once more before the
+/// probe's turn.
 #[test]
 fn an_idle_cpu_s_slack_ends_with_the_interrupt_at_its_end_and_no_later_one() {
     let mut m = SyntheticMachine::in_user(20, "load");

@@ -9,7 +9,7 @@ use worstcase_lab::execution::Elsewhere;
 /// A wake-up of the probe by another CPU.
 struct RemoteWake {
     since: Since,
-    /// From the clock read, or the timer interrupt's entry, to the interrupt that is sent.
+    /// From the clock read, or the timer interrupt's entry, to the send of the interrupt.
     send: u64,
     /// From the entry to the sample.
     own: u64,
@@ -71,7 +71,7 @@ impl RemoteWake {
         }
     }
 
-    /// The sample took so long in all.
+    /// The breakdown of a sample with this latency.
     fn explained(&self, latency: u64) -> Result<Explanation, BreakdownError> {
         let end = self.execution.sample.0;
         let execution = Execution {
@@ -86,7 +86,7 @@ impl RemoteWake {
         tell(&execution, &self.symbols, &(), sample, &LabSurroundings::default())
     }
 
-    /// What is told until this CPU is interrupted, with the length of each span; and the notes.
+    /// The spans until this CPU is interrupted, each with its length, and the number of notes.
     fn before(&self, latency: u64) -> (Vec<(String, u64)>, usize) {
         let told = self.explained(latency).unwrap().breakdown;
         let spans = told
@@ -137,7 +137,7 @@ fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
     let told = wake.before(wake.send + 3 + 40 + wake.own);
     let parts = spans(&[("send", wake.send), ("interrupt pending", 3), ("interrupt pending", 40)]);
     assert_eq!(told, (parts, 0));
-    // Its clock was behind: it had run for a part of that before the interrupt was sent.
+    // The sending CPU's clock was behind: the CPU had run for a part of the time before it sent the interrupt.
     let (parts, _) = wake.before(wake.send + 30 + wake.own);
     assert_eq!(parts.last().unwrap().1, 30);
 }
@@ -146,7 +146,7 @@ fn what_this_cpu_ran_before_it_was_interrupted_is_told() {
 fn a_sender_whose_clock_was_ahead_is_noted() {
     let wake = RemoteWake::new(Since::Woken, 0);
     assert_eq!(wake.before(5 + wake.own), (spans(&[("send", 5)]), 1));
-    // Interrupted before the sender read its clock, as it seems.
+    // The clocks make it seem as if this CPU was interrupted before the sender read its clock.
     assert_eq!(wake.before(wake.own - 2).0, spans(&[]));
 }
 
@@ -175,7 +175,7 @@ fn what_another_cpu_did_while_its_timer_was_pending_is_told() {
         panic!("{:?}", before[1].what);
     };
     assert_eq!((off.function.as_str(), off.offset_ns), ("locked", Some(2)));
-    // More than what is known of that CPU.
+    // A latency longer than what is known about that CPU.
     assert_eq!(
         wake.before(900 + wake.send + wake.own).0[0],
         ("interrupt pending".into(), 900 - 45)

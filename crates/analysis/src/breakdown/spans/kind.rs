@@ -1,4 +1,4 @@
-//! What happens during a span.
+//! The event of a span.
 
 use super::task::KernelTask;
 use crate::breakdown::lines::SourceLine;
@@ -10,11 +10,11 @@ use worstcase_contract::Nanos;
 pub struct CodePlace {
     /// The function; the first that is not the mechanism's own helper.
     pub function: String,
-    /// Who called it.
+    /// The function that called it.
     pub caller: Option<String>,
-    /// How long before (negative) or after the due time, in ns; `None` if it was before the window.
+    /// The offset from the due time in ns, negative before it; `None` if it was before the window.
     pub offset_ns: Option<i64>,
-    /// Where in the function, if the source is known.
+    /// The line in the function, if the source is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
 }
@@ -22,22 +22,22 @@ pub struct CodePlace {
 /// The probe waits for a lock whose owner may inherit its priority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockWait {
-    /// Where it waits; the first function that is not the lock's own.
+    /// The place where the thread waits: the first function that is not the lock's own.
     pub at: CodePlace,
-    /// It gave the owner its priority.
+    /// The waiting thread gave the owner its priority.
     pub inherits: bool,
 }
 
-/// Who ended a wait.
+/// The thread that ended a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waker {
-    /// The thread, or that which its interrupt came into.
+    /// The thread, or the thread that its interrupt interrupted.
     pub task: KernelTask,
-    /// Where; the first function that does more than to wake.
+    /// The place where it woke: the first function that does more than to wake.
     pub at: CodePlace,
 }
 
-/// Who ran during a span, and for how long.
+/// The thread that ran during a span, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRun {
     /// The thread.
@@ -46,28 +46,29 @@ pub struct ThreadRun {
     pub length_ns: Nanos,
 }
 
-/// What happens during a span.
+/// The event of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SpanKind {
-    /// On another CPU: from its clock read, or its timer interrupt, to the interrupt or the pulse that it sends.
+    /// Another CPU's part: from its clock read, or its timer interrupt, to the interrupt or the pulse that it
+    /// sends.
     Send,
     /// The timer is due, and may be late by the slack that an ordinary thread's timer has.
     TimerSlack,
     /// The probe is not asleep on its timer, but waits for something else.
     Waits {
-        /// Where.
+        /// The place of the wait.
         at: CodePlace,
-        /// For memory that it touched.
+        /// The thread waits for memory that it touched.
         fault: bool,
-        /// Who ended that, if it was seen.
+        /// The thread that ended the wait, if the trace shows it.
         waker: Option<Waker>,
-        /// Who ran longest meanwhile.
+        /// The thread that ran longest meanwhile.
         ran: Option<ThreadRun>,
     },
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
-    /// The device's handler, and what the kernel does around it.
+    /// The device's handler, and the kernel's work around it.
     DeviceHandler,
     /// The device's handler, in a thread of its own.
     ThreadedHandler,
@@ -75,12 +76,12 @@ pub enum SpanKind {
     WakingIrq,
     /// Interrupts are off.
     IrqsOff {
-        /// Where they were switched off.
+        /// The place where interrupts were switched off.
         off: Option<CodePlace>,
-        /// Where they were switched on again.
+        /// The place where interrupts were switched on again.
         on: Option<CodePlace>,
     },
-    /// From the timer interrupt's first instruction to its handler.
+    /// The timer interrupt, from its first instruction to its handler.
     IrqEntry,
     /// The handler, before it comes to our timer.
     IrqHandler,
@@ -90,7 +91,7 @@ pub enum SpanKind {
     IrqExit,
     /// Another timer's function, in the interrupt of the probe's or in another one.
     OtherTimer {
-        /// That function.
+        /// The name of the timer's function.
         function: String,
     },
     /// Another interrupt.
@@ -102,23 +103,24 @@ pub enum SpanKind {
     SoftIrq,
     /// Another thread was switched in before ours.
     OtherThread {
-        /// Which; in JSON `thread`, since every span has a `task`.
+        /// The thread that ran; in JSON `thread`, since every span has a `task`.
         #[serde(rename = "thread")]
         task: KernelTask,
-        /// Ours waits for a lock that it holds.
+        /// The probe waits for a lock that this thread holds.
         owns_lock: bool,
-        /// Where ours waits for it, if it does.
+        /// The place where the probe waits for the thread's lock, if it does.
         wait: Option<LockWait>,
     },
-    /// The thread that ran when the timer was due runs on, and nobody marked it for rescheduling yet.
+    /// The thread that ran when the timer was due runs on, and is not marked for rescheduling yet.
     RunsOn,
-    /// Marked for rescheduling, in the kernel; it could be preempted, and this kernel waits for a point at which it does.
+    /// The thread is marked for rescheduling in the kernel and could be preempted, but this kernel waits for a
+    /// reschedule point.
     NoReschedulePoint,
     /// Marked for rescheduling, and preemption is off.
     PreemptOff {
-        /// The lock that was taken, and by whom, if there was one.
+        /// The lock that was taken, and its taker, if there was one.
         lock: Option<CodePlace>,
-        /// Where preemption became possible again.
+        /// The place where preemption became possible again.
         released: Option<CodePlace>,
     },
     /// The CPU leaves its idle loop.
@@ -131,24 +133,24 @@ pub enum SpanKind {
     ReturnToUser,
     /// The system call that is measured.
     SystemCall,
-    /// In it: other CPUs are called, and waited for.
+    /// A stretch in which the kernel calls other CPUs and waits for them.
     CallsCpus,
     /// The probe's code, until it reads the clock.
     UserProbe,
-    /// Nothing is known.
+    /// The recording or trace tells nothing about this time.
     Unexplained,
 }
 
-/// What a kind of span is called, and whether every sample has it.
+/// The name of a kind of span, and whether every sample has it.
 pub struct KindName {
-    /// As it is shown.
+    /// The title that readers see.
     pub title: &'static str,
     /// Part of the way that every wake-up takes, however quiet the machine is.
     pub is_path: bool,
 }
 
 impl SpanKind {
-    /// What it is called.
+    /// The name of the kind.
     pub fn name(&self) -> KindName {
         let (title, is_path) = match self {
             SpanKind::Send => ("send", true),

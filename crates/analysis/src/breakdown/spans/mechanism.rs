@@ -1,4 +1,4 @@
-//! What a first cause is; [`cause`](crate::breakdown::cause) finds it.
+//! The mechanism of a first cause; [`cause`](crate::breakdown::cause) finds it.
 
 use super::kind::SpanKind;
 use crate::breakdown::lines::SourceLine;
@@ -31,14 +31,14 @@ pub enum Mechanism {
     NotWoken,
     /// Other CPUs are called, and waited for.
     OtherCpus,
-    /// Nothing but the way that every wake-up takes.
+    /// The wake-up's own way, with nothing else in it.
     WakeUpPath,
     /// The breakdown does not tell.
     Unexplained,
 }
 
 impl Mechanism {
-    /// As it is shown.
+    /// The title that readers see.
     pub fn title(self) -> &'static str {
         match self {
             Mechanism::InterruptsOff => "interrupts off",
@@ -91,21 +91,21 @@ pub struct Peer {
 /// The first cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// What kind of cause.
+    /// The mechanism of the cause.
     pub mechanism: Mechanism,
     /// The function that caused it.
     pub function: Option<String>,
-    /// Who called it.
+    /// The caller of the function.
     pub caller: Option<String>,
-    /// Where in the function, if the source is known.
+    /// The line in the function, if the source is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,
-    /// The system call in which it ran.
+    /// The system call in which the function ran.
     pub system_call: Option<String>,
     /// Time of all spans of this mechanism.
     pub length_ns: Nanos,
-    /// One sentence.
+    /// The cause in one sentence.
     pub sentence: String,
-    /// What would remove it.
+    /// The change that would remove the cause.
     pub remedy: String,
 }

@@ -1,7 +1,7 @@
 //! The breakdown of one sample: consecutive spans, each named, that add up exactly to the latency.
 //!
-//! The type serves both venues. A lab's breakdown is exact to the instruction; a host's is coarser, and what its trace does
-//! not tell is a span [`SpanKind::Unexplained`].
+//! The type serves both venues. A lab's breakdown is exact to the instruction; a host's is coarser, and time that its trace
+//! does not explain is a span [`SpanKind::Unexplained`].
 
 mod kind;
 mod mechanism;
@@ -28,11 +28,11 @@ pub struct Breakdown {
     #[serde(skip_deserializing, default = "schema")]
     schema: &'static str,
     sample: ExplainedSample,
-    /// What ran when the timer was due.
+    /// The code that ran when the timer was due.
     at_due: AtDue,
     cause: Cause,
     spans: Vec<Span>,
-    /// What to know before believing it.
+    /// What a reader must know before believing the breakdown.
     notes: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ fn schema() -> &'static str {
     SCHEMA
 }
 
-/// What ran when the timer was due.
+/// The code that ran when the timer was due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtDue {
     /// The thread.
@@ -58,20 +58,20 @@ pub enum BreakdownError {
     /// A gap or an overlap.
     #[error("a span begins at {found}, the one before it ends at {expected}")]
     NotConsecutive {
-        /// End of the one before.
+        /// The end of the span before.
         expected: Nanos,
-        /// Begin of this one.
+        /// The begin of this span.
         found: Nanos,
     },
     /// The sum is wrong.
     #[error("the spans add up to {sum}, the latency is {latency}")]
     Sum {
-        /// Of the spans.
+        /// The sum of the spans.
         sum: Nanos,
-        /// As measured.
+        /// The latency as measured.
         latency: Nanos,
     },
-    /// The window does not hold what a breakdown needs.
+    /// The window lacks something that a breakdown needs.
     #[error("the window does not hold {0}")]
     Window(&'static str),
 }
@@ -111,12 +111,12 @@ impl Breakdown {
         })
     }
 
-    /// Which sample.
+    /// The sample that the breakdown explains.
     pub fn sample(&self) -> &ExplainedSample {
         &self.sample
     }
 
-    /// What ran when the timer was due.
+    /// The code that ran when the timer was due.
     pub fn at_due(&self) -> &AtDue {
         &self.at_due
     }
@@ -131,7 +131,7 @@ impl Breakdown {
         &self.spans
     }
 
-    /// What to know before believing it.
+    /// What a reader must know before believing the breakdown.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

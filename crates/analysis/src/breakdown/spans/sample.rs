@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use worstcase_contract::Nanos;
 
-/// What the time of a sample begins with.
+/// The event with which a sample's time begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
     /// The probe's timer is due.
     #[default]
     Due,
-    /// It is, and the kernel may be late by the slack that an ordinary thread's timer has.
+    /// The probe's timer is due, and the kernel may be late by the slack of an ordinary thread's timer.
     DueWithSlack,
     /// The probe's timer is due, and another CPU waits for it.
     DueElsewhere,
@@ -18,14 +18,14 @@ pub enum Since {
     Woken,
     /// A thread on another CPU is about to send a pulse on the wire that interrupts this one.
     Pulsed,
-    /// A device's timer is due, which the probe waits for.
+    /// The device's timer for which the probe waits is due.
     DueDevice,
     /// The probe makes the system call that is measured.
     Called,
 }
 
 impl Since {
-    /// That moment, in words.
+    /// The event in words.
     pub fn moment(self) -> &'static str {
         match self {
             Since::Due | Since::DueWithSlack | Since::DueElsewhere | Since::DueDevice => "the timer was due",
@@ -35,7 +35,7 @@ impl Since {
         }
     }
 
-    /// Whether the time since then is how late the probe was.
+    /// Whether the time since then is the probe's lateness.
     pub fn is_lateness(self) -> bool {
         self != Since::Called
     }
@@ -55,7 +55,7 @@ impl Since {
     }
 }
 
-/// Which sample a breakdown is of.
+/// The sample that a breakdown explains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedSample {
     /// The cell's name.
@@ -70,9 +70,9 @@ pub struct ExplainedSample {
     pub unit: String,
     /// Number of the period.
     pub index: u32,
-    /// How late it was, or how long it took.
+    /// How late the sample was, or how long it took.
     pub latency_ns: Nanos,
-    /// From when on.
+    /// The event from which its time counts.
     #[serde(default, skip_serializing_if = "Since::is_due")]
     pub since: Since,
     /// The scheduler of tasks that was loaded; none is the kernel's own.
@@ -80,7 +80,7 @@ pub struct ExplainedSample {
     pub scheduler: Option<String>,
 }
 
-/// Whether a preemption model lets a real-time thread have the CPU at any instruction at which preemption is on.
+/// Whether a preemption model gives a real-time thread the CPU at any instruction at which preemption is on.
 pub(in crate::breakdown) fn preempts(model: &str) -> bool {
     ["full", "lazy", "rt", "rt lazy"].contains(&model)
 }

@@ -1,4 +1,4 @@
-//! A part of a sample's time, with what ran in it.
+//! A part of a sample's time, and the code that ran in it.
 
 use super::kind::SpanKind;
 use super::task::{KernelTask, in_call};
@@ -13,9 +13,9 @@ use worstcase_contract::{Instructions, Nanos};
 pub struct FunctionShare {
     /// The function.
     pub function: String,
-    /// Who called it.
+    /// The function that called it.
     pub caller: Option<String>,
-    /// Time in it and in what it called.
+    /// Time in the function and in the functions that it called.
     pub total_ns: Nanos,
     /// Time in itself alone.
     pub self_ns: Nanos,
@@ -32,19 +32,19 @@ pub struct LineShare {
     pub self_ns: Nanos,
 }
 
-/// What another CPU did at a moment.
+/// The code that another CPU ran at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherCpu {
-    /// Which CPU.
+    /// The number of the CPU.
     pub cpu: u32,
     /// The thread that ran there.
     pub task: KernelTask,
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
-    /// Its call chain, outermost first; over a range of time, what most of it has in common.
+    /// Its call chain, outermost first; over a range of time, the common part of most of it.
     pub chain: Vec<StackFrame>,
-    /// Over a range of time: the innermost function that holds more than half of what is known of it.
+    /// Over a range of time: the innermost function that holds more than half of the known part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<FunctionShare>,
 }
@@ -72,16 +72,16 @@ impl OtherCpu {
 /// One span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// What happens.
+    /// The event of the span.
     #[serde(flatten)]
     pub what: SpanKind,
     /// When it begins, from the due time on.
     pub start_ns: Nanos,
-    /// How long it takes.
+    /// The duration of the span.
     pub length_ns: Nanos,
     /// Lab: instructions executed.
     pub instructions: Option<Instructions>,
-    /// If another CPU than the probe's is told of: which.
+    /// The number of another CPU, if the span is not about the probe's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
     /// The thread that ran.
@@ -89,10 +89,10 @@ pub struct Span {
     /// The system call that it had made, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_call: Option<String>,
-    /// Of an interrupt from another CPU: who sent it, if that is known.
+    /// For an interrupt from another CPU: the code that sent it, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<OtherCpu>,
-    /// If it waited in a loop of the kernel's: what each other CPU that did not idle was at, until the last moment of that.
+    /// For a wait in a loop of the kernel: what each other CPU that did not idle ran, until the loop's last round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited_for: Vec<OtherCpu>,
     /// The call chain that most of it has in common, outermost first.
@@ -107,7 +107,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Nothing is known of it.
+    /// A span about which nothing is known.
     pub(in crate::breakdown) fn unexplained(
         start_ns: Nanos,
         length_ns: Nanos,
@@ -130,7 +130,7 @@ impl Span {
         }
     }
 
-    /// An interrupt is on its way, and no CPU's instructions tell of it.
+    /// An interrupt on its way: no CPU's instructions show it.
     pub(in crate::breakdown) fn pending(length: Nanos) -> Span {
         Span {
             what: SpanKind::IrqPending,
@@ -143,7 +143,8 @@ impl Span {
 mod tests {
     use super::*;
 
-    /// What is kept is read back as it was; a name that a span and its kind both have would be there twice.
+    /// A kept span is read back as it was. If the span and its kind had a field of one name, JSON would hold it
+    /// twice.
     #[test]
     fn a_span_of_every_kind_is_read_back() {
         let text = || "f".to_string();

@@ -12,7 +12,7 @@ pub struct KernelTask {
 }
 
 impl KernelTask {
-    /// Name and id; what is known of a thread whose name is not.
+    /// The thread's name and id; a thread without a known name is described by what is known about it.
     pub fn named(&self) -> String {
         match (self.comm.is_empty(), self.pid) {
             (true, 0) => "an unknown task".into(),
@@ -21,13 +21,13 @@ impl KernelTask {
         }
     }
 
-    /// That, and the system call if one is known, as in `sh (87) in write(2)`.
+    /// The thread as in `named`, and the system call if one is known, as in `sh (87) in write(2)`.
     pub fn within(&self, system_call: Option<&str>) -> String {
         in_call(self.named(), system_call)
     }
 }
 
-/// Somebody, in a system call if one is known.
+/// A thread's name, with its system call if one is known.
 pub fn in_call(who: String, system_call: Option<&str>) -> String {
     match system_call {
         Some(call) => format!("{who} in {call}(2)"),

@@ -14,7 +14,8 @@ const WAITS: [(&str, u64); 7] = [
     ("__schedule", 9),
 ];
 
-/// A thread of a load runs, and somebody's timer wakes khugepaged, which gives back the lock that the probe waits for.
+/// A thread of a load runs, and a timer of another thread wakes khugepaged, which gives back the lock that the
+/// probe waits for.
 fn machine(chain: &[(&str, u64)]) -> SyntheticMachine {
     let mut m = SyntheticMachine::in_user(7, "load-shm");
     m.park(1, chain);
@@ -49,7 +50,7 @@ fn woken_by_a_timer(m: &mut SyntheticMachine) {
         .call("__schedule");
 }
 
-/// Its timer comes at once, or it need not even sleep, for that is due.
+/// The probe's timer interrupts at once, or the probe need not even sleep, because the time is due.
 fn sampled(m: &mut SyntheticMachine, sleeps: bool) -> Explanation {
     if sleeps {
         m.call("schedule").call("__schedule");
@@ -108,7 +109,7 @@ fn who_was_preempted_or_sleeps_on_its_timer_does_not_wait() {
         let told = sampled(&mut machine(&chain), true);
         assert!(!waits(&told), "{own:?}");
     }
-    // Whatever the function is in which its timer finds it.
+    // A thread sleeps on its timer whichever of these functions it sleeps in.
     let mut m = SyntheticMachine::in_user(7, "load-shm");
     m.park(1, &WAITS).work(100).due().work(50);
     woken_by_a_timer(&mut m);

@@ -7,10 +7,10 @@ use crate::facts::power::governor_file;
 
 pub(super) const RULES: [Rule; 6] = [governor, sleep, siblings, interrupts, irqbalance, busy];
 
-/// Waking that takes longer than this is felt (us).
+/// Waking up is noticeable if it takes longer (us).
 const SHALLOW_US: u32 = 2;
 const DEEP_US: u32 = 20;
-/// A CPU that does more than this (%) is not idle.
+/// A CPU with a higher load (%) is not idle.
 const BUSY: f64 = 10.0;
 
 fn governor(patient: &Patient) -> Option<Finding> {

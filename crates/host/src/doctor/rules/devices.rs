@@ -1,4 +1,4 @@
-//! What devices and daemons ask of the CPUs.
+//! What devices and daemons cost the CPUs.
 
 use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo};
 use crate::facts::drives::poll_file;
@@ -14,7 +14,7 @@ fn dma(patient: &Patient) -> Option<Finding> {
         .map(|device| format!("{} ({})", device.name, device.mode))
         .collect();
     match (devices.is_empty(), pio.is_empty()) {
-        // Without ATA devices the question does not arise.
+        // Without ATA devices there is nothing to find.
         (true, _) => None,
         (false, true) => Some(Finding::good(ID, "every ATA device transfers by DMA")),
         (false, false) => Some(
@@ -57,9 +57,9 @@ fn polling(patient: &Patient) -> Option<Finding> {
     )
 }
 
-/// A daemon that wakes more often (a second) is told.
+/// Wake-ups a second above which a daemon is reported.
 const OFTEN: f64 = 10.0;
-/// So many are named.
+/// How many daemons are named.
 const NAMED: usize = 5;
 
 fn daemons(patient: &Patient) -> Option<Finding> {

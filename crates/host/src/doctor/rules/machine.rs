@@ -1,4 +1,4 @@
-//! What is below the kernel: clock, hypervisor, and the group that limits us.
+//! Below the kernel: clock, hypervisor, and the control group of this process.
 
 use super::{Finding, FindingLevel, Patient, Rule};
 
@@ -6,7 +6,7 @@ pub(super) const RULES: [Rule; 6] = [clock, hypervisor, steal, container, quota,
 
 /// Clock sources behind a slow bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
-/// A reading that costs more (ns) is a system call, or a hypervisor's.
+/// Above this cost (ns) a clock reading is a system call, or goes to a hypervisor.
 const COSTLY_NS: f64 = 150.0;
 
 fn clock(patient: &Patient) -> Option<Finding> {
@@ -131,7 +131,7 @@ fn quota(patient: &Patient) -> Option<Finding> {
 }
 
 fn rt_group(patient: &Patient) -> Option<Finding> {
-    // Other groups have no such file: the question does not arise.
+    // Other groups have no such file, so there is nothing to find.
     (patient.facts.cgroup.rt_runtime_us? == 0).then(|| {
         Finding::new(
             "rt-group",

@@ -25,7 +25,7 @@ fn huge_pages(patient: &Patient) -> Option<Finding> {
 fn merging(patient: &Patient) -> Option<Finding> {
     const FILE: &str = "sys/kernel/mm/ksm/run";
     let is = patient.facts.memory.same_page_merging;
-    // Kernels without it have no such file.
+    // A kernel without KSM has no such file.
     is?;
     should_be_off("same-page-merging", "same-page merging (KSM)", is, |what| {
         let why = "Its thread scans memory all the time, and writing to a merged page is a page fault that copies it.";

@@ -1,4 +1,4 @@
-//! The rules, by subject. A rule gives nothing where its question does not arise.
+//! The rules, by subject. A rule gives nothing where it does not apply.
 
 mod cpus;
 mod devices;
@@ -26,7 +26,7 @@ pub(super) fn all() -> impl Iterator<Item = Rule> {
     groups.into_iter().flatten().copied()
 }
 
-/// The finding about something that is on or off, and should be off. `on` gives the finding where it is on.
+/// The finding about a feature that should be off; `on` makes the finding where it is on.
 fn should_be_off(
     id: &'static str,
     name: &str,
@@ -40,7 +40,7 @@ fn should_be_off(
     })
 }
 
-/// What writes a value to a file, as a person types it.
+/// The shell command that writes a value to a file.
 fn echo(value: &str, file: &str) -> String {
     format!("echo {value} > /{file}")
 }

@@ -1,10 +1,10 @@
-//! What this user may not do.
+//! Rights that this user lacks.
 
 use super::{Finding, FindingLevel, Patient, Rule};
 
 pub(super) const RULES: [Rule; 4] = [real_time, real_time_limit, locked_memory, tracing];
 
-/// The priority of threads of interrupts.
+/// The default priority of interrupt threads.
 const INTERRUPTS: u32 = 50;
 
 fn real_time(patient: &Patient) -> Option<Finding> {

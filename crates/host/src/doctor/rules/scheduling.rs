@@ -4,8 +4,8 @@ use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo, should_
 
 pub(super) const RULES: [Rule; 4] = [throttling, timer_migration, numa_balancing, nmi_watchdog];
 
-/// From this release on ordinary tasks are served by the fair server, and the old limit on real-time tasks is gone,
-/// except with RT_GROUP_SCHED.
+/// From this release on the fair server serves ordinary tasks, and the old limit on real-time tasks is gone, except
+/// with RT_GROUP_SCHED.
 const FAIR_SERVER: (u32, u32) = (6, 12);
 
 fn throttling(patient: &Patient) -> Option<Finding> {
@@ -38,7 +38,7 @@ fn throttling(patient: &Patient) -> Option<Finding> {
              touched, unless one beside them runs wild."
         ),
     );
-    // With nobody else to run, a wild thread on every CPU could only be ended by switching the machine off.
+    // With no CPU left for other programs, only a power switch could end a runaway real-time thread on every CPU.
     let changes = (!patient.others.is_empty()).then(|| TemporaryChange::set(FILE, -1));
     Some(
         finding
@@ -66,7 +66,7 @@ fn timer_migration(patient: &Patient) -> Option<Finding> {
 fn numa_balancing(patient: &Patient) -> Option<Finding> {
     const FILE: &str = "proc/sys/kernel/numa_balancing";
     let is = patient.facts.scheduling.numa_balancing;
-    // Kernels without it have no such file.
+    // A kernel without it has no such file.
     is?;
     should_be_off("numa-balancing", "NUMA balancing", is, |what| {
         let why = "Pages are unmapped now and then to see who touches them: each touch is a page fault, also for locked \

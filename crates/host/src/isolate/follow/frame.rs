@@ -1,4 +1,4 @@
-//! What began on a CPU and has not ended.
+//! Frames: what began on a CPU and has not ended.
 
 use crate::isolate::senders::EntrySender;
 use crate::isolate::tally::EntryCause;
@@ -6,23 +6,23 @@ use crate::trace::ShortName;
 use crate::trace::events::CpuContext;
 use worstcase_contract::Nanos;
 
-/// A function that somebody wanted to run here.
+/// A function that some sender requested to run here.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedFunction {
     pub function: u64,
-    /// When it began here; that of work that was switched out, when it came back.
+    /// When it began on this CPU; for work that was switched out, when it was resumed.
     pub began: Nanos,
     pub sender: Option<EntrySender>,
     pub time: Nanos,
 }
 
-/// Something that began and has not ended.
+/// A frame that has not ended.
 #[derive(Debug)]
 pub struct UnfinishedFrame {
     pub context: RunContext,
     pub sender: Option<EntrySender>,
     pub began: Nanos,
-    /// Its time, but for that of its functions.
+    /// Its time without that of its functions.
     pub own: Nanos,
     pub runs: Vec<RequestedFunction>,
     /// The last function has not ended.
@@ -30,7 +30,7 @@ pub struct UnfinishedFrame {
     pub opens_entry: bool,
 }
 
-/// Where it runs.
+/// The context in which a function runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RunContext {
     Context(CpuContext),
@@ -39,7 +39,7 @@ pub enum RunContext {
     Thread(ShortName),
 }
 
-/// What that is to the CPU's program.
+/// The cause of an entry into the CPU's program.
 pub fn cause(place: RunContext, function: u64) -> EntryCause {
     match place {
         RunContext::Context(CpuContext::Timer | CpuContext::TimerFunction { .. }) => EntryCause::Timer { function },

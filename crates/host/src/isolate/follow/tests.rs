@@ -90,7 +90,7 @@ fn an_interrupt_has_the_functions_of_its_timers_and_brings_its_soft_interrupt() 
         &mut Senders::default(),
     );
     let (rows, gaps) = rows(follow);
-    // The interrupt's own time is the first timer's.
+    // The interrupt's own time counts for the first timer.
     let expected = vec![
         (EntryCause::Timer { function: 0x70 }, None, 1, 300 + 500, 800),
         (EntryCause::Timer { function: 0x80 }, None, 1, 200, 200),
@@ -137,7 +137,7 @@ fn calls_and_interrupts_have_the_sender_that_sent_them() {
             (2_500, PROGRAM, TracedChange::Exit(CALL())),
             (50_000, PROGRAM, TracedChange::Enter(RESCHEDULE())),
             (50_100, PROGRAM, TracedChange::Exit(RESCHEDULE())),
-            // Nobody is known to have sent the second.
+            // The sender of the second is not known.
             (90_000, PROGRAM, TracedChange::Enter(RESCHEDULE())),
             (90_100, PROGRAM, TracedChange::Exit(RESCHEDULE())),
         ],

@@ -1,32 +1,32 @@
-//! What is remembered of CPUs and threads.
+//! The remembered events of CPUs and threads.
 
 use crate::trace::events::{CpuContext, CpuEvent, TracedChange};
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
 
-/// Timer interrupts of a CPU, and steps of a thread, that are kept: 0.4 s and 0.3 s at 10 kHz.
+/// Limit for a CPU's timer interrupts, and for a thread's steps: 0.4 s and 0.3 s at 10 kHz.
 const KEPT: usize = 4096;
-/// Losses of a CPU that are kept.
+/// Limit for a CPU's losses.
 const KEPT_LOSSES: usize = 64;
 
-/// A change of what a thread is at.
+/// A change of a thread's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Its wake-up is issued.
     Woken {
-        /// Within a timer interrupt that was entered then.
+        /// The entry of the timer interrupt in which it was issued, if there was one.
         in_timer: Option<Nanos>,
     },
     /// Switched in.
     In,
     /// Switched out.
     Out {
-        /// It waits for something.
+        /// Whether it waits for something.
         asleep: bool,
     },
 }
 
-/// When and where.
+/// A change, when and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryStep {
     pub at: Nanos,
@@ -38,12 +38,12 @@ pub struct HistoryStep {
 #[derive(Debug, Default)]
 pub struct ThreadHistory {
     steps: VecDeque<HistoryStep>,
-    /// Older ones were dropped.
+    /// Whether older steps were dropped.
     has_forgotten: bool,
 }
 
 impl ThreadHistory {
-    /// Steps of one CPU come in order; those of another are put where they belong.
+    /// Adds a step. Steps of one CPU come in order; those of another are put where they belong.
     pub fn insert(&mut self, step: HistoryStep) {
         let later = self.steps.iter().rev().take_while(|other| other.at > step.at).count();
         self.steps.insert(self.steps.len() - later, step);
@@ -53,8 +53,8 @@ impl ThreadHistory {
         }
     }
 
-    /// The steps until `now`, from the last one before `due` that says whether the thread ran; `None` if one of them may
-    /// have been forgotten.
+    /// The steps until `now`, from the last one before `due` that shows whether the thread ran; `None` if one of them
+    /// may have been forgotten.
     pub fn until(&self, now: Nanos, due: Nanos) -> Option<impl Iterator<Item = &HistoryStep> + Clone> {
         let at_due = self.steps.partition_point(|step| step.at < due);
         let end = self.steps.partition_point(|step| step.at <= now).max(at_due);
@@ -67,22 +67,21 @@ impl ThreadHistory {
     }
 }
 
-/// A timer interrupt.
 #[derive(Clone, Copy, Debug)]
 struct TimerInterrupt {
     entered: Nanos,
-    /// Still runs if there is none.
+    /// `None` while it still runs.
     left: Option<Nanos>,
 }
 
-/// A CPU's last timer interrupts, and where its events are missing.
+/// A CPU's last timer interrupts, and its losses of events.
 #[derive(Debug, Default)]
 pub struct CpuHistory {
     timers: VecDeque<TimerInterrupt>,
     losses: VecDeque<(Nanos, Nanos)>,
-    /// Timer interrupts entered before this are not all known.
+    /// Timer interrupts entered before this time are not all known.
     known_from: Option<Nanos>,
-    /// The end of the latest loss that was forgotten.
+    /// The end of the latest forgotten loss.
     forgotten_loss: Option<Nanos>,
 }
 
@@ -112,7 +111,7 @@ impl CpuHistory {
                     let oldest = self.losses.pop_front();
                     self.forgotten_loss = self.forgotten_loss.max(oldest.map(|(_, until)| until));
                 }
-                // An exit may be among what is lost.
+                // The exit may be among the lost events.
                 if let Some(timer) = self.timers.back_mut() {
                     timer.left.get_or_insert(event.at);
                 }
@@ -121,7 +120,7 @@ impl CpuHistory {
         }
     }
 
-    /// The entry of the timer interrupt that runs.
+    /// The entry of the timer interrupt that runs now.
     pub fn in_timer(&self) -> Option<Nanos> {
         let last = self.timers.back()?;
         last.left.is_none().then_some(last.entered)
@@ -133,8 +132,8 @@ impl CpuHistory {
             || self.losses.iter().any(|(since, until)| *since <= to && *until >= from)
     }
 
-    /// When the timer interrupt was entered that ended a sleep which was due at `due` and ended at `woken`: the first
-    /// from `due` on, or `due` itself if one ran then. `None` if none did, or it is not known.
+    /// The entry of the timer interrupt that ended a sleep which was due at `due` and ended at `woken`: the first from
+    /// `due` on, or `due` itself if one ran then. `None` if there was none, or it is not known.
     pub fn timer_entry(&self, due: Nanos, woken: Nanos, wakes_in: Option<Nanos>) -> Option<Nanos> {
         if self.known_from.is_none_or(|from| from > due) {
             return None;

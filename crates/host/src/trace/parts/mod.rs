@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
-/// Which sample.
+/// The sample to split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedSample {
-    /// Where it was taken.
+    /// The CPU on which it was taken.
     pub cpu: u32,
     /// The thread that took it.
     pub tid: u32,
@@ -35,18 +35,18 @@ pub struct AskedSample {
 pub struct LatenessParts {
     /// From the due time until the timer interrupt was entered.
     pub irq_latency: Nanos,
-    /// From there until the thread's wake-up was issued.
+    /// From the entry until the thread's wake-up was issued.
     pub handler: Nanos,
-    /// Awake, and not on the CPU (or waiting again, for a lock on its way).
+    /// Time in which the thread was awake and not on the CPU (or waited again, for a lock on its way).
     pub scheduling: Nanos,
-    /// On the CPU, until it read the clock; all of it if it had not gone to sleep when the timer was due.
+    /// Time on the CPU, until the thread read the clock; everything if it had not gone to sleep when the timer was due.
     pub return_to_user: Nanos,
-    /// Not told by the events.
+    /// The part that the events do not explain.
     pub unexplained: Nanos,
 }
 
 impl LatenessParts {
-    /// Nothing is known.
+    /// All of the latency unexplained.
     pub fn unexplained(latency: Nanos) -> LatenessParts {
         LatenessParts {
             unexplained: latency,
@@ -54,13 +54,13 @@ impl LatenessParts {
         }
     }
 
-    /// The latency.
+    /// The sum of the parts, which is the latency.
     pub fn sum(&self) -> Nanos {
         self.irq_latency + self.handler + self.scheduling + self.return_to_user + self.unexplained
     }
 }
 
-/// Splits samples of some threads. Its memory is bounded; what was forgotten is unexplained.
+/// Splits samples of some threads. Its memory is bounded; for forgotten events the sample is unexplained.
 #[derive(Debug)]
 pub struct Splitter {
     threads: HashMap<u32, ThreadHistory>,
@@ -76,7 +76,7 @@ impl Splitter {
         }
     }
 
-    /// Takes the next event. Each CPU's come in order of time, CPUs in any order.
+    /// Takes the next event. Each CPU's events come in order of time, CPUs in any order.
     pub fn feed(&mut self, event: &CpuEvent<'_>) {
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.feed(event);
@@ -111,7 +111,7 @@ impl Splitter {
             .unwrap_or_else(|| LatenessParts::unexplained(latency))
     }
 
-    /// `None` if events are missing, contradict each other or the sample.
+    /// `None` if events are missing, or contradict each other or the sample.
     fn explained(&self, ask: &AskedSample) -> Option<LatenessParts> {
         if ask.now <= ask.due {
             return Some(LatenessParts::default());
@@ -141,7 +141,6 @@ impl Splitter {
     }
 }
 
-/// What the thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThreadState {
     Unknown,
@@ -162,7 +161,7 @@ impl ThreadState {
     }
 }
 
-/// From the due time to the sample, step by step: each hands the time since the last to a part.
+/// Walks from the due time to the sample, step by step: each adds the time since the last one to a part.
 struct PartsWalk<'a> {
     ask: &'a AskedSample,
     cpus: &'a HashMap<u32, CpuHistory>,
@@ -182,7 +181,7 @@ impl PartsWalk<'_> {
                 self.at = step.at;
                 return Some(());
             }
-            // It was about to sleep, or somebody wakes it once more.
+            // The thread was about to sleep, or is woken once more.
             (ThreadState::Running | ThreadState::Awake | ThreadState::Unknown, Turn::Woken { .. }) => {
                 self.was_woken = true;
                 return Some(());
@@ -190,7 +189,7 @@ impl PartsWalk<'_> {
             (ThreadState::Asleep, Turn::Woken { .. }) | (ThreadState::Awake, Turn::In) => {
                 self.parts.scheduling = self.parts.scheduling + past;
             }
-            // Nobody is seen to wake it: on a CPU that is not traced.
+            // The trace shows no wake-up: it was issued on a CPU that is not traced.
             (ThreadState::Asleep | ThreadState::Unknown, Turn::In) => {
                 self.parts.unexplained = self.parts.unexplained + past;
             }
@@ -206,7 +205,7 @@ impl PartsWalk<'_> {
         Some(())
     }
 
-    /// The time it slept beyond the due time, split where the timer interrupt was entered.
+    /// Splits the time that the thread slept beyond the due time, at the entry of the timer interrupt.
     fn woken(&mut self, step: &HistoryStep, in_timer: Option<Nanos>) {
         self.was_woken = true;
         let entered = self

@@ -33,7 +33,7 @@ const ENTER: TracedChange = TracedChange::Enter(CpuContext::Timer);
 const EXIT: TracedChange = TracedChange::Exit(CpuContext::Timer);
 const WAKING: TracedChange = TracedChange::Waking { tid: PROBE };
 
-/// Cpu, instant and event; a sample on CPU 0 that was due at 1000 and taken at 1100.
+/// Splits a sample on CPU 0 that was due at 1000 and taken at 1100; events are (CPU, instant, change).
 fn parts(events: &[(u32, u64, TracedChange)]) -> [u64; 5] {
     parts_of(events, 1_000, 1_100)
 }

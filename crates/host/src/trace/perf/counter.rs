@@ -12,16 +12,16 @@ const SAMPLE: sys::perf_event_sample_format = sys::PERF_SAMPLE_IDENTIFIER
     | sys::PERF_SAMPLE_CPU
     | sys::PERF_SAMPLE_RAW;
 
-/// What is counted.
+/// What a counter counts.
 #[derive(Clone, Debug)]
 pub enum CounterSource {
     /// A tracepoint, by its number.
     Tracepoint(u64),
-    /// A function of the kernel where it begins (a kprobe), with its first two arguments.
+    /// The entry of a kernel function (a kprobe), with its first two arguments.
     Function {
-        /// The number of perf's part for kprobes.
+        /// The type number of perf's kprobe PMU.
         kind: u32,
-        /// The function, as /proc/kallsyms has it.
+        /// The function's name in /proc/kallsyms.
         name: CString,
     },
 }
@@ -35,7 +35,7 @@ const ARGUMENTS: u64 = match cfg!(target_arch = "x86_64") {
     false => 1 << 0 | 1 << 1,
 };
 
-/// What, and how.
+/// What to count, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterRequest<'s> {
     /// What is counted.
@@ -44,7 +44,7 @@ pub struct CounterRequest<'s> {
     pub cpu: u32,
     /// With the kernel's call chain.
     pub chain: bool,
-    /// Whoever polls is woken when the ring holds so many bytes.
+    /// A poller is woken when the ring holds this many bytes.
     pub wake_at: u32,
 }
 
@@ -53,7 +53,7 @@ pub struct CounterRequest<'s> {
 pub struct Counter(OwnedFd);
 
 impl Counter {
-    /// Makes it, disabled, for all threads of the CPU.
+    /// Makes the counter, disabled, for all threads of the CPU.
     pub fn open(request: CounterRequest<'_>) -> io::Result<Counter> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,
@@ -96,7 +96,7 @@ impl Counter {
         Ok(Counter(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// The number that its records carry.
+    /// The id that its records carry.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0;
         // SAFETY: `id` is valid to fill.
@@ -104,14 +104,14 @@ impl Counter {
         Ok(id)
     }
 
-    /// Lets pass only what fits the expression (the kernel's `Documentation/trace/events.rst`, event filtering).
+    /// Keeps only records that match the expression (the kernel's `Documentation/trace/events.rst`, event filtering).
     pub fn filter(&self, expression: &str) -> io::Result<()> {
         let text = CString::new(expression)?;
         // SAFETY: the kernel copies the terminated string and does not write to it.
         check(unsafe { ioctls::SET_FILTER(self.0.as_raw_fd(), text.as_ptr().cast_mut()) })
     }
 
-    /// Writes to the ring of `first`, which must be mapped and of the same CPU.
+    /// Redirects records to the ring of `first`, which must be mapped and belong to the same CPU.
     pub fn write_to_ring_of(&self, first: &Counter) -> io::Result<()> {
         // SAFETY: no pointers are passed.
         check(unsafe { ioctls::SET_OUTPUT(self.0.as_raw_fd(), first.0.as_raw_fd()) })

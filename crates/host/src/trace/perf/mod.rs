@@ -1,4 +1,4 @@
-//! perf's counters of tracepoints and functions, and the rings that they write to.
+//! perf's counters for tracepoints and functions, and the rings that they write to.
 
 mod counter;
 mod ring;

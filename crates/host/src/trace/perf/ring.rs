@@ -1,4 +1,4 @@
-//! A CPU's ring: mapped memory that the kernel writes records to and this process reads them from.
+//! A CPU's ring: the kernel writes records to mapped memory, and this process reads them.
 
 use perf_event_open_sys::bindings as sys;
 use std::io;
@@ -9,13 +9,13 @@ use worstcase_contract::Nanos;
 
 /// A record without a call chain is shorter than this, so a ring with less room may have lost one.
 const ROOM: u64 = 1024;
-/// One with the kernel's call chain (127 frames at most, unless the machine allows more).
+/// The same for a record with the kernel's call chain (127 frames at most, unless the machine allows more).
 const ROOM_WITH_CHAIN: u64 = 4096;
 
-/// What the ring holds.
+/// A record of the ring.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RingRecord<'r> {
-    /// A counter's.
+    /// A counter's record.
     Sample {
         /// The counter's number.
         id: u64,
@@ -23,10 +23,10 @@ pub enum RingRecord<'r> {
         at: Nanos,
         /// The thread that ran.
         tid: u32,
-        /// What the counter adds.
+        /// The rest, which depends on the counter.
         rest: Rest<'r>,
     },
-    /// So many did not fit; `at` is when there was room again.
+    /// Records that did not fit; `at` is when there was room again.
     Lost {
         /// When.
         at: Nanos,
@@ -40,7 +40,7 @@ pub enum RingRecord<'r> {
 pub struct Rest<'r>(&'r [u64]);
 
 impl<'r> Rest<'r> {
-    /// Takes the chain off: return addresses, innermost first, with markers between contexts.
+    /// Takes off the call chain: return addresses, innermost first, with markers between contexts.
     pub fn take_chain(&mut self) -> &'r [u64] {
         let Some((count, rest)) = self.0.split_first() else {
             return &[];
@@ -50,10 +50,10 @@ impl<'r> Rest<'r> {
         chain
     }
 
-    /// The first two arguments of the function that begins; they stand behind its record.
+    /// The first two arguments of the function that begins; they follow its record.
     pub fn arguments(&self) -> Option<[u64; 2]> {
         let record = (4 + *self.0.first()? as u32 as usize).div_ceil(8);
-        // The registers' ABI, then those asked for, in perf's order: on x86 the second argument's comes first.
+        // The registers' ABI, then the requested registers in perf's order: on x86 the second argument comes first.
         let [first, second] = self.0.get(record + 1..record + 3)?.try_into().ok()?;
         Some(match cfg!(target_arch = "x86_64") {
             true => [second, first],
@@ -79,7 +79,8 @@ pub struct Ring {
     page: usize,
     data: usize,
     room: u64,
-    /// A record that lies across the ring's end is put together here; 8 byte words, so that chains are aligned.
+    /// Buffer in which a record that wraps around the ring's end is joined; words of 8 bytes, so that chains are
+    /// aligned.
     joined: Vec<u64>,
 }
 
@@ -92,7 +93,7 @@ impl Ring {
         // SAFETY: no pointers are passed; the page size always exists.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         assert!(data.is_power_of_two() && data >= page, "a ring of {data} bytes");
-        // SAFETY: the kernel chooses the place, so no memory in use is replaced.
+        // SAFETY: the kernel chooses the address, so no memory in use is replaced.
         let start = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -121,12 +122,12 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
-    /// Hands over what the ring holds, oldest first, and frees it; says whether the ring was so full that records may
-    /// have been lost of which no `Lost` tells yet.
+    /// Hands over the records in the ring, oldest first, and frees them. Says whether the ring was so full that records
+    /// may have been lost for which no `Lost` has come yet.
     pub fn drain(&mut self, mut each: impl FnMut(RingRecord<'_>)) -> bool {
         let head = std::mem::offset_of!(sys::perf_event_mmap_page, data_head);
         let tail = std::mem::offset_of!(sys::perf_event_mmap_page, data_tail);
-        // Only this process writes the tail.
+        // Only this process writes the tail, so Relaxed is enough.
         let from = self.position(tail).load(Ordering::Relaxed);
         // Acquire: the kernel writes the records before it moves the head (smp_wmb in perf_output_put_handle).
         let to = self.position(head).load(Ordering::Acquire);
@@ -216,7 +217,7 @@ fn parse(kind: u32, body: &[u64]) -> Option<RingRecord<'_>> {
     }
 }
 
-/// Takes a record apart in every way; the first word is its kind. For scripts/fuzz.
+/// Parses a record in every way; the first word is its kind. For scripts/fuzz.
 pub fn fuzz_records(words: &[u64]) {
     let Some((kind, body)) = words.split_first() else {
         return;

@@ -9,7 +9,8 @@ use worstcase_analysis::breakdown::testing::SyntheticMachine;
 use worstcase_analysis::breakdown::{Explanation, LabSurroundings, tell};
 use worstcase_lab::execution::Symbols;
 
-/// So many bytes of a function are a line; what follows the fourth byte of `zap` comes from a header.
+/// A source of lines: so many bytes of a function are a line; the code behind the fourth byte of `zap` comes from a
+/// header.
 struct Bytes(Symbols, u64);
 
 impl SourceLines for Bytes {
@@ -86,7 +87,7 @@ fn a_breakdown_shows_where_each_frame_was_and_which_lines_took_most() {
 fn a_place_is_the_line_of_the_call_or_of_the_instruction() {
     let (explanation, lines) = explained(&machine(Due::InLock, 300, false), 1);
     let (off, on) = switched(&explanation.breakdown);
-    // Two bytes before the call that takes the lock; it, 45 more and it.
+    // Two bytes before the call that takes the lock; the call itself, 45 more bytes, and the call.
     let line = |place: &CodePlace| place.source.as_ref().unwrap().to_string();
     assert_eq!(
         (line(off), line(on)),
@@ -119,7 +120,7 @@ fn a_frame_that_a_return_reveals_was_left_before_it() {
     }
 }
 
-/// What a trace shows of a function, in the order of time.
+/// The slices of a function in a trace, in the order of time.
 fn slices_of(explanation: &Explanation, lines: &dyn SourceLines, function: &str) -> Vec<serde_json::Value> {
     let trace: serde_json::Value = serde_json::from_str(&perfetto::trace(explanation, lines)).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();

@@ -9,7 +9,7 @@ use crate::picture::{BarScale, Bars, BarsPanel};
 const ROW: f64 = 20.0;
 /// A line of a name that takes several.
 const NAME_LINE: f64 = 12.0;
-/// Of a bar.
+/// The thickness of a bar.
 const THICK: f64 = 10.0;
 /// The names' part of a panel, at most.
 const NAMES: f64 = 0.34;

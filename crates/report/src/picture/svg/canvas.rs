@@ -9,15 +9,15 @@ use svg::node::element::Element;
 /// Side that a text keeps to its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// It begins there.
+    /// The text begins at its place.
     Start,
-    /// It is centred there.
+    /// The text is centred at its place.
     Middle,
-    /// It ends there.
+    /// The text ends at its place.
     End,
 }
 
-/// How a text looks.
+/// The look of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Font {
     /// Height.
@@ -79,7 +79,7 @@ pub const TITLE: f64 = 13.0;
 /// Height of all other text.
 pub const TEXT: f64 = 11.0;
 
-/// What is drawn on, in units of which 420 are a column of a paper.
+/// The canvas of a picture, in units of which 420 are a column of a paper.
 pub struct Canvas {
     /// Colours.
     pub theme: Theme,
@@ -104,14 +104,14 @@ impl Canvas {
         }
     }
 
-    /// A text; its middle is at height `y`.
+    /// Draws a text whose middle is at height `y`.
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, font: Font, text: &str) {
         self.turned(x, y, 0.0, anchor, font, text);
     }
 
     /// A text, turned around its place.
     pub fn turned(&mut self, x: f64, y: f64, degrees: f64, anchor: Anchor, font: Font, text: &str) {
-        // Not by `dominant-baseline`, which programs that set papers do not know.
+        // Without `dominant-baseline`, which programs that set papers do not know.
         let mut node = element(
             "text",
             &[
@@ -184,7 +184,7 @@ impl Canvas {
         self.put("path", &attributes);
     }
 
-    /// A filled rectangle that tells something under the pointer, with as much of a text as fits into it.
+    /// A filled rectangle with a text for the pointer; it shows as much of a text as fits into it.
     #[expect(clippy::too_many_arguments, reason = "a box, and what is in it")]
     pub fn labelled(
         &mut self,
@@ -222,7 +222,7 @@ impl Canvas {
         self.stroke(&path, colour, width, dash);
     }
 
-    /// Many round dots, as one path: a twelfth of what a circle each would take.
+    /// Many round dots as one path, a twelfth of the size of a circle for each.
     pub fn dots(&mut self, places: impl Iterator<Item = (f64, f64)>, colour: &str, size: f64) {
         let mut path = String::new();
         for (x, y) in places {
@@ -347,7 +347,7 @@ fn element(name: &str, attributes: &[(&str, &str)]) -> Element {
     element
 }
 
-/// A length to a hundredth, in as few letters as it takes.
+/// A length to a hundredth, with as few letters as possible.
 pub fn units(value: f64) -> String {
     // Adding 0 turns -0 into 0.
     let rounded = (value * 100.0).round() / 100.0 + 0.0;

@@ -1,4 +1,4 @@
-//! What surrounds the data: panels with frames, ticks, titles and names of the axes, and the legend.
+//! The surroundings of the data: panels with frames, ticks, titles and names of the axes, and the legend.
 
 use super::canvas::{Anchor, Canvas, Font, TEXT, TITLE};
 use super::legend::{Legend, LegendEntry};
@@ -17,9 +17,9 @@ pub const COLUMN: f64 = 420.0;
 /// Panels beside each other need less width than a column each.
 pub const MORE: f64 = 240.0;
 
-/// What is written above a panel.
+/// The text above a panel.
 pub struct Caption {
-    /// Whose panel it is.
+    /// The panel's title.
     pub title: String,
     /// Numbers to the right, left out if they do not fit.
     pub note: String,
@@ -43,7 +43,7 @@ pub struct PanelArea<'a> {
 }
 
 impl PanelArea<'_> {
-    /// Where a point is drawn.
+    /// The place at which a point is drawn.
     pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
         (
             self.left + self.head.x.place(x) * self.width,
@@ -57,7 +57,7 @@ impl PanelArea<'_> {
     }
 }
 
-/// Which axis the criterion is on.
+/// The axis of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CriterionAxis {
     /// Values go to the right.
@@ -66,7 +66,7 @@ pub enum CriterionAxis {
     Y,
 }
 
-/// Draws frame and legend, and the data by `draw`, which is given the panel's number and place.
+/// Draws frame and legend; `draw` gets the panel's number and place and draws the data.
 pub fn picture(
     theme: Theme,
     head: &PictureHead,

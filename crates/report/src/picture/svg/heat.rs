@@ -79,7 +79,7 @@ pub fn draw(theme: Theme, heat: &Heat) -> String {
     canvas.finish(width, y + EDGE, &heat.head.title, &heat.head.about)
 }
 
-/// The loads; slanting if they are too long. Returns the height that they take.
+/// Draws the names of loads, slanting if they are too long. Returns their height.
 fn names_above(canvas: &mut Canvas, names: &[String], left: f64, top: f64, cell: f64) -> f64 {
     let font = canvas.font();
     let longest = names.iter().map(|n| font.width(n)).fold(0.0, f64::max);

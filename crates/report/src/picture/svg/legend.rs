@@ -1,4 +1,4 @@
-//! What the lines of a picture mean, below it.
+//! The legend of a picture, below it.
 
 use super::canvas::{Anchor, Canvas, TEXT};
 use super::theme::{dash, marker};
@@ -77,7 +77,7 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// Of these.
+    /// The legend of these entries.
     pub fn new(canvas: &Canvas, entries: Vec<LegendEntry>, width: f64) -> Legend {
         let font = canvas.font();
         let mut rows: Vec<Vec<(f64, LegendEntry)>> = Vec::new();

@@ -1,8 +1,8 @@
 //! Pictures as SVG: for papers. Vector, as wide as a column, fonts by generic family, no script, nothing loaded.
 //!
-//! [`canvas`] has the shapes, [`theme`] colours, dashes and markers, [`frame`] panels and axes ([`ticks`]), [`legend`] what lines mean;
-//! the other modules draw the data. The library `svg` writes the document and escapes what is foreign. Ticks and frames are ours:
-//! plotting libraries draw dashes as separate strokes, a dot as a shape of its own, on whole pixels.
+//! [`canvas`] has the shapes, [`theme`] colours, dashes and markers, [`frame`] panels and axes ([`ticks`]), [`legend`] the
+//! legend; the other modules draw the data. The library `svg` writes the document and escapes foreign text. Ticks and frames are
+//! ours: plotting libraries draw dashes as separate strokes, a dot as a shape of its own, on whole pixels.
 
 mod bars;
 mod canvas;

@@ -21,16 +21,16 @@ pub struct HistoryRow {
     pub panels: Vec<Panel>,
     /// Kernels with their numbers.
     pub kernels: Vec<String>,
-    /// Where the kernel became another.
+    /// The points at which the kernel changed.
     pub marks: Vec<KernelMark>,
-    /// What stands below the first and the last point.
+    /// The texts below the first and the last point.
     pub ends: [String; 2],
 }
 
 /// Another kernel.
 #[derive(Clone, Debug)]
 pub struct KernelMark {
-    /// From 0 to 1.
+    /// The place, from 0 to 1.
     pub x: f64,
     /// Its number.
     pub number: usize,
@@ -39,7 +39,7 @@ pub struct KernelMark {
 /// One measure.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What it is.
+    /// The title.
     pub title: String,
     /// Its values.
     pub y: PictureAxis,
@@ -47,7 +47,7 @@ pub struct Panel {
     pub stretches: Vec<JoinedPoints>,
     /// Medians: from, to, value.
     pub levels: Vec<(f64, f64, f64)>,
-    /// Where it changed.
+    /// The places at which the measure changed.
     pub changes: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ const ROOM: f64 = 14.0;
 const HEIGHT: f64 = 110.0;
 const TITLE: f64 = 44.0;
 const LINE: f64 = 14.0;
-/// Of more points only the line is drawn, without markers.
+/// With more points only the line is drawn, without markers.
 const MARKED: usize = 80;
 
 /// The whole file.
@@ -86,7 +86,7 @@ pub fn draw(theme: Theme, picture: &OverTime) -> String {
     )
 }
 
-/// Draws it, and says where the next begins.
+/// Draws the row, and returns the place of the next.
 fn draw_row(canvas: &mut Canvas, row: &HistoryRow, top: f64) -> f64 {
     let faint = Font {
         colour: canvas.theme.faint(),
@@ -137,7 +137,7 @@ fn draw_row(canvas: &mut Canvas, row: &HistoryRow, top: f64) -> f64 {
     y + LINE
 }
 
-/// Where a panel's values are.
+/// The area of a panel's values.
 struct HistoryArea {
     left: f64,
     right: f64,

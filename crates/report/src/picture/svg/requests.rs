@@ -7,7 +7,7 @@ use super::theme::Theme;
 use crate::picture::{Requests, RequestsPanel};
 use std::fmt::Write;
 
-/// More requests than this in a panel do not show for how long they waited.
+/// With more requests than this in a panel, the waits are not drawn.
 const MOST_WAITS: usize = 300;
 
 /// The picture.
@@ -100,7 +100,7 @@ fn panel(canvas: &mut Canvas, area: &PanelArea<'_>, panel: &RequestsPanel) {
         for [_, there, ended, low, high] in &series.requests {
             let (from, to) = (area.at(*there, *low), area.at(*ended, *high));
             point(&mut path, 'M', from);
-            // A line without a length is a dot only if it has some.
+            // A line without a length is no dot: it gets a little length.
             point(&mut path, 'L', (to.0.max(from.0 + 0.01), to.1));
         }
         let thick = if waits(panel) { 2.4 } else { 1.7 };

@@ -1,4 +1,4 @@
-//! Draws what has several series in a panel: histograms, percentile curves, lines with intervals.
+//! Draws panels with several series: histograms, percentile curves, lines with intervals.
 
 use super::canvas::{Canvas, units};
 use super::frame::{Caption, CriterionAxis, PanelArea, picture};

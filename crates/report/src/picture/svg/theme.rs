@@ -1,6 +1,6 @@
 //! Colours, dashes and markers that are told apart on screen and paper, by readers of every kind of colour vision, and without colour.
 
-/// For light or dark ground.
+/// A theme, for light or dark ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// Dark ink on white: for paper.
@@ -76,7 +76,7 @@ impl Theme {
         self.choose("#e0e0e0", "#333333")
     }
 
-    /// A stretch of time that is pointed at.
+    /// The shade of a marked stretch of time.
     pub fn shade(self) -> &'static str {
         self.choose("#f3ecd2", "#3a3418")
     }
@@ -86,12 +86,12 @@ impl Theme {
         self.choose("#ffffff", "#121212")
     }
 
-    /// The criterion, and what is above it.
+    /// The colour of the criterion, and of values above it.
     pub fn limit(self) -> &'static str {
         self.choose("#b00020", "#ff6b7a")
     }
 
-    /// Of a series.
+    /// The colour of a series.
     pub fn colour(self, style: usize) -> &'static str {
         match self {
             Theme::Light => LIGHT[style % LIGHT.len()],
@@ -99,12 +99,12 @@ impl Theme {
         }
     }
 
-    /// How a field looks that is later than others: far from the ground.
+    /// The colour of a field that is later than others: far from the ground.
     pub fn later(self) -> &'static str {
         self.choose("darker", "brighter")
     }
 
-    /// Of a field, from 0 to 1, and of the text on it.
+    /// The colour of a field, for a share from 0 to 1, and that of the text on it.
     pub fn heat(self, share: f64) -> (String, &'static str) {
         let share = match self {
             Theme::Light => share,
@@ -130,12 +130,12 @@ impl Theme {
     }
 }
 
-/// Of a series' line. The ninth has the colour of the first, but another dash.
+/// The dash of a series' line. The ninth has the colour of the first, but another dash.
 pub fn dash(style: usize) -> &'static str {
     DASHES[(style + style / DASHES.len()) % DASHES.len()]
 }
 
-/// Of a series' points.
+/// The marker of a series' points.
 pub fn marker(style: usize) -> Marker {
     MARKERS[(style + style / MARKERS.len()) % MARKERS.len()]
 }

@@ -1,4 +1,4 @@
-//! Where an axis has ticks, and what is written there.
+//! The ticks of an axis, and their texts.
 
 use crate::picture::PictureAxis;
 use worstcase_base::format::grouped;

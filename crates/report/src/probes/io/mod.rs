@@ -66,7 +66,7 @@ pub fn tables(view: &ReportView) -> Vec<Table> {
     vec![Table::new("io", title, &columns(), &points), schedulers(&points)]
 }
 
-/// A work, and what all points of it say.
+/// A kind of work, with the rows of all its points.
 struct WorkOnDevice<'a> {
     io: &'a Io,
     schedulers: Vec<&'a Schedulers>,
@@ -82,7 +82,7 @@ impl WorkOnDevice<'_> {
         distinct(self.schedulers.iter().map(name)).join(", ")
     }
 
-    /// What several subjects had lies between two numbers.
+    /// The range of a value over several subjects.
     fn between(&self, value: fn(&DeviceQueue) -> Option<f64>) -> TableValue {
         let queues = self.schedulers.iter().filter_map(|schedulers| schedulers.queue());
         let values: Vec<f64> = queues.filter_map(value).collect();
@@ -139,7 +139,7 @@ fn schedulers(points: &[IoPoint]) -> Table {
     Table::new("io_schedulers", title, &fields, &works).with(Vec::new(), notes)
 }
 
-/// What else there is to know of a device.
+/// Why a scheduler makes no difference for a device, if a line must say so.
 fn why(schedulers: &Schedulers) -> Option<String> {
     let said = match schedulers {
         Schedulers::NotTold { tool } => {

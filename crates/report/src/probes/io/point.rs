@@ -1,4 +1,4 @@
-//! What `io` says of a point, and whether an I/O scheduler can make a difference there.
+//! The row of `io` for a point, and whether an I/O scheduler can make a difference there.
 
 use serde::Serialize;
 use worstcase_contract::Nanos;
@@ -7,28 +7,28 @@ use worstcase_results::record::Record;
 use worstcase_results::stats::SeedValues;
 use worstcase_results::stats::points::{PointName, RoundFigures, points, rounds};
 
-/// What work with files gave.
+/// The figures of work with files.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct IoPoint {
-    /// Where.
+    /// The name of the point.
     pub place: PointName,
     /// The work.
     pub io: Io,
-    /// How often, and how long.
+    /// The number and the times of the operations.
     pub rounds: RoundFigures,
-    /// Bytes a second, of each seed. As the next absent where a foreign file does not tell it.
+    /// Bytes a second of each seed. This field and the next are absent if a foreign file does not have them.
     pub bytes_a_second: Option<SeedValues>,
     /// Operations a second, of each seed.
     pub operations_a_second: Option<SeedValues>,
     /// The longest that the last fsync took, where there was one.
     pub sync: Option<Nanos>,
-    /// What others did meanwhile, where there were any.
+    /// The work of others meanwhile, if there were any.
     pub beside: Option<BesideRates>,
     /// Whether a scheduler can make a difference.
     pub schedulers: Schedulers,
 }
 
-/// What others did in a second, of all seeds.
+/// The work of others in a second, over all seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct BesideRates {
     /// Bytes that readers read.
@@ -64,12 +64,12 @@ impl BesideRates {
 pub(crate) enum Schedulers {
     /// Another tool measured it, and does not say.
     NotTold {
-        /// That tool.
+        /// The name of the tool.
         tool: String,
     },
     /// There is no block device below the file system.
     NoDevice {
-        /// That file system.
+        /// The name of the file system.
         file_system: String,
     },
     /// The device did nothing: the page cache did it all.
@@ -77,7 +77,7 @@ pub(crate) enum Schedulers {
         /// The device.
         device: String,
     },
-    /// It had requests.
+    /// The device had requests.
     Worked(DeviceQueue),
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct DeviceQueue {
     pub device: String,
     /// The scheduler that it had.
     pub scheduler: String,
-    /// Those that it could have.
+    /// The schedulers that the device offers.
     pub schedulers: Vec<String>,
     /// Requests, from the queue to their end, on average while there was one.
     pub average: f64,
@@ -102,7 +102,7 @@ pub(crate) struct DeviceQueue {
     pub busy: f64,
 }
 
-/// From this average on, or from this share of looks on, requests do not only meet by chance.
+/// From this average on, or from this share of looks on, requests meet not only by chance.
 const AVERAGE: f64 = 1.5;
 const SHARE: f64 = 0.01;
 
@@ -115,7 +115,7 @@ impl Schedulers {
         }
     }
 
-    /// Whether there was something to choose from, and somebody else to choose.
+    /// Whether there was something to choose from, and another process to choose.
     pub fn matter(&self) -> bool {
         self.queue().is_some_and(|queue| {
             let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);

@@ -11,7 +11,7 @@ use super::gpd::{Excesses, Gpd};
 const LEVELS: [f64; 11] = [0.99, 0.95, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.001];
 
 /// By shape: the statistic that is reached with the probabilities of [`LEVELS`]; quantiles of 100 000 simulated sets of
-/// 200 excesses each, which are those of 50 and of 1 000 within 10 %. The test `the_table` prints it.
+/// 200 excesses each. Sets of 50 and of 1 000 have the same quantiles within 10 %. The test `the_table` prints it.
 const TABLE: [(f64, [f64; LEVELS.len()]); 10] = [
     (
         -1.0,
@@ -78,7 +78,7 @@ const TABLE: [(f64, [f64; LEVELS.len()]); 10] = [
 /// The statistic.
 pub fn statistic(excesses: &Excesses, fit: &Gpd) -> f64 {
     let n = excesses.count() as f64;
-    // At shape -1 the fit ends at the largest excess, which is then taken for the middle of the last n-th.
+    // At shape -1 the fit ends at the largest excess, which is then taken as the middle of the last n-th.
     let ln_last = (0.5 / n).ln();
     let ln_above: Vec<f64> = excesses.iter().map(|y| fit.ln_above(y).max(ln_last)).collect();
     let sum: f64 = ln_above

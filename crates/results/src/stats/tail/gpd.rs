@@ -2,9 +2,9 @@
 //!
 //! Shape `s` and scale `a`: an excess is above `y` with probability `(1 + s y / a)^(-1/s)`, `exp(-y/a)` for `s = 0`.
 //!
-//! For a fixed ratio `r = s/a` the likelihood needs the data only through `S = sum ln(1 + r y)`, and is largest at
-//! `a = S / (n r)`: the search is in one dimension (Grimshaw 1993). It is along `t = ln(1 + r y_max)`, which covers every
-//! ratio that the data allow. Shapes below -1 are left out: there the likelihood has no maximum (Hosking, Wallis 1987).
+//! For a fixed ratio `r = s/a` the likelihood needs the data only through `S = sum ln(1 + r y)`, and is largest at `a = S
+//! / (n r)`: the search has one dimension (Grimshaw 1993). It is along `t = ln(1 + r y_max)`, which covers every ratio
+//! that the data allow. Shapes below -1 are left out: there the likelihood has no maximum (Hosking, Wallis 1987).
 
 /// Ends of the search: `e^t` is how far the end of the distribution lies beyond the largest excess, or how heavy it is.
 pub(super) const T_MIN: f64 = -24.0;
@@ -17,7 +17,7 @@ const NO_SHAPE: f64 = 1e-9;
 pub struct Gpd {
     /// Negative: bounded; zero: exponential; positive: heavier than that.
     pub shape: f64,
-    /// In the unit of the excesses.
+    /// The scale, in the unit of the excesses.
     pub scale: f64,
 }
 
@@ -83,7 +83,7 @@ impl Ridge {
 }
 
 impl Excesses {
-    /// From values in any order; those of 0 and below are left out. Nothing from no values.
+    /// The excesses in any order, without those of 0 and below. Nothing if there are none.
     pub fn new(values: impl IntoIterator<Item = f64>) -> Option<Excesses> {
         let mut shares: Vec<f64> = values.into_iter().filter(|y| *y > 0.0 && y.is_finite()).collect();
         shares.sort_by(f64::total_cmp);
@@ -92,7 +92,7 @@ impl Excesses {
         Some(Excesses { shares, largest })
     }
 
-    /// How many.
+    /// The number of excesses.
     pub fn count(&self) -> usize {
         self.shares.len()
     }
@@ -131,7 +131,7 @@ impl Excesses {
         }
     }
 
-    /// Where the likelihood is largest, as a `t`: the best of a grid, then a golden section search beside it.
+    /// The `t` of the largest likelihood: the best of a grid, then a golden section search beside it.
     pub(super) fn peak(&self) -> f64 {
         let height = |t: f64| self.ridge(t).best();
         let steps = (T_MAX - T_MIN) as usize;
@@ -149,7 +149,7 @@ impl Excesses {
         self.in_unit(ridge.gpd(ridge.scale))
     }
 
-    /// From units of the largest excess to the excesses' own.
+    /// Converts units of the largest excess to the excesses' own.
     pub(super) fn in_unit(&self, gpd: Gpd) -> Gpd {
         Gpd {
             scale: gpd.scale * self.largest,
@@ -158,7 +158,7 @@ impl Excesses {
     }
 }
 
-/// Where `height` is largest between two places; it has one maximum there.
+/// The place of the largest `height` between two places; it has one maximum there.
 fn golden(mut low: f64, mut high: f64, height: impl Fn(f64) -> f64) -> f64 {
     const PHI: f64 = 0.618_033_988_749_894_9;
     let (mut a, mut b) = (high - PHI * (high - low), low + PHI * (high - low));

@@ -1,15 +1,15 @@
-//! What the largest samples of a cell say about larger ones that were not seen: peaks over threshold.
+//! Statements of a cell's largest samples about larger ones that were not seen: peaks over threshold.
 //!
 //! ```text
 //! samples -> the largest of them                                        peaks
-//! above a threshold -> events: what is close together counts once       peaks
+//! above a threshold -> events: samples close together count once        peaks
 //! excesses of the events -> generalized Pareto distribution             gpd
 //! does it fit? -> the lowest threshold above which it does              anderson_darling, threshold
 //! everything nearly as likely -> intervals                              region
 //! ```
 //! By the theorem of Pickands, Balkema and de Haan excesses over a high threshold follow such a distribution, whatever the
-//! samples do below, **if** the samples above come from one kind of cause that was seen often enough. Nothing in the
-//! samples can tell of a cause that was not seen. `docs/statistics.md` has the method and its limits.
+//! samples do below, **if** the samples above come from one kind of cause that was seen often enough. The samples cannot
+//! tell of a cause that was not seen. `docs/statistics.md` has the method and its limits.
 
 mod anderson_darling;
 mod gpd;
@@ -29,7 +29,7 @@ use serde::Serialize;
 use threshold::Fitted;
 use worstcase_contract::Nanos;
 
-/// What is asked for: the latency that one event in such a time is above.
+/// The questions: the latency that one event in such a time exceeds.
 const PERIODS: [(&str, Nanos); 3] = [
     ("hour", Nanos(3_600_000_000_000)),
     ("day", Nanos(86_400_000_000_000)),
@@ -37,9 +37,10 @@ const PERIODS: [(&str, Nanos); 3] = [
 ];
 /// A time longer than this many times the observation time is left out.
 const TIMES_LOOKED: f64 = 1e6;
-/// A figure whose interval spans more than this factor is none.
+/// A figure whose interval spans more than this factor is withheld.
 pub const SPAN: f64 = 10.0;
-/// A distribution of this shape or more has no variance: what is seen of it tells next to nothing of what is not.
+/// A distribution of this shape or more has no variance: its seen values tell next to nothing about the unseen
+/// ones.
 const HEAVY: f64 = 0.5;
 /// 292 years: no upper end.
 const NO_END: f64 = (1_u64 << 63) as f64;
@@ -47,7 +48,7 @@ const NO_END: f64 = (1_u64 << 63) as f64;
 /// A number with the interval of all fits that the data do not refuse at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sure<T> {
-    /// Of the best fit.
+    /// The value of the best fit.
     pub best: T,
     /// Lower end.
     pub low: T,
@@ -60,13 +61,13 @@ pub struct Sure<T> {
 pub struct ExceedanceLevel {
     /// `hour`, `day` or `year`.
     pub once_a: &'static str,
-    /// That long.
+    /// The return time.
     pub every_ns: Nanos,
-    /// One event in that time is above it; no number where there is no end.
+    /// The latency that one event in that time exceeds; no number if there is no end.
     pub latency_ns: Sure<Option<Nanos>>,
 }
 
-/// How often a limit is exceeded.
+/// The rate at which a limit is exceeded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Exceeded {
     /// The limit.
@@ -88,13 +89,13 @@ pub struct LatencyTail {
     pub run: u64,
     /// All samples.
     pub samples: u64,
-    /// In this time.
+    /// The observation time.
     pub observation_ns: Nanos,
     /// The largest sample.
     pub max_ns: Nanos,
     /// Negative: bounded; zero: exponential; positive: heavier.
     pub shape: Sure<f64>,
-    /// Of the best fit.
+    /// The scale of the best fit.
     pub scale_ns: f64,
     /// Anderson-Darling statistic of the fit.
     pub anderson_darling: f64,
@@ -106,7 +107,7 @@ pub struct LatencyTail {
     pub end_ns: Sure<Option<Nanos>>,
     /// Levels, for times in which there is more than one event and that are not too long for the observation time.
     pub levels: Vec<ExceedanceLevel>,
-    /// Times (`hour`, `day`, `year`) of which the level is withheld: its interval spans more than a factor of ten.
+    /// Times (`hour`, `day`, `year`) whose level is withheld: its interval spans more than a factor of ten.
     pub withheld: Vec<&'static str>,
     /// The limit, if one was given and it is above the threshold.
     pub limit: Option<Exceeded>,
@@ -264,7 +265,7 @@ fn exceeded(fitted: &Fitted, region: &Region, observation_time: Nanos, limit: Na
     }
 }
 
-/// Four digits: what a reader can use, and the same on every machine.
+/// Rounds to four digits: a reader can use them, and they are the same on every machine.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

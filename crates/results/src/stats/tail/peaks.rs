@@ -31,7 +31,7 @@ impl Peaks {
     pub fn add(&mut self, latency: Nanos) {
         self.kept.push(Reverse((latency.0, self.count)));
         self.count += 1;
-        // One more than can be above: the threshold itself.
+        // One sample more than can be above: the threshold itself.
         if self.kept.len() > MOST + 1 {
             self.kept.pop();
         }
@@ -51,13 +51,15 @@ impl Peaks {
 }
 
 impl Events {
-    /// Of the samples above a threshold among `count` samples; `largest` holds all of them, the largest first.
+    /// The events of the samples above a threshold among `count` samples; `largest` holds all of them, the largest
+    /// first.
     pub fn above(threshold: u64, largest: &[(u64, u64)], count: u64) -> Events {
         let mut above: Vec<(u64, u64)> = largest.iter().copied().take_while(|s| s.0 > threshold).collect();
         above.sort_unstable_by_key(|(_, place)| *place);
         let mut gaps: Vec<u64> = above.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
         if let (Some(first), Some(last)) = (above.first(), above.last()) {
-            // From the last around to the first, or one burst in a quiet series would seem as even as can be.
+            // The gap from the last event around to the first. Without it one burst in a quiet series would seem
+            // perfectly even.
             gaps.push(count - last.1 + first.1);
         }
         let run = run(&gaps);
@@ -82,8 +84,8 @@ fn run(gaps: &[u64]) -> u64 {
     let sum = |of: fn(f64) -> f64| gaps.iter().map(|gap| of(*gap as f64)).sum::<f64>();
     let top = sum(|gap| gap - 1.0);
     let index = 2.0 * top * top / (gaps.len() as f64 * sum(|gap| (gap - 1.0) * (gap - 2.0)));
-    // Its standard error for samples without memory is 1/sqrt(n), by the delta method. Gaps of one sample are common at
-    // low thresholds: they are not merged on less than two of these.
+    // The standard error of the index for samples without memory is 1/sqrt(n), by the delta method. Gaps of one sample
+    // are common at low thresholds: they are not merged unless the index is below 1 by two standard errors.
     if index >= 1.0 - 2.0 / (gaps.len() as f64).sqrt() {
         return 0;
     }
@@ -138,7 +140,7 @@ mod tests {
             let events = events(&samples, 900);
             events.peaks.len() == events.above
         });
-        // One side of two standard errors: 2.3 % are not.
+        // One side of two standard errors: 2.3 % lie beyond.
         assert!(apart.count() >= 18);
     }
 

@@ -1,9 +1,9 @@
-//! How sure a fit is: everything that is nearly as likely.
+//! The certainty of a fit: all parameters that are nearly as likely.
 //!
 //! The interval of anything that depends on shape and scale is its range over all pairs whose likelihood is within
-//! [`DISTANCE`] of the largest, a joint region (Coles 2001, 2.6.4): all intervals of a fit hold together. That of one
-//! degree of freedom, a profile interval, covers too little below shape -0.5 and with few events.
-//! For each ratio of shape to scale these scales form one stretch, whose ends follow without looking at the data again.
+//! [`DISTANCE`] of the largest, a joint region (Coles 2001, 2.6.4): all intervals of a fit hold together. A profile
+//! interval, with one degree of freedom, covers too little below shape -0.5 and with few events. For each ratio of
+//! shape to scale these scales form one stretch, whose ends follow without looking at the data again.
 
 use super::gpd::{Excesses, Gpd, T_MAX, T_MIN};
 
@@ -81,7 +81,7 @@ impl Excesses {
     }
 }
 
-/// The last place between `near`, which is inside, and `far` that is inside.
+/// The inside place that is nearest to `far`, searched between `near`, which is inside, and `far`.
 fn last_inside(mut near: f64, mut far: f64, inside: impl Fn(f64) -> bool) -> f64 {
     if inside(far) {
         return far;

@@ -42,7 +42,7 @@ fn close(found: f64, expected: f64, within: f64) {
     assert!((found / expected - 1.0).abs() < within, "{found}, not {expected}");
 }
 
-/// By scipy 1.17.1: `genpareto.sf` and `genpareto.isf(1 / n, shape, scale=3)`.
+/// Values of scipy 1.17.1: `genpareto.sf` and `genpareto.isf(1 / n, shape, scale=3)`.
 #[test]
 fn the_distribution_is_scipys() {
     for (shape, above, one_in) in [
@@ -77,8 +77,8 @@ fn the_distribution_is_scipys() {
     assert_eq!(bounded.ln_above(2.0), f64::NEG_INFINITY);
 }
 
-/// By scipy 1.17.1: the maximum of the sum of `genpareto.logpdf` by Nelder-Mead from five starts, to ten digits;
-/// `genpareto.fit(y, floc=0)` agrees to six.
+/// Values of scipy 1.17.1: the maximum of the sum of `genpareto.logpdf` by Nelder-Mead from five starts, to ten
+/// digits; `genpareto.fit(y, floc=0)` agrees to six.
 #[test]
 fn the_fit_is_scipys() {
     for (shape, n, best, scale) in [
@@ -149,7 +149,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
     }
 }
 
-/// The same through the whole of it, threshold and events too: exponential samples, whose level is known.
+/// The same for the whole method, with threshold and events: exponential samples, whose level is known.
 #[test]
 fn an_exponential_tail_is_found() {
     let (mut covered, mut refused) = (0, 0);
@@ -200,7 +200,7 @@ fn so_heavy_a_tail_that_nothing_is_sure_gives_no_figure() {
     assert!(is_narrow(&sure(378_007, Some(3_780_070))));
     assert!(!is_narrow(&sure(378_007, Some(3_780_071))));
     assert!(!is_narrow(&sure(378_007, None)));
-    // A minute: of an hour something can be said, of a year nothing.
+    // After a minute something can be said about an hour, nothing about a year.
     let tail = tail(samples(0.3, 6_000, 3), Nanos::from_millis(60_000)).unwrap();
     assert!(tail.withheld.contains(&"day"), "{tail:?}");
     for level in &tail.levels {
@@ -237,7 +237,7 @@ fn too_few_samples_or_events_are_refused() {
         "900 samples are too few, about a thousand are needed; measure longer"
     );
     assert_eq!(refusal(vec![7; 5_000]), Refusal::TooFewEvents { events: 0 });
-    // One long burst, whatever its length.
+    // One long burst of any length.
     let mut burst = vec![100; 50_000];
     burst[9_000..9_400]
         .iter_mut()
@@ -263,20 +263,20 @@ fn steps_and_several_causes_are_refused() {
     );
 }
 
-/// One sample far from all others: a path of its own, of which the others know nothing.
+/// One sample far from all others: a path of its own, about which the others tell nothing.
 #[test]
 fn a_lone_largest_sample_is_never_ignored() {
     let mut all = samples(0.0, 20_000, 8);
     let before = tail(all.clone(), HOUR).unwrap();
     all[12_345] = 900_000;
-    // Or the tail is so heavy that it bears it.
+    // Otherwise the tail is so heavy that it bears the largest sample.
     let ignored =
         |after: &LatencyTail| after.threshold_ns <= before.threshold_ns || after.shape.best < before.shape.high;
     let after = tail(all, HOUR);
     assert!(!after.as_ref().is_ok_and(ignored), "{after:?}");
 }
 
-/// Not so far that the fits are bad for it: the search goes on upwards, to where it is part of the tail.
+/// Not so far that the fits are bad: the search goes on upwards until the sample is part of the tail.
 #[test]
 fn a_largest_sample_that_no_fit_minds_is_minded() {
     for seed in 0..6 {
@@ -309,7 +309,7 @@ fn a_year_is_too_long_for_a_moment() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whatever the samples are: no panic, and what is said makes sense.
+    /// Any samples give no panic, and a sensible answer.
     #[test]
     fn every_series_has_an_answer(
         seed: u64, n in 0_usize..4_000, shape in -3.0_f64..4.0, coarse in 1_u64..3_000, burst in 1_usize..40,

@@ -1,15 +1,15 @@
-//! Above which threshold the tail begins.
+//! The threshold above which the tail begins.
 //!
 //! Up to [`STEPS`] thresholds: above the lowest are `n^(2/3) / ln ln n` of n samples (Loretan, Phillips, Journal of Empirical
-//! Finance 1, 1994; at most [`MOST`]), above the highest [`LEAST`], between them even steps of the logarithm of that
-//! number. More, such as a tenth of all, let in what is no tail yet: a bend too slight for any test, but which misleads
-//! where one looks far ahead. At each the events above it are fitted and the fit is tested.
-//! From the lowest on, thresholds are refused by the rule ForwardStop at [`LEVEL`], which corrects for asking several
-//! times (Bader, Yan, Zhang, Annals of Applied Statistics 12, 2018; the rule by G'Sell and others, JRSS B 78, 2016): all up
-//! to the last one at which the mean of `-ln(1 - p)` so far is at most the level. The next one is taken.
+//! Finance 1, 1994; at most [`MOST`]), above the highest [`LEAST`], between them even steps of the logarithm of that number.
+//! More samples, such as a tenth of all, include some that are not in the tail yet: a bend too slight for any test, but which
+//! misleads an estimate far ahead. At each threshold the events above it are fitted and the fit is tested. From the lowest
+//! on, thresholds are refused by the rule ForwardStop at [`LEVEL`], which corrects for several tests (Bader, Yan, Zhang,
+//! Annals of Applied Statistics 12, 2018; the rule by G'Sell and others, JRSS B 78, 2016): all up to the last one at which
+//! the mean of `-ln(1 - p)` so far is at most the level. The next one is taken.
 //!
-//! The fit must bear the largest sample too: one far from the rest hardly moves a test of all, but tells of a path of
-//! another kind, so that the search goes on upwards until it is part of the tail.
+//! The fit must bear the largest sample too: a sample far from the rest hardly moves a test of all, but shows a path of
+//! another kind, so the search goes on upwards until the sample is part of the tail.
 
 use super::Refusal;
 use super::anderson_darling::{probability, statistic};
@@ -20,14 +20,14 @@ use super::peaks::{Events, MOST, Peaks};
 pub const LEAST: usize = 50;
 /// Thresholds that are tried.
 pub const STEPS: usize = 16;
-/// Of all thresholds refused, as many may be refused wrongly.
+/// The share of refused thresholds that may be refused wrongly.
 pub const LEVEL: f64 = 0.1;
 /// A largest sample less likely than this does not belong to the fit.
 pub const LARGEST_LEVEL: f64 = 0.01;
 /// Below this shape a fit ends at the largest sample or near it, and cannot be asked about it.
 const BOUNDED: f64 = -0.5;
 
-/// A threshold and what is above it.
+/// A threshold, and the fit of the events above it.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     pub threshold: u64,
@@ -70,7 +70,8 @@ pub fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
     let Some(first) = left.peek().map(|t| t.largest_p) else {
         return Err(Refusal::NoFit { thresholds, best_p });
     };
-    // The first one left is at least as probable as this, by the rule; so must be one further up.
+    // The first threshold left has at least this probability, by the rule; a threshold further up must have it,
+    // too.
     let good = -(-LEVEL).exp_m1();
     left.find(|t| t.p > good && t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
         .ok_or(Refusal::Largest {
@@ -96,7 +97,7 @@ impl Fitted {
     }
 }
 
-/// Whole nanoseconds as what they stand for: equal ones lie evenly in the nanosecond that ends there.
+/// Spreads equal whole nanoseconds evenly over the nanosecond that ends there.
 fn spread(peaks: &[u64]) -> impl Iterator<Item = f64> {
     let mut sorted = peaks.to_vec();
     sorted.sort_unstable();
@@ -110,7 +111,7 @@ fn spread(peaks: &[u64]) -> impl Iterator<Item = f64> {
     equal.into_iter().flatten()
 }
 
-/// How many samples may be above the lowest threshold.
+/// The number of samples that may be above the lowest threshold.
 fn most(samples: u64) -> f64 {
     // The rule is for large numbers; `ln ln n` is no number below 3.
     let n = (samples as f64).max(3.0);
@@ -119,14 +120,14 @@ fn most(samples: u64) -> f64 {
         .min(samples as f64 / 2.0)
 }
 
-/// How many samples shall be above each threshold, descending.
+/// The number of samples to be above each threshold, descending.
 fn numbers(samples: u64) -> impl Iterator<Item = usize> {
     let most = most(samples);
     let ratio = LEAST as f64 / most;
     (0..STEPS).map(move |i| (most * ratio.powf(i as f64 / (STEPS - 1) as f64)).round() as usize)
 }
 
-/// How many of these, in their order, the rule refuses.
+/// The number of these, from the first on, that the rule refuses.
 fn forward_stop(probabilities: impl Iterator<Item = f64>) -> usize {
     let mut sum = 0.0;
     let mut refused = 0;
@@ -166,7 +167,7 @@ mod tests {
     fn forward_stop_by_hand() {
         // -ln(1 - p): 0.0010, 0.0513, 0.2231, 0.6931; means: 0.0010, 0.0262, 0.0918, 0.2421.
         assert_eq!(forward_stop([0.001, 0.05, 0.2, 0.5].into_iter()), 3);
-        // A good one early does not stop it where those after it are bad enough.
+        // A good threshold early does not stop the rule if the later ones are bad enough.
         assert_eq!(forward_stop([0.2, 0.001, 0.001].into_iter()), 3);
         assert_eq!(forward_stop([0.3, 0.3].into_iter()), 0);
     }

@@ -1,4 +1,4 @@
-//! What measures the kernels of a bisection, and tells what came out.
+//! Measures the kernels of a bisection, and reports the result.
 
 use super::args::BisectArgs;
 use super::kernels::CandidateArgs;
@@ -25,7 +25,7 @@ use worstcase_plan::ExperimentPlan;
 use worstcase_report::bisect::{ShownBisection, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
-/// What measures a kernel.
+/// The equipment that measures a kernel.
 pub(super) struct KernelBench<'a> {
     pub(super) args: &'a BisectArgs,
     pub(super) criterion: BadCriterion,
@@ -110,7 +110,7 @@ impl KernelBench<'_> {
         })
     }
 
-    /// Prints what was found, and writes it as a report and as a mail.
+    /// Prints the result, and writes it as a report and as a mail.
     pub(super) fn tell(
         &self,
         kernels: &CandidateArgs,
@@ -159,7 +159,7 @@ impl KernelBench<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What ran in the worst sample before and after; nothing if none got later.
+    /// The causes of the worst sample before and after; nothing if none got later.
     fn why(&self, [before, after]: &[PathBuf; 2]) -> Result<Option<String>, Error> {
         let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
         let (a, b) = (open(before)?, open(after)?);

@@ -1,4 +1,4 @@
-//! Where the candidates of a bisection come from, and how each becomes a kernel that is measured.
+//! The candidates of a bisection, and how each becomes a kernel that is measured.
 
 use super::args::BisectArgs;
 use crate::cli::Error;
@@ -30,7 +30,7 @@ enum From {
 }
 
 impl CandidateArgs {
-    /// Of what the user names.
+    /// The candidates that the user names.
     pub fn of(
         args: &BisectArgs,
         output: &Path,
@@ -67,7 +67,7 @@ impl CandidateArgs {
         Ok(CandidateArgs { good, bad, from })
     }
 
-    /// In words.
+    /// The source in words.
     pub fn source(&self) -> String {
         match &self.from {
             From::Series(series, flavour) => kernels::catalog::short_name(series, *flavour),
@@ -105,7 +105,7 @@ impl CandidateArgs {
         }
     }
 
-    /// What is searched.
+    /// The order of the candidates.
     pub fn order(&self, list: &[String]) -> Box<dyn CandidateOrder> {
         match &self.from {
             From::Tree(tree) => Box::new(tree.0.clone()),
@@ -151,7 +151,7 @@ impl CandidateArgs {
         built(builder, &name)
     }
 
-    /// What is told of a commit.
+    /// The description of a commit.
     pub fn commit(&self, candidate: &str) -> Result<Option<Commit>, BisectError> {
         match &self.from {
             From::Tree(tree) => tree.0.commit(candidate).map(Some),
@@ -160,7 +160,7 @@ impl CandidateArgs {
     }
 }
 
-/// What is checked out, built and kept; its label is its name.
+/// The checked-out, built and kept kernel of a commit; its label is its name.
 fn built(builder: &Builder, name: &str) -> Result<Result<String, String>, BisectError> {
     let folder = match builder.kept(name) {
         Some(folder) => Ok(folder),

@@ -13,7 +13,7 @@ use worstcase_kernels::ResolveOptions;
 
 /// `git bisect run`: this one cannot be tested.
 const SKIP: u8 = 125;
-/// From here on `git bisect run` ends; below it every number but 0 and 125 would be taken for "bad".
+/// From this code on `git bisect run` ends; below it every number but 0 and 125 would be taken for "bad".
 const ABORT: u8 = 128;
 
 /// Runs `--step`.

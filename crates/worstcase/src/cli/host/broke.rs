@@ -1,4 +1,4 @@
-//! The sample that ended a run: what is run at once, and what is told of it.
+//! The sample that ended a run: the command that runs at once, and the lines about the sample.
 
 use super::hooks;
 use crate::cli::Error;
@@ -60,7 +60,8 @@ impl Broke {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             (held.late.take(), held.command.take())
         };
-        // A panic of that thread has been told. What the command says is told when the live view is gone.
+        // The panic of that thread has been reported. The command's lines are printed after the live view has
+        // ended.
         if let Some(Ok(said)) = command.map(JoinHandle::join) {
             hooks::tell(&said);
         }
@@ -124,7 +125,7 @@ impl Late {
         ]
     }
 
-    /// Which sample it was, and its breakdown, if the trace around it was kept.
+    /// Prints the sample and its breakdown, if the trace around it was kept.
     pub fn tell(&self, run: &Run) -> Result<(), Error> {
         let records = run.records()?;
         let of = |r: &&worstcase_results::record::Record| {

@@ -1,4 +1,4 @@
-//! Which parameters of a host each command takes.
+//! The host parameters that each command takes.
 
 use crate::cli::parameters::ParameterChoice;
 use worstcase_plan::Venue;
@@ -28,7 +28,7 @@ impl ParameterChoice for OfWatch {
     }
 }
 
-/// `study run`: what the study cannot know.
+/// The choice of `study run`: parameters that the study cannot know.
 #[derive(Debug)]
 pub struct OfStudy;
 

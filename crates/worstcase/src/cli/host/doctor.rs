@@ -57,7 +57,8 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the user's command with everything applied. What we say goes to standard error: standard output is the command's.
+/// Runs the user's command with everything applied. Our own messages go to standard error: standard output is the
+/// command's.
 fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostError> {
     let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host doctor --apply")?;
     journal.start_guard()?;
@@ -101,7 +102,7 @@ fn describe(findings: &[Finding], style: Style) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// What needs no explanation.
+/// Whether a finding needs no explanation.
 fn is_short(finding: &Finding) -> bool {
     finding.why.is_empty()
 }

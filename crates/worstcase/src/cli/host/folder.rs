@@ -1,4 +1,4 @@
-//! Where a host run is kept: a real machine is measured anew each time, so a run gets a folder of its own.
+//! The place of a host run: a real machine is measured anew each time, so a run gets a folder of its own.
 
 use std::path::{Path, PathBuf};
 use worstcase_base::format::is_file_name;
@@ -9,12 +9,12 @@ use worstcase_host::facts::identity::host_name;
 /// Longest part of a host's name in a folder's.
 const NAME: usize = 64;
 
-/// Where a run is kept.
+/// The place of a run.
 #[derive(Debug)]
 pub struct RunPlace {
     /// Its folder.
     pub dir: PathBuf,
-    /// It was begun there, and goes on.
+    /// The run was begun there, and goes on.
     pub resume: bool,
 }
 
@@ -23,7 +23,7 @@ pub fn usual() -> PathBuf {
     new("host")
 }
 
-/// The same, for what is `kept` there.
+/// The same, for a folder that holds `kept`.
 pub fn new(kept: &str) -> PathBuf {
     free(&named(kept, &host(), Utc::now()), |name| Path::new(name).exists()).into()
 }

@@ -1,4 +1,4 @@
-//! Commands of the user's: what `--on-break` and `--on-end` run. Without a shell.
+//! Commands of the user's: those that `--on-break` and `--on-end` run. Without a shell.
 
 use clap::Args;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn words(option: &str, command: Option<&str>) -> Result<Option<Vec<String>>, Hos
     }
 }
 
-/// Runs a command to its end. What it printed, and its failure, are lines to be told; they change nothing else.
+/// Runs a command to its end. Returns its output and its failure as lines; they change nothing else.
 pub fn run(command: &[String], option: &str, folder: &Path, facts: &[(&str, String)]) -> Vec<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
     let mut process = Command::new(&command[0]);

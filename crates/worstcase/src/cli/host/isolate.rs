@@ -162,10 +162,10 @@ fn named(args: &IsolateArgs, facts: &MachineFacts, observed: ObservedEntries) ->
     told
 }
 
-/// Drawn so often a second: what a terminal does may enter the CPUs, too.
+/// Redraws per second. Few, because the terminal's work may enter the CPUs, too.
 const DRAWN: u8 = 1;
 
-/// On a terminal alone.
+/// A bar on a terminal; none elsewhere.
 fn bar(time: Nanos) -> ProgressBar {
     let target = match io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr_with_hz(DRAWN),

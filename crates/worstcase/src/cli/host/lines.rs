@@ -11,7 +11,7 @@ use worstcase_host::run::MeasurementObserver;
 /// Between two lines of one measurement.
 const EVERY: Nanos = Nanos(10_000_000_000);
 
-/// Nothing but what has to be known.
+/// Shows only the necessary messages.
 pub struct Quiet;
 
 impl MeasurementObserver for Quiet {

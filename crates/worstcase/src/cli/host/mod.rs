@@ -1,4 +1,4 @@
-//! `worstcase host`: what this machine is, what of it harms latency, and measuring it.
+//! `worstcase host`: describes this machine, finds settings that harm latency, and measures it.
 
 mod broke;
 mod choice;
@@ -24,7 +24,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_host::restore::left_over;
-use worstcase_host::{CpuList, HostError, StateFolder, guard};
+use worstcase_host::{CpuList, HostError, StateFolder, guard_process};
 use worstcase_plan::ExperimentPlan;
 
 /// Examples of the group.
@@ -40,7 +40,7 @@ Examples:
 Every other command of the group does this first, too.
 Exit code: 0 nothing is left, 3 something could not be set back.";
 
-/// What a measurement of this machine is called in its report.
+/// The title of a host measurement in its report.
 const TITLE: &str = "how late this machine is";
 
 /// The subcommands.
@@ -150,6 +150,6 @@ pub fn run_occupant(args: &OccupantArgs) -> Result<ExitCode, Error> {
 
 /// Runs the guard.
 pub fn run_guard(args: &GuardArgs) -> Result<ExitCode, Error> {
-    guard::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
+    guard_process::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `worstcase host restore`: what killed commands left, undone.
+//! `worstcase host restore`: undoes the changes that killed commands left.
 
 use crate::cli::Error;
 use crate::cli::output::print;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use worstcase_host::HostError;
 use worstcase_host::restore::Restored;
 
-/// Says on standard output what was undone; an error if something could not be.
+/// Prints the changes that were undone on standard output; an error if one could not be.
 pub fn run(restored: &Restored) -> Result<ExitCode, Error> {
     let text = describe(restored);
     print(if text.is_empty() { "nothing to restore\n" } else { &text })?;

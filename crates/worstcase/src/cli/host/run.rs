@@ -75,7 +75,7 @@ pub struct ViewArgs {
 }
 
 impl HostRunArgs {
-    /// What is measured, and the run's folder.
+    /// The experiment, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let plan = ExperimentPlan::new(TITLE, self.experiment()?);
         let output = self.kept.output.clone();
@@ -169,7 +169,7 @@ fn tell_short(run: &Run) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is shown meanwhile.
+/// The observer that shows the measurement; it is stopped with `stop`.
 fn watch(view: &ViewArgs, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn MeasurementObserver + Send> {
     match () {
         () if is_quiet() => Box::new(Quiet),

@@ -1,4 +1,4 @@
-//! `worstcase host show`: what this machine is, group by group.
+//! `worstcase host show`: the description of this machine, group by group.
 
 use super::MachineArgs;
 use crate::cli::Error;

@@ -1,4 +1,4 @@
-//! `worstcase host try`: what of the doctor's settings helps.
+//! `worstcase host try`: measures which of the doctor's settings help.
 
 use super::folder;
 use crate::cli::Error;
@@ -108,7 +108,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The names of what is to be tried.
+/// The names of the settings to be tried.
 fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
     let facts = MachineFacts::of(Path::new("/"));
     let online = facts.cpu.online.clone().unwrap_or_default();
@@ -131,7 +131,6 @@ fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
     }
 }
 
-/// How a trial is made.
 struct Trying<'a> {
     args: &'a TryArgs,
     folder: &'a Path,
@@ -169,7 +168,7 @@ impl Trying<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Every variant once a round, in the order of that round. What an early end left of a round does not count.
+    /// Measures every variant once a round, in the order of that round. A round that ends early does not count.
     fn rounds(&self, variants: Vec<TrialVariant>) -> Result<VariantLatencies, Error> {
         let mut ready = variants
             .iter()

@@ -19,11 +19,11 @@ use worstcase_remote::slurm::{self, InterruptChoice, OnStop, Slurm, SlurmExecuto
 use worstcase_remote::ssh::{self, SshExecutor};
 use worstcase_results::record::{CompletedCells, Run, execute};
 
-/// What measures a matrix.
+/// The means to measure a matrix.
 pub struct MatrixMeans<'a> {
-    /// Which machines.
+    /// The machines.
     pub executor: &'a ExecutorChoice,
-    /// How many at once on this machine.
+    /// The number of cells at once on this machine.
     pub jobs: NonZeroUsize,
     /// The QEMU of this machine.
     pub qemu: &'a Qemu,
@@ -31,14 +31,14 @@ pub struct MatrixMeans<'a> {
     pub named: Option<&'a Path>,
     /// Real time for one machine, if it is bounded.
     pub limit: Option<Duration>,
-    /// Where kernels and results are.
+    /// The places of kernels and results.
     pub options: &'a ResolveOptions<'a>,
     /// Becomes true when the user wants an end.
     pub stop: &'a AtomicBool,
 }
 
 impl MatrixMeans<'_> {
-    /// Measures what the run lacks.
+    /// Measures the cells that the run lacks.
     pub fn execute(&self, matrix: LabMatrix, run: &Run, bar: &ProgressDisplay) -> Result<CompletedCells, Error> {
         match self.executor {
             ExecutorChoice::Local => {
@@ -106,7 +106,7 @@ pub fn with_slurm<T>(
     })
 }
 
-/// What becomes of the job when its controller is asked to end.
+/// The fate of the job when its controller is asked to end.
 fn on_stop(interrupt: InterruptChoice, jobs: &str) -> OnStop {
     let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let answer = match interrupt {
@@ -125,7 +125,7 @@ fn on_stop(interrupt: InterruptChoice, jobs: &str) -> OnStop {
 fn ask(jobs: &str) -> OnStop {
     eprint!("Cancel Slurm's job {jobs}? It goes on otherwise, and the same command takes in what it measures. [y/N] ");
     let mut answer = String::new();
-    // Who cannot be asked has not said yes.
+    // Without an answer, the job is left.
     let _ = std::io::stderr().flush();
     let _ = std::io::stdin().lock().read_line(&mut answer);
     match answer.trim().to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! How to run cells: options that change nothing of the result.
+//! Options for running cells that do not change the result.
 
 use clap::Args;
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! Which cells: options of `worstcase lab run|verify`.
+//! The cells of `worstcase lab run|verify`: its options.
 
 use crate::cli::Error;
 use crate::cli::kept::judged;
@@ -40,7 +40,7 @@ impl ParameterChoice for EveryLab {
 }
 
 impl CellSelection {
-    /// What it asks for of these kernels.
+    /// The experiment that the options ask for with these kernels.
     pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
         let models: Vec<PreemptChoice> = match &self.preempt[..] {
             [] => vec![PreemptChoice::All],

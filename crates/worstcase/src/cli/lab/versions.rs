@@ -1,4 +1,4 @@
-//! `--all-versions`: every version of a series, for what changed from one to the next.
+//! `--all-versions`: every version of a series, to show changes from one to the next.
 
 use crate::cli::Error;
 use crate::cli::kernels::series;
@@ -9,8 +9,9 @@ use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 
 /// The names of all versions that the archive has of these series, the oldest of each first.
 ///
-/// Only those built for the Debian of the newest: another one has another compiler, and every other step would be its.
-/// Each is fetched if it is not here; what the archive lists but has no more is left out.
+/// Only versions built for the same Debian as the newest one: another Debian has another compiler, which would change
+/// the results of every other step. Each is fetched if it is not here; a version that the archive lists but no longer
+/// has is left out.
 pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for name in names {
@@ -36,7 +37,7 @@ pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<S
     Ok(distinct(all.into_iter()))
 }
 
-/// Without those that the archive cannot give; its words if it can give none.
+/// The names without versions that the archive cannot give; the archive's error if it can give none.
 fn those_to_be_had(names: Vec<String>, options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
     let mut had = Vec::new();
     let mut refused = None;

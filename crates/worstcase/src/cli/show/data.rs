@@ -36,7 +36,7 @@ fn histogram(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     Ok(print(&text(&columns))?)
 }
 
-/// In bounded memory. A reader that went away ends it, and is no error.
+/// Prints the samples in bounded memory. A reader that went away ends the output, and is no error.
 fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
     if records.iter().all(|r| r.samples.rows == 0) {
         return Err(ShowError::NothingToPrint("no single samples"));

@@ -37,13 +37,13 @@ pub fn draw(model: &LiveModel, ending: bool, looks: TerminalLooks, area: Rect, b
     keys(model, ending).render(take_last(&mut rest), buffer);
     let rows = match model.cpus.len() {
         0 | 1 => 0,
-        // One is left empty.
+        // One row is left empty.
         cpus => cpus + 1,
     };
     let wanted = TABLE.saturating_add(u16::try_from(rows).unwrap_or(u16::MAX));
     let shown = match rest.height {
         height if height < TABLE + HISTOGRAM => height,
-        // At least as much for the histogram as for the CPUs.
+        // The histogram gets at least as much room as the CPUs.
         height => wanted.min((height / 2).max(TABLE)),
     };
     table::draw(model, looks, take(&mut rest, shown), buffer);
@@ -52,7 +52,7 @@ pub fn draw(model: &LiveModel, ending: bool, looks: TerminalLooks, area: Rect, b
     }
 }
 
-/// The first `height` rows of what is left.
+/// Takes the first `height` rows of the remaining area.
 fn take(rest: &mut Rect, height: u16) -> Rect {
     let height = height.min(rest.height);
     let taken = Rect { height, ..*rest };

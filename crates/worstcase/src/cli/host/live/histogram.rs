@@ -1,4 +1,4 @@
-//! How many samples were how late: latency to the right, number upwards, both axes logarithmic.
+//! The number of samples by latency: latency to the right, number upwards, both axes logarithmic.
 
 use super::looks::{BOLD, TerminalLooks};
 use super::model::LiveModel;
@@ -180,7 +180,7 @@ impl HistogramCounts {
         HistogramCounts { decades, rows }
     }
 
-    /// In parts of a row.
+    /// The height in parts of a row.
     fn height(&self, count: u64) -> usize {
         match count {
             0 => 0,

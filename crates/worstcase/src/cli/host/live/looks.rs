@@ -2,7 +2,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What the terminal can show. Colours are two that everybody can tell apart, and never say anything alone.
+/// The abilities of the terminal. There are two colours that everybody can tell apart; a colour never says anything
+/// alone.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalLooks {
     /// Colours are wanted.
@@ -12,7 +13,7 @@ pub struct TerminalLooks {
 }
 
 impl TerminalLooks {
-    /// As the environment says: `NO_COLOR` (no-color.org), and the locale.
+    /// The abilities by the environment: `NO_COLOR` (no-color.org), and the locale.
     pub fn of_environment() -> TerminalLooks {
         let set = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
@@ -23,12 +24,12 @@ impl TerminalLooks {
         }
     }
 
-    /// What was measured.
+    /// The style of samples.
     pub fn bar(self) -> Style {
         self.style(Color::Cyan)
     }
 
-    /// What is above the criterion.
+    /// The style of samples above the criterion.
     pub fn above(self) -> Style {
         self.style(Color::Yellow)
     }

@@ -1,7 +1,7 @@
-//! What one sees on a terminal while this machine is measured.
+//! The live view of a measurement of this machine on a terminal.
 //!
 //! ```text
-//! model      what is known, from messages            terminal   raw mode and alternate screen, and back
+//! model      the state, from messages               terminal   raw mode and alternate screen, and back
 //! draw       model -> screen: a pure function        screen     the thread that draws and reads keys
 //! table, histogram    its parts                      words      numbers and names as shown
 //! looks      colours and characters
@@ -37,7 +37,7 @@ pub struct LiveScreen {
     criterion: Option<Nanos>,
     stop: Arc<AtomicBool>,
     view: LiveView,
-    /// What was to be said while nobody could have read it.
+    /// Notes that came while nobody could have read them.
     notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of the measurement that runs: from messages alone.
+//! The state of the running measurement: from messages alone.
 
 use std::collections::VecDeque;
 use worstcase_contract::Nanos;
@@ -10,7 +10,7 @@ use worstcase_host::message::{CpuStats, Message};
 /// Rates are those of this long.
 const RECENT: Nanos = Nanos(2_000_000_000);
 
-/// How far it is.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The load starts.
@@ -19,24 +19,24 @@ pub enum Phase {
     WarmUp(Nanos),
     /// Samples are taken.
     Measuring,
-    /// It ended, samples become records.
+    /// The measurement ended, and samples become records.
     Keeping,
 }
 
 /// One measurement.
 #[derive(Clone, Debug)]
 pub struct LiveModel {
-    /// Which measurement, from 1.
+    /// The number of the measurement, from 1.
     pub nth: usize,
-    /// Of how many.
+    /// The number of measurements.
     pub of: usize,
-    /// What is measured.
+    /// The order for the measurement.
     pub spec: HostSpec,
-    /// No latency is to be above this.
+    /// The limit that no latency should exceed.
     pub criterion: Option<Nanos>,
-    /// How far it is.
+    /// The progress.
     pub phase: Phase,
-    /// How long it measures.
+    /// The time measured so far.
     pub elapsed: Nanos,
     /// Samples so far.
     pub cpus: Vec<CpuStats>,
@@ -45,7 +45,7 @@ pub struct LiveModel {
 }
 
 impl LiveModel {
-    /// Nothing is known yet.
+    /// A measurement about which nothing is known yet.
     pub fn new(nth: usize, of: usize, spec: HostSpec, criterion: Option<Nanos>) -> LiveModel {
         let cpus = spec.cpus.iter().map(|cpu| CpuStats {
             cpu: *cpu,
@@ -72,7 +72,7 @@ impl LiveModel {
                 self.elapsed = *elapsed;
                 self.cpus.clone_from(cpus);
                 self.recent.push_back((*elapsed, work.clone()));
-                // One that is older than the time of interest stays: the rate is since then.
+                // One entry older than the time of interest stays: the rate counts from there.
                 while self.recent.len() > 2 && elapsed.saturating_sub(self.recent[1].0) >= RECENT {
                     self.recent.pop_front();
                 }
@@ -87,7 +87,7 @@ impl LiveModel {
         self.spec.probe == Probe::Noise
     }
 
-    /// How much of the time is over, 0 to 1.
+    /// The share of the time that is over, 0 to 1.
     pub fn share(&self) -> f64 {
         match self.phase {
             Phase::Keeping => 1.0,
@@ -123,7 +123,7 @@ impl LiveModel {
         all
     }
 
-    /// What the load does a second, by unit.
+    /// The load's work per second, by unit.
     pub fn rates(&self) -> Vec<(&str, f64)> {
         let (Some((from, before)), Some((to, now))) = (self.recent.front(), self.recent.back()) else {
             return Vec::new();

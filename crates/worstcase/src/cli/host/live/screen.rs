@@ -45,7 +45,7 @@ impl Screen {
             let ended = live(&taken, frames, looks, &seen, &stop);
             drop(taken);
             if let Err(e) = ended {
-                // The measurement goes on; if nobody reads this either, nothing is to be done.
+                // The measurement goes on; if this message cannot be written either, nothing is to be done.
                 let _ = writeln!(
                     io::stderr(),
                     "worstcase: the live view failed: {e}; Ctrl-C ends the measurement"
@@ -75,7 +75,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.shared.close.store(true, Ordering::Release);
-        // If it panicked, that was said.
+        // A panic of the thread has been reported.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -103,7 +103,7 @@ fn live(
             match wish(&event::read()?) {
                 Some(Wish::End) => stop.store(true, Ordering::Relaxed),
                 Some(Wish::Redraw) => {
-                    // Not `clear`: it asks the terminal for its cursor, and that on standard output.
+                    // Not `clear`: it asks the terminal for its cursor, and does so on standard output.
                     let size = frames.size()?;
                     frames.resize(Rect::from((Position::ORIGIN, size)))?;
                     shared.changed.store(true, Ordering::Release);
@@ -115,7 +115,7 @@ fn live(
     Ok(())
 }
 
-/// What the user wants.
+/// The user's wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     End,

@@ -14,7 +14,7 @@ use worstcase_host::message::CpuStats;
 /// Columns of numbers are at least this wide, so that they stay where they are.
 const WIDTH: usize = 8;
 
-/// Draws it. What all CPUs come to is at the bottom, and shown even where there is no room for anything else.
+/// Draws the table. The row of all CPUs is at the bottom, and shown even if there is no room for anything else.
 pub fn draw(model: &LiveModel, looks: TerminalLooks, area: Rect, buffer: &mut Buffer) {
     let all = model.all();
     let (cpus, hidden) = chosen(model, usize::from(area.height.saturating_sub(3)));

@@ -1,4 +1,4 @@
-//! The terminal: taken over on standard error, and given back whatever happens.
+//! The terminal: taken over on standard error, and given back on every way out.
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -21,7 +21,7 @@ pub fn is_usable() -> bool {
 /// The terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Where frames go.
+/// The terminal to which frames go.
 pub type Frames = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
 /// Gives the terminal back when it is dropped.

@@ -36,7 +36,7 @@ pub fn method(spec: &HostSpec) -> String {
     }
 }
 
-/// How much is asked for: `1:00`, or `10 samples` where it is not known how long they take.
+/// The amount to measure: `1:00`, or `10 samples` if their time is not known.
 pub fn amount(spec: &HostSpec) -> String {
     match spec.length() {
         Nanos(0) => format!("{} samples", grouped(u64::from(spec.periods))),

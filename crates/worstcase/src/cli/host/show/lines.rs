@@ -165,7 +165,7 @@ fn power(power: &Power) -> Vec<TitledLine> {
         let off = if state.disabled { ", off" } else { "" };
         format!("{} ({} us{off})", state.name, state.exit_us)
     };
-    // 2000 s is the kernel's way to say that nobody has asked for a limit.
+    // 2000 s is the kernel's way to say that no process has asked for a limit.
     let limit = power.latency_limit_us.map(|us| match us {
         2_000_000_000.. => "none".into(),
         us => format!("{us} us"),

@@ -1,4 +1,4 @@
-//! What is shown of a watch: a line for each segment; on a terminal also how it is going.
+//! The display of a watch: a line for each segment; on a terminal also its progress.
 
 use super::super::live::words;
 use crate::cli::output::print;
@@ -25,7 +25,7 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// Nothing was seen yet.
+    /// A display that has seen nothing yet.
     pub fn new(order: &WatchOrder, quiet: bool) -> Looker {
         let spec = order.matrix.specs.first();
         let watched = WatchMetrics {
@@ -49,7 +49,7 @@ impl Looker {
         }
     }
 
-    /// What metrics are made of.
+    /// The state from which metrics are made.
     pub fn watched(&self) -> Arc<Mutex<WatchMetrics>> {
         self.watched.clone()
     }
@@ -115,7 +115,7 @@ impl WatchObserver for Looker {
     }
 }
 
-/// How it is going, since it began and in this segment.
+/// The progress since the watch began, and in this segment.
 fn going(pulses: &[Pulse]) -> String {
     let sum = |of: fn(&Pulse) -> u64| grouped(pulses.iter().map(of).sum());
     let max = pulses.iter().map(|p| p.max).max().unwrap_or(Nanos(0));

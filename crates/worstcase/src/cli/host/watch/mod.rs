@@ -88,7 +88,7 @@ pub struct WatchArgs {
     textfile: Option<PathBuf>,
 }
 
-/// How many segments are kept.
+/// The number of segments that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keep {
     Segments(u64),

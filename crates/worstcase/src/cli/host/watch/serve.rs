@@ -1,5 +1,5 @@
-//! Where metrics go: a port that Prometheus asks, and a file that node_exporter reads. A thread of its own each, off the
-//! measured CPUs where there are others.
+//! The outlets of metrics: a port that Prometheus asks, and a file that node_exporter reads. Each has a thread of its
+//! own, off the measured CPUs if there are others.
 
 use rustix::io::Errno;
 use std::net::SocketAddr;
@@ -17,13 +17,13 @@ use worstcase_report::metrics::{MetricsForm, WatchMetrics};
 
 /// Between two writings of the file.
 const EVERY: Duration = Duration::from_secs(15);
-/// How often one looks whether it is over.
+/// The interval of checks for the end of the watch.
 const LOOK: Duration = Duration::from_millis(100);
 
 type SharedWatched = Arc<Mutex<WatchMetrics>>;
 
 fn encoded_metrics(watched: &SharedWatched, form: MetricsForm) -> Vec<u8> {
-    // Not while it is locked: who measures must not wait for a scrape.
+    // A copy, so that the lock is free while encoding: the measuring thread must not wait for a scrape.
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
     form.encode(&watched)
 }
@@ -52,7 +52,7 @@ impl ServingThread {
 impl Drop for ServingThread {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // A panic of that thread has been told.
+        // A panic of that thread has been reported.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -84,7 +84,7 @@ impl Served {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
