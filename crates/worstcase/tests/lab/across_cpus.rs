@@ -50,15 +50,20 @@ fn the_sender_of_another_cpus_interrupt_is_named() {
     let mut measure = shared().run(&words, &run);
     measure.args(["--load", &load]).assert().success();
     // Which of the samples meet the interrupt depends on every byte of the guest.
-    let breakdowns = told_of(&run, "--all -k 50");
+    let breakdowns = told_of(&run, "--all -k 20");
     breakdowns.iter().for_each(adds_up);
     let spans = breakdowns.iter().flat_map(|b| &b.spans);
     let senders: Vec<_> = spans.filter_map(|span| span.sender.as_ref()).collect();
-    assert!(!senders.is_empty());
-    for sender in senders {
-        assert_eq!((sender.cpu, sender.task.comm.as_str()), (0, "sh"));
+    assert!(senders.iter().all(|sender| sender.cpu == 0));
+    // Others wake a thread of the kernel's on the probe's CPU.
+    let rewriting = senders
+        .iter()
+        .filter(|sender| sender.by() == Some("text_poke_bp_batch"));
+    let rewriting: Vec<_> = rewriting.collect();
+    assert!(!rewriting.is_empty(), "{senders:?}");
+    for sender in rewriting {
+        assert_eq!(sender.task.comm.as_str(), "sh");
         assert_eq!(sender.system_call.as_deref(), Some("write"));
-        assert_eq!(sender.by(), Some("text_poke_bp_batch"), "{:?}", sender.chain);
     }
 }
 
