@@ -211,8 +211,8 @@ fn measure<S: TimerSource>(
     })
 }
 
-/// The shortest turn with due times in the past, which leaves nothing to wait for. Two timers cannot be due in the past:
-/// 0.
+/// The shortest turn with due times in the past, which leaves nothing to wait for. The real-time clock and an interval timer
+/// cannot be due in the past: 0.
 fn empty_sample<S: TimerSource>(source: &mut S, spec: &HostSpec) -> io::Result<Nanos> {
     if matches!(spec.waker, WakeSource::Timer(TimerKind::Rtc | TimerKind::Setitimer)) {
         return Ok(Nanos(0));
