@@ -173,6 +173,29 @@ fn links_are_named_as_github_names_them() {
     assert_eq!(targets("see [a\nb](c.md#d), `[x](y)`"), ["c.md#d", "y"]);
 }
 
+/// The names of formats in a text, as `worstcase-show/6`.
+fn formats(text: &str) -> BTreeSet<String> {
+    let is_of_name = |c: char| c.is_ascii_lowercase() || c == '-';
+    let after = text.split("worstcase-").skip(1).filter_map(|rest| {
+        let (name, number) = rest.split_once('/')?;
+        let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+        (name.chars().all(is_of_name) && !number.is_empty()).then(|| format!("worstcase-{name}/{number}"))
+    });
+    after.collect()
+}
+
+#[test]
+fn the_formats_in_the_documents_are_those_of_the_code() {
+    let read = |path: &PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let sources = fs::read_dir(root().join("crates")).unwrap();
+    let sources = sources.flat_map(|entry| files_below(&entry.unwrap().path().join("src")));
+    let of_code: BTreeSet<String> = sources.flat_map(|path| formats(&read(&path))).collect();
+    for page in pages() {
+        let unknown: Vec<String> = formats(&read(&page)).difference(&of_code).cloned().collect();
+        assert!(unknown.is_empty(), "{}: no such format: {unknown:?}", page.display());
+    }
+}
+
 #[test]
 fn no_page_is_longer_than_one_reads() {
     let words = |page: &PathBuf| fs::read_to_string(page).unwrap().split_whitespace().count();
