@@ -172,7 +172,10 @@ impl Cluster {
         let (_, slurmd) = self.daemons.iter_mut().find(|(name, _)| name == node).unwrap();
         slurmd.kill().unwrap();
         slurmd.wait().unwrap();
-        for pid in self.on_node(node) {
+        let tasks = self.on_node(node);
+        // First Slurm's keeper of the task: it would report that the task failed, and a failed task does not run again.
+        let keepers: Vec<i32> = tasks.iter().filter_map(|pid| keeper(*pid)).collect();
+        for pid in keepers.into_iter().chain(tasks) {
             // It may have ended just now.
             let _ = rustix::process::kill_process(
                 rustix::process::Pid::from_raw(pid).unwrap(),
@@ -198,6 +201,14 @@ impl Drop for Cluster {
             let _ = daemon.wait();
         }
     }
+}
+
+/// The process of Slurm that began this one and waits for its end.
+fn keeper(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let parent: i32 = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+    let name = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
+    name.starts_with("slurmstepd").then_some(parent)
 }
 
 fn output_text(child: Child) -> String {
