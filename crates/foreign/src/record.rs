@@ -15,7 +15,7 @@ use worstcase_results::record::{
 use worstcase_results::stats::Percentile;
 
 /// Stands for a load without a name.
-pub const UNKNOWN_LOAD: &str = "unknown";
+const UNKNOWN_LOAD: &str = "unknown";
 
 /// A file that was read.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct ImportFacts {
 }
 
 /// The records of all files. Files of one subject are its seeds, in their order.
-pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
+pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
     let mut all: Vec<CellResult> = Vec::new();
     let files = sources
         .iter()
