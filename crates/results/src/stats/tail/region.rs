@@ -14,13 +14,13 @@ const STEPS: usize = 128;
 
 /// The rim of all fits that the data do not refuse at 95 %.
 #[derive(Clone, Debug)]
-pub struct Region {
+pub(crate) struct Region {
     rim: Vec<Gpd>,
 }
 
 impl Region {
     /// Lowest and highest of a value that moves one way with the scale, for each ratio of shape to scale.
-    pub fn range(&self, value: impl Fn(&Gpd) -> f64) -> (f64, f64) {
+    pub(crate) fn range(&self, value: impl Fn(&Gpd) -> f64) -> (f64, f64) {
         let ends = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
         self.rim
             .iter()
@@ -31,7 +31,7 @@ impl Region {
 
 impl Excesses {
     /// The region around the best fit.
-    pub fn region(&self) -> Region {
+    pub(crate) fn region(&self) -> Region {
         let peak = self.peak();
         // All likelihoods here are means over the excesses.
         let floor = self.ridge(peak).best() - DISTANCE / self.count() as f64;
