@@ -21,13 +21,13 @@ const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "u
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AptSource {
     /// Where the archive is.
-    pub uri: String,
+    pub(crate) uri: String,
     /// The suite, as in `dists/<suite>`.
-    pub suite: String,
+    pub(crate) suite: String,
     /// Keyring path, fingerprint or whole key; `None` means apt's own trusted keys.
-    pub signed_by: Option<String>,
+    pub(crate) signed_by: Option<String>,
     /// Whether this is an old state of an archive, which may be past its own expiry date.
-    pub of_the_past: bool,
+    pub(crate) of_the_past: bool,
 }
 
 /// The place of apt's sources: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
@@ -70,7 +70,7 @@ pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
 }
 
 /// One-line format: `deb [signed-by=KEYRING arch=amd64] URI SUITE COMPONENT...`.
-pub fn parse_list(text: &str) -> Vec<AptSource> {
+pub(crate) fn parse_list(text: &str) -> Vec<AptSource> {
     text.lines().filter_map(parse_list_line).collect()
 }
 
@@ -100,7 +100,7 @@ fn parse_list_line(line: &str) -> Option<AptSource> {
 }
 
 /// deb822 format: stanzas of fields; a line that begins with a space continues a field.
-pub fn parse_deb822(text: &str) -> Vec<AptSource> {
+pub(crate) fn parse_deb822(text: &str) -> Vec<AptSource> {
     let mut sources = Vec::new();
     let without_comments: String = text
         .lines()
@@ -144,7 +144,7 @@ pub fn parse_deb822(text: &str) -> Vec<AptSource> {
 
 /// Debian's sources among `system`, widened to the suites with kernels, and the archives that the user names. Empty if
 /// there is no source of Debian's.
-pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
+pub(crate) fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
     let usable = system
         .iter()
         .filter(|s| !s.uri.starts_with("cdrom:") && is_debian_suite(&s.suite));
@@ -183,7 +183,7 @@ pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
 }
 
 /// The file for apt: deb822, package lists only, never marked as trusted.
-pub fn to_deb822(sources: &[AptSource]) -> String {
+pub(crate) fn to_deb822(sources: &[AptSource]) -> String {
     let stanza = |s: &AptSource| {
         let signed_by = s
             .signed_by
@@ -204,7 +204,7 @@ fn is_security(suite: &str) -> bool {
     suite.ends_with("-security") || suite.ends_with("/updates")
 }
 
-pub fn is_debian_suite(suite: &str) -> bool {
+pub(crate) fn is_debian_suite(suite: &str) -> bool {
     let base = suite.split(['-', '/']).next().unwrap_or(suite);
     let companion = &suite[base.len()..];
     let known = SUITES.contains(&base) || ROLLING_SUITES.contains(&base) || ALIASES.contains(&base);

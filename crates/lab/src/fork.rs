@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 
 /// Files of a fork that nobody needs after a success.
-pub const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
+pub(crate) const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
 
 /// Limit in bytes for a guest's message; forty million samples take less.
 pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;
@@ -22,7 +22,7 @@ const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
 /// A request to the plugin in addition to its event log.
 #[derive(Clone, Debug, Default)]
-pub struct PluginRequest {
+pub(crate) struct PluginRequest {
     /// Arguments of the plugin, each with a comma before it.
     pub arguments: String,
     /// Files that the plugin reads: name and content.
@@ -45,7 +45,7 @@ impl PluginRequest {
 }
 
 /// A fork to be run.
-pub struct Fork<'a> {
+pub(crate) struct Fork<'a> {
     /// The subject.
     pub prepared: &'a Prepared,
     /// Its snapshot.
@@ -112,7 +112,7 @@ impl Fork<'_> {
     }
 
     /// The error for a fork that ended without a usable result.
-    pub fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
+    pub(crate) fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
         LabError::NoResult {
             what: self.what.clone(),
             reason: reason.to_string(),
@@ -133,7 +133,7 @@ fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
 }
 
 /// The guest's error in one line, if it sent one instead of the expected message.
-pub fn guest_error(message: &[u8]) -> Option<String> {
+pub(crate) fn guest_error(message: &[u8]) -> Option<String> {
     let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
     let text = String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..]);
     let words: Vec<&str> = text.split_whitespace().collect();

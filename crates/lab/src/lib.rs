@@ -49,7 +49,7 @@ pub mod machine;
 pub mod matrix;
 pub mod models;
 pub mod moments;
-pub mod own_module;
+pub(crate) mod own_module;
 pub mod parcel;
 pub mod payload;
 mod place;
@@ -68,7 +68,7 @@ pub mod subject;
 pub mod symbols;
 pub mod verify;
 mod watchdog;
-pub mod witness;
+pub(crate) mod witness;
 
 use std::path::PathBuf;
 use worstcase_contract::Instructions;

@@ -16,7 +16,7 @@ pub struct Mips(u32);
 
 impl Mips {
     /// The possible speeds, fastest first.
-    pub const ALL: [Mips; 4] = [Mips(1000), Mips(500), Mips(250), Mips(125)];
+    pub(crate) const ALL: [Mips; 4] = [Mips(1000), Mips(500), Mips(250), Mips(125)];
 
     /// QEMU's `shift`.
     pub fn shift(self) -> u32 {
@@ -149,7 +149,7 @@ fn medium(name: &str) -> [String; 2] {
 }
 
 /// The plugin's arguments for a machine's disks, each with a comma before it; part of the content key.
-pub fn disk_arguments(machine: &VirtualMachine) -> String {
+pub(crate) fn disk_arguments(machine: &VirtualMachine) -> String {
     let mut arguments = String::new();
     if Device::DISKS.iter().any(|disk| machine.devices.contains(disk)) {
         arguments += &format!(",disk={}", DISK_LATENCY.0);
@@ -181,21 +181,21 @@ pub struct MachineFiles {
 }
 
 /// The order to the guest.
-pub const ORDER: &str = "order";
+pub(crate) const ORDER: &str = "order";
 /// The plugin.
-pub const PLUGIN: &str = "plugin.so";
+pub(crate) const PLUGIN: &str = "plugin.so";
 /// The plugin's log.
-pub const EVENTS: &str = "events";
+pub(crate) const EVENTS: &str = "events";
 /// The file in which the plugin writes the machine's progress.
-pub const PROGRESS: &str = "progress";
+pub(crate) const PROGRESS: &str = "progress";
 /// The guest's output through the debug port.
-pub const RECORD: &str = "record";
+pub(crate) const RECORD: &str = "record";
 /// The kernel's console.
-pub const CONSOLE: &str = "console";
+pub(crate) const CONSOLE: &str = "console";
 /// The files that a machine reads in its folder.
 pub const READ: [&str; 2] = [ORDER, PLUGIN];
 /// The files that every machine writes in its folder.
-pub const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
+pub(crate) const WRITTEN: [&str; 4] = [EVENTS, PROGRESS, RECORD, CONSOLE];
 
 /// All arguments of a QEMU that works in its folder. `plugin_arguments` are further ones for the plugin, each with a
 /// comma before it.
@@ -249,7 +249,7 @@ pub fn arguments(
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 /// The URI from which a QEMU reads the devices' state.
-pub fn restore_uri(qemu: &Qemu, state: &Handed) -> String {
+pub(crate) fn restore_uri(qemu: &Qemu, state: &Handed) -> String {
     match qemu.restores_from_paths() {
         true => format!("file:{}", state.path().display()),
         false => format!("fd:{}", state.number()),

@@ -104,12 +104,12 @@ impl MachineSnapshot {
     }
 
     /// The state of its boot.
-    pub fn boot_state(&self) -> Result<BootState, LabError> {
+    pub(crate) fn boot_state(&self) -> Result<BootState, LabError> {
         BootState::read(&self.folder)
     }
 
     /// Whether the cache has it, so that no boot is needed.
-    pub fn is_cached(cache: &Cache, prepared: &Prepared) -> bool {
+    pub(crate) fn is_cached(cache: &Cache, prepared: &Prepared) -> bool {
         cache.get(AREA, &prepared.key).is_some()
     }
 
@@ -152,7 +152,7 @@ impl MachineSnapshot {
     }
 
     /// Guest memory.
-    pub fn memory(&self) -> PathBuf {
+    pub(crate) fn memory(&self) -> PathBuf {
         self.folder.join(MEMORY)
     }
 

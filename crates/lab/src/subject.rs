@@ -106,7 +106,7 @@ impl Prepared {
     }
 
     /// How the machine differs from the recorded subject of the same name; none if both are equal to the byte.
-    pub fn changed_since(&self, record: &Record) -> Option<String> {
+    pub(crate) fn changed_since(&self, record: &Record) -> Option<String> {
         let SubjectMachine::Lab(machine) = &record.subject.machine else {
             return Some("it was not measured in the lab".into());
         };

@@ -146,7 +146,7 @@ impl Tracer {
     }
 
     /// Descriptors for poll, one for each CPU; each becomes readable when half of its ring is full.
-    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.cpus.iter().map(|cpu| cpu.counters[0].as_fd())
     }
 }

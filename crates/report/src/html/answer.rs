@@ -13,7 +13,7 @@ use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct ReportAnswer {
+pub(crate) struct ReportAnswer {
     /// The answer in a few words.
     headline: String,
     /// The outcome of the verdicts, if there was a criterion.
@@ -38,7 +38,7 @@ struct JudgedSubject {
 
 impl ReportAnswer {
     /// The answer of a run.
-    pub fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
+    pub(crate) fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
             format!(

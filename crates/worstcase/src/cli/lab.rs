@@ -13,10 +13,11 @@ use super::{census, show, stop};
 use crate::cli::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
-pub use elsewhere::{MatrixMeans, with_slurm};
+pub(crate) use elsewhere::{MatrixMeans, with_slurm};
 use how::positive;
-pub use how::{ExecutorArgs, Jobs, MatrixRunArgs, QemuArgs};
-pub use selection::{CellSelection, KernelArgs};
+pub use how::{MatrixRunArgs, QemuArgs};
+pub(crate) use how::{ExecutorArgs, Jobs};
+pub(crate) use selection::{CellSelection, KernelArgs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -138,7 +139,7 @@ pub struct NodeArgs {
 }
 
 /// Runs `lab-node`.
-pub fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
+pub(crate) fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
     slurm::node::run(&args.folder, args.task, &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
@@ -153,7 +154,7 @@ pub struct WorkerArgs {
 }
 
 /// Runs `lab-worker`.
-pub fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
+pub(crate) fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
     ssh::worker::run(VERSION, args.qemu.as_deref(), &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
@@ -211,7 +212,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
 }
 
 /// Measures the cells that a plan's run folder lacks.
-pub fn run_cells(
+pub(crate) fn run_cells(
     plan: ExperimentPlan,
     output: &Path,
     additions: &Additions,

@@ -20,11 +20,11 @@ use worstcase_remote::ssh::{self, SshExecutor};
 use worstcase_results::record::{CompletedCells, Run, execute};
 
 /// The means to measure a matrix.
-pub struct MatrixMeans<'a> {
+pub(crate) struct MatrixMeans<'a> {
     /// The machines.
-    pub executor: &'a ExecutorChoice,
+    pub(crate) executor: &'a ExecutorChoice,
     /// The number of cells at once on this machine.
-    pub jobs: NonZeroUsize,
+    pub(crate) jobs: NonZeroUsize,
     /// The QEMU of this machine.
     pub qemu: &'a Qemu,
     /// The one that was named, if one was.
@@ -92,7 +92,7 @@ impl MatrixMeans<'_> {
 }
 
 /// Does something with Slurm that asks and tells beside the bar.
-pub fn with_slurm<T>(
+pub(crate) fn with_slurm<T>(
     options: &SlurmOptions,
     cache: &Cache,
     bar: &ProgressDisplay,

@@ -23,7 +23,7 @@ pub struct QemuArgs {
 
 /// How many at once.
 #[derive(Debug, Args)]
-pub struct Jobs {
+pub(crate) struct Jobs {
     /// QEMUs at once [default: one for each CPU]
     #[arg(long, short, value_name = "N", value_parser = positive)]
     jobs: Option<NonZeroUsize>,
@@ -31,10 +31,10 @@ pub struct Jobs {
 
 /// Which machines measure.
 #[derive(Debug, Args)]
-pub struct ExecutorArgs {
+pub(crate) struct ExecutorArgs {
     /// Which machines measure: local, slurm[:NAME=VALUE,...] or ssh:HOSTS-FILE (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local")]
-    pub executor: ExecutorChoice,
+    pub(crate) executor: ExecutorChoice,
 }
 
 /// How to run a matrix; changes nothing of the result.
@@ -42,10 +42,10 @@ pub struct ExecutorArgs {
 pub struct MatrixRunArgs {
     /// How many at once.
     #[command(flatten)]
-    pub jobs: Jobs,
+    pub(crate) jobs: Jobs,
     /// On which machines.
     #[command(flatten)]
-    pub executor: ExecutorArgs,
+    pub(crate) executor: ExecutorArgs,
     /// Take the census of every cell, too (see `worstcase census --help`)
     #[arg(long)]
     pub census: bool,
@@ -66,7 +66,7 @@ impl QemuArgs {
     }
 
     /// Real time for one machine, if it is bounded.
-    pub fn limit(&self) -> Option<Duration> {
+    pub(crate) fn limit(&self) -> Option<Duration> {
         self.timeout.map(Duration::from_secs)
     }
 }
@@ -81,7 +81,7 @@ impl Jobs {
 }
 
 /// A number of things of which there must be one.
-pub fn positive(text: &str) -> Result<NonZeroUsize, String> {
+pub(crate) fn positive(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "write a whole number of at least 1".to_string())
 }
