@@ -276,6 +276,17 @@ fn figures(s: &Summary) -> String {
         .max_index
         .map_or_else(String::new, |index| format!(" (sample {index})"));
     parts.push(format!("max {}{sample}", exact(s.max_ns)));
+    if let Some(all) = &s.periods {
+        let percentiles = all
+            .percentiles_ns
+            .iter()
+            .map(|(p, ns)| format!("{} {}", p.name(), exact(*ns)));
+        let told: Vec<String> = [format!("median {}", exact(all.median_ns))]
+            .into_iter()
+            .chain(percentiles)
+            .collect();
+        parts.push(format!("of all {} periods: {}", grouped(all.count), told.join("  ")));
+    }
     parts.join("  ")
 }
 

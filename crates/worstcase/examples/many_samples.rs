@@ -122,8 +122,8 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         first.add(row.index, row.latency);
         writer.push(row)?;
     }
-    let mut second = first.second().ok_or("no samples")?;
-    rows(samples).for_each(|row| second.add(row.latency));
+    let mut second = first.second(samples).ok_or("no samples")?;
+    rows(samples).for_each(|row| second.add(row.index, row.latency));
     record.summary.latency = Some(second.finish());
     record.digest = digest.finish();
     record.accounting = Accounting::Periods(Periods {

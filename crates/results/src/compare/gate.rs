@@ -13,7 +13,6 @@ use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
 use super::pair::{ComparedSide, MappedSubjects, Unmatched, pair};
 use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::SubjectId;
-use crate::stats::ranks::{least, needed};
 use crate::verdict::Outcome;
 use serde::Serialize;
 
@@ -250,11 +249,11 @@ impl PairedCell {
         let mut open = Vec::new();
         let [a, b] = self.pair.seeds;
         let differs = measures.iter().any(|m| !m.change.constant());
-        let few = least(a, b) > tests.needed;
+        let few = self.pair.design.least() > tests.needed;
         if few && differs {
             open.push(format!(
                 "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
-                needed(LEVEL / tests.could_be.max(1) as f64)
+                self.pair.design.needed(LEVEL / tests.could_be.max(1) as f64)
             ));
         }
         let tied = measures.iter().filter(|m| !few && m.untested_and_worse());

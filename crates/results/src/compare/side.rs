@@ -260,8 +260,8 @@ fn seed(record: &Record, quantities: &[Quantity]) -> SeedResult {
     let figures = |quantity: &Quantity| {
         let summary = record.summary(*quantity)?;
         let figures = DistributionFigures {
-            median: summary.median_ns.map(Nanos),
-            p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
+            median: summary.median(),
+            p99: summary.percentile(Percentile::P99),
             max: Nanos(summary.max_ns),
         };
         Some((*quantity, figures))

@@ -5,7 +5,6 @@ use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
 use super::{CompareError, Side};
 use crate::stats::many::benjamini_hochberg;
-use crate::stats::ranks::{least, needed};
 use serde::Serialize;
 
 /// Share of wrong words among all words.
@@ -143,15 +142,14 @@ fn tested(pair: &Pair, change: &MeasureChange) -> bool {
 }
 
 fn word(pair: &Pair, change: &MeasureChange, p: Option<f64>) -> ChangeWord {
-    let [a, b] = pair.seeds;
     match p {
         _ if pair.identical() => ChangeWord::Identical,
         Some(p) if p <= LEVEL && change.test.greater < change.test.less => ChangeWord::Worse,
         Some(p) if p <= LEVEL => ChangeWord::Better,
         Some(_) => ChangeWord::NoDifferenceShown,
         None if change.constant() => ChangeWord::Equal,
-        None if 2.0 * least(a, b) > LEVEL => ChangeWord::TooFewSeeds {
-            needs: needed(LEVEL / 2.0),
+        None if 2.0 * pair.design.least() > LEVEL => ChangeWord::TooFewSeeds {
+            needs: pair.design.needed(LEVEL / 2.0),
         },
         None => ChangeWord::NoDifferenceShown,
     }

@@ -81,9 +81,12 @@ impl CellResult {
                 .collect();
             // A quantity that only some samples have would be a distribution of something else. For jitter that is
             // normal: the first period has no length to compare, nor a period after a missed one.
-            (values.len() == rows.len() || quantity == Quantity::Jitter)
-                .then(|| Summary::new(&values))
-                .flatten()
+            let whole = values.len() == rows.len() || quantity == Quantity::Jitter;
+            match quantity {
+                _ if !whole => None,
+                Quantity::Latency if !info.counts_gaps => Summary::of_latencies(&values, spec.period, spec.periods),
+                _ => Summary::new(&values),
+            }
         };
         let record = Record {
             schema: SCHEMA.to_string(),
