@@ -238,7 +238,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
     // In the lab the census bounds the run, and says more than an estimate.
     if subject.venue() == Venue::Host && record.details.is_none() {
         out.push(String::new());
-        out.extend(CellTail::of(record, &gathered.peaks, None).lines(style));
+        out.extend(CellTail::of(&[record], &gathered.peaks, None).lines(style));
     }
     out.push(String::new());
     out.join("\n")

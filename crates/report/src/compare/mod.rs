@@ -8,7 +8,7 @@ pub mod terminal;
 
 use crate::labels::row_label;
 use worstcase_base::distinct;
-use worstcase_results::compare::design::SeedDesign;
+use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
 use worstcase_results::compare::{Side, SideComparison};
@@ -67,6 +67,13 @@ impl ShownComparison<'_> {
                 self.comparison.tests
             ),
         ];
+        if self.comparison.cells.iter().any(|c| c.pair.one_draw) {
+            notes.push(
+                "A run of a real machine is one draw: what differs between two runs may differ as much between two of the same. \
+                 `worstcase host try` measures settings in turns, and can tell."
+                    .to_string(),
+            );
+        }
         let too_few = |c: &&Compared| c.said.iter().any(|s| matches!(s.word, ChangeWord::TooFewSeeds { .. }));
         if let Some(cell) = self.comparison.cells.iter().find(too_few) {
             let all: usize = self.comparison.cells.iter().map(|c| c.said.len()).sum();
@@ -83,7 +90,7 @@ impl ShownComparison<'_> {
 
 /// The tests behind the words.
 fn test_names(cells: &[Compared]) -> &'static str {
-    let is_paired = |c: &Compared| matches!(c.pair.design, SeedDesign::Paired { .. });
+    let is_paired = |c: &Compared| c.pair.design.is_paired();
     match (cells.iter().any(is_paired), cells.iter().all(is_paired)) {
         (true, true) => "signed-rank test (each seed against itself)",
         (true, false) => {
@@ -98,6 +105,9 @@ fn word(word: ChangeWord) -> String {
     match word {
         ChangeWord::Worse => "worse".to_string(),
         ChangeWord::Better => "better".to_string(),
+        ChangeWord::HigherInThisRun => "higher in this run".to_string(),
+        ChangeWord::LowerInThisRun => "lower in this run".to_string(),
+        ChangeWord::Slight => format!("differs by less than {} %", SMALLEST * 100.0),
         ChangeWord::NoDifferenceShown => "no difference shown".to_string(),
         ChangeWord::Identical => "identical".to_string(),
         ChangeWord::Equal => "equal".to_string(),

@@ -10,6 +10,9 @@ use serde::Serialize;
 use std::fmt;
 use worstcase_contract::Nanos;
 
+/// The smallest change that is called better or worse, as a share.
+pub const SMALLEST: f64 = 0.02;
+
 /// A compared measure of a cell's seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -132,6 +135,11 @@ impl MeasureChange {
         self.a.lowest.min(self.b.lowest) == self.a.highest.max(self.b.highest)
     }
 
+    /// Whether the estimate is below the smallest change that is called better or worse.
+    pub fn slight(&self) -> bool {
+        self.size() < SMALLEST.ln_1p()
+    }
+
     /// The size of the change in either direction: the logarithm of the ratio.
     pub fn size(&self) -> f64 {
         match &self.ratio {
@@ -210,6 +218,8 @@ pub struct Pair {
     /// Which of them belong together.
     #[serde(flatten)]
     pub design: SeedDesign,
+    /// Of a real machine: each side is one run, which is one draw.
+    pub one_draw: bool,
     /// In the lab: the exact comparison.
     pub exact: Option<Exact>,
     /// Measure by measure.
@@ -231,6 +241,7 @@ impl Pair {
             units: [unit(a, of_a), unit(b, of_b)],
             seeds: [of_a.seeds.len(), of_b.seeds.len()],
             design: SeedDesign::of(of_a, of_b, in_lab),
+            one_draw: a.is_one_draw(&of_a.subject) || b.is_one_draw(&of_b.subject),
             exact: in_lab.then(|| Exact::of(&of_a.seeds, &of_b.seeds)),
             changes: Vec::new(),
             lacking: Vec::new(),

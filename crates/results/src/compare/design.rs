@@ -42,6 +42,11 @@ impl SeedDesign {
         }
     }
 
+    /// Whether each seed has a partner.
+    pub fn is_paired(&self) -> bool {
+        matches!(self, SeedDesign::Paired { .. })
+    }
+
     /// The smallest one-sided probability that a test of it can give.
     pub fn least(&self) -> f64 {
         match self {

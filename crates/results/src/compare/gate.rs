@@ -208,15 +208,16 @@ impl PairedCell {
             return cell;
         }
         let several = self.pair.several();
+        let seeds = (self.run_seeds.as_slice(), self.pair.design.is_paired());
         let judge = |(change, p): (&MeasureChange, Option<f64>)| {
-            JudgedMeasure::new(change, change.name(several), p, &self.run_seeds, limits)
+            JudgedMeasure::new(change, change.name(several), p, seeds, limits)
         };
         cell.measures = match limits.exact {
             true => self.judged().map(|change| judge((change, None))).collect(),
             false => self.judged().zip(corrected).map(judge).collect(),
         };
         let exact = self.pair.exact.is_some();
-        let proof = |m: &JudgedMeasure| m.regression || (exact && m.worst_seed.beyond);
+        let proof = |m: &JudgedMeasure| (m.regression && !self.pair.one_draw) || (exact && m.worst_seed.beyond);
         cell.reasons = match limits.exact {
             true => self.other_seeds(),
             false => self.open(&cell.measures, tests),
@@ -263,6 +264,12 @@ impl PairedCell {
                 m.name
             )
         }));
+        if self.pair.one_draw && measures.iter().any(|m| m.regression) {
+            open.push(
+                "a run of a real machine is one draw, and another of the same may be as high; measure both again, in turns"
+                    .to_string(),
+            );
+        }
         if self.pair.exact.is_none() && measures.iter().any(|m| m.worst_seed.beyond) {
             open.push("on a real machine one seed is no proof; measure again".to_string());
         }

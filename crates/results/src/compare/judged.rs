@@ -52,14 +52,14 @@ pub struct WorstSeed {
     pub run: u64,
     /// The ratio to the baseline; nothing if the baseline has 0.
     pub ratio: Option<f64>,
-    /// The run's next seed, if that too is above the baseline's highest, by more than the tolerance: two such are no chance.
+    /// Where seeds are paired: the run's next seed, if that too is above the baseline's highest, by more than the tolerance.
     pub second: Option<u64>,
     /// Whether the worst seed is above its limit, or there is a second. Above a baseline of 0 every value is.
     pub beyond: bool,
 }
 
 impl WorstSeed {
-    fn of(change: &MeasureChange, run_seeds: &[u64], limits: &GateLimits) -> WorstSeed {
+    fn of(change: &MeasureChange, (run_seeds, paired): (&[u64], bool), limits: &GateLimits) -> WorstSeed {
         let (baseline, run) = (change.a.highest, change.b.highest);
         let mut seeds: Vec<(u64, u64)> = change
             .b
@@ -73,7 +73,7 @@ impl WorstSeed {
         let above = |value: u64, limit: f64| value as f64 > baseline as f64 * (1.0 + limit);
         let second = seeds
             .get(1)
-            .filter(|(value, _)| !limits.exact && above(*value, limits.tolerance));
+            .filter(|(value, _)| paired && !limits.exact && above(*value, limits.tolerance));
         let second = second.map(|(_, seed)| *seed);
         WorstSeed {
             seed: seeds.first().map(|(_, seed)| *seed).unwrap_or_default(),
@@ -106,12 +106,12 @@ pub struct JudgedMeasure {
 }
 
 impl JudgedMeasure {
-    /// Judges.
+    /// Judges; the seeds of the run, and whether they are those of the baseline.
     pub fn new(
         change: &MeasureChange,
         name: String,
         p_corrected: Option<f64>,
-        run_seeds: &[u64],
+        run_seeds: (&[u64], bool),
         limits: &GateLimits,
     ) -> JudgedMeasure {
         let beyond = !limits.exact && beyond(change, limits.tolerance);

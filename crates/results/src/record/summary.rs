@@ -291,11 +291,18 @@ mod tests {
         );
         let above = |h: &Histogram<u64>| h.count_between(1_000_000, u64::MAX);
         assert_eq!((above(&decode(&s.hdr_v2_base64).unwrap()), above(&all)), (1, 4));
-        assert_eq!(s.percentile(Percentile::P99), Some(Nanos(50_000)));
-        assert_eq!(
-            (s.percentiles_ns.contains_key(&Percentile::P99), s.max_ns),
-            (false, 4_200_000)
-        );
+        // Five periods are later than the others: too few for a percentile.
+        assert_eq!((s.percentile(Percentile::P99), s.max_ns), (None, 4_200_000));
+    }
+
+    /// One sample of a hundred periods: the ten latest of all are 91 ms and later.
+    #[test]
+    fn percentiles_are_of_all_periods() {
+        let late = (899, Nanos(100_000_000));
+        let values: Vec<_> = (0..899).map(|i| (i, Nanos(50_000))).chain([late]).collect();
+        let s = Summary::of_latencies(&values, Nanos(1_000_000), 1_000).unwrap();
+        assert_eq!(s.percentile(Percentile::P99), Some(Nanos(90_000_000)));
+        assert_eq!((s.percentiles_ns.len(), s.median()), (0, Some(Nanos(50_000))));
     }
 
     #[test]

@@ -192,8 +192,7 @@ mod tests {
     #[test]
     fn many_pairs_are_normal() {
         let ranks: Vec<usize> = (1..=150).map(|i| 2 * (i / 2) + 1).collect();
-        for observed in [9_001, 11_500, 13_501] {
-            let observed = observed + ranks.iter().sum::<usize>() % 2;
+        for observed in [4_500, 5_650, 7_000] {
             let (exact, about) = (counted(&ranks, observed), normal(&ranks, observed));
             assert!((exact.0 - about.0).abs() < 0.001, "{exact:?} {about:?}");
         }

@@ -69,7 +69,7 @@ pub struct GateArgs {
     /// Write Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Print JSON (worstcase-gate/4), times in ns
+    /// Print JSON (worstcase-gate/5), times in ns
     #[arg(long)]
     json: bool,
 }

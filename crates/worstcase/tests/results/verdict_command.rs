@@ -127,7 +127,7 @@ fn how_sure_and_the_tail_for_programs() {
         serde_json::from_slice(&out.get_output().stdout).unwrap()
     };
     let plain = json(&[]);
-    assert_eq!(plain["schema"], "worstcase-verdict/2");
+    assert_eq!(plain["schema"], "worstcase-verdict/3");
     assert_eq!(
         (&plain["outcome"], &plain["limit_ns"]),
         (&"PASS".into(), &100_000.into())
@@ -145,7 +145,7 @@ fn how_sure_and_the_tail_for_programs() {
         hour["low"].as_u64() < Some(33_000) && hour["high"].as_u64() > Some(33_000),
         "{hour}"
     );
-    assert!(tail["warning"][1].as_str().unwrap().contains("firmware"));
+    assert!(tail["warning"][2].as_str().unwrap().contains("firmware"));
     assert_eq!(json(&["--criterion", "10us"])["outcome"], "FAIL");
 }
 
@@ -181,7 +181,7 @@ fn show_of_a_cell_of_the_host_has_its_tail() {
     let (_dir, path, result) = host(None);
     let mut command = Command::cargo_bin("worstcase").unwrap();
     let shown = contains("Tail (us; an estimate")
-        .and(contains("once a day"))
+        .and(contains("once an hour"))
         .and(contains("firmware"));
     command
         .arg("show")
