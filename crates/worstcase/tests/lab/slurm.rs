@@ -206,7 +206,12 @@ impl Drop for Cluster {
 /// The process of Slurm that began this one and waits for its end.
 fn keeper(pid: i32) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let parent: i32 = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+    let parent: i32 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))?
+        .trim()
+        .parse()
+        .ok()?;
     let name = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
     name.starts_with("slurmstepd").then_some(parent)
 }
