@@ -8,14 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::archive::AptArchive;
-
-/// Suites to look for in Debian's archive; each also as -updates and -backports, and as -security in the security
-/// archive. A suite that does not exist (yet) costs one refused request a day.
-const SUITES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
-/// Suites without such companions.
-const ROLLING_SUITES: [&str; 2] = ["sid", "experimental"];
-/// Aliases under which a system's sources may name Debian's suites; a source with one is recognized as Debian's.
-const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
+use super::suites::{ROLLING_SUITES, SUITES, is_debian_suite, is_security};
 
 /// One suite at one archive, as apt needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +21,19 @@ pub struct AptSource {
     pub signed_by: Option<String>,
     /// Whether this is an old state of an archive, which may be past its own expiry date.
     pub of_the_past: bool,
+}
+
+impl AptSource {
+    /// The source of an archive that the user names, with the keys of a source of Debian's archive. An old state of the archive is past its own
+    /// expiry date; it is verified all the same.
+    fn named(archive: &AptArchive, signed_by: Option<String>) -> AptSource {
+        AptSource {
+            uri: archive.uri.clone(),
+            suite: archive.suite.clone(),
+            signed_by,
+            of_the_past: true,
+        }
+    }
 }
 
 /// The place of apt's sources: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
@@ -177,7 +183,11 @@ pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
     }
     let trusted = archive.or(security).map(|source| source.signed_by.clone());
     if let Some(signed_by) = trusted {
-        wanted.extend(archives.iter().map(|archive| archive.source(signed_by.clone())));
+        wanted.extend(
+            archives
+                .iter()
+                .map(|archive| AptSource::named(archive, signed_by.clone())),
+        );
     }
     wanted
 }
@@ -198,21 +208,6 @@ pub fn to_deb822(sources: &[AptSource]) -> String {
         )
     };
     sources.iter().map(stanza).collect()
-}
-
-fn is_security(suite: &str) -> bool {
-    suite.ends_with("-security") || suite.ends_with("/updates")
-}
-
-pub fn is_debian_suite(suite: &str) -> bool {
-    let base = suite.split(['-', '/']).next().unwrap_or(suite);
-    let companion = &suite[base.len()..];
-    let known = SUITES.contains(&base) || ROLLING_SUITES.contains(&base) || ALIASES.contains(&base);
-    known
-        && matches!(
-            companion,
-            "" | "-updates" | "-backports" | "-security" | "/updates" | "-proposed-updates"
-        )
 }
 
 #[cfg(test)]

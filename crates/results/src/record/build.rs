@@ -7,7 +7,8 @@ use super::{
 };
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
-use worstcase_contract::record::{RawRecord, Sample};
+use worstcase_contract::RawRecord;
+use worstcase_contract::record::Sample;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 

@@ -6,6 +6,7 @@ mod selection;
 mod sensitivity;
 mod versions;
 
+use super::jobs::positive;
 use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -13,13 +14,13 @@ use super::{census, show, stop};
 use crate::cli::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
-pub use elsewhere::{MatrixMeans, with_slurm};
-use how::positive;
-pub use how::{ExecutorArgs, Jobs, MatrixRunArgs, QemuArgs};
+pub use elsewhere::MatrixMeans;
+pub use how::{ExecutorArgs, MatrixRunArgs, QemuArgs};
 pub use selection::{CellSelection, KernelArgs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::census::take::CensusMeans;
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
@@ -197,7 +198,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     stop::tell(outcome, &run);
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
-        let what = census::CensusMeans {
+        let what = CensusMeans {
             qemu: &qemu,
             additions: &additions,
             options: &options,

@@ -1,7 +1,7 @@
 //! Options for running cells that do not change the result.
 
+use crate::cli::jobs::Jobs;
 use clap::Args;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
@@ -19,14 +19,6 @@ pub struct QemuArgs {
     /// one that stands still for 60 s, or goes on for many times what it should need, is stopped]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     timeout: Option<u64>,
-}
-
-/// How many at once.
-#[derive(Debug, Args)]
-pub struct Jobs {
-    /// QEMUs at once [default: one for each CPU]
-    #[arg(long, short, value_name = "N", value_parser = positive)]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Which machines measure.
@@ -69,19 +61,4 @@ impl QemuArgs {
     pub fn limit(&self) -> Option<Duration> {
         self.timeout.map(Duration::from_secs)
     }
-}
-
-impl Jobs {
-    /// QEMUs at once.
-    pub fn count(&self) -> NonZeroUsize {
-        self.jobs
-            .or_else(|| std::thread::available_parallelism().ok())
-            .unwrap_or(NonZeroUsize::MIN)
-    }
-}
-
-/// A number of things of which there must be one.
-pub fn positive(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| "write a whole number of at least 1".to_string())
 }
