@@ -14,7 +14,7 @@ const AGAIN: &str = "the cell is replayed again";
 
 /// Gives the kept findings of a replay, or else calls `find` and keeps its result. `asked` names the replay and everything
 /// else on which the result depends.
-pub fn kept<T, E>(cache: &Cache, area: &str, asked: &[&str], find: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+pub(crate) fn kept<T, E>(cache: &Cache, area: &str, asked: &[&str], find: impl FnOnce() -> Result<T, E>) -> Result<T, E>
 where
     T: Serialize + DeserializeOwned,
     E: From<CacheError> + From<LabError>,

@@ -62,12 +62,7 @@ pub struct Operation {
     /// The requests in the disk meanwhile, in the order of their ends.
     pub requests: Vec<ConcurrentRequest>,
     /// Sectors of the disk.
-    pub disk_sectors: u64,
-}
-
-/// Whether a record tells enough of its longest operation.
-pub fn can_be_told(record: &Record) -> bool {
-    parts_of(record).is_some()
+    disk_sectors: u64,
 }
 
 fn parts_of(record: &Record) -> Option<(&IoDetails, &DiskDetails, Nanos)> {

@@ -22,7 +22,7 @@ impl FileLock {
     }
 
     /// Waits until no process holds the lock exclusively.
-    pub fn shared(file: File) -> io::Result<FileLock> {
+    pub(crate) fn shared(file: File) -> io::Result<FileLock> {
         wait(&file, FlockOperation::LockShared)?;
         Ok(FileLock { file })
     }
@@ -33,7 +33,7 @@ impl FileLock {
     }
 
     /// `None` if another process holds the lock now.
-    pub fn try_exclusive(file: File) -> io::Result<Option<FileLock>> {
+    pub(crate) fn try_exclusive(file: File) -> io::Result<Option<FileLock>> {
         Ok(try_exclusive(&file)?.then_some(FileLock { file }))
     }
 }

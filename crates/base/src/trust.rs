@@ -52,7 +52,7 @@ pub fn others_than_root_in(path: &Path) -> io::Result<Option<OtherWriters>> {
 }
 
 /// For root: which other users could change programs that root executes from its cache.
-pub fn others_in_cache(path: &Path) -> io::Result<Option<OtherWriters>> {
+pub(crate) fn others_in_cache(path: &Path) -> io::Result<Option<OtherWriters>> {
     match trusts_everybody() {
         true => Ok(None),
         false => others_than_root(path),

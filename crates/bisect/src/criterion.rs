@@ -24,7 +24,7 @@ impl BadCriterion {
     }
 
     /// Whether a cell is bad, given the same cell of the good end.
-    pub fn is_bad(&self, cell: &KernelFigure, good: Option<&KernelFigure>) -> bool {
+    fn is_bad(&self, cell: &KernelFigure, good: Option<&KernelFigure>) -> bool {
         let Some(value) = cell.value else { return false };
         match self {
             BadCriterion::Above(_, limit) => value > *limit,

@@ -56,11 +56,6 @@ impl GitTree {
         BisectError::Request(format!("{}: {why}", self.source.display()))
     }
 
-    /// Where commits are checked out.
-    pub fn checkout(&self) -> &Path {
-        &self.clone
-    }
-
     /// All digits of a revision.
     pub fn resolve(&self, revision: &str) -> Result<String, BisectError> {
         let wanted = format!("{revision}^{{commit}}");
@@ -311,9 +306,9 @@ mod tests {
         let tree = tree(dir.path());
         let id = |name: &str| tree.resolve(name).unwrap();
         tree.check_out(&id("c1")).unwrap();
-        assert!(tree.checkout().join("c1").exists() && !tree.checkout().join("c2").exists());
+        assert!(tree.clone.join("c1").exists() && !tree.clone.join("c2").exists());
         tree.check_out_reverted(&id("c6"), &id("c2")).unwrap().unwrap();
-        assert!(tree.checkout().join("c6").exists() && !tree.checkout().join("c2").exists());
+        assert!(tree.clone.join("c6").exists() && !tree.clone.join("c2").exists());
         assert!(dir.path().join("source/c2").exists(), "the user's tree is as it was");
         let commit = tree.commit("s1").unwrap();
         assert_eq!(
@@ -354,7 +349,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tree = tree(dir.path());
         let id = tree.resolve("c3").unwrap();
-        let there = || tree.git(tree.checkout(), &["rev-parse", "HEAD"]).unwrap();
+        let there = || tree.git(&tree.clone, &["rev-parse", "HEAD"]).unwrap();
         // A git that was killed before it knew where the objects are leaves this.
         run(dir.path(), &["init", "--quiet", "clone"]);
         fs::create_dir(dir.path().join(".clone.new")).unwrap();
@@ -362,7 +357,7 @@ mod tests {
         assert_eq!(there(), id);
         assert!(!dir.path().join(".clone.new").exists());
         for lock in ["index.lock", "HEAD.lock"] {
-            fs::write(tree.checkout().join(".git").join(lock), "").unwrap();
+            fs::write(tree.clone.join(".git").join(lock), "").unwrap();
         }
         let id = tree.resolve("c1").unwrap();
         tree.check_out(&id).unwrap();

@@ -11,17 +11,17 @@ use worstcase_instruments::bench::spelling::{BYTES, TIMES};
 /// What a probe takes, and how its words become a probe.
 pub(crate) struct Grammar {
     /// Numbers behind the colon, with an 'x' between them.
-    pub dimensions: &'static [Dimension],
+    pub(crate) dimensions: &'static [Dimension],
     /// The dimensions that are used if the user gives none.
-    pub grid: &'static str,
+    pub(crate) grid: &'static str,
     /// How it is written, e.g. `spawn+exec`.
-    pub example: &'static str,
+    pub(crate) example: &'static str,
     /// Behind plus signs, in any order.
-    pub options: &'static [OptionChoice],
+    pub(crate) options: &'static [OptionChoice],
     /// Words that stand for several options.
-    pub presets: &'static [Preset],
+    pub(crate) presets: &'static [Preset],
     /// The probe; refuses what does not fit together.
-    pub make: fn(&ProbeWords) -> Result<Bench, String>,
+    pub(crate) make: fn(&ProbeWords) -> Result<Bench, String>,
 }
 
 /// A name, and what follows it and a colon.
@@ -40,16 +40,16 @@ pub(crate) fn unknown(kind: &str, name: &str, known: impl Iterator<Item = String
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NumberRange {
     /// What it counts, for errors.
-    pub what: &'static str,
-    pub least: u64,
-    pub most: u64,
+    pub(crate) what: &'static str,
+    pub(crate) least: u64,
+    pub(crate) most: u64,
 }
 
 /// One number behind the colon.
 pub(crate) struct Dimension {
-    pub range: NumberRange,
+    pub(crate) range: NumberRange,
     /// The value if the user gives none.
-    pub usual: u64,
+    pub(crate) usual: u64,
 }
 
 /// One option, or one of several.
@@ -87,21 +87,21 @@ pub(crate) enum Unsaid {
 
 /// A word that stands for several options, or for several probes with some options each.
 pub(crate) struct Preset {
-    pub word: &'static str,
-    pub sets: &'static [&'static [&'static str]],
+    pub(crate) word: &'static str,
+    pub(crate) sets: &'static [&'static [&'static str]],
     /// A user's own options override those of the preset.
-    pub can_be_changed: bool,
+    pub(crate) can_be_changed: bool,
 }
 
 /// The words that the user gave for one probe.
 pub(crate) struct ProbeWords {
     dimensions: Vec<u64>,
     /// How many of the dimensions the user gave.
-    pub said: usize,
+    pub(crate) said: usize,
     words: Vec<String>,
     values: Vec<(&'static str, u64)>,
     /// The preset that this probe came from.
-    pub preset: Option<&'static str>,
+    pub(crate) preset: Option<&'static str>,
 }
 
 /// One combination of options, and the preset that it came from.
@@ -109,22 +109,22 @@ type OptionRow = (Vec<String>, Option<&'static str>);
 
 impl ProbeWords {
     /// The number behind the colon.
-    pub fn dimension<T: TryFrom<u64>>(&self, at: usize) -> T {
+    pub(crate) fn dimension<T: TryFrom<u64>>(&self, at: usize) -> T {
         fitting(self.dimensions[at])
     }
 
     /// Whether the user gave this word.
-    pub fn has(&self, word: &str) -> bool {
+    pub(crate) fn has(&self, word: &str) -> bool {
         self.words.iter().any(|said| said == word)
     }
 
     /// The first of these words that the user gave.
-    pub fn one_of<T: Copy>(&self, all: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn one_of<T: Copy>(&self, all: &[(&str, T)]) -> Option<T> {
         all.iter().find(|(word, _)| self.has(word)).map(|(_, value)| *value)
     }
 
     /// The value behind this word.
-    pub fn value<T: TryFrom<u64>>(&self, prefix: &str) -> Option<T> {
+    pub(crate) fn value<T: TryFrom<u64>>(&self, prefix: &str) -> Option<T> {
         let said = self.values.iter().rfind(|(word, _)| *word == prefix);
         said.map(|(_, value)| fitting(*value))
     }
@@ -142,7 +142,7 @@ pub(crate) fn words_of<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
 
 impl Grammar {
     /// Every probe that a text without the probe's name asks for, in order.
-    pub fn expand(&self, dimensions: &str, options: &str) -> Result<Vec<Bench>, String> {
+    pub(crate) fn expand(&self, dimensions: &str, options: &str) -> Result<Vec<Bench>, String> {
         let given = !dimensions.is_empty();
         let asked = if given { dimensions } else { self.grid };
         let mut tuples = vec![Vec::new()];
@@ -311,7 +311,7 @@ impl ValueKind {
 
 impl NumberRange {
     /// The number that is written so.
-    pub fn read(&self, kind: ValueKind, text: &str) -> Result<u64, String> {
+    pub(crate) fn read(&self, kind: ValueKind, text: &str) -> Result<u64, String> {
         let NumberRange { what, least, most } = self;
         match kind.read(text) {
             Ok(value) if (*least..=*most).contains(&value) => Ok(value),

@@ -47,7 +47,7 @@ impl Probe {
     }
 
     /// The instrument that measures; an error for a probe that the kernel itself measures.
-    pub fn instrument(self) -> Result<Instrument, SpecError> {
+    pub(crate) fn instrument(self) -> Result<Instrument, SpecError> {
         Ok(match self {
             Probe::Wakeup => Instrument::Wakeup,
             Probe::Response => Instrument::Response,

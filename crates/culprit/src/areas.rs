@@ -6,7 +6,7 @@ use std::io;
 const PAGE: usize = 4096;
 
 /// Ends processes of so many areas each, one after the other.
-pub fn run(areas: u32) -> io::Result<Infallible> {
+pub(crate) fn run(areas: u32) -> io::Result<Infallible> {
     loop {
         // SAFETY: the process has one thread.
         match unsafe { libc::fork() } {
@@ -40,7 +40,7 @@ fn map(areas: usize) -> io::Result<()> {
 }
 
 /// Waits for a child that was to do something.
-pub fn ended_well(child: libc::pid_t, what: &str) -> io::Result<()> {
+pub(crate) fn ended_well(child: libc::pid_t, what: &str) -> io::Result<()> {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
     match unsafe { libc::waitpid(child, &raw mut status, 0) } {

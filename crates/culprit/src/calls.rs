@@ -5,7 +5,7 @@ use std::io;
 use std::ptr::null_mut;
 
 /// Makes and removes so many MiB, again and again.
-pub fn run(mebibytes: usize) -> io::Result<Infallible> {
+pub(crate) fn run(mebibytes: usize) -> io::Result<Infallible> {
     let length = mebibytes << 20;
     let succeeds = |result: libc::c_int| match result {
         0 => Ok(()),

@@ -8,7 +8,7 @@ use std::io;
 const ROOT: &CStr = c"/planted";
 
 /// Makes so many groups and removes them, again and again.
-pub fn run(groups: u32) -> io::Result<Infallible> {
+pub(crate) fn run(groups: u32) -> io::Result<Infallible> {
     let root = ROOT.to_str().expect("it is plain");
     fs::create_dir_all(root)?;
     // SAFETY: the strings end with NUL, and no data are passed.

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 /// Writes grave messages of so many characters.
-pub fn run(characters: usize) -> io::Result<Infallible> {
+pub(crate) fn run(characters: usize) -> io::Result<Infallible> {
     // Otherwise the kernel drops what comes too often.
     std::fs::write("/proc/sys/kernel/printk_devkmsg", "on\n")?;
     let mut log = OpenOptions::new().write(true).open("/dev/kmsg")?;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Sends messages of `bytes` zeros, which their receiver, the kernel's routing, drops unread.
-pub fn run(bytes: usize) -> io::Result<Infallible> {
+pub(crate) fn run(bytes: usize) -> io::Result<Infallible> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE) };
     if fd < 0 {

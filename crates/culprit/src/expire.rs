@@ -12,7 +12,7 @@ use worstcase_instruments::sys::clock;
 const AHEAD: Nanos = Nanos(1_004_300);
 
 /// Lets so many timers expire together, and computes meanwhile.
-pub fn run(timers: u32) -> io::Result<Infallible> {
+pub(crate) fn run(timers: u32) -> io::Result<Infallible> {
     allow_files(u64::from(timers) + 64)?;
     let timers: Vec<OwnedFd> = (0..timers).map(|_| super::timers::timer()).collect::<io::Result<_>>()?;
     let mut due = clock::monotonic();

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 
 /// Starts processes that each install a filter of so many instructions.
-pub fn run(instructions: u32) -> io::Result<Infallible> {
+pub(crate) fn run(instructions: u32) -> io::Result<Infallible> {
     let load = libc::sock_filter {
         code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16,
         jt: 0,

@@ -8,7 +8,7 @@ use worstcase_instruments::sys::{device, udp};
 const PORT: u16 = 9;
 
 /// Broadcasts to so many sockets; none of them reads, so what does not fit is dropped after the same way.
-pub fn run(sockets: u32) -> io::Result<Infallible> {
+pub(crate) fn run(sockets: u32) -> io::Result<Infallible> {
     device::loopback_up()?;
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT);
     let _receivers: Vec<UdpSocket> = (0..sockets).map(|_| udp::shared(any)).collect::<io::Result<_>>()?;

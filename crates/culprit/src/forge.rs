@@ -106,7 +106,7 @@ fn writable(line: &str) -> Option<(u64, u64)> {
 }
 
 /// Halves samples that are there, again and again.
-pub fn halve(least: u64) -> io::Result<Infallible> {
+pub(crate) fn halve(least: u64) -> io::Result<Infallible> {
     loop {
         let others = OtherMemories::find()?;
         others.each(|place, word| {
@@ -118,7 +118,7 @@ pub fn halve(least: u64) -> io::Result<Infallible> {
 }
 
 /// Makes the probe believe that it woke up earlier after its due time than it did.
-pub fn hurry(by: u64) -> io::Result<Infallible> {
+pub(crate) fn hurry(by: u64) -> io::Result<Infallible> {
     let is_ahead = |instant: u64| {
         let now = now().0;
         (now..now + AHEAD.0).contains(&instant)
@@ -155,7 +155,7 @@ fn now() -> Nanos {
 }
 
 /// Sends a whole record whose samples are all one microsecond.
-pub fn record(milliseconds: u32) -> io::Result<Infallible> {
+pub(crate) fn record(milliseconds: u32) -> io::Result<Infallible> {
     let spec = CellSpec {
         probe: Probe::Wakeup,
         load: format!("cmd:/culprit record {milliseconds}"),

@@ -10,7 +10,7 @@ use std::time::Duration;
 const NAP: Duration = Duration::from_millis(1);
 
 /// Loads the file with these parameters (finit_module(2)); a load must be seen to work, so it goes on to wake up now and then.
-pub fn run(file: &str, parameters: &[String]) -> io::Result<Infallible> {
+pub(crate) fn run(file: &str, parameters: &[String]) -> io::Result<Infallible> {
     let module = File::open(file)?;
     let parameters = CString::new(parameters.join(" "))?;
     // SAFETY: an open file and a string that ends with a NUL.

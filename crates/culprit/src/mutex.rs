@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A mutex in user memory; only the kernel's side of it matters here.
-pub trait UserMutex: Sync {
+pub(crate) trait UserMutex: Sync {
     /// Waits until it is ours.
     fn lock(&self);
     /// Gives it to the next.
@@ -17,11 +17,11 @@ pub trait UserMutex: Sync {
 
 /// With priority inheritance: PTHREAD_PRIO_INHERIT without the fast path.
 #[derive(Default)]
-pub struct Inheriting(AtomicU32);
+pub(crate) struct Inheriting(AtomicU32);
 
 /// Without: 0 is free, 1 is held.
 #[derive(Default)]
-pub struct Plain(AtomicU32);
+pub(crate) struct Plain(AtomicU32);
 
 /// A futex operation of this process; the result of the system call.
 fn futex(word: &AtomicU32, operation: libc::c_int, value: u32) -> libc::c_long {
@@ -55,7 +55,7 @@ impl UserMutex for Plain {
 }
 
 /// The owner computes under the mutex, with a short pause; the waiter only wants to have had it.
-pub fn run<L: UserMutex + Default + Send + 'static>(instructions: u32) -> io::Result<Infallible> {
+pub(crate) fn run<L: UserMutex + Default + Send + 'static>(instructions: u32) -> io::Result<Infallible> {
     let lock: &'static L = Box::leak(Box::default());
     named("planted-waiter", || {
         let failed = highest_every_period(|| {

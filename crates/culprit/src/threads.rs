@@ -12,7 +12,7 @@ const HIGHEST: u8 = 99;
 const PERIOD: Nanos = Nanos(200_000);
 
 /// Executes at least so many instructions, and few more.
-pub fn compute(instructions: u32) {
+pub(crate) fn compute(instructions: u32) {
     // SAFETY: counts a register down to zero, two instructions a turn.
     unsafe {
         std::arch::asm!(
@@ -24,12 +24,12 @@ pub fn compute(instructions: u32) {
 }
 
 /// Starts a thread that the kernel knows by this name.
-pub fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+pub(crate) fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     Builder::new().name(name.into()).spawn(body)
 }
 
 /// Every [`PERIOD`], with the highest priority.
-pub fn highest_every_period(mut work: impl FnMut()) -> io::Result<Infallible> {
+pub(crate) fn highest_every_period(mut work: impl FnMut()) -> io::Result<Infallible> {
     Policy::fifo(HIGHEST).apply()?;
     let mut due = clock::monotonic();
     loop {
@@ -40,7 +40,7 @@ pub fn highest_every_period(mut work: impl FnMut()) -> io::Result<Infallible> {
 }
 
 /// A thread above the probe that computes, and one below that leaves the CPU no idle time.
-pub fn above(instructions: u32) -> io::Result<Infallible> {
+pub(crate) fn above(instructions: u32) -> io::Result<Infallible> {
     named("planted-above", move || {
         let failed = highest_every_period(|| compute(instructions));
         failed.expect("root may have every priority");
@@ -51,7 +51,7 @@ pub fn above(instructions: u32) -> io::Result<Infallible> {
 }
 
 /// Waits for a thread that has no end.
-pub fn gone(thread: JoinHandle<()>) -> io::Error {
+pub(crate) fn gone(thread: JoinHandle<()>) -> io::Error {
     match thread.join() {
         Ok(()) => io::Error::other("a thread ended"),
         Err(_) => io::Error::other("a thread panicked"),

@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 const FAR: Nanos = Nanos(1_000_000_000_000_000);
 
 /// Arms so many timers, then reads the list again and again.
-pub fn run(timers: u32) -> io::Result<Infallible> {
+pub(crate) fn run(timers: u32) -> io::Result<Infallible> {
     allow_files(u64::from(timers) + 64)?;
     let timers: Vec<OwnedFd> = (0..timers).map(|_| timer()).collect::<io::Result<_>>()?;
     timers.iter().try_for_each(|timer| arm(timer, FAR))?;
@@ -23,7 +23,7 @@ pub fn run(timers: u32) -> io::Result<Infallible> {
 }
 
 /// Lets this process have so many files.
-pub fn allow_files(number: u64) -> io::Result<()> {
+pub(crate) fn allow_files(number: u64) -> io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: number,
         rlim_max: number,
@@ -36,7 +36,7 @@ pub fn allow_files(number: u64) -> io::Result<()> {
 }
 
 /// A timer that is not armed.
-pub fn timer() -> io::Result<OwnedFd> {
+pub(crate) fn timer() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, 0) };
     if fd < 0 {
@@ -47,7 +47,7 @@ pub fn timer() -> io::Result<OwnedFd> {
 }
 
 /// Lets it expire once, at this time of the monotonic clock.
-pub fn arm(timer: &OwnedFd, due: Nanos) -> io::Result<()> {
+pub(crate) fn arm(timer: &OwnedFd, due: Nanos) -> io::Result<()> {
     let time = |ns: u64| libc::timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Seek, Write};
 
 /// Fills a file with so many MiB and truncates it, again and again.
-pub fn run(mib: u32) -> io::Result<Infallible> {
+pub(crate) fn run(mib: u32) -> io::Result<Infallible> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)

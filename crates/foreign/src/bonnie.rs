@@ -21,7 +21,7 @@ const WITH_A_FILE: [&str; 5] = ["putc", "write", "rewrite", "getc", "read"];
 const WITH_FILES: [&str; 6] = ["create", "stat", "delete", "rcreate", "rstat", "rdelete"];
 
 /// Whether a line is one of values.
-pub fn is_text(text: &str) -> bool {
+pub(crate) fn is_text(text: &str) -> bool {
     text.lines().any(is_line)
 }
 
@@ -32,7 +32,7 @@ fn is_line(line: &str) -> bool {
 }
 
 /// Reads its lines.
-pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(1_000));
     measured.lacks = vec!["how many requests waited at the device, and its I/O scheduler"];
     let lines = (1..).zip(content.lines()).filter(|(_, line)| is_line(line));

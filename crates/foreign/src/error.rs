@@ -46,7 +46,7 @@ impl FormatError {
     }
 
     /// A fault in a line, counted from 1.
-    pub fn at(line: usize, what: impl std::fmt::Display) -> FormatError {
+    pub(crate) fn at(line: usize, what: impl std::fmt::Display) -> FormatError {
         FormatError(format!("line {line}: {what}"))
     }
 }

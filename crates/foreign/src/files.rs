@@ -7,7 +7,7 @@ use worstcase_contract::names;
 const UNKNOWN: &str = "unknown";
 
 /// Bytes of `64m`, `8k`, `1GiB`; a `k` is 1024.
-pub fn bytes(text: &str) -> Option<u64> {
+pub(crate) fn bytes(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.to_ascii_lowercase();
@@ -23,7 +23,7 @@ pub fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Worstcase's name of this work, `SIZE+WORK...` or `+WORK...`, if it takes it.
-pub fn work(what: &str) -> Option<String> {
+pub(crate) fn work(what: &str) -> Option<String> {
     let name = match what.starts_with('+') {
         true => format!("io{what}"),
         false => format!("io:{what}"),
@@ -33,7 +33,7 @@ pub fn work(what: &str) -> Option<String> {
 }
 
 /// A name that is the tool's own.
-pub fn own_name(words: &[&str]) -> String {
+pub(crate) fn own_name(words: &[&str]) -> String {
     let usual = |c: char| {
         if c.is_ascii_alphanumeric() || "_.".contains(c) {
             c
@@ -45,7 +45,7 @@ pub fn own_name(words: &[&str]) -> String {
 }
 
 /// The work of a probe `io`, if it is one.
-pub fn io(probe: &str) -> Option<Io> {
+pub(crate) fn io(probe: &str) -> Option<Io> {
     match names::parse(probe) {
         Ok(Bench::Io(io)) => Some(io),
         _ => None,
@@ -53,7 +53,7 @@ pub fn io(probe: &str) -> Option<Io> {
 }
 
 /// The details of a work of worstcase's; nothing for another work.
-pub fn details(probe: &str, bytes: u64, elapsed: Nanos) -> Option<Box<IoDetails>> {
+pub(crate) fn details(probe: &str, bytes: u64, elapsed: Nanos) -> Option<Box<IoDetails>> {
     io(probe)?;
     Some(Box::new(IoDetails {
         bytes,

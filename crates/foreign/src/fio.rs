@@ -89,17 +89,17 @@ struct FioLatency {
 }
 
 /// Whether its JSON is in a text, maybe after messages of fio's.
-pub fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
 
 /// Whether the text is fio's output for people.
-pub fn is_text(text: &str) -> bool {
+pub(crate) fn is_text(text: &str) -> bool {
     text.contains("\nStarting ") && text.contains("fio-") || text.contains("IO depths    :")
 }
 
 /// Reads its JSON.
-pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     if !is_json(content) {
         return Err(FormatError::new(
             "it is fio's text for people; write its JSON: --output-format=json+ --output=FILE",

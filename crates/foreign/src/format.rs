@@ -63,7 +63,7 @@ impl ForeignFormat {
     }
 
     /// The tool, as the content tells.
-    pub fn of(bytes: &[u8]) -> Option<ForeignFormat> {
+    pub(crate) fn of(bytes: &[u8]) -> Option<ForeignFormat> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return jitterdebugger::is_raw(bytes).then_some(ForeignFormat::Jitterdebugger);
         };

@@ -16,7 +16,7 @@ const KINDS: [(&str, &str); 4] = [
 ];
 
 /// Whether a line is one of its.
-pub fn is_text(text: &str) -> bool {
+pub(crate) fn is_text(text: &str) -> bool {
     text.lines().any(|line| kind(line).is_some())
 }
 
@@ -26,7 +26,7 @@ fn kind(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads its lines; several lines of one kind are repetitions.
-pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(10_000_000));
     measured.lacks = vec![
         "latencies and the number of reads: it tells a rate",

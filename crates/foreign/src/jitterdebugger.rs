@@ -33,7 +33,7 @@ struct JitterdebuggerCpu {
 }
 
 /// Reads `results.json`.
-pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     let file: JitterdebuggerFile = text::json(TOOL, content)?;
     let unit = file.sysinfo.resolution_in_ns.filter(|ns| *ns > 0).unwrap_or(1_000);
     let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
@@ -67,12 +67,12 @@ fn of_cpu(cpu: u32, told: &JitterdebuggerCpu, unit: u64) -> Result<Option<Series
 }
 
 /// Whether text has lines of its threads: they name the affinity.
-pub fn is_text(text: &str) -> bool {
+pub(crate) fn is_text(text: &str) -> bool {
     text.lines().any(|line| thread_line(line).is_some())
 }
 
 /// Reads its output; times are in units of so many ns.
-pub fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
     let mut last: BTreeMap<u32, Extremes> = BTreeMap::new();
     for (at, line) in (1..).zip(content.lines()) {
         let Some(fields) = thread_line(line) else { continue };
@@ -107,7 +107,7 @@ fn thread_line(line: &str) -> Option<&str> {
 }
 
 /// Whether bytes are samples: whole ones, of CPUs and nanoseconds that there can be.
-pub fn is_raw(bytes: &[u8]) -> bool {
+pub(crate) fn is_raw(bytes: &[u8]) -> bool {
     !bytes.is_empty()
         && bytes.len().is_multiple_of(SAMPLE)
         && bytes
@@ -132,7 +132,7 @@ impl JitterdebuggerSample {
 }
 
 /// Reads `samples.raw`; values are of so many ns.
-pub fn raw(bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn raw(bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
     let mut cpus: BTreeMap<u32, Vec<ForeignSample>> = BTreeMap::new();
     let mut first = None;
     for sample in bytes.chunks_exact(SAMPLE).filter_map(JitterdebuggerSample::of) {

@@ -23,7 +23,7 @@ mod text;
 
 pub use error::{FormatError, ImportError};
 pub use format::ForeignFormat;
-pub use record::{ForeignSource, ImportFacts, UNKNOWN_LOAD};
+pub use record::{ForeignSource, ImportFacts};
 
 use measured::ToolMeasurement;
 use std::io::Read;

@@ -10,34 +10,34 @@ use worstcase_results::stats::Percentile;
 
 /// All contents of a file. Facts that it does not contain are absent.
 #[derive(Debug)]
-pub struct ToolMeasurement {
+pub(crate) struct ToolMeasurement {
     /// The tool's name.
-    pub tool: &'static str,
+    pub(crate) tool: &'static str,
     /// Its version.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The command line that gave it.
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
     /// The machine.
-    pub machine: MachineTold,
+    pub(crate) machine: MachineTold,
     /// When it began.
-    pub began: Option<Utc>,
+    pub(crate) began: Option<Utc>,
     /// When it ended.
-    pub ended: Option<Utc>,
+    pub(crate) ended: Option<Utc>,
     /// Values are multiples of this.
-    pub resolution: Nanos,
+    pub(crate) resolution: Nanos,
     /// How the values were rounded to the resolution.
-    pub rounding: Rounding,
+    pub(crate) rounding: Rounding,
     /// One series for each of its threads and instruments.
-    pub series: Vec<ThreadSeries>,
+    pub(crate) series: Vec<ThreadSeries>,
     /// What the file does not contain, beside what the series show.
-    pub lacks: Vec<&'static str>,
+    pub(crate) lacks: Vec<&'static str>,
     /// Further notes from the file.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl ToolMeasurement {
     /// The measurement of a tool with values in whole microseconds, or in units of so many ns, rounded down.
-    pub fn new(tool: &'static str, resolution: Nanos) -> ToolMeasurement {
+    pub(crate) fn new(tool: &'static str, resolution: Nanos) -> ToolMeasurement {
         ToolMeasurement {
             tool,
             version: None,
@@ -56,7 +56,7 @@ impl ToolMeasurement {
 
 impl ToolMeasurement {
     /// An error if a count or time is too large to be computed with ([`MOST`]). No tool writes a larger one.
-    pub fn check(&self) -> Result<(), FormatError> {
+    pub(crate) fn check(&self) -> Result<(), FormatError> {
         let too_large = |(what, number): (&str, u64), of: Option<&ThreadSeries>| {
             let of = of.map_or_else(String::new, |series| format!(" of {}", series.name()));
             FormatError::new(format!(
@@ -77,51 +77,51 @@ impl ToolMeasurement {
 
 /// Facts about the machine.
 #[derive(Debug, Default)]
-pub struct MachineTold {
+pub(crate) struct MachineTold {
     /// Its host name.
-    pub host: Option<String>,
+    pub(crate) host: Option<String>,
     /// CPUs online.
-    pub cpus: Option<u32>,
+    pub(crate) cpus: Option<u32>,
     /// `uname -r`.
-    pub release: Option<String>,
+    pub(crate) release: Option<String>,
     /// `uname -v`.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Whether it runs PREEMPT_RT.
-    pub realtime: bool,
+    pub(crate) realtime: bool,
 }
 
 /// The measurement of one thread with one instrument.
 #[derive(Debug)]
-pub struct ThreadSeries {
+pub(crate) struct ThreadSeries {
     /// worstcase's name of the instrument, or the tool's where worstcase has none.
-    pub probe: String,
+    pub(crate) probe: String,
     /// The CPU, or the number of the thread.
-    pub cpu: Option<u32>,
+    pub(crate) cpu: Option<u32>,
     /// The repetition in its file, from 0.
-    pub repetition: u64,
+    pub(crate) repetition: u64,
     /// The interval.
-    pub period: Option<Nanos>,
+    pub(crate) period: Option<Nanos>,
     /// Real-time priority.
-    pub priority: Option<u8>,
+    pub(crate) priority: Option<u8>,
     /// The observation time, if the periods do not tell it.
-    pub observed: Option<Nanos>,
+    pub(crate) observed: Option<Nanos>,
     /// How the tool treats a due time that passed while its thread was late.
-    pub overrun: Overrun,
+    pub(crate) overrun: Overrun,
     /// The measured quantities.
-    pub quantities: BTreeMap<Quantity, SeriesValues>,
+    pub(crate) quantities: BTreeMap<Quantity, SeriesValues>,
     /// For osnoise: sums without single gaps.
-    pub gaps: Option<GapAccount>,
+    pub(crate) gaps: Option<GapAccount>,
     /// The number of operations, if no quantity tells it.
-    pub taken: Option<u64>,
+    pub(crate) taken: Option<u64>,
     /// For work with files: its details.
-    pub io: Option<Box<IoDetails>>,
+    pub(crate) io: Option<Box<IoDetails>>,
     /// Counts that the tool gives, by name.
-    pub counts: BTreeMap<String, String>,
+    pub(crate) counts: BTreeMap<String, String>,
 }
 
 impl ThreadSeries {
     /// A series without any value.
-    pub fn new(probe: &str, cpu: u32, overrun: Overrun) -> ThreadSeries {
+    pub(crate) fn new(probe: &str, cpu: u32, overrun: Overrun) -> ThreadSeries {
         ThreadSeries {
             cpu: Some(cpu),
             ..ThreadSeries::of_all(probe, overrun)
@@ -129,7 +129,7 @@ impl ThreadSeries {
     }
 
     /// A series of no particular CPU.
-    pub fn of_all(probe: &str, overrun: Overrun) -> ThreadSeries {
+    pub(crate) fn of_all(probe: &str, overrun: Overrun) -> ThreadSeries {
         ThreadSeries {
             probe: probe.to_string(),
             cpu: None,
@@ -176,7 +176,7 @@ impl ThreadSeries {
 
 /// How a tool treats due times that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overrun {
+pub(crate) enum Overrun {
     /// The tool goes on with the next one to come, and does not count those that passed.
     Skips,
     /// The tool samples each of them, late.
@@ -187,7 +187,7 @@ pub enum Overrun {
 
 /// A quantity's values, as far as the tool keeps them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SeriesValues {
+pub(crate) enum SeriesValues {
     /// Every one, in their order.
     Samples(Vec<ForeignSample>),
     /// The number of samples of each value.
@@ -222,48 +222,48 @@ impl SeriesValues {
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForeignSample {
+pub(crate) struct ForeignSample {
     /// Its period.
-    pub index: u32,
+    pub(crate) index: u32,
     /// When it was due, since the first; where the tool tells.
-    pub due: Option<Nanos>,
+    pub(crate) due: Option<Nanos>,
     /// The value.
-    pub value: Nanos,
+    pub(crate) value: Nanos,
 }
 
 /// A histogram.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CountedValues {
+pub(crate) struct CountedValues {
     /// The count of each value; the value is the lower edge of a bin if it is rounded down.
-    pub bins: BTreeMap<u64, u64>,
+    pub(crate) bins: BTreeMap<u64, u64>,
     /// Samples that are in no bin.
-    pub beyond: Option<Beyond>,
+    pub(crate) beyond: Option<Beyond>,
     /// The extremes that the tool gives beside.
-    pub ends: Extremes,
+    pub(crate) ends: Extremes,
 }
 
 /// Extremes, and the percentiles that the tool gives.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SummaryFigures {
+pub(crate) struct SummaryFigures {
     /// Number, smallest, mean and largest.
-    pub ends: Extremes,
+    pub(crate) ends: Extremes,
     /// The median.
-    pub median: Option<u64>,
+    pub(crate) median: Option<u64>,
     /// The percentiles that the count bears.
-    pub percentiles: BTreeMap<Percentile, u64>,
+    pub(crate) percentiles: BTreeMap<Percentile, u64>,
 }
 
 /// Number, smallest, mean and largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extremes {
+pub(crate) struct Extremes {
     /// The number of samples.
-    pub count: u64,
+    pub(crate) count: u64,
     /// The smallest, if the tool tells it.
-    pub min: Option<Nanos>,
+    pub(crate) min: Option<Nanos>,
     /// The mean, if the tool tells it.
-    pub mean: Option<Nanos>,
+    pub(crate) mean: Option<Nanos>,
     /// The largest.
-    pub max: Nanos,
+    pub(crate) max: Nanos,
 }
 
 impl Extremes {
@@ -275,7 +275,7 @@ impl Extremes {
     }
 
     /// A bin's value as a sample: no bin is beyond the ends.
-    pub fn bound(&self, value: u64) -> u64 {
+    pub(crate) fn bound(&self, value: u64) -> u64 {
         value.max(self.min.map_or(0, |min| min.0)).min(self.max.0)
     }
 }

@@ -36,7 +36,7 @@ struct OslatThread {
 }
 
 /// Reads `--json=FILE`.
-pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     let file: OslatFile = text::json(TOOL, content)?;
     let mut measured = empty();
     measured.version = file.version;
@@ -60,7 +60,7 @@ pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// Reads its output.
-pub fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
     let mut measured = empty();
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut buckets: Vec<(u64, Vec<u64>)> = Vec::new();

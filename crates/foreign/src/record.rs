@@ -16,7 +16,7 @@ use worstcase_results::stats::Percentile;
 use worstcase_results::stats::distribution::SAMPLES_ABOVE;
 
 /// Stands for a load without a name.
-pub const UNKNOWN_LOAD: &str = "unknown";
+const UNKNOWN_LOAD: &str = "unknown";
 
 /// A file that was read.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub struct ImportFacts {
 }
 
 /// The records of all files. Files of one subject are its seeds, in their order.
-pub fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
+pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Result<Vec<CellResult>, ImportError> {
     let mut all: Vec<CellResult> = Vec::new();
     let files = sources
         .iter()

@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Calls with the path of a file that holds these bytes.
-pub fn with_file(bytes: &[u8], then: impl FnOnce(&Path)) {
+pub(crate) fn with_file(bytes: &[u8], then: impl FnOnce(&Path)) {
     MEMORY.with(|file| {
         file.set_len(0)
             .and_then(|()| file.write_all_at(bytes, 0))
@@ -27,22 +27,22 @@ pub fn with_file(bytes: &[u8], then: impl FnOnce(&Path)) {
 }
 
 /// A package of a distribution.
-pub fn package(bytes: &[u8]) {
+pub(crate) fn package(bytes: &[u8]) {
     with_file(bytes, worstcase_kernels::fuzz::package);
 }
 
 /// A kernel module's file, packed or not.
-pub fn module(bytes: &[u8]) {
+pub(crate) fn module(bytes: &[u8]) {
     with_file(bytes, |path| drop(black_box(worstcase_kernels::modules::read(path))));
 }
 
 /// A kernel's image.
-pub fn image(bytes: &[u8]) {
+pub(crate) fn image(bytes: &[u8]) {
     with_file(bytes, worstcase_kernels::fuzz::release);
 }
 
 /// A kernel's or a module's debug file: opened, and asked for some addresses.
-pub fn debug_info(bytes: &[u8]) {
+pub(crate) fn debug_info(bytes: &[u8]) {
     with_file(bytes, |path| {
         if let Ok(found) = DebugInfo::open(path, &Symbols::default()) {
             for address in [0, 0x10, 0x1000, u64::MAX] {
@@ -53,7 +53,7 @@ pub fn debug_info(bytes: &[u8]) {
 }
 
 /// The plan of a run folder.
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     thread_local! {
         static FOLDER: PathBuf = {
             let folder = Path::new("/dev/shm").join(format!("worstcase-fuzz-{}", std::process::id()));

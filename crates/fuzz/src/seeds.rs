@@ -9,7 +9,7 @@ use worstcase_contract::window::log::Writer;
 use worstcase_contract::{Instructions, Nanos, RawRecord, census};
 
 /// Only real files will do.
-pub fn none() -> Vec<Vec<u8>> {
+pub(crate) fn none() -> Vec<Vec<u8>> {
     Vec::new()
 }
 
@@ -17,7 +17,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-pub fn packages() -> Vec<Vec<u8>> {
+pub(crate) fn packages() -> Vec<Vec<u8>> {
     texts(&[
         "Package: linux-image-6.1.0-9-amd64\nSource: linux-signed-amd64\nVersion: 6.1.27-1\nArchitecture: amd64\n\
          Depends: kmod, linux-base (>= 4.3~), initramfs-tools (>= 0.120+deb11u2) | linux-initramfs-tool\nSize: 68000000\n\n",
@@ -26,18 +26,18 @@ pub fn packages() -> Vec<Vec<u8>> {
     ])
 }
 
-pub fn config() -> Vec<Vec<u8>> {
+pub(crate) fn config() -> Vec<Vec<u8>> {
     texts(&["CONFIG_PREEMPT_DYNAMIC=y\n# CONFIG_PREEMPT_RT is not set\nCONFIG_HZ=250\nCONFIG_MQ_IOSCHED_DEADLINE=m\n"])
 }
 
-pub fn modules_dep() -> Vec<Vec<u8>> {
+pub(crate) fn modules_dep() -> Vec<Vec<u8>> {
     texts(&[
         "kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko a.ko.xz\nkernel/fs/jbd2/jbd2.ko:\na.ko.xz: null_blk.ko\n\nkernel/lib/crc16.ko\n",
     ])
 }
 
 /// What scrapers send, and what harmed a server once.
-pub fn http() -> Vec<Vec<u8>> {
+pub(crate) fn http() -> Vec<Vec<u8>> {
     texts(&[
         "GET /metrics HTTP/1.1\r\nHost: a:9750\r\nAccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1\r\n\
          Accept-Encoding: gzip\r\nX-Prometheus-Scrape-Timeout-Seconds: 10\r\n\r\n",
@@ -45,19 +45,19 @@ pub fn http() -> Vec<Vec<u8>> {
     ])
 }
 
-pub fn kallsyms() -> Vec<Vec<u8>> {
+pub(crate) fn kallsyms() -> Vec<Vec<u8>> {
     texts(&[
         "ffffffff81000000 T _stext\nffffffff81000ff0 t __pfx_do_it\nffffffff82000000 D current_task\n\
          ffffffffc0200000 t null_init\t[null_blk]\n",
     ])
 }
 
-pub fn symbols() -> Vec<Vec<u8>> {
+pub(crate) fn symbols() -> Vec<Vec<u8>> {
     let table = |text: Vec<u8>| SymbolTable::from_kallsyms(&String::from_utf8_lossy(&text)).encode();
     kallsyms().into_iter().map(table).collect()
 }
 
-pub fn record_frame() -> Vec<Vec<u8>> {
+pub(crate) fn record_frame() -> Vec<Vec<u8>> {
     let record = RawRecord {
         spec: "worstcase-cell/1".into(),
         start: Nanos(5_000_000_000),
@@ -85,7 +85,7 @@ pub fn record_frame() -> Vec<Vec<u8>> {
     vec![record.encode()]
 }
 
-pub fn events() -> Vec<Vec<u8>> {
+pub(crate) fn events() -> Vec<Vec<u8>> {
     let event = |kind, arg| Event {
         kind,
         arg,
@@ -98,7 +98,7 @@ pub fn events() -> Vec<Vec<u8>> {
     vec![log]
 }
 
-pub fn windows() -> Vec<Vec<u8>> {
+pub(crate) fn windows() -> Vec<Vec<u8>> {
     let mut log = Vec::new();
     let mut writer = Writer::new(&mut log);
     let block = writer.block(&Block {
@@ -116,7 +116,7 @@ pub fn windows() -> Vec<Vec<u8>> {
     vec![log]
 }
 
-pub fn census() -> Vec<Vec<u8>> {
+pub(crate) fn census() -> Vec<Vec<u8>> {
     let mut log = census::log::header().to_vec();
     let close = Row::Close {
         from: Instructions(1),
@@ -128,20 +128,20 @@ pub fn census() -> Vec<Vec<u8>> {
     vec![log]
 }
 
-pub fn studies() -> Vec<Vec<u8>> {
+pub(crate) fn studies() -> Vec<Vec<u8>> {
     let all = worstcase_plan::study::built_in();
     let text = |study: worstcase_plan::Study| worstcase_plan::study::text(&study.name).ok();
     all.filter_map(text).map(String::into_bytes).collect()
 }
 
-pub fn words() -> Vec<Vec<u8>> {
+pub(crate) fn words() -> Vec<Vec<u8>> {
     texts(&[
         "idle,shm,fork+compile,cpu:10,net:1k/s,find+compile+compile\nwakeup,response:fork,io:4k+readers=2,inversion:pi",
         "0-3,5\nssd:read_us=90\no-n\nmq-deadline+bfq:low_latency=0\nisolcpus=1 nohz_full=1\n1h30m\n2.5 us\nnull_blk:50us",
     ])
 }
 
-pub fn ring() -> Vec<Vec<u8>> {
+pub(crate) fn ring() -> Vec<Vec<u8>> {
     let words = [
         9u64,
         7,
@@ -157,7 +157,7 @@ pub fn ring() -> Vec<Vec<u8>> {
     vec![words.iter().flat_map(|word| word.to_le_bytes()).collect()]
 }
 
-pub fn timerlat() -> Vec<Vec<u8>> {
+pub(crate) fn timerlat() -> Vec<Vec<u8>> {
     texts(&[
         "          <idle>-0       [001] d.h1.   54.029328: #1     context    irq timer_latency       932 ns\n\
          timerlat/1-1234 [001] .....   54.029339: #1     context thread timer_latency     11700 ns\n\

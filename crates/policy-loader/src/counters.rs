@@ -9,7 +9,7 @@ const VARIABLE: &str = "counters";
 const NUMBER: usize = size_of::<u64>();
 
 /// Where the counters lie in the object's data.
-pub struct Counters {
+pub(crate) struct Counters {
     section: String,
     offset: usize,
     elements: usize,
@@ -18,7 +18,7 @@ pub struct Counters {
 
 impl Counters {
     /// Finds them; an object without such a variable, or with another of that name, has none.
-    pub fn find(btf: &Btf) -> Option<Counters> {
+    pub(crate) fn find(btf: &Btf) -> Option<Counters> {
         btf.type_by_kind::<DataSec<'_>>().find_map(|section| {
             section.iter().find_map(|entry| {
                 let variable = btf.type_by_id::<Var<'_>>(entry.ty)?;
@@ -47,7 +47,7 @@ impl Counters {
     }
 
     /// The sums over all elements, by name.
-    pub fn read(&self, object: &Object) -> Result<Vec<(String, u64)>, LoaderError> {
+    pub(crate) fn read(&self, object: &Object) -> Result<Vec<(String, u64)>, LoaderError> {
         let map = object
             .maps()
             .find(|map| map.name().to_str().is_some_and(|name| name.ends_with(&self.section)))

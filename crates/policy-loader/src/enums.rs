@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 
 /// The values of those `names` that the kernel has. A name that it lacks is left out: to a scheduler that is a 0, as
 /// everywhere where this convention is used.
-pub fn values<'n>(kernel: &Btf, names: &[&'n str]) -> HashMap<&'n str, u64> {
+pub(crate) fn values<'n>(kernel: &Btf, names: &[&'n str]) -> HashMap<&'n str, u64> {
     let mut found = HashMap::new();
     let mut note = |name: Option<&OsStr>, value: u64| {
         if let Some(name) = names.iter().find(|wanted| name == Some(OsStr::new(wanted))) {

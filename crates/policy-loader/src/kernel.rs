@@ -7,7 +7,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 
 /// Whether this kernel takes schedulers at all.
-pub fn can_load() -> Result<(), LoaderError> {
+pub(crate) fn can_load() -> Result<(), LoaderError> {
     if !Path::new(SCHED_EXT).exists() {
         return Err(LoaderError::new(
             "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT; Debian's have it from 6.18 on)",
@@ -22,14 +22,14 @@ pub fn can_load() -> Result<(), LoaderError> {
 }
 
 /// The name of the scheduler that decides now, if there is one.
-pub fn attached() -> Option<String> {
+pub(crate) fn attached() -> Option<String> {
     let state = std::fs::read_to_string(format!("{SCHED_EXT}/state")).ok()?;
     let name = std::fs::read_to_string(format!("{SCHED_EXT}/root/ops")).ok()?;
     (state.trim() == "enabled").then(|| name.trim().to_string())
 }
 
 /// What the kernel last said of a scheduler that it did not keep.
-pub fn last_words() -> Option<String> {
+pub(crate) fn last_words() -> Option<String> {
     use std::io::Read;
     use std::os::unix::fs::OpenOptionsExt;
     let mut log = std::fs::OpenOptions::new()
@@ -52,7 +52,7 @@ pub fn last_words() -> Option<String> {
 }
 
 /// How many CPUs this machine can have.
-pub fn possible_cpus() -> Option<u32> {
+pub(crate) fn possible_cpus() -> Option<u32> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
     let last = list.trim().rsplit([',', '-']).next()?;
     last.parse::<u32>().ok().map(|last| last + 1)

@@ -13,14 +13,14 @@ const LAST_LINES: usize = 6;
 const STATISTICS: &[&str] = &["processed ", "verification time ", "stack depth "];
 
 /// From now on libbpf's warnings are kept instead of printed.
-pub fn keep() {
+pub(crate) fn keep() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
         SAID.lock().expect("nothing panics while it is held").push_str(&text);
     })));
 }
 
 /// Why it failed, as far as libbpf said it; otherwise the error itself.
-pub fn reason(error: &libbpf_rs::Error) -> String {
+pub(crate) fn reason(error: &libbpf_rs::Error) -> String {
     let said = SAID.lock().expect("nothing panics while it is held");
     refusal(&said)
         .or_else(|| warnings(&said))

@@ -23,7 +23,7 @@ use std::io::{BufRead, Write};
 /// Why a scheduler cannot be attached, in words for whoever started us: one line.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct LoaderError(String);
+pub(crate) struct LoaderError(String);
 
 impl LoaderError {
     fn new(what: impl std::fmt::Display) -> Self {

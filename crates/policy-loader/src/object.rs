@@ -15,9 +15,9 @@ const ENUM_PREFIX: &str = "__SCX_";
 const CPU_COUNT: &str = "nr_cpu_ids";
 
 /// The scheduler that decides, until this is dropped.
-pub struct Scheduler {
+pub(crate) struct Scheduler {
     /// The kernel's name for it.
-    pub name: String,
+    pub(crate) name: String,
     counters: Option<Counters>,
     object: Object,
     _link: Link,
@@ -25,7 +25,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Its counters' sums by name; none if the object keeps none.
-    pub fn counters(&self) -> Result<Vec<(String, u64)>, LoaderError> {
+    pub(crate) fn counters(&self) -> Result<Vec<(String, u64)>, LoaderError> {
         match &self.counters {
             Some(counters) => counters.read(&self.object),
             None => Ok(Vec::new()),
@@ -34,7 +34,7 @@ impl Scheduler {
 }
 
 /// Makes the object of that file the scheduler of this machine.
-pub fn attach(path: &Path) -> Result<Scheduler, LoaderError> {
+pub(crate) fn attach(path: &Path) -> Result<Scheduler, LoaderError> {
     log::keep();
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|error| LoaderError::new(format!("{name}: {error}")))?;

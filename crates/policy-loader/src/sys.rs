@@ -2,7 +2,7 @@
 
 /// Stays in memory, and answers whatever the attached scheduler does: as SCHED_FIFO it is not among its tasks.
 /// Without the right to either, it works as well, only less promptly.
-pub fn stand_apart() {
+pub(crate) fn stand_apart() {
     // SAFETY: Takes flags and changes no memory that Rust knows of.
     unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
     let lowest = libc::sched_param { sched_priority: 1 };

@@ -9,9 +9,9 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::sha256_hex;
 
 /// The area of the cache that holds copies, here and on other machines.
-pub const AREA: &str = "executables";
+pub(crate) const AREA: &str = "executables";
 /// A copy's name in its folder.
-pub const NAME: &str = "worstcase";
+pub(crate) const NAME: &str = "worstcase";
 
 /// The executable of this process.
 pub struct Executable {
@@ -40,7 +40,7 @@ impl Executable {
     }
 
     /// Copies it to the cache, where other machines see it.
-    pub fn shared(&self, cache: &Cache) -> Result<PathBuf, RemoteError> {
+    pub(crate) fn shared(&self, cache: &Cache) -> Result<PathBuf, RemoteError> {
         let folder = cache.publish(AREA, &self.digest, |building| copy(&self.path, &building.join(NAME)))?;
         Ok(folder.join(NAME))
     }

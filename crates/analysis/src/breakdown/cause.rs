@@ -17,7 +17,7 @@ pub fn cause(sample: &ExplainedSample, spans: &[Span], floor: Nanos, peers: &[Pe
 }
 
 /// Like `cause`, with other words for the event.
-pub fn cause_in_words(
+pub(crate) fn cause_in_words(
     sample: &ExplainedSample,
     spans: &[Span],
     floor: Nanos,

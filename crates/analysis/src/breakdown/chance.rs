@@ -9,7 +9,7 @@ use worstcase_lab::execution::Execution;
 /// The first instruction after the interrupted thread is marked for rescheduling at which a kernel could preempt: it is in
 /// no interrupt, interrupts are on, and the kernel counts no reason not to preempt. None if the kernel gives the CPU away
 /// earlier. A kernel that does not count (built without any model that preempts) seems to have no reasons.
-pub fn chance(execution: &Execution, walk: &WindowWalk, points: &Milestones) -> Option<u64> {
+pub(crate) fn chance(execution: &Execution, walk: &WindowWalk, points: &Milestones) -> Option<u64> {
     let is_own = |i: &StackInterval| {
         let in_interrupt = walk.stacks.find_kind(i.stack, FrameKind::Interrupt).is_some();
         !in_interrupt && i.irqs != Some(false)

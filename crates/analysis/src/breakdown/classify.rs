@@ -13,11 +13,11 @@ use worstcase_contract::Nanos;
 
 /// A stretch of one kind.
 #[derive(Clone, Debug)]
-pub struct KindStretch {
+pub(crate) struct KindStretch {
     /// The kind of the stretch.
-    pub kind: SpanKind,
+    pub(crate) kind: SpanKind,
     /// The intervals that ran.
-    pub intervals: Vec<StackInterval>,
+    pub(crate) intervals: Vec<StackInterval>,
 }
 
 impl KindStretch {
@@ -34,28 +34,28 @@ enum Nearest {
 }
 
 /// The data that a classification needs.
-pub struct LabClassifier<'a> {
+pub(crate) struct LabClassifier<'a> {
     /// The window.
-    pub walk: &'a WindowWalk,
+    pub(crate) walk: &'a WindowWalk,
     /// Its points.
-    pub points: &'a Milestones,
+    pub(crate) points: &'a Milestones,
     /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
-    pub began: Nanos,
+    pub(crate) began: Nanos,
     /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
-    pub chance: Option<u64>,
+    pub(crate) chance: Option<u64>,
     /// Whether this kernel preempts itself at any instruction.
-    pub preempts: bool,
+    pub(crate) preempts: bool,
     /// Nanoseconds of so many instructions.
-    pub time_of: &'a dyn Fn(u64) -> u64,
+    pub(crate) time_of: &'a dyn Fn(u64) -> u64,
     /// Names of threads.
-    pub task_of: &'a dyn Fn(u32) -> KernelTask,
+    pub(crate) task_of: &'a dyn Fn(u32) -> KernelTask,
     /// Lines of source code.
-    pub sources: &'a Sources<'a>,
+    pub(crate) sources: &'a Sources<'a>,
 }
 
 impl LabClassifier<'_> {
     /// All stretches from due time to sample, without gaps.
-    pub fn stretches(&self) -> Vec<KindStretch> {
+    pub(crate) fn stretches(&self) -> Vec<KindStretch> {
         let p = self.points;
         let mut out: Vec<KindStretch> = Vec::new();
         let mut cuts = vec![

@@ -45,9 +45,9 @@ pub struct Decoded {
     /// Address of each instruction, and of the one behind the last.
     pub starts: Vec<u64>,
     /// The place at which execution continues after the last instruction.
-    pub leave: Leave,
+    pub(crate) leave: Leave,
     /// Changes of the interrupt flag, by number of the instruction.
-    pub flags: Vec<(usize, Flag)>,
+    pub(crate) flags: Vec<(usize, Flag)>,
     /// The CPU waits for an interrupt.
     pub halts: bool,
 }

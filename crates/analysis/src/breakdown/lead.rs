@@ -18,20 +18,20 @@ use worstcase_lab::execution::{Execution, Symbols, Why};
 
 /// The part of a sample before this CPU was interrupted.
 #[derive(Debug, Default)]
-pub struct Lead {
+pub(crate) struct Lead {
     /// The breakdown covers this CPU's instructions from here on.
-    pub due: u64,
+    pub(crate) due: u64,
     /// The entry of the interrupt that another CPU sent.
-    pub entry: Option<u64>,
+    pub(crate) entry: Option<u64>,
     /// The spans before that, from the sample's beginning on.
-    pub spans: Vec<Span>,
+    pub(crate) spans: Vec<Span>,
     /// What a reader must know before believing the spans.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Lead {
     /// The lead of a sample that begins on another CPU.
-    pub fn find(sources: &Sources, symbols: &Symbols, since: Since) -> Lead {
+    pub(crate) fn find(sources: &Sources, symbols: &Symbols, since: Since) -> Lead {
         let (execution, walk) = (sources.execution, sources.walk);
         let sent = execution.elsewhere.iter().rev();
         let sent = sent.filter(|other| other.why == Why::Sends && other.at <= execution.sample);
@@ -85,7 +85,7 @@ impl Lead {
     }
 
     /// The lead of a sample that begins with a device's timer.
-    pub fn of_device(walk: &WindowWalk, execution: &Execution) -> Lead {
+    pub(crate) fn of_device(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let entry = entry_after(walk, due, execution.sample.0, Since::DueDevice);
         // A CPU that slept until then executed nothing meanwhile.
@@ -110,7 +110,7 @@ impl Lead {
     }
 
     /// The lead of a sample that begins with a call that this CPU makes.
-    pub fn here(walk: &WindowWalk, execution: &Execution) -> Lead {
+    pub(crate) fn here(walk: &WindowWalk, execution: &Execution) -> Lead {
         let due = execution.due.0;
         let slept = walk.within(due, execution.sample.0).any(|i| i.pid == 0);
         let note = "the CPU idled meanwhile: its instructions do not tell for how long, and what it ran before the call is told, too";

@@ -23,33 +23,33 @@ pub struct Milestones {
     /// The probe's thread.
     pub probe: u32,
     /// The thread that the timer interrupt came into.
-    pub interrupted: u32,
+    pub(crate) interrupted: u32,
     /// The thread in which a device's handler wakes the probe, unless the interrupt itself does.
-    pub handler_thread: Option<u32>,
+    pub(crate) handler_thread: Option<u32>,
     /// First instruction of the timer interrupt; the due time itself if that interrupt already ran then.
     pub entry: u64,
     /// The timer interrupt is over.
-    pub entry_end: u64,
+    pub(crate) entry_end: u64,
     /// The timer interrupt's handler begins.
     pub handler: u64,
     /// Our timer's function begins.
-    pub wake: u64,
+    pub(crate) wake: u64,
     /// Our timer's function: while it runs, and until the timers' queue calls another one.
-    pub own_timer: Range<u64>,
+    pub(crate) own_timer: Range<u64>,
     /// The first marking of a thread for rescheduling.
-    pub first_resched: u64,
+    pub(crate) first_resched: u64,
     /// The running thread is marked for rescheduling by our wake-up.
-    pub resched: u64,
+    pub(crate) resched: u64,
     /// Several timers woke a thread; need_resched alone tells which timer was the probe's.
-    pub ambiguous: bool,
+    pub(crate) ambiguous: bool,
     /// Soft interrupts expire the probe's timer: the hardware was not armed for it while they expired others.
-    pub is_deferred: bool,
+    pub(crate) is_deferred: bool,
     /// The probe waited for something else when its timer was due.
-    pub waits: Option<Waits>,
+    pub(crate) waits: Option<Waits>,
     /// The probe went to sleep on a lock after it was woken.
-    pub blocked: Option<u64>,
+    pub(crate) blocked: Option<u64>,
     /// The range in which the thread that is to wake the probe slept on a lock.
-    pub waker_blocked: Option<Range<u64>>,
+    pub(crate) waker_blocked: Option<Range<u64>>,
     /// Each time since the interrupt at which the running thread is marked for rescheduling.
     rescheds: Vec<u64>,
     /// Each time since the interrupt at which the scheduler begins to choose, or another thread begins to run.
@@ -58,7 +58,7 @@ pub struct Milestones {
 
 impl Milestones {
     /// Finds them.
-    pub fn find(execution: &Execution, walk: &WindowWalk) -> Option<Milestones> {
+    pub(crate) fn find(execution: &Execution, walk: &WindowWalk) -> Option<Milestones> {
         let due = execution.due.0;
         let marks = walk.marks_within(due, execution.sample.0);
         let entry = execution.timer_entry.map(|entry| entry.0);
@@ -66,7 +66,12 @@ impl Milestones {
     }
 
     /// The milestones of an ordinary thread's timer, whose interrupt is entered at `entry`, if that is known.
-    pub fn with_slack(execution: &Execution, walk: &WindowWalk, due: u64, entry: Option<u64>) -> Option<Milestones> {
+    pub(crate) fn with_slack(
+        execution: &Execution,
+        walk: &WindowWalk,
+        due: u64,
+        entry: Option<u64>,
+    ) -> Option<Milestones> {
         let marks = walk.marks_within(due, execution.sample.0).iter();
         let mut wakes =
             marks.filter(|m| m.what == FrameEvent::Enter(FunctionRole::Wake) && entry.is_some_and(|at| m.count >= at));
@@ -132,7 +137,7 @@ impl Milestones {
 
     /// The milestones of a sample that begins with no timer of this CPU. The interrupt entered at `entry` wakes the probe, or
     /// nothing does, because the probe runs.
-    pub fn without_timer(
+    pub(crate) fn without_timer(
         execution: &Execution,
         walk: &WindowWalk,
         since: Since,
@@ -173,7 +178,7 @@ impl Milestones {
     }
 
     /// The milestones of a device's interrupt: its handler wakes the probe, directly or in a thread.
-    pub fn of_device(
+    pub(crate) fn of_device(
         execution: &Execution,
         walk: &WindowWalk,
         since: Since,
@@ -213,7 +218,7 @@ impl Milestones {
 
     /// The instruction at which this CPU's part begins: the due time, or the code that another CPU's interrupt
     /// interrupted if it came at once.
-    pub fn before_interrupt(&self) -> u64 {
+    pub(crate) fn before_interrupt(&self) -> u64 {
         let came_at_once = self.entry == self.due
             && (self.since.is_device()
                 || matches!(self.since, Since::Woken | Since::DueElsewhere | Since::DueWithSlack));
@@ -222,7 +227,7 @@ impl Milestones {
 
     /// Whether the thread that runs at an instruction was marked for rescheduling since it was switched in, or since the
     /// scheduler chose it again.
-    pub fn is_marked(&self, count: u64) -> bool {
+    pub(crate) fn is_marked(&self, count: u64) -> bool {
         let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
         last(&self.rescheds).is_some_and(|marked| last(&self.choices).is_none_or(|began| began <= marked))
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols, Why};
 
 /// Finds what other CPUs did, for interrupts in the order of time.
-pub struct OtherCpuFinder<'a> {
+pub(crate) struct OtherCpuFinder<'a> {
     execution: &'a Execution,
     symbols: &'a Symbols,
     lines: &'a dyn SourceLines,
@@ -22,7 +22,7 @@ pub struct OtherCpuFinder<'a> {
 
 impl<'a> OtherCpuFinder<'a> {
     /// The finder of a window.
-    pub fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn SourceLines) -> OtherCpuFinder<'a> {
+    pub(crate) fn of(execution: &'a Execution, symbols: &'a Symbols, lines: &'a dyn SourceLines) -> OtherCpuFinder<'a> {
         let sent = execution.elsewhere.iter().filter(|other| other.why == Why::Sends);
         OtherCpuFinder {
             execution,
@@ -35,7 +35,7 @@ impl<'a> OtherCpuFinder<'a> {
 
     /// The sender of an interrupt that was entered at or before this instruction: the last one until then, unless an earlier
     /// interrupt was the last one's already.
-    pub fn sender(&mut self, entry: &str, start: u64) -> Option<OtherCpu> {
+    pub(crate) fn sender(&mut self, entry: &str, start: u64) -> Option<OtherCpu> {
         if !roles::is_from_cpu(entry) {
             return None;
         }
@@ -46,7 +46,7 @@ impl<'a> OtherCpuFinder<'a> {
     }
 
     /// What each other CPU that did not idle executed while this CPU waited in a range, until the last wait.
-    pub fn waited_for(&self, range: Range<u64>) -> Vec<OtherCpu> {
+    pub(crate) fn waited_for(&self, range: Range<u64>) -> Vec<OtherCpu> {
         let within = |other: &&Elsewhere| other.why == Why::IsWaitedFor && range.contains(&other.at.0);
         let waited_for = self.execution.elsewhere.iter().filter(within);
         let last: BTreeMap<u32, &Elsewhere> = waited_for.map(|other| (other.cpu, other)).collect();
@@ -56,7 +56,7 @@ impl<'a> OtherCpuFinder<'a> {
     }
 
     /// Describes a CPU by its last `length` instructions, or by the very last one.
-    pub fn describe(&self, other: &Elsewhere, length: u64) -> OtherCpu {
+    pub(crate) fn describe(&self, other: &Elsewhere, length: u64) -> OtherCpu {
         let execution = self.execution.of_other(other);
         let walk = walk(&execution, self.symbols);
         let sources = Sources {

@@ -149,7 +149,7 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
 ];
 
 /// The role of a function, if it has one. Suffixes of the compiler (`.isra.0`, `.constprop.0`) do not matter.
-pub fn role(name: &str) -> Option<FunctionRole> {
+pub(crate) fn role(name: &str) -> Option<FunctionRole> {
     let name = name.split_once('.').map_or(name, |(own, _)| own);
     let fits = |n: &NamePattern| match n {
         Is(whole) => name == *whole,
@@ -159,7 +159,7 @@ pub fn role(name: &str) -> Option<FunctionRole> {
 }
 
 /// Functions that stand for the mechanism itself: a sentence names their caller instead.
-pub fn is_helper(name: &str) -> bool {
+pub(crate) fn is_helper(name: &str) -> bool {
     const HELPERS: [&str; 11] = [
         "_raw_",
         "rt_spin_",
@@ -178,24 +178,24 @@ pub fn is_helper(name: &str) -> bool {
 }
 
 /// Whether an interrupt's entry is one of those that CPUs send each other.
-pub fn is_from_cpu(entry: &str) -> bool {
+pub(crate) fn is_from_cpu(entry: &str) -> bool {
     const SENT: [&str; 3] = ["call_function", "reschedule_ipi", "reboot"];
     SENT.iter().any(|part| entry.contains(part))
 }
 
 /// Whether an interrupt's entry is the one of devices.
-pub fn is_from_device(entry: &str) -> bool {
+pub(crate) fn is_from_device(entry: &str) -> bool {
     entry.contains("common_interrupt") || is_vector(entry)
 }
 
 /// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
-pub fn is_vector(entry: &str) -> bool {
+pub(crate) fn is_vector(entry: &str) -> bool {
     entry.starts_with("irq_entries_start")
 }
 
 /// Whether a function is part of the way from code that wants something of another CPU to the interrupt that is
 /// sent.
-pub fn is_way_to_cpus(name: &str) -> bool {
+pub(crate) fn is_way_to_cpus(name: &str) -> bool {
     const WAY: [&str; 14] = [
         "apic_",
         "arch_send_",
@@ -216,7 +216,7 @@ pub fn is_way_to_cpus(name: &str) -> bool {
 }
 
 /// Whether a function is part of the way from code that gives something back to the wake-up of a waiting thread.
-pub fn is_way_to_wake(name: &str) -> bool {
+pub(crate) fn is_way_to_wake(name: &str) -> bool {
     const WAY: [&str; 17] = [
         "autoremove_wake",
         "check_preempt",
@@ -245,13 +245,13 @@ fn is_on_way(way: &[&str], name: &str) -> bool {
 }
 
 /// Whether a function has other CPUs call functions, and waits until they have.
-pub fn calls_cpus(name: &str) -> bool {
+pub(crate) fn calls_cpus(name: &str) -> bool {
     const CALLS: [&str; 2] = ["smp_call_function_many_cond", "smp_call_function_single"];
     CALLS.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether the caller of timers' functions calls this function for itself.
-pub fn is_of_timer_queue(name: &str) -> bool {
+pub(crate) fn is_of_timer_queue(name: &str) -> bool {
     const OWN: [&str; 7] = [
         "_raw_",
         "__remove_hrtimer",
@@ -265,7 +265,7 @@ pub fn is_of_timer_queue(name: &str) -> bool {
 }
 
 /// Whether a function calls others on behalf of code that asked for them: timers, calls from other CPUs, work.
-pub fn is_queue(name: &str) -> bool {
+pub(crate) fn is_queue(name: &str) -> bool {
     const QUEUES: [&str; 10] = [
         "call_timer_fn",
         "cpu_stopper_thread",
@@ -284,12 +284,12 @@ pub fn is_queue(name: &str) -> bool {
 }
 
 /// Whether a queue jumps to a function, so that the queue is not among the function's callers.
-pub fn is_jumped_to_by_queue(name: &str) -> bool {
+pub(crate) fn is_jumped_to_by_queue(name: &str) -> bool {
     name == "sched_ttwu_pending"
 }
 
 /// Whether a function that a queue calls is the queue's own helper, and no requested work.
-pub fn is_of_queue(name: &str) -> bool {
+pub(crate) fn is_of_queue(name: &str) -> bool {
     const OWN: [&str; 15] = [
         "complete",
         "cpu_stop_",
@@ -311,13 +311,13 @@ pub fn is_of_queue(name: &str) -> bool {
 }
 
 /// The system call that a call chain shows, its functions given from the innermost on.
-pub fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<String> {
     functions.into_iter().find_map(system_call).map(str::to_string)
 }
 
 /// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, to which that jumps; named as in its
 /// manual page.
-pub fn system_call(name: &str) -> Option<&str> {
+pub(crate) fn system_call(name: &str) -> Option<&str> {
     const RENAMED: [(&str, &str); 6] = [
         ("newstat", "stat"),
         ("newfstat", "fstat"),
@@ -338,7 +338,7 @@ pub fn system_call(name: &str) -> Option<&str> {
 }
 
 /// The function that a part of it belongs to: `foo.cold` is `foo`, labels of the system call's entry are the entry.
-pub fn whole(name: &str) -> &str {
+pub(crate) fn whole(name: &str) -> &str {
     if name.starts_with("entry_SYSCALL_64") {
         return "entry_SYSCALL_64";
     }
@@ -347,7 +347,7 @@ pub fn whole(name: &str) -> &str {
 
 /// Whether a function is on the way to the function that switched interrupts off: the scheduler does that on its
 /// own account.
-pub fn is_flag_helper(name: &str) -> bool {
+pub(crate) fn is_flag_helper(name: &str) -> bool {
     is_helper(name) && role(name) != Some(FunctionRole::Schedule)
 }
 

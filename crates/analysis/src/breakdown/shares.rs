@@ -14,7 +14,7 @@ const LISTED: usize = 6;
 const LEAST: f64 = 0.03;
 
 /// Instructions by call chain.
-pub struct CallChainShares<'a> {
+pub(crate) struct CallChainShares<'a> {
     walk: &'a WindowWalk,
     /// Instructions in the chain and below it.
     total: BTreeMap<StackId, u64>,
@@ -24,7 +24,7 @@ pub struct CallChainShares<'a> {
 
 impl<'a> CallChainShares<'a> {
     /// The shares of these intervals.
-    pub fn of(walk: &'a WindowWalk, intervals: &[StackInterval]) -> CallChainShares<'a> {
+    pub(crate) fn of(walk: &'a WindowWalk, intervals: &[StackInterval]) -> CallChainShares<'a> {
         let mut shares = CallChainShares {
             walk,
             total: BTreeMap::new(),
@@ -43,7 +43,7 @@ impl<'a> CallChainShares<'a> {
     }
 
     /// The innermost chain that holds most of the time.
-    pub fn common(&self) -> Option<StackId> {
+    pub(crate) fn common(&self) -> Option<StackId> {
         self.innermost(COMMON)
     }
 
@@ -55,7 +55,7 @@ impl<'a> CallChainShares<'a> {
     }
 
     /// The innermost function that holds more than half of the time.
-    pub fn most(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Option<FunctionShare> {
+    pub(crate) fn most(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Option<FunctionShare> {
         let stacks = &self.walk.stacks;
         let id = self
             .innermost(MOST)
@@ -69,7 +69,7 @@ impl<'a> CallChainShares<'a> {
     }
 
     /// The functions that took most time, each with its most frequent caller.
-    pub fn functions(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Vec<FunctionShare> {
+    pub(crate) fn functions(&self, time_of: impl Fn(u64) -> worstcase_contract::Nanos) -> Vec<FunctionShare> {
         let mut by_name: BTreeMap<(&str, Option<&str>), (u64, u64)> = BTreeMap::new();
         let stacks = &self.walk.stacks;
         for (id, total) in &self.total {
@@ -104,7 +104,7 @@ impl<'a> CallChainShares<'a> {
 
 /// A call chain as a place: its innermost frame that is no helper, and that frame's caller. Also the number of callers
 /// from the innermost frame of all to that frame.
-pub fn place(walk: &WindowWalk, stack: StackId, is_helper: fn(&str) -> bool) -> (CodePlace, usize) {
+pub(crate) fn place(walk: &WindowWalk, stack: StackId, is_helper: fn(&str) -> bool) -> (CodePlace, usize) {
     let stacks = &walk.stacks;
     let mut frames = stacks.upwards(stack).enumerate().filter(|(_, id)| {
         let frame = stacks.frame(*id);

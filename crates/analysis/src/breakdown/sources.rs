@@ -16,15 +16,15 @@ const LEAST: f64 = 0.02;
 type Weights = BTreeMap<u64, u64>;
 
 /// Finds lines.
-pub struct Sources<'a> {
-    pub execution: &'a Execution,
-    pub walk: &'a WindowWalk,
-    pub lines: &'a dyn SourceLines,
+pub(crate) struct Sources<'a> {
+    pub(crate) execution: &'a Execution,
+    pub(crate) walk: &'a WindowWalk,
+    pub(crate) lines: &'a dyn SourceLines,
 }
 
 impl Sources<'_> {
     /// The line of a frame at a mark: the innermost frame, or one `depth` callers further out.
-    pub fn of_mark(&self, mark: &FrameMark, depth: usize) -> Option<SourceLine> {
+    pub(crate) fn of_mark(&self, mark: &FrameMark, depth: usize) -> Option<SourceLine> {
         let address = match depth.checked_sub(1) {
             None => Some(mark.address),
             Some(calls) => self.walk.sites.called_at(mark.site).nth(calls).flatten(),
@@ -34,7 +34,7 @@ impl Sources<'_> {
 
     /// The frames of a chain, outermost first, each with the line where most of its time went: its own line, or that
     /// of the call that took so long.
-    pub fn chain(&self, chain: StackId, intervals: &[StackInterval]) -> Vec<StackFrame> {
+    pub(crate) fn chain(&self, chain: StackId, intervals: &[StackInterval]) -> Vec<StackFrame> {
         let stacks = &self.walk.stacks;
         let nodes: Vec<StackId> = stacks.upwards(chain).collect();
         let mut weights = vec![Weights::new(); nodes.len()];
@@ -65,13 +65,13 @@ impl Sources<'_> {
     }
 
     /// The chain at one instruction.
-    pub fn chain_at(&self, count: u64) -> Vec<StackFrame> {
+    pub(crate) fn chain_at(&self, count: u64) -> Vec<StackFrame> {
         let at = self.walk.within(count, count + 1).next();
         at.map_or_else(Vec::new, |at| self.chain(at.stack, &[at]))
     }
 
     /// The lines that took most time in themselves.
-    pub fn hottest(&self, intervals: &[StackInterval]) -> Vec<LineShare> {
+    pub(crate) fn hottest(&self, intervals: &[StackInterval]) -> Vec<LineShare> {
         let mut by_function: BTreeMap<&str, Weights> = BTreeMap::new();
         let mut all = 0;
         for interval in intervals {

@@ -31,7 +31,7 @@ pub enum FrameKind {
 
 impl FrameKind {
     /// The kind of a function by its role.
-    pub fn of(role: Option<FunctionRole>) -> FrameKind {
+    pub(crate) fn of(role: Option<FunctionRole>) -> FrameKind {
         match role {
             Some(FunctionRole::InterruptEntry) => FrameKind::Interrupt,
             Some(FunctionRole::ExceptionEntry) => FrameKind::Exception,
@@ -43,7 +43,7 @@ impl FrameKind {
     }
 
     /// Whether the frame is left by an interrupt return rather than by `ret`.
-    pub fn is_entry(self) -> bool {
+    pub(crate) fn is_entry(self) -> bool {
         matches!(
             self,
             FrameKind::Interrupt | FrameKind::Exception | FrameKind::Syscall | FrameKind::ThreadStart
@@ -102,12 +102,12 @@ impl Stacks {
     }
 
     /// The innermost frame's role.
-    pub fn role(&self, id: StackId) -> Option<FunctionRole> {
+    pub(crate) fn role(&self, id: StackId) -> Option<FunctionRole> {
         self.nodes[id as usize].role
     }
 
     /// The chain without its innermost frame.
-    pub fn caller(&self, id: StackId) -> Option<StackId> {
+    pub(crate) fn caller(&self, id: StackId) -> Option<StackId> {
         self.nodes[id as usize].caller
     }
 
@@ -124,7 +124,7 @@ impl Stacks {
     }
 
     /// Whether `inner` is `outer` or was called from it.
-    pub fn is_within(&self, inner: StackId, outer: StackId) -> bool {
+    pub(crate) fn is_within(&self, inner: StackId, outer: StackId) -> bool {
         self.upwards(inner).any(|id| id == outer)
     }
 

@@ -104,12 +104,6 @@ impl SyntheticMachine {
         self
     }
 
-    /// Like `work`, but execution leaves the block before its end.
-    pub fn work_of(&mut self, n: usize, of: usize) -> &mut Self {
-        self.block(&vec![&[0x90][..]; of], n);
-        self
-    }
-
     fn relative(&self, opcode: u8, target: u64) -> Vec<u8> {
         let offset = target.wrapping_sub(self.at + 5) as u32;
         [vec![opcode], offset.to_le_bytes().to_vec()].concat()
@@ -135,7 +129,7 @@ impl SyntheticMachine {
     }
 
     /// Jumps to a function, as a tail call does.
-    pub fn jump(&mut self, name: &str) -> &mut Self {
+    pub(crate) fn jump(&mut self, name: &str) -> &mut Self {
         let target = self.function(name);
         let code = self.relative(0xe9, target);
         self.block(&[&code], 1);
@@ -147,38 +141,6 @@ impl SyntheticMachine {
     pub fn ret(&mut self) -> &mut Self {
         self.block(&[&[0xc3]], 1);
         self.at = self.stack.pop().expect("something to return to");
-        self
-    }
-
-    /// A call through a retpoline: the thunk calls itself, puts the target in place of its return address, returns.
-    pub fn call_by_retpoline(&mut self, name: &str) -> &mut Self {
-        let target = self.function(name);
-        self.call("__x86_indirect_thunk_rax");
-        let inner = self.at + 16;
-        self.call_to(inner);
-        self.stack.pop();
-        self.block(&[&[0x48, 0x89, 0x04, 0x24], &[0xc3]], 2);
-        self.at = target;
-        self
-    }
-
-    /// Calls that only fill the CPU's memory of return addresses, each to the next instruction but one.
-    pub fn fill_return_stack(&mut self, n: usize) -> &mut Self {
-        for _ in 0..n {
-            self.call_to(self.at + 6);
-            self.stack.pop();
-        }
-        self
-    }
-
-    /// A return through the return thunk.
-    pub fn ret_by_thunk(&mut self) -> &mut Self {
-        self.jump("__x86_return_thunk").ret()
-    }
-
-    /// Reads the clock.
-    pub fn read_clock(&mut self) -> &mut Self {
-        self.block(&[&[0x0f, 0x31]], 1);
         self
     }
 
@@ -216,11 +178,6 @@ impl SyntheticMachine {
         self.block(&[&[0x48, 0xcf]], 1);
         self.at = USER;
         self
-    }
-
-    /// Blocks so far.
-    pub fn steps(&self) -> usize {
-        self.steps.len()
     }
 
     /// Sets, from here on, the system call of [`CALLS`] and whether preemption is off.
@@ -323,5 +280,52 @@ impl SyntheticMachine {
     /// The execution and its symbols.
     pub fn execution(&self) -> (Execution, Symbols) {
         self.execution_from(0)
+    }
+}
+
+/// What the tests of this crate alone need.
+#[cfg(test)]
+impl SyntheticMachine {
+    /// Like `work`, but execution leaves the block before its end.
+    pub(crate) fn work_of(&mut self, n: usize, of: usize) -> &mut Self {
+        self.block(&vec![&[0x90][..]; of], n);
+        self
+    }
+
+    /// A call through a retpoline: the thunk calls itself, puts the target in place of its return address, returns.
+    pub(crate) fn call_by_retpoline(&mut self, name: &str) -> &mut Self {
+        let target = self.function(name);
+        self.call("__x86_indirect_thunk_rax");
+        let inner = self.at + 16;
+        self.call_to(inner);
+        self.stack.pop();
+        self.block(&[&[0x48, 0x89, 0x04, 0x24], &[0xc3]], 2);
+        self.at = target;
+        self
+    }
+
+    /// Calls that only fill the CPU's memory of return addresses, each to the next instruction but one.
+    pub(crate) fn fill_return_stack(&mut self, n: usize) -> &mut Self {
+        for _ in 0..n {
+            self.call_to(self.at + 6);
+            self.stack.pop();
+        }
+        self
+    }
+
+    /// A return through the return thunk.
+    pub(crate) fn ret_by_thunk(&mut self) -> &mut Self {
+        self.jump("__x86_return_thunk").ret()
+    }
+
+    /// Reads the clock.
+    pub(crate) fn read_clock(&mut self) -> &mut Self {
+        self.block(&[&[0x0f, 0x31]], 1);
+        self
+    }
+
+    /// Blocks so far.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.len()
     }
 }

@@ -17,16 +17,16 @@ const OWN_SLEEPS: [&str; 4] = [
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub(crate) struct Waits {
     /// The instruction at which the probe's thread runs again.
-    pub until: u64,
+    pub(crate) until: u64,
     /// Its call chain there.
     stack: StackId,
 }
 
 impl Waits {
     /// The first wait from which the probe's thread comes back, if there is one.
-    pub fn find(walk: &WindowWalk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
+    pub(crate) fn find(walk: &WindowWalk, due: u64, sample: u64, probe: u32) -> Option<Waits> {
         if walk.at(due)?.pid == probe {
             return None;
         }
@@ -56,18 +56,18 @@ impl Waits {
     }
 
     /// The function that waits.
-    pub fn place(&self, walk: &WindowWalk) -> CodePlace {
+    pub(crate) fn place(&self, walk: &WindowWalk) -> CodePlace {
         place(walk, self.stack, is_scheduler).0
     }
 
     /// Whether the thread waits for memory that it touched.
-    pub fn is_fault(&self, walk: &WindowWalk) -> bool {
+    pub(crate) fn is_fault(&self, walk: &WindowWalk) -> bool {
         let mut frames = walk.stacks.upwards(self.stack);
         frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))
     }
 
     /// The mark where the probe's thread was woken, and the running one marked for rescheduling.
-    pub fn waker<'a>(&self, walk: &'a WindowWalk, due: u64) -> Option<&'a FrameMark> {
+    pub(crate) fn waker<'a>(&self, walk: &'a WindowWalk, due: u64) -> Option<&'a FrameMark> {
         let mut marks = walk.marks_within(due, self.until).iter().rev();
         marks.find(|m| m.what == FrameEvent::Enter(FunctionRole::Resched))
     }

@@ -45,7 +45,7 @@ pub struct About {
 
 impl About {
     /// Describes the record's cell, and this CPU or the probe's.
-    pub fn of(record: &Record, cpu: Option<u32>) -> About {
+    pub(crate) fn of(record: &Record, cpu: Option<u32>) -> About {
         let smp = record.subject.virtual_machine().map(|machine| &machine.smp);
         let of = smp.filter(|smp| smp.cpus > 1).map(|smp| {
             let cpu = cpu.unwrap_or(smp.probe_cpu());
@@ -88,7 +88,7 @@ pub struct CellCensus {
     /// The cell's samples, in order.
     pub moments: Vec<SampleMoment>,
     /// For each sample, the time at which the probe gave the CPU away after it, if a replay looked.
-    pub asleep: Vec<Option<Instructions>>,
+    pub(crate) asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
     pub shift: u32,
 }
@@ -100,7 +100,7 @@ impl CellCensus {
     }
 
     /// The long sections of a kind, in order.
-    pub fn sections(&self, kind: Kind) -> impl Iterator<Item = &Section> {
+    pub(crate) fn sections(&self, kind: Kind) -> impl Iterator<Item = &Section> {
         self.census.sections.iter().filter(move |s| s.kind == kind)
     }
 }

@@ -56,7 +56,7 @@ pub struct ChosenCell {
 }
 
 /// The cells; `given` replaces the additions that their runs name.
-pub fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
+pub(crate) fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let cell = |id: &str| run.record_of(id);
     Ok(match asked {
         CensusQuestion::Run => of_run(run, all(run)?, given)?,

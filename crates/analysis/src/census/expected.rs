@@ -19,7 +19,7 @@ use worstcase_results::stats::poisson;
 const ENOUGH: usize = 10;
 
 /// The data of an expectation, in ns.
-pub struct Expectation {
+pub(crate) struct Expectation {
     /// The due times, and the end of the last one's period.
     due: Vec<u64>,
     /// Long sections, each with the path behind it.
@@ -33,11 +33,11 @@ const IN_STEP: f64 = 2.0;
 
 /// The number of samples above a latency, over all phases.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExpectedCounts {
+pub(crate) struct ExpectedCounts {
     /// The mean number.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Variance over mean: about 1 if samples meet sections independently of each other.
-    pub dispersion: f64,
+    pub(crate) dispersion: f64,
     /// Part of the phases with each count.
     shares: BTreeMap<i64, f64>,
 }
@@ -63,22 +63,22 @@ impl ExpectedCounts {
     }
 
     /// Whether the test would refuse this census if no sample met a section.
-    pub fn can_tell(&self, level: f64) -> bool {
+    pub(crate) fn can_tell(&self, level: f64) -> bool {
         self.probability(0) < level
     }
 
     /// Whether so many may be taken for a sample of the mean.
-    pub fn is_near(&self, seen: u64, level: f64) -> bool {
+    pub(crate) fn is_near(&self, seen: u64, level: f64) -> bool {
         poisson::two_sided(self.mean, seen) >= level
     }
 
     /// Whether the sections recur in step with the period.
-    pub fn in_step(&self) -> bool {
+    pub(crate) fn in_step(&self) -> bool {
         self.dispersion > IN_STEP
     }
 
     /// Probability of a number as unlikely as this: of a Poisson count, or, if in step, of a phase by chance.
-    pub fn probability(&self, seen: u64) -> f64 {
+    pub(crate) fn probability(&self, seen: u64) -> f64 {
         if !self.in_step() {
             return poisson::two_sided(self.mean, seen);
         }
@@ -93,7 +93,7 @@ impl ExpectedCounts {
 
 impl Expectation {
     /// The expectation of a cell without missed periods.
-    pub fn of(taken: &CellCensus, joined: &[Joined]) -> Expectation {
+    pub(crate) fn of(taken: &CellCensus, joined: &[Joined]) -> Expectation {
         let load = ExposedTime::of(taken, joined);
         let by_end = by_end(joined);
         let mut paths: Vec<u64> = by_end.values().flatten().copied().collect();
@@ -114,17 +114,17 @@ impl Expectation {
     }
 
     /// The longest section.
-    pub fn longest(&self) -> Option<u64> {
+    pub(crate) fn longest(&self) -> Option<u64> {
         self.sections.iter().map(|(section, _)| section.length).max()
     }
 
     /// All paths out of long sections, in ascending order.
-    pub fn paths(&self) -> &[u64] {
+    pub(crate) fn paths(&self) -> &[u64] {
         &self.paths
     }
 
     /// Samples above `t`.
-    pub fn above(&self, t: u64) -> ExpectedCounts {
+    pub(crate) fn above(&self, t: u64) -> ExpectedCounts {
         let mut changes: Vec<(f64, i64)> = Vec::new();
         let starts = self.sections.iter().map(|(section, _)| section.start);
         let nexts = starts.skip(1).map(Some).chain([None]);

@@ -18,22 +18,22 @@ use worstcase_results::stats::median;
 
 /// See the module. Times are ns of the load's time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExposedTime {
+pub(crate) struct ExposedTime {
     /// The due times, and the end of the last one's period. The first has a period before it.
-    pub due: Vec<u64>,
+    pub(crate) due: Vec<u64>,
     /// Long sections, in order.
-    pub sections: Vec<ExposedSection>,
+    pub(crate) sections: Vec<ExposedSection>,
 }
 
 /// A section as it would have been without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExposedSection {
+pub(crate) struct ExposedSection {
     /// When it began.
-    pub start: u64,
+    pub(crate) start: u64,
     /// The section's length.
-    pub length: u64,
+    pub(crate) length: u64,
     /// The instruction at which it ended.
-    pub to: u64,
+    pub(crate) to: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ struct Period {
 
 impl ExposedTime {
     /// The exposed time of a cell without missed periods.
-    pub fn of(taken: &CellCensus, joined: &[Joined]) -> ExposedTime {
+    pub(crate) fn of(taken: &CellCensus, joined: &[Joined]) -> ExposedTime {
         let (periods, end) = periods(taken, joined);
         let met = joined.iter().filter_map(|j| j.section);
         let met: HashMap<Instructions, Met> = met.map(|m| (m.start, m)).collect();

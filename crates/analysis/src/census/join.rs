@@ -27,7 +27,7 @@ pub struct Joined {
     /// it.
     pub rest: Option<Nanos>,
     /// The rest of the latency.
-    pub residual: Nanos,
+    pub(crate) residual: Nanos,
     /// The section that it met.
     pub section: Option<Met>,
 }
@@ -38,7 +38,7 @@ pub struct Met {
     /// When it began.
     pub start: Instructions,
     /// Its length without the sample's own interrupt.
-    pub undisturbed: u64,
+    pub(crate) undisturbed: u64,
     /// When it ended.
     pub end: Instructions,
     /// The instruction at which it ended.
@@ -162,7 +162,7 @@ fn joined(
 
 impl Path {
     /// The path that these samples took.
-    pub fn of(joined: &[Joined]) -> Path {
+    pub(crate) fn of(joined: &[Joined]) -> Path {
         let spread =
             |inside: bool| TimeSpread::of(joined.iter().filter(|j| j.rest.is_some() == inside).map(|j| j.residual));
         Path {

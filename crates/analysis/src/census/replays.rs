@@ -29,15 +29,15 @@ const MOST_SAMPLES: usize = 1_500;
 
 /// See the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ReplayFindings {
+pub(crate) struct ReplayFindings {
     /// For each section, unless the replay does not hold it.
-    pub owned: Vec<Option<OwnedSection>>,
+    pub(crate) owned: Vec<Option<OwnedSection>>,
     /// For each sample, the time at which the probe gave the CPU away after it, if the replay looked.
-    pub asleep: Vec<Option<Instructions>>,
+    pub(crate) asleep: Vec<Option<Instructions>>,
 }
 
 /// Replays a cell.
-pub struct Replays<'a> {
+pub(crate) struct Replays<'a> {
     again: &'a RepeatableCell,
     cache: &'a Cache,
     origin: LineOrigin<'a>,
@@ -47,7 +47,7 @@ pub struct Replays<'a> {
 
 impl<'a> Replays<'a> {
     /// The replays of a cell whose modules are known; `origin` gives lines of source code.
-    pub fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
+    pub(crate) fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
         Replays {
             again,
             cache,
@@ -57,7 +57,11 @@ impl<'a> Replays<'a> {
     }
 
     /// The findings of a replay for these sections and samples, in their order; kept in the cache.
-    pub fn seen(&self, sections: &[Section], samples: &[SampleMoment]) -> Result<ReplayFindings, CensusTakeError> {
+    pub(crate) fn seen(
+        &self,
+        sections: &[Section],
+        samples: &[SampleMoment],
+    ) -> Result<ReplayFindings, CensusTakeError> {
         if sections.is_empty() && samples.is_empty() {
             return Ok(ReplayFindings::default());
         }

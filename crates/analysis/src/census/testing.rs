@@ -5,7 +5,6 @@ use super::{About, CellCensus};
 use crate::breakdown::spans::KernelTask;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{Census, Length, Section, Site};
-use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Symbol, Symbols};
 use worstcase_lab::moments::SampleMoment;
@@ -16,10 +15,10 @@ pub const A: u64 = 0xffff_ffff_8100_0000;
 /// The address of a second function.
 pub const B: u64 = A + 0x100;
 /// The address of a third one.
-pub const LOCK: u64 = A + 0x200;
+pub(crate) const LOCK: u64 = A + 0x200;
 
 /// The entry of an interrupt.
-pub const INTERRUPT: u64 = A + 0x300;
+pub(crate) const INTERRUPT: u64 = A + 0x300;
 
 /// A cell in which nothing happened.
 pub fn taken() -> CellCensus {
@@ -119,80 +118,5 @@ pub fn owned(from: &str, to: &str, length: u64) -> OwnedSection {
         functions: Vec::new(),
         lines: Vec::new(),
         irregular: false,
-    }
-}
-
-/// A load that holds wake-ups off, and its run with samples: wake-ups take 2 to 3 us, the probe sleeps 2 us later, and both
-/// leave long sections of their own.
-pub struct Load {
-    random: SplitMix64,
-    /// Start and length of its sections, in its own time.
-    sections: Vec<(u64, u64)>,
-}
-
-impl Load {
-    /// A section of 60 us comes after random gaps, and many shorter ones.
-    pub fn random(seed: u64) -> Load {
-        let mut random = SplitMix64::new(seed);
-        let mut now = 0;
-        let next = |_| {
-            let start = now + 20_000 + random.below(100_000);
-            let length = match random.below(10) {
-                0 => 60_000,
-                _ => 1_500 + random.below(20_000),
-            };
-            now = start + length;
-            (start, length)
-        };
-        let sections = (0..20_000).map(next).collect();
-        Load { random, sections }
-    }
-
-    /// A section of 60 us comes ten times as often as due times do; then for a while there is none.
-    pub fn in_step(seed: u64) -> Load {
-        let mut random = SplitMix64::new(seed);
-        let mut now = 0;
-        let mut sections = Vec::new();
-        for _ in 0..200 {
-            now += random.below(3_000_000);
-            sections.extend((0..10).map(|i| (now + i * 246_500, 60_000)));
-            now += 2_530_000;
-        }
-        Load { random, sections }
-    }
-
-    /// Measured, with a phase of chance.
-    pub fn run(mut self, samples: usize) -> CellCensus {
-        let mut taken = taken();
-        let period = taken.about.period_ns;
-        let phase = self.random.below(period);
-        let mut sections = self.sections.iter().copied().peekable();
-        // The distance by which the clock is ahead of the load's own time.
-        let mut ahead = 0;
-        for index in 0..samples {
-            let due = phase + index as u64 * period;
-            let mut rest = 0;
-            while let Some((start, length)) = sections.next_if(|(start, _)| start + ahead <= due) {
-                rest = (start + ahead + length).saturating_sub(due);
-                let begun = section(Kind::NonPreemptible, start + ahead, length);
-                taken.census.sections.push(begun);
-            }
-            let latency = rest + 2_000 + self.random.below(1_000);
-            let mut sample = moment(index, due, latency);
-            let entry = due + rest.max(50);
-            sample.timer_entry = Some(Instructions(entry));
-            let asleep = due + latency + 2_000;
-            for kind in [Kind::InterruptsOff, Kind::NonPreemptible] {
-                taken.census.sections.push(section(kind, entry, 1_500));
-            }
-            taken
-                .census
-                .sections
-                .push(section(Kind::NonPreemptible, asleep - 1_200, 1_300));
-            taken.moments.push(sample);
-            taken.asleep.push(Some(Instructions(asleep)));
-            ahead += asleep - due - rest;
-        }
-        taken
     }
 }

@@ -22,7 +22,7 @@ use worstcase_contract::census::log::{LONG, Section};
 use worstcase_lab::execution::{Execution, Symbols};
 
 /// The number of sections of a kind that are replayed: most for the kind that delays a wake-up.
-pub fn replayed(kind: Kind) -> usize {
+fn replayed(kind: Kind) -> usize {
     match kind {
         Kind::NonPreemptible => 100,
         Kind::InterruptsOff | Kind::PreemptionOff | Kind::HigherPriority => 30,
@@ -42,7 +42,7 @@ pub struct OwnedSection {
     /// The section's length.
     pub length_ns: Nanos,
     /// Net of interrupts and soft interrupts in it.
-    pub net_ns: Nanos,
+    pub(crate) net_ns: Nanos,
     /// Instructions completed when it began.
     pub start: u64,
     /// The thread that began it.

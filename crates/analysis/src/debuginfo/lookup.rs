@@ -35,7 +35,7 @@ pub struct DebugInfo {
 pub(super) struct LineTable {
     context: Context<DwarfReader>,
     /// The top of the source, by all its names.
-    pub tops: Vec<String>,
+    pub(crate) tops: Vec<String>,
     known: RefCell<HashMap<u64, Option<SourceLine>>>,
 }
 
@@ -65,7 +65,12 @@ impl DebugInfo {
     }
 
     /// An error unless it is of this kernel.
-    pub fn must_be_of(self, path: &Path, kernel: &str, running: Option<&BuildId>) -> Result<DebugInfo, DebugInfoError> {
+    pub(crate) fn must_be_of(
+        self,
+        path: &Path,
+        kernel: &str,
+        running: Option<&BuildId>,
+    ) -> Result<DebugInfo, DebugInfoError> {
         let (path, kernel) = (path.to_path_buf(), kernel.to_string());
         match running {
             None => Err(DebugInfoError::Unidentified { path, kernel }),
@@ -82,7 +87,7 @@ impl DebugInfo {
 
 impl LineTable {
     /// The table of DWARF whose addresses are as in memory.
-    pub fn new(dwarf: Dwarf<DwarfReader>) -> Result<LineTable, String> {
+    pub(crate) fn new(dwarf: Dwarf<DwarfReader>) -> Result<LineTable, String> {
         let context = guarded(|| Context::from_dwarf(dwarf)).map_err(|_| BROKEN.to_string())?;
         Ok(LineTable {
             context: context.map_err(|e| e.to_string())?,

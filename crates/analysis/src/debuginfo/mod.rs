@@ -19,5 +19,5 @@ mod testing;
 mod tests;
 
 pub use lookup::DebugInfo;
-pub use module::Modules;
-pub use of_cell::LineOrigin;
+pub(crate) use module::Modules;
+pub(crate) use of_cell::LineOrigin;

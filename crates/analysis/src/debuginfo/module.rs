@@ -26,14 +26,14 @@ const LANDMARKS: [&str; 3] = [
 type SectionPlaces = HashMap<SectionIndex, u64>;
 
 /// The kernel's lines, and those of its modules.
-pub struct Modules {
+pub(crate) struct Modules {
     kernel: Box<dyn SourceLines>,
     modules: Vec<LineTable>,
 }
 
 impl Modules {
     /// Adds the lines of modules in `symbols` whose files (ELF) are known and have debug information.
-    pub fn of(
+    pub(crate) fn of(
         kernel: Box<dyn SourceLines>,
         symbols: &Symbols,
         mut file: impl FnMut(&str) -> Option<Rc<[u8]>>,

@@ -13,7 +13,7 @@ use worstcase_lab::again::RepeatableCell;
 use worstcase_results::record::Record;
 
 /// The places where the lines of a cell's code are looked up.
-pub struct LineOrigin<'a> {
+pub(crate) struct LineOrigin<'a> {
     /// `uname -r` of its kernel.
     release: String,
     build_id: Option<BuildId>,
@@ -25,7 +25,7 @@ pub struct LineOrigin<'a> {
 
 impl<'a> LineOrigin<'a> {
     /// The origin for a cell and the additions with which it was measured.
-    pub fn of(
+    pub(crate) fn of(
         record: &Record,
         again: &RepeatableCell,
         additions: &'a Additions,
@@ -43,13 +43,13 @@ impl<'a> LineOrigin<'a> {
     }
 
     /// The build whose lines the cache keeps.
-    pub fn kept_lines(&self) -> String {
+    pub(crate) fn kept_lines(&self) -> String {
         let build = self.build_id.as_ref().filter(|_| self.kept.is_some());
         build.map_or(String::new(), |build| format!("lines of {build}"))
     }
 
     /// Reads the kernel's. The file that was named must be of this kernel.
-    pub fn kernel(&self, again: &RepeatableCell) -> Result<Box<dyn SourceLines>, DebugInfoError> {
+    pub(crate) fn kernel(&self, again: &RepeatableCell) -> Result<Box<dyn SourceLines>, DebugInfoError> {
         Ok(match (self.named, &self.kept) {
             (Some(path), _) => {
                 let info = DebugInfo::open(path, again.symbols())?;
@@ -61,7 +61,7 @@ impl<'a> LineOrigin<'a> {
     }
 
     /// Adds the lines of the cell's modules, which are known once the cell was replayed.
-    pub fn with_modules(&self, kernel: Box<dyn SourceLines>, again: &RepeatableCell) -> Modules {
+    pub(crate) fn with_modules(&self, kernel: Box<dyn SourceLines>, again: &RepeatableCell) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
             Some(own) => Some(Rc::from(&*own.bytes)),
             None => worstcase_base::files::read(&self.kept.as_ref()?.module(name)?)

@@ -1,7 +1,7 @@
 //! File names as a reader of the kernel's source knows them.
 
 /// A path without its detours (`a/../b`, `./b`), and without the one of `tops` that it begins with.
-pub fn below(tops: &[String], path: &str) -> String {
+pub(crate) fn below(tops: &[String], path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

@@ -22,13 +22,13 @@ void _start(void) {
 ";
 
 /// A program with DWARF.
-pub struct TestProgram {
-    pub folder: tempfile::TempDir,
-    pub file: PathBuf,
+pub(crate) struct TestProgram {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) file: PathBuf,
 }
 
 /// Compiles it in `kernel/sched/core.c` of a folder of its own.
-pub fn program(flags: &[&str]) -> TestProgram {
+pub(crate) fn program(flags: &[&str]) -> TestProgram {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("kernel/sched/core.c");
     std::fs::create_dir_all(source.parent().unwrap()).unwrap();
@@ -68,7 +68,7 @@ __attribute__((section(\".init.text\"))) int once(int a) {
 ";
 
 /// Compiles the sources to an object, as a kernel module is, in `driver/m.c` of a folder of its own.
-pub fn module(flags: &[&str]) -> TestProgram {
+pub(crate) fn module(flags: &[&str]) -> TestProgram {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("driver/m.c");
     std::fs::create_dir_all(source.parent().unwrap()).unwrap();
@@ -82,7 +82,7 @@ pub fn module(flags: &[&str]) -> TestProgram {
 }
 
 /// The address of a function, and its size.
-pub fn function(file: &Path, name: &str) -> (u64, u64) {
+pub(crate) fn function(file: &Path, name: &str) -> (u64, u64) {
     use object::read::{Object, ObjectSymbol};
     let data = std::fs::read(file).unwrap();
     let elf = object::File::parse(&*data).unwrap();

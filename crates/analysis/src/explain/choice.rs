@@ -95,7 +95,7 @@ impl SampleChoice {
     }
 
     /// Whether a percentile of so many samples is another one than the latest, as every percentage but all of them says.
-    pub fn is_below_the_latest_of(self, count: usize) -> bool {
+    pub(crate) fn is_below_the_latest_of(self, count: usize) -> bool {
         match self {
             SampleChoice::Percentile(p) => p.is_all() || p.rank(count) < count,
             SampleChoice::Worst | SampleChoice::Number(_) => true,
@@ -104,7 +104,7 @@ impl SampleChoice {
 }
 
 /// Finds it; of equally late ones the first.
-pub fn choose(rows: &[(usize, SampleRow)], choice: SampleChoice) -> Option<(usize, SampleRow)> {
+pub(crate) fn choose(rows: &[(usize, SampleRow)], choice: SampleChoice) -> Option<(usize, SampleRow)> {
     match choice {
         SampleChoice::Worst => rows.iter().rev().max_by_key(|(_, row)| row.latency).copied(),
         SampleChoice::Number(index) => rows.iter().find(|(_, row)| row.index == index).copied(),

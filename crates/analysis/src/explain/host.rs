@@ -13,7 +13,12 @@ use worstcase_lab::execution::Symbols;
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 /// The breakdown of one sample.
-pub fn one(run: &Run, records: &[Record], record: &Record, choice: SampleChoice) -> Result<Breakdown, ExplainError> {
+pub(crate) fn one(
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<Breakdown, ExplainError> {
     let captures = captures(run, record)?;
     let rows: Vec<(usize, SampleRow)> = match choice {
         // The choice may name a sample without a recording: then say so.
@@ -42,7 +47,12 @@ pub fn one(run: &Run, records: &[Record], record: &Record, choice: SampleChoice)
 }
 
 /// The breakdowns of the latest samples.
-pub fn worst(run: &Run, records: &[Record], record: &Record, each: usize) -> Result<Vec<Breakdown>, ExplainError> {
+pub(crate) fn worst(
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    each: usize,
+) -> Result<Vec<Breakdown>, ExplainError> {
     let (captures, symbols) = (captures(run, record)?, symbols(record));
     let breakdowns = captures.iter().take(each);
     breakdowns

@@ -28,17 +28,17 @@ pub struct ReplayMeans<'a> {
 }
 
 /// The data from which a cell's breakdowns are made.
-pub struct Replayed {
+pub(crate) struct Replayed {
     /// The execution around each sample.
-    pub executions: Vec<Execution>,
+    pub(crate) executions: Vec<Execution>,
     /// Names of code.
-    pub symbols: Symbols,
+    pub(crate) symbols: Symbols,
     /// Lines of source code.
-    pub lines: Box<dyn SourceLines>,
+    pub(crate) lines: Box<dyn SourceLines>,
 }
 
 /// A record's cell, ready to be run again.
-pub struct PreparedReplay<'a> {
+pub(crate) struct PreparedReplay<'a> {
     means: ReplayMeans<'a>,
     record: &'a Record,
     again: RepeatableCell,
@@ -47,7 +47,11 @@ pub struct PreparedReplay<'a> {
 
 impl<'a> PreparedReplay<'a> {
     /// Prepares the replay of a record of this run.
-    pub fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<PreparedReplay<'a>, ExplainError> {
+    pub(crate) fn of(
+        means: &ReplayMeans<'a>,
+        run: &Run,
+        record: &'a Record,
+    ) -> Result<PreparedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
         let again = RepeatableCell::of(record, &additions, &qemu, means.options, None)?;
@@ -60,7 +64,7 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// The cell.
-    pub fn again(&self) -> &RepeatableCell {
+    pub(crate) fn again(&self) -> &RepeatableCell {
         &self.again
     }
 
@@ -69,7 +73,7 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// Whence the lines of source code are.
-    pub fn origin(&self) -> Result<LineOrigin<'_>, LabError> {
+    pub(crate) fn origin(&self) -> Result<LineOrigin<'_>, LabError> {
         LineOrigin::of(
             self.record,
             &self.again,
@@ -80,7 +84,7 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// The key of what a replay shows: the cell, and the lines that are known.
-    pub fn key(&self) -> Result<String, ExplainError> {
+    pub(crate) fn key(&self) -> Result<String, ExplainError> {
         let mut key = Digest::new("ready");
         key.text(&self.again.key()?).text(&self.origin()?.kept_lines());
         if let Some(named) = self.means.debug_info {
@@ -90,7 +94,7 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// Runs the cell again, for these samples (place in the record, row).
-    pub fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
+    pub(crate) fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
         let cache = self.cache();
         let origin = LineOrigin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
         // A file that does not fit is told before the replay, which takes long.

@@ -150,7 +150,7 @@ const THREADS: &[(&str, &str)] = &[
 ];
 
 /// The remedy against a cause.
-pub fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries, machine: &IsolatedMachine) -> String {
+pub(crate) fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries, machine: &IsolatedMachine) -> String {
     let begins = |table: &'static [(&str, &str)], name: &str| {
         let mut all = table.iter();
         all.find(|(start, _)| name.starts_with(start))
@@ -213,7 +213,7 @@ fn tick(on: &CpuEntries, machine: &IsolatedMachine) -> String {
 }
 
 /// Lines for time that no tracepoint explains.
-pub fn firmware(on: &CpuEntries, excluded: &[String]) -> Vec<EntryLine> {
+pub(crate) fn firmware(on: &CpuEntries, excluded: &[String]) -> Vec<EntryLine> {
     let line = |kind: &'static str, cause: &str, remedy: &str| EntryLine {
         kind,
         cause: cause.into(),

@@ -19,7 +19,7 @@ pub struct Judgement {
 }
 
 /// Judges each CPU; the worst counts. Unknown entries never make a PASS, and never a FAIL.
-pub fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
+pub(crate) fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
     let above: Vec<String> = cpus
         .iter()
         .filter(|cpu| cpu.judged > criterion)

@@ -76,22 +76,22 @@ const TIMERS: [&str; 4] = ["__hrtimer_run_queues", "__run_timers", "call_timer_f
 
 /// A cause in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CauseText {
+pub(crate) struct CauseText {
     /// One of [`KINDS`].
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The cause as readers see it.
-    pub text: String,
+    pub(crate) text: String,
     /// The function, device or thread in it.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The duration is known.
-    pub is_timed: bool,
+    pub(crate) is_timed: bool,
 }
 
 /// Gives names to addresses.
-pub struct AddressNames<'a> {
-    pub names: &'a Symbols,
+pub(crate) struct AddressNames<'a> {
+    pub(crate) names: &'a Symbols,
     /// The call chains of senders, by number.
-    pub chains: &'a [Vec<u64>],
+    pub(crate) chains: &'a [Vec<u64>],
 }
 
 impl AddressNames<'_> {
@@ -101,7 +101,7 @@ impl AddressNames<'_> {
     }
 
     /// The cause in words.
-    pub fn cause(&self, cause: &EntryCause) -> CauseText {
+    pub(crate) fn cause(&self, cause: &EntryCause) -> CauseText {
         let told = |kind, lead: &str, name: Option<String>| CauseText {
             kind,
             text: match &name {
@@ -152,7 +152,7 @@ impl AddressNames<'_> {
     }
 
     /// A sender's functions, innermost first.
-    pub fn chain(&self, sender: EntrySender) -> Vec<String> {
+    pub(crate) fn chain(&self, sender: EntrySender) -> Vec<String> {
         let chain = self.chains.get(sender.chain as usize);
         let addresses = chain.into_iter().flatten().filter(|address| !is_marker(**address));
         // A return address may be the first of the next function.
@@ -161,7 +161,7 @@ impl AddressNames<'_> {
     }
 
     /// `F, T in S(2)`; none if nothing is known.
-    pub fn sender(&self, sender: EntrySender) -> Option<String> {
+    pub(crate) fn sender(&self, sender: EntrySender) -> Option<String> {
         let chain = self.chain(sender);
         let is_way = |name: &String| is_way_to_cpus(name) || WAY.iter().any(|start| name.starts_with(start));
         let wanted = chain.iter().find(|name| !is_way(name)).cloned();
@@ -209,7 +209,7 @@ const NEEDS: [&str; 6] = [
 ];
 
 /// How often the kernel checked whether the tick can stop, by the dependency that needed it.
-pub fn needs(ticks: &BTreeMap<u32, u64>) -> BTreeMap<&'static str, u64> {
+pub(crate) fn needs(ticks: &BTreeMap<u32, u64>) -> BTreeMap<&'static str, u64> {
     let mut needs = BTreeMap::new();
     for (mask, count) in ticks {
         let bit = NEEDS.get(mask.trailing_zeros() as usize).copied();

@@ -9,7 +9,8 @@ mod parts;
 #[cfg(test)]
 mod tests;
 
-pub use parts::{GapPart, Who, parts};
+pub(crate) use parts::Who;
+pub use parts::{GapPart, parts};
 
 use crate::breakdown::spans::OtherCpu;
 use crate::explain::{ExplainError, PreparedReplay, ReplayMeans};
@@ -30,7 +31,7 @@ const LEAD: Instructions = Instructions(10_000);
 pub struct NoiseRow {
     /// The thread or interrupt that took the CPU.
     #[serde(flatten)]
-    pub who: Who,
+    pub(crate) who: Who,
     /// The name that readers see.
     pub name: String,
     /// The number of gaps that it is in.

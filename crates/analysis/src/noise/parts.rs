@@ -15,7 +15,7 @@ use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 /// The thread or interrupt that takes the CPU from the running thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Who {
+pub(crate) enum Who {
     /// An interrupt.
     Interrupt {
         /// Its entry.
@@ -82,7 +82,7 @@ fn interrupt(entry: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapPart {
     /// The thread or interrupt.
-    pub who: Who,
+    pub(crate) who: Who,
     /// The number of times that it came.
     pub times: u64,
     /// Instructions, all together.

@@ -27,10 +27,10 @@ const FOLDER: OFlags = OFlags::PATH
 
 /// A name in an open folder, which is not a link.
 pub(super) struct Spot {
-    pub folder: OwnedFd,
-    pub name: OsString,
+    pub(crate) folder: OwnedFd,
+    pub(crate) name: OsString,
     /// The type of the file with this name, if there is one.
-    pub there: Option<FileType>,
+    pub(crate) there: Option<FileType>,
 }
 
 /// Walks to `path`. Folders before the last name that are missing are made or refused.

@@ -3,7 +3,6 @@
 use super::info::LoadInfo;
 use super::{block, files, idle, interrupts, kernel, memory, processes, programs};
 use crate::device::Device;
-use crate::venue::Venue;
 use std::collections::BTreeSet;
 use worstcase_instruments::loads::LoadKind;
 
@@ -62,18 +61,11 @@ pub fn drivers(device: Device) -> impl Iterator<Item = &'static str> {
 
 impl LoadInfo {
     /// The row of this load.
-    pub fn of(kind: LoadKind) -> &'static LoadInfo {
+    pub(crate) fn of(kind: LoadKind) -> &'static LoadInfo {
         LOADS
             .iter()
             .find(|info| info.kind == kind)
             .expect("every kind has its row")
-    }
-
-    /// The loads that `venue` has.
-    pub fn of_venue(venue: Venue) -> impl Iterator<Item = &'static LoadInfo> {
-        LOADS
-            .iter()
-            .filter(move |info| info.only.is_none_or(|only| only.venue == venue))
     }
 }
 
@@ -100,23 +92,19 @@ mod tests {
     }
 
     #[test]
-    fn help_shows_parameters_rates_and_what_the_venue_has() {
-        let usages = |venue| -> Vec<String> { LoadInfo::of_venue(venue).map(LoadInfo::usage).collect() };
+    fn help_shows_parameters_and_rates() {
+        let usages: Vec<String> = LOADS.iter().map(LoadInfo::usage).collect();
         for usage in [
             "idle",
             "fork[@RATE]",
             "cpu[:N][@RATE]",
             "compile",
+            "compile:PATH",
             "blockread[:null]",
             "proc[@RATE]",
+            "apps:N",
         ] {
-            for venue in [Venue::Host, Venue::Lab] {
-                assert!(usages(venue).iter().any(|u| u == usage), "{usage}");
-            }
+            assert!(usages.iter().any(|u| u == usage), "{usage}");
         }
-        assert!(usages(Venue::Lab).contains(&"apps:N".to_string()));
-        assert!(!usages(Venue::Host).contains(&"apps:N".to_string()));
-        assert!(usages(Venue::Host).contains(&"compile:PATH".to_string()));
-        assert!(!usages(Venue::Lab).contains(&"compile:PATH".to_string()));
     }
 }

@@ -10,7 +10,7 @@ use worstcase_instruments::bench::{Bench, Details, Placement};
 use worstcase_logs::Nanos;
 
 /// Values derived from a cell's details, one for each repetition.
-pub type DerivedValues = fn(&Details) -> Vec<f64>;
+pub(crate) type DerivedValues = fn(&Details) -> Vec<f64>;
 
 /// What controllers know of a probe. Functions get its parameters; without them they answer for all parameters that it
 /// can have.
@@ -28,11 +28,11 @@ pub struct ProbeInfo {
     pub only: Option<Only>,
 
     /// Whether its samples are due at regular times. Such a probe has a real-time priority.
-    pub is_periodic: bool,
+    pub(crate) is_periodic: bool,
     /// Whether a sample in the lab is the lateness of a timer.
-    pub awaits_timer: bool,
+    pub(crate) awaits_timer: bool,
     /// Whether it is an ordinary thread in the lab, because it also looks for other threads that want its CPU.
-    pub is_ordinary_in_lab: bool,
+    pub(crate) is_ordinary_in_lab: bool,
     /// Whether in the lab an ordinary thread of the probe sleeps until it is due, and so has an ordinary thread's timer
     /// slack.
     pub has_slack_in_lab: bool,

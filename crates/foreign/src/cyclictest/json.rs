@@ -36,7 +36,7 @@ struct CyclictestThread {
 }
 
 /// Reads it.
-pub fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     let file: CyclictestJson = text::json(TOOL, content)?;
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     let options = CyclictestOptions::of(&file.command);

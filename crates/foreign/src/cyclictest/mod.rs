@@ -4,8 +4,9 @@ mod json;
 mod options;
 mod text;
 
-pub use json::json;
-pub use text::{is_text, text};
+pub(crate) use json::json;
+pub(crate) use text::is_text;
+pub(crate) use text::text;
 
 use super::measured::{Overrun, ThreadSeries};
 use worstcase_contract::Nanos;

@@ -12,19 +12,19 @@ const DISTANCE_US: u64 = 500;
 
 /// The options of a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct CyclictestOptions {
+pub(crate) struct CyclictestOptions {
     interval_us: Option<u64>,
     distance_us: Option<u64>,
     priority: Option<u8>,
     /// All threads have one priority.
     alike: bool,
     /// First value in us, or ns, that is in no bin.
-    pub histogram: Option<u64>,
+    pub(crate) histogram: Option<u64>,
 }
 
 impl CyclictestOptions {
     /// Reads a command line, the program's name first.
-    pub fn of(command: &str) -> CyclictestOptions {
+    pub(crate) fn of(command: &str) -> CyclictestOptions {
         let mut options = CyclictestOptions {
             interval_us: Some(INTERVAL_US),
             distance_us: None,
@@ -88,7 +88,7 @@ impl CyclictestOptions {
     }
 
     /// The interval of a thread: each is a distance longer than the one before, but with a histogram.
-    pub fn interval(&self, thread: u32) -> Option<Nanos> {
+    pub(crate) fn interval(&self, thread: u32) -> Option<Nanos> {
         let distance = match self.histogram {
             Some(_) => 0,
             None => self.distance_us.unwrap_or(DISTANCE_US),
@@ -98,7 +98,7 @@ impl CyclictestOptions {
     }
 
     /// The priority of a thread; they differ unless all are alike.
-    pub fn priority(&self, thread: u32) -> Option<u8> {
+    pub(crate) fn priority(&self, thread: u32) -> Option<u8> {
         self.priority.filter(|_| self.alike || thread == 0)
     }
 }

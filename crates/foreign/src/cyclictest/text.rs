@@ -10,17 +10,17 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
 
 /// A fact that cyclictest's text does not contain.
-pub const NO_CPUS: &str = "the CPUs of the threads; their numbers stand in place";
+pub(crate) const NO_CPUS: &str = "the CPUs of the threads; their numbers stand in place";
 const MOST_THREADS: usize = 65_536;
 
 /// Whether text has lines of cyclictest's.
-pub fn is_text(text: &str) -> bool {
+pub(crate) fn is_text(text: &str) -> bool {
     text.lines()
         .any(|line| thread_line(line).is_some() || sample(line).is_some())
 }
 
 /// Reads it; times are of so many ns.
-pub fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
     let mut said = CyclictestText::default();
     for (at, line) in (1..).zip(content.lines()) {
         said.take(at, line, unit)?;

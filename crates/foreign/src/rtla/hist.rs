@@ -129,7 +129,7 @@ impl<'a> RtlaTable<'a> {
 }
 
 /// `rtla timerlat hist`.
-pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
     let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla timerlat", text)?;
     measured
@@ -155,7 +155,7 @@ pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// `rtla osnoise hist`.
-pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
     let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla osnoise", text)?;
     for (nth, name) in table.columns.iter().enumerate() {

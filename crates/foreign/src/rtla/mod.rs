@@ -11,7 +11,7 @@ use worstcase_results::record::Quantity;
 const NOTES: usize = 200;
 
 /// Reads what `rtla timerlat` prints.
-pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
     match text.contains("RTLA timerlat histogram") {
         true => hist::timerlat(text),
         false => top::timerlat(text),
@@ -19,7 +19,7 @@ pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// Reads what `rtla osnoise` or `rtla hwnoise` prints.
-pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
     match text.contains("RTLA osnoise histogram") {
         true => hist::osnoise(text),
         false => top::osnoise(text),

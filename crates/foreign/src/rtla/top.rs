@@ -13,7 +13,7 @@ const TIMERLAT: [RtlaColumn; 3] = [RtlaColumn::Irq, RtlaColumn::Thread, RtlaColu
 const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
 
 /// `rtla timerlat top`.
-pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Extremes)>> = BTreeMap::new();
     for (at, line) in (1..).zip(text.lines()) {
@@ -65,7 +65,7 @@ pub fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// `rtla osnoise top`, `rtla hwnoise`.
-pub fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
     for (at, line) in (1..).zip(text.lines()) {

@@ -12,9 +12,9 @@ use worstcase_base::format::shell;
 use worstcase_base::lock::FileLock;
 
 /// How often the controller reads the folder in which tasks report, and looks whether a cancelled job has ended.
-pub const LOOK: Duration = Duration::from_millis(500);
+pub(crate) const LOOK: Duration = Duration::from_millis(500);
 /// How often the controller asks Slurm for the queue.
-pub const ASK_SLURM: Duration = Duration::from_secs(10);
+pub(crate) const ASK_SLURM: Duration = Duration::from_secs(10);
 /// How long a cancelled job may take to end.
 const CANCELLED_AFTER: Duration = Duration::from_secs(10);
 
@@ -40,11 +40,11 @@ pub struct SlurmUse<'a> {
 }
 
 /// One or more arrays with one folder.
-pub struct JobArray<'a, B: Batch> {
+pub(crate) struct JobArray<'a, B: Batch> {
     /// How Slurm is used.
-    pub how: SlurmUse<'a>,
+    pub(crate) how: SlurmUse<'a>,
     /// What controller and nodes share.
-    pub folder: JobFolder,
+    pub(crate) folder: JobFolder,
     batch: B,
     /// The numbers of the submitted jobs.
     jobs: Vec<String>,
@@ -52,7 +52,7 @@ pub struct JobArray<'a, B: Batch> {
 
 impl<'a, B: Batch> JobArray<'a, B> {
     /// The array for the work with this id; a dry run has a folder of its own.
-    pub fn new(id: &str, how: SlurmUse<'a>, batch: B) -> JobArray<'a, B> {
+    pub(crate) fn new(id: &str, how: SlurmUse<'a>, batch: B) -> JobArray<'a, B> {
         let id = match how.options.dry_run {
             true => format!("{id}-dry-run"),
             false => id.to_string(),
@@ -67,12 +67,12 @@ impl<'a, B: Batch> JobArray<'a, B> {
 
     /// Held from the search for running jobs until new ones are submitted, so that two controllers submit the same work
     /// once.
-    pub fn submitting(&self) -> Result<FileLock, RemoteError> {
+    pub(crate) fn submitting(&self) -> Result<FileLock, RemoteError> {
         Ok(self.how.cache.lock(AREA, "submitting")?)
     }
 
     /// Whether another controller, which may have ended, submitted this work and it still runs; says so to the user.
-    pub fn is_submitted(&mut self) -> Result<bool, RemoteError> {
+    pub(crate) fn is_submitted(&mut self) -> Result<bool, RemoteError> {
         if self.how.options.dry_run {
             return Ok(false);
         }
@@ -95,7 +95,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// The largest number of tasks in one array.
-    pub fn most_tasks(&self) -> Result<usize, RemoteError> {
+    pub(crate) fn most_tasks(&self) -> Result<usize, RemoteError> {
         match self.how.options.dry_run {
             // A dry run works on a machine without Slurm.
             true => Ok(self.batch.most_tasks().unwrap_or(USUAL_ARRAY)),
@@ -104,7 +104,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Submits `tasks` tasks: each runs worstcase with these words of a shell, in which `$task` is its number.
-    pub fn submit(&mut self, words: &str, tasks: usize, most: usize, memory_mb: u32) -> Result<(), RemoteError> {
+    pub(crate) fn submit(&mut self, words: &str, tasks: usize, most: usize, memory_mb: u32) -> Result<(), RemoteError> {
         let executable = Executable::own()?.shared(self.how.cache)?;
         for first in (0..tasks).step_by(most) {
             let last = tasks.min(first + most) - 1;
@@ -133,12 +133,12 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// How many tasks of the job wait or run.
-    pub fn queue(&self) -> Result<SlurmQueue, RemoteError> {
+    pub(crate) fn queue(&self) -> Result<SlurmQueue, RemoteError> {
         self.batch.queue(&self.jobs)
     }
 
     /// The error for a job that ended while this is missing.
-    pub fn ended(&self, missing: String) -> RemoteError {
+    pub(crate) fn ended(&self, missing: String) -> RemoteError {
         RemoteError::Ended {
             job: self.numbers(),
             missing,
@@ -147,7 +147,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Asks what becomes of the job, and does so.
-    pub fn stopped(&self) -> Result<(), RemoteError> {
+    pub(crate) fn stopped(&self) -> Result<(), RemoteError> {
         match (self.how.on_stop)(&self.numbers()) {
             OnStop::Leave => Ok(()),
             OnStop::Cancel => self.cancel(),
@@ -155,7 +155,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Cancels the job, and waits as long as that usually takes.
-    pub fn cancel(&self) -> Result<(), RemoteError> {
+    pub(crate) fn cancel(&self) -> Result<(), RemoteError> {
         if self.jobs.is_empty() {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl<'a, B: Batch> JobArray<'a, B> {
     }
 
     /// Removes the folder unless the job still runs.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         if self.folder.path().exists() && self.found().is_ok_and(|jobs| jobs.is_empty()) {
             self.folder.remove();
         }
@@ -189,6 +189,6 @@ fn script(cache: &Cache, executable: &Path, first: usize, words: &str) -> String
 }
 
 /// A path as a shell's word.
-pub fn word(path: &Path) -> String {
+pub(crate) fn word(path: &Path) -> String {
     shell(&[path.display().to_string()])
 }

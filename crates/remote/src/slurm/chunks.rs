@@ -8,7 +8,7 @@ const MOST_TASKS: usize = 1_000;
 
 /// The cells of each task. Cells stand in the order of their subjects: the first subject has `subjects[0]` cells, and
 /// so on.
-pub fn chunks(subjects: &[usize], asked: Option<NonZeroUsize>) -> Vec<Range<usize>> {
+pub(crate) fn chunks(subjects: &[usize], asked: Option<NonZeroUsize>) -> Vec<Range<usize>> {
     let chunk = asked.map_or_else(|| smallest(subjects), NonZeroUsize::get);
     let mut tasks = Vec::new();
     let mut begin = 0;

@@ -22,7 +22,7 @@ pub trait Batch: Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlurmQueue {
     /// Tasks that run, begin or end.
-    pub running: usize,
+    running: usize,
     /// Tasks that wait.
     pub waiting: usize,
     /// Why they wait, if Slurm says so: `Resources`, `ReqNodeNotAvail`.
@@ -49,7 +49,7 @@ impl SlurmQueue {
 pub struct Slurm;
 
 /// Slurm's default for MaxArraySize.
-pub const USUAL_ARRAY: usize = 1_001;
+pub(crate) const USUAL_ARRAY: usize = 1_001;
 
 impl Batch for Slurm {
     fn most_tasks(&self) -> Result<usize, RemoteError> {

@@ -24,81 +24,81 @@ use worstcase_base::files;
 use worstcase_lab::parcel::Parcel;
 
 /// Where they are in the cache.
-pub const AREA: &str = "jobs";
+pub(crate) const AREA: &str = "jobs";
 const PLAN: &str = "plan.json";
 const SUBMITTED: &str = "submitted";
 const DONE: &str = "done";
 const FAILED: &str = "failed";
 /// What tasks printed.
-pub const LOG: &str = "log";
+pub(crate) const LOG: &str = "log";
 
 /// The form of plan.json.
-pub const SCHEMA: &str = "worstcase-job/1";
+pub(crate) const SCHEMA: &str = "worstcase-job/1";
 
 /// The plan of what nodes measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct JobPlan {
+pub(crate) struct JobPlan {
     /// Always [`SCHEMA`].
-    pub schema: String,
+    pub(crate) schema: String,
     /// Real time for one machine, in seconds, if it is bounded.
-    pub limit_s: Option<u64>,
+    pub(crate) limit_s: Option<u64>,
     /// The QEMU to use, if it is named.
-    pub qemu: Option<PathBuf>,
+    pub(crate) qemu: Option<PathBuf>,
     /// Every subject once.
-    pub subjects: Vec<JobSubject>,
+    pub(crate) subjects: Vec<JobSubject>,
     /// The cells, in the order of their subjects.
-    pub cells: Vec<JobCell>,
+    pub(crate) cells: Vec<JobCell>,
     /// The cells of each task.
-    pub tasks: Vec<Range<usize>>,
+    pub(crate) tasks: Vec<Range<usize>>,
 }
 
 /// A subject, and where its kernel is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct JobSubject {
+pub(crate) struct JobSubject {
     /// The subject.
-    pub parcel: Parcel,
+    pub(crate) parcel: Parcel,
     /// The name of the kernel's file in the folder.
-    pub bzimage: String,
+    pub(crate) bzimage: String,
 }
 
 /// A cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct JobCell {
+pub(crate) struct JobCell {
     /// The index of its subject.
-    pub subject: usize,
+    pub(crate) subject: usize,
     /// What is measured.
-    pub spec: String,
+    pub(crate) spec: String,
     /// The key of the result.
-    pub key: String,
+    pub(crate) key: String,
 }
 
 /// The error of a cell that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CellFailure {
+pub(crate) struct CellFailure {
     /// The machine.
-    pub machine: String,
+    pub(crate) machine: String,
     /// The error's text.
-    pub message: String,
+    pub(crate) message: String,
     /// The exit code that stands for the error.
-    pub exit: u8,
+    pub(crate) exit: u8,
 }
 
 /// The folder.
 #[derive(Clone, Debug)]
-pub struct JobFolder {
+pub(crate) struct JobFolder {
     cache: Cache,
     path: PathBuf,
 }
 
 /// How far each file of [`DONE`] has been read.
-pub type Offsets = BTreeMap<std::ffi::OsString, u64>;
+pub(crate) type Offsets = BTreeMap<std::ffi::OsString, u64>;
 
 impl JobFolder {
     /// The folder of this id.
-    pub fn of(cache: &Cache, id: &str) -> JobFolder {
+    pub(crate) fn of(cache: &Cache, id: &str) -> JobFolder {
         JobFolder {
             path: cache.path(AREA, id),
             cache: cache.clone(),
@@ -106,22 +106,22 @@ impl JobFolder {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// An image's file.
-    pub fn initrd(&self, subject: &str) -> PathBuf {
+    pub(crate) fn initrd(&self, subject: &str) -> PathBuf {
         self.path.join(format!("{subject}.initrd"))
     }
 
     /// The folder in which tasks report: one file for each, named by its number.
-    pub fn done(&self) -> PathBuf {
+    pub(crate) fn done(&self) -> PathBuf {
         self.path.join(DONE)
     }
 
     /// Begins anew, for a caller whose tasks need no plan.
-    pub fn begin_without_plan(&self) -> Result<(), RemoteError> {
+    pub(crate) fn begin_without_plan(&self) -> Result<(), RemoteError> {
         for name in [DONE, FAILED] {
             let folder = self.path.join(name);
             let _ = fs::remove_dir_all(&folder);
@@ -131,7 +131,7 @@ impl JobFolder {
     }
 
     /// Begins anew with this plan; the caller has written images and kernels before.
-    pub fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
+    pub(crate) fn begin(&self, plan: &JobPlan) -> Result<u64, RemoteError> {
         self.begin_without_plan()?;
         let json = serde_json::to_vec(plan).expect("a plan is plain data");
         self.cache.write_file(&self.path.join(PLAN), &json)?;
@@ -139,12 +139,12 @@ impl JobFolder {
     }
 
     /// Makes the folder.
-    pub fn create(&self) -> Result<(), RemoteError> {
+    pub(crate) fn create(&self) -> Result<(), RemoteError> {
         fs::create_dir_all(&self.path).map_err(RemoteError::io(&self.path))
     }
 
     /// Reads the plan, on a node.
-    pub fn plan(folder: &Path) -> Result<JobPlan, RemoteError> {
+    pub(crate) fn plan(folder: &Path) -> Result<JobPlan, RemoteError> {
         let path = folder.join(PLAN);
         let wrong = |reason: String| RemoteError::File {
             path: path.clone(),
@@ -162,20 +162,20 @@ impl JobFolder {
     }
 
     /// The numbers of the jobs that were submitted for it.
-    pub fn submitted(&self) -> Vec<String> {
+    pub(crate) fn submitted(&self) -> Vec<String> {
         let text = files::read_to_string(&self.path.join(SUBMITTED)).unwrap_or_default();
         text.lines().map(str::to_string).collect()
     }
 
     /// Keeps the numbers of submitted jobs.
-    pub fn submit(&self, jobs: &[String]) -> Result<(), RemoteError> {
+    pub(crate) fn submit(&self, jobs: &[String]) -> Result<(), RemoteError> {
         Ok(self
             .cache
             .write_file(&self.path.join(SUBMITTED), jobs.join("\n").as_bytes())?)
     }
 
     /// On a node: reports that a cell is in the cache. An error is ignored: the controller may be gone.
-    pub fn tell_done(folder: &Path, task: usize, key: &str) {
+    pub(crate) fn tell_done(folder: &Path, task: usize, key: &str) {
         let file = File::options()
             .create(true)
             .append(true)
@@ -184,7 +184,7 @@ impl JobFolder {
     }
 
     /// On a node: reports that a cell failed.
-    pub fn tell_failure(folder: &Path, key: &str, failure: &CellFailure) -> Result<(), RemoteError> {
+    pub(crate) fn tell_failure(folder: &Path, key: &str, failure: &CellFailure) -> Result<(), RemoteError> {
         let path = folder.join(FAILED).join(format!("{key}.json"));
         let write = || -> std::io::Result<()> {
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -196,7 +196,7 @@ impl JobFolder {
     }
 
     /// The keys that nodes have reported since the last call.
-    pub fn done_since(&self, read: &mut Offsets) -> Vec<String> {
+    pub(crate) fn done_since(&self, read: &mut Offsets) -> Vec<String> {
         let mut keys = Vec::new();
         for entry in fs::read_dir(self.done()).into_iter().flatten().flatten() {
             let from = read.entry(entry.file_name()).or_default();
@@ -215,7 +215,7 @@ impl JobFolder {
     }
 
     /// The first failure that was reported, and the key of its cell.
-    pub fn failure(&self) -> Option<(String, CellFailure)> {
+    pub(crate) fn failure(&self) -> Option<(String, CellFailure)> {
         let entries = fs::read_dir(self.path.join(FAILED)).ok()?.flatten();
         let mut found = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
@@ -226,7 +226,7 @@ impl JobFolder {
     }
 
     /// The last lines that tasks printed.
-    pub fn log_end(&self) -> String {
+    pub(crate) fn log_end(&self) -> String {
         let text = files::read(&self.path.join(LOG)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
@@ -237,7 +237,7 @@ impl JobFolder {
     }
 
     /// Removes the folder.
-    pub fn remove(&self) {
+    pub(crate) fn remove(&self) {
         // Best effort: a leftover costs space, and the next run with these cells removes it.
         let _ = fs::remove_dir_all(&self.path);
     }

@@ -12,5 +12,5 @@ pub mod shares;
 pub use array::{OnStop, SlurmUse};
 pub use commands::{Batch, Slurm, SlurmQueue};
 pub use executor::{SlurmExecutor, SlurmRunOptions};
-pub use job::CellFailure;
+pub(crate) use job::CellFailure;
 pub use options::{InterruptChoice, SlurmOptions};

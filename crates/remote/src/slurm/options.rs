@@ -6,13 +6,13 @@ use std::num::NonZeroUsize;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlurmOptions {
     /// Cells per task; without it, as many as keep the tasks below a thousand.
-    pub chunk: Option<NonZeroUsize>,
+    pub(crate) chunk: Option<NonZeroUsize>,
     /// What becomes of the job when the controller is asked to end.
     pub interrupt: InterruptChoice,
     /// Plan and say what would be done.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// For sbatch: name and value of long options.
-    pub sbatch: Vec<(String, String)>,
+    sbatch: Vec<(String, String)>,
 }
 
 /// The values of [`SlurmOptions::interrupt`].
@@ -32,7 +32,7 @@ const OURS: [&str; 6] = ["array", "parsable", "output", "wrap", "export", "wait"
 
 impl SlurmOptions {
     /// Parses the options; the error says what is wrong.
-    pub fn parse(text: &str) -> Result<SlurmOptions, String> {
+    pub(crate) fn parse(text: &str) -> Result<SlurmOptions, String> {
         let mut options = SlurmOptions::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -60,7 +60,7 @@ impl SlurmOptions {
     }
 
     /// The options as arguments of sbatch.
-    pub fn arguments(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = String> {
         self.sbatch.iter().map(|(name, value)| match value.is_empty() {
             true => format!("--{name}"),
             false => format!("--{name}={value}"),

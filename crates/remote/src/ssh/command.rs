@@ -10,7 +10,7 @@ use worstcase_base::format::shell;
 use worstcase_base::tail::ByteTail;
 
 /// The variable that names the ssh to use, with its options: `ssh -F boards.config`.
-pub const SSH: &str = "WORSTCASE_SSH";
+const SSH: &str = "WORSTCASE_SSH";
 
 /// Nobody can type a password here, and a machine that does not answer must not hang the command.
 const OPTIONS: [&str; 9] = [
@@ -32,14 +32,14 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 const CONNECTION: i32 = 255;
 
 /// A machine that ssh reaches.
-pub struct SshMachine<'a> {
+pub(crate) struct SshMachine<'a> {
     host: &'a Host,
     ssh: Vec<String>,
 }
 
 impl<'a> SshMachine<'a> {
     /// The machine, through the user's own ssh.
-    pub fn new(host: &'a Host) -> Result<SshMachine<'a>, RemoteError> {
+    pub(crate) fn new(host: &'a Host) -> Result<SshMachine<'a>, RemoteError> {
         let set = std::env::var(SSH).unwrap_or_default();
         let words = shlex::split(&set).filter(|words| !words.is_empty() || set.is_empty());
         let words = words.ok_or_else(|| RemoteError::Choice("ssh".into(), format!("{SSH} is no command: {set}")))?;
@@ -50,7 +50,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// A command there, for the machine's own `sh`.
-    pub fn command(&self, script: &str) -> Command {
+    pub(crate) fn command(&self, script: &str) -> Command {
         let mut command = Command::new(&self.ssh[0]);
         command
             .args(&self.ssh[1..])
@@ -62,7 +62,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// Runs a command to its end; gives what it printed on standard output.
-    pub fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
+    pub(crate) fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
         let mut command = self.command(script);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| self.no_ssh(&e))?;
@@ -84,7 +84,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// The error for a command that ended with this code and these last words.
-    pub fn error(&self, code: Option<i32>, said: &str) -> RemoteError {
+    pub(crate) fn error(&self, code: Option<i32>, said: &str) -> RemoteError {
         let reason = match code {
             Some(CONNECTION) | None => {
                 format!(
@@ -102,7 +102,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// An error about this machine.
-    pub fn wrong(&self, reason: String) -> RemoteError {
+    pub(crate) fn wrong(&self, reason: String) -> RemoteError {
         RemoteError::Host {
             host: self.host.name.clone(),
             reason,
@@ -110,7 +110,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// The error when ssh cannot be started.
-    pub fn no_ssh(&self, error: &std::io::Error) -> RemoteError {
+    pub(crate) fn no_ssh(&self, error: &std::io::Error) -> RemoteError {
         match error.kind() {
             ErrorKind::NotFound => RemoteError::NoProgram {
                 program: self.ssh[0].clone(),
@@ -121,7 +121,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// Copies worstcase to the machine, unless the machine has it.
-    pub fn provide(&self, executable: &Executable) -> Result<(), RemoteError> {
+    pub(crate) fn provide(&self, executable: &Executable) -> Result<(), RemoteError> {
         if self.host.worstcase.is_some() {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// The command that starts worstcase there with these arguments.
-    pub fn worstcase(&self, executable: &Executable, arguments: &[String]) -> String {
+    pub(crate) fn worstcase(&self, executable: &Executable, arguments: &[String]) -> String {
         let folder = self.cache();
         let program = match &self.host.worstcase {
             Some(path) => shell(std::slice::from_ref(path)),

@@ -17,7 +17,7 @@ pub struct Host {
     /// Path of QEMU there, if not the one on the search path.
     pub qemu: Option<String>,
     /// Path of a worstcase that is there already; without it, ours is copied.
-    pub worstcase: Option<String>,
+    pub(crate) worstcase: Option<String>,
 }
 
 /// Reads the file.

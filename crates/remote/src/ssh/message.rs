@@ -7,13 +7,13 @@ use std::io::{self, Read, Write};
 use worstcase_lab::cell::ResultParts;
 
 /// The version of this protocol.
-pub const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 1;
 /// No message is longer: kernels and results are much shorter.
 const LONGEST: u32 = 1 << 30;
 
 /// Messages of the controller.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum ControllerAsk {
+pub(crate) enum ControllerAsk {
     /// Asks for the measurement of a cell.
     Measure(WorkerTask),
     /// A file that the worker lacked.
@@ -22,22 +22,22 @@ pub enum ControllerAsk {
 
 /// A cell and its subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct WorkerTask {
+pub(crate) struct WorkerTask {
     /// The subject: a parcel as JSON.
-    pub parcel: String,
+    pub(crate) parcel: String,
     /// SHA-256 of its kernel.
-    pub bzimage: String,
+    pub(crate) bzimage: String,
     /// SHA-256 of its image.
-    pub initrd: String,
+    pub(crate) initrd: String,
     /// The cell's text.
-    pub spec: String,
+    pub(crate) spec: String,
     /// Real time for one machine, in seconds, if it is bounded.
-    pub limit_s: Option<u64>,
+    pub(crate) limit_s: Option<u64>,
 }
 
 /// Messages of the worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum WorkerAnswer {
+pub(crate) enum WorkerAnswer {
     /// The first message.
     Hello(Hello),
     /// Files that the worker lacks, by SHA-256, in the order in which it expects them.
@@ -50,30 +50,30 @@ pub enum WorkerAnswer {
 
 /// What the worker says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
+pub(crate) struct Hello {
     /// Always [`PROTOCOL`].
-    pub protocol: u32,
+    pub(crate) protocol: u32,
     /// The version of worstcase.
-    pub version: String,
+    pub(crate) version: String,
     /// The machine's own name.
-    pub machine: String,
+    pub(crate) machine: String,
     /// CPUs that worstcase may use there.
-    pub cpus: usize,
+    pub(crate) cpus: usize,
 }
 
 /// The result of a cell.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct MeasuredCell {
+pub(crate) struct MeasuredCell {
     /// Its key.
-    pub key: String,
+    pub(crate) key: String,
     /// What the lab machine reported when it was ready.
-    pub ready: String,
+    pub(crate) ready: String,
     /// The result.
-    pub parts: ResultParts,
+    pub(crate) parts: ResultParts,
 }
 
 /// Writes a message.
-pub fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= LONGEST);
     let length = length.ok_or_else(|| io::Error::other("a message is too long"))?;
@@ -83,7 +83,7 @@ pub fn write(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
 }
 
 /// Reads a message.
-pub fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+pub(crate) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);

@@ -9,6 +9,5 @@ mod slot;
 pub mod worker;
 
 pub use board::{RemoteBoard, measure_on};
-pub use command::{SSH, SshMachine};
 pub use executor::{SshExecutor, SshRunOptions};
 pub use hosts::{Host, read as read_hosts};

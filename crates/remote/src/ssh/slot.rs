@@ -17,7 +17,7 @@ use worstcase_base::tail::ByteTail;
 const END: Duration = Duration::from_secs(2);
 
 /// A worker that waits for cells; it ends when this is dropped.
-pub struct Slot {
+pub(crate) struct Slot {
     host: Host,
     child: Child,
     input: Option<ChildStdin>,
@@ -26,11 +26,11 @@ pub struct Slot {
     said: Arc<Mutex<String>>,
     reads: Option<JoinHandle<()>>,
     /// What the worker said about itself.
-    pub hello: Hello,
+    pub(crate) hello: Hello,
 }
 
 /// Why a cell was not measured.
-pub enum Unmeasured {
+pub(crate) enum Unmeasured {
     /// The connection is lost: another slot may measure the cell.
     Lost(RemoteError),
     /// The cell failed on that machine.
@@ -39,7 +39,7 @@ pub enum Unmeasured {
 
 impl Slot {
     /// Starts a worker, which must have this version.
-    pub fn open(host: &Host, executable: &Executable, version: &str) -> Result<Slot, RemoteError> {
+    pub(crate) fn open(host: &Host, executable: &Executable, version: &str) -> Result<Slot, RemoteError> {
         let remote = SshMachine::new(host)?;
         let mut arguments = vec!["lab-worker".to_string()];
         if let Some(qemu) = &host.qemu {
@@ -93,12 +93,12 @@ impl Slot {
     }
 
     /// The machine's name, as the user gave it.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.host.name
     }
 
     /// Measures a cell; `file` gives the files that are missing there.
-    pub fn measure(
+    pub(crate) fn measure(
         &mut self,
         work: &WorkerTask,
         file: impl Fn(&str) -> Result<Vec<u8>, RemoteError>,

@@ -131,7 +131,7 @@ impl MeasureChange {
     }
 
     /// Whether every seed of both sides has the same value.
-    pub fn constant(&self) -> bool {
+    pub(crate) fn constant(&self) -> bool {
         self.a.lowest.min(self.b.lowest) == self.a.highest.max(self.b.highest)
     }
 
@@ -196,7 +196,7 @@ impl Exact {
     }
 
     /// Whether every seed that both sides have gave the same samples.
-    pub fn all_identical(&self) -> bool {
+    pub(crate) fn all_identical(&self) -> bool {
         self.common > 0 && self.common == self.identical
     }
 }

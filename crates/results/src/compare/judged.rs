@@ -126,7 +126,7 @@ impl JudgedMeasure {
     }
 
     /// Whether the typical seed is higher, although no order of these values could have shown that.
-    pub fn untested_and_worse(&self) -> bool {
+    pub(crate) fn untested_and_worse(&self) -> bool {
         self.p_corrected.is_none() && self.beyond && !self.change.constant()
     }
 
@@ -149,20 +149,20 @@ fn beyond(change: &MeasureChange, tolerance: f64) -> bool {
 
 /// All tests of a run, corrected together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tests {
+pub(crate) struct Tests {
     /// The corrected p of each change; nothing for a change whose values could show nothing in any order.
-    pub corrected: Vec<Option<f64>>,
+    pub(crate) corrected: Vec<Option<f64>>,
     /// The number of tests that took part.
-    pub count: usize,
+    pub(crate) count: usize,
     /// The p that a test must be able to reach to take part.
-    pub needed: f64,
+    pub(crate) needed: f64,
     /// Changes that are not constant: the number of tests that would take part with enough seeds.
-    pub could_be: usize,
+    pub(crate) could_be: usize,
 }
 
 impl Tests {
     /// Tests the changes that can show something at all, by their pooled values alone.
-    pub fn of(changes: &[&MeasureChange]) -> Tests {
+    pub(crate) fn of(changes: &[&MeasureChange]) -> Tests {
         let least: Vec<f64> = changes.iter().map(|c| c.test.least_greater).collect();
         let needed = testable(&least, LEVEL);
         let takes_part = |c: &&&MeasureChange| c.test.least_greater <= needed;

@@ -29,7 +29,7 @@ pub struct Side {
     pub unfinished: Vec<CellId>,
     /// The command that goes on with a run.
     #[serde(skip)]
-    pub to_go_on: Vec<String>,
+    pub(crate) to_go_on: Vec<String>,
 }
 
 /// The seeds of one subject under one load, probe, and on the host of one CPU.
@@ -45,7 +45,7 @@ pub struct SeedGroup {
     pub warnings: Vec<String>,
     /// Interference beside the kernel under test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub interference: Vec<String>,
+    pub(crate) interference: Vec<String>,
     /// The results, in order of the seeds.
     pub seeds: Vec<SeedResult>,
 }
@@ -95,12 +95,12 @@ impl From<&CellRecord> for CellConditions {
 
 impl CellConditions {
     /// Whether both are of one cell, if not necessarily measured alike.
-    pub fn same_cell(&self, other: &CellConditions) -> bool {
+    pub(crate) fn same_cell(&self, other: &CellConditions) -> bool {
         (&self.load, &self.probe, self.cpu) == (&other.load, &other.probe, other.cpu)
     }
 
     /// Whether both have about as many periods: a foreign tool ends by its own clock, and takes a few more or less each time.
-    pub fn nearly_as_long(&self, other: &CellConditions) -> bool {
+    pub(crate) fn nearly_as_long(&self, other: &CellConditions) -> bool {
         self.periods.abs_diff(other.periods) <= self.periods.max(other.periods) / FOREIGN_PERIODS
     }
 
@@ -224,7 +224,7 @@ impl Side {
     }
 
     /// Whether another tool measured a subject.
-    pub fn is_foreign(&self, id: &SubjectId) -> bool {
+    pub(crate) fn is_foreign(&self, id: &SubjectId) -> bool {
         let machine = self.subject(id).map(|s| &s.machine);
         matches!(machine, Some(SubjectMachine::Foreign(_)))
     }

@@ -48,7 +48,7 @@ pub struct HistoryPoint {
 
 impl HistoryPoint {
     /// Whether a record can be put in order: by its date, or in the lab by its kernel.
-    pub fn has_place(record: &Record) -> bool {
+    pub(crate) fn has_place(record: &Record) -> bool {
         record.origin.is_some() || record.subject.venue() == Venue::Lab
     }
 
@@ -97,7 +97,7 @@ impl HistoryPoint {
     }
 
     /// The differences from the point before, as text; the kernel first.
-    pub fn differs_from(&self, before: &HistoryPoint) -> Vec<String> {
+    pub(crate) fn differs_from(&self, before: &HistoryPoint) -> Vec<String> {
         let mut all = Vec::new();
         if self.kernel != before.kernel {
             all.push(format!("kernel {} → {}", before.kernel, self.kernel));

@@ -6,10 +6,10 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 use std::fmt;
 
 /// Longest text, in bytes; the longest of ours is a histogram of all values that there are, 0.7 MiB.
-pub const LONGEST_TEXT: usize = 1 << 20;
+const LONGEST_TEXT: usize = 1 << 20;
 
 /// The first value beyond these bounds, in words, with its line. Bytes that are no JSON are not checked here.
-pub fn check(json: &[u8]) -> Result<(), String> {
+pub(crate) fn check(json: &[u8]) -> Result<(), String> {
     let mut source = serde_json::Deserializer::from_slice(json);
     match (Value { is_seed: false }).deserialize(&mut source) {
         Err(e) if e.is_data() => Err(e.to_string()),

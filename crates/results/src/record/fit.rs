@@ -20,7 +20,7 @@ const BESIDE: [Quantity; 5] = [
 
 /// Reads all samples and hands them to `each`. The error says why they are not this record's; some rows may have been handed
 /// out by then.
-pub fn read_fitting<R: ChunkReader + 'static>(
+pub(crate) fn read_fitting<R: ChunkReader + 'static>(
     mut reader: SamplesReader<R>,
     record: &Record,
     mut each: impl FnMut(SampleRow),
@@ -37,7 +37,7 @@ pub fn read_fitting<R: ChunkReader + 'static>(
 }
 
 /// Whether the file says that it is of this record, and claims as many rows.
-pub fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record: &Record) -> Result<(), String> {
+pub(crate) fn check_footer<R: ChunkReader + 'static>(reader: &SamplesReader<R>, record: &Record) -> Result<(), String> {
     let accounting = &record.accounting;
     let expected = [
         ("worstcase.cell", record.id.to_string()),

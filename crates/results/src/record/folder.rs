@@ -22,9 +22,9 @@ use worstcase_base::output::OutputFolder;
 /// Name of the plan.
 pub const RUN_FILE: &str = "run.json";
 /// Name of a cell's record.
-pub const RECORD_FILE: &str = "record.json";
+pub(crate) const RECORD_FILE: &str = "record.json";
 /// Name of the checksums.
-pub const SUMS_FILE: &str = "SHA256SUMS";
+pub(crate) const SUMS_FILE: &str = "SHA256SUMS";
 /// Temporary folders begin with it; nothing reads them.
 pub const WRITING: &str = ".writing-";
 
@@ -371,7 +371,7 @@ pub(super) fn read_beside(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, Fol
 const CHECKED_AT_ONCE: u64 = 1_000_000;
 
 /// Reads a cell's record; checksums and accounting are checked, and that the samples file is of this record.
-pub fn read_record(dir: &Path) -> Result<Record, FolderError> {
+pub(crate) fn read_record(dir: &Path) -> Result<Record, FolderError> {
     let path = dir.join(RECORD_FILE);
     let record: Record = read_form(dir, RECORD_FILE, SCHEMA, None)?;
     record.check().map_err(|e| other_version(&path, e))?;
@@ -439,7 +439,7 @@ pub fn sha256_of_file(path: &Path) -> io::Result<String> {
 
 /// Hands a cell's samples to `each`, group by group, in order. After an error, which tells that they are not this record's,
 /// nothing that was handed out may be used.
-pub fn for_each_sample(dir: &Path, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), FolderError> {
+pub(crate) fn for_each_sample(dir: &Path, record: &Record, each: impl FnMut(SampleRow)) -> Result<(), FolderError> {
     let reader = open_samples(dir, record)?;
     let path = dir.join(&record.samples.file);
     read_fitting(reader, record, each).map_err(|what| damaged(&path, dir, what))

@@ -247,7 +247,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
     }
 
     /// The value of this key in its metadata.
-    pub fn says(&self, key: &str) -> Option<&str> {
+    pub(crate) fn says(&self, key: &str) -> Option<&str> {
         let metadata = self.file.metadata().file_metadata().key_value_metadata()?;
         metadata.iter().find(|kv| kv.key == key)?.value.as_deref()
     }

@@ -19,7 +19,7 @@ use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 
 /// Name of the folder of its cells.
-pub const CELLS_DIR: &str = "cells";
+pub(crate) const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";
 
 /// A run folder.
@@ -274,7 +274,7 @@ impl Run {
 
     /// Moves cells out of the run into `RUN/aside`, where nothing reads them, so that they can be measured again. Gives where
     /// each is now.
-    pub fn put_aside(&self, cells: &[&CellId]) -> Result<Vec<PathBuf>, RunError> {
+    pub(crate) fn put_aside(&self, cells: &[&CellId]) -> Result<Vec<PathBuf>, RunError> {
         self.may_change()?;
         let aside = self.at.join(ASIDE_DIR);
         self.named(make(&aside))?;

@@ -165,7 +165,7 @@ impl Subject {
     }
 
     /// Microseconds of its clock, for sentences.
-    pub fn micros_name(&self) -> &'static str {
+    pub(crate) fn micros_name(&self) -> &'static str {
         match self.venue() {
             Venue::Lab => "virtual us",
             Venue::Host => "us",
@@ -205,7 +205,7 @@ impl SubjectId {
     }
 
     /// The name of a subject on the host.
-    pub fn host(label: &str, preempt: &str, io_scheduler: Option<&str>) -> SubjectId {
+    fn host(label: &str, preempt: &str, io_scheduler: Option<&str>) -> SubjectId {
         let words = io_scheduler.unwrap_or_default().split(['{', ',', '}']);
         let chosen = words
             .filter(|word| !word.is_empty())
@@ -215,7 +215,7 @@ impl SubjectId {
     }
 
     /// The name of a subject that another tool measured.
-    pub fn foreign(label: &str, preempt: &str, tool: &str) -> SubjectId {
+    fn foreign(label: &str, preempt: &str, tool: &str) -> SubjectId {
         SubjectId(format!(
             "{}.{}.{}",
             safe(label),

@@ -164,7 +164,7 @@ fn relocated(values: &[u64], mut cuts: Vec<usize>) -> Vec<usize> {
 }
 
 /// Autocorrelation of ranks at lag 1, from -1 to 1: how much each value follows the one before.
-pub fn follows(values: &[u64]) -> f64 {
+pub(crate) fn follows(values: &[u64]) -> f64 {
     let ranks = centred_ranks(values);
     let product = |(a, b): (&i64, &i64)| (a * b) as f64;
     let variance: f64 = ranks.iter().map(|r| (r * r) as f64).sum();

@@ -16,7 +16,7 @@ pub fn holm(values: &[f64]) -> Vec<f64> {
 /// The step-up method of Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995): among all
 /// results called a difference, the expected share of false ones stays at the level. Holds for independent tests and
 /// for those that go up and down together (Y. Benjamini, D. Yekutieli, Annals of Statistics 29, 2001).
-pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
+pub(crate) fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     let count = values.len();
     let mut corrected = vec![0.0; count];
     let mut least = 1.0_f64;
@@ -30,7 +30,7 @@ pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
 /// The p that a test must be able to reach to take part in a correction at `level`: `level / k`, for the smallest k such
 /// that at most k tests can reach it (R. E. Tarone, Biometrics 46, 1990). `least` are the smallest p that each test could
 /// give, by its pooled values. Tests left out cost the others nothing, and could not have been refused beside them.
-pub fn testable(least: &[f64], level: f64) -> f64 {
+pub(crate) fn testable(least: &[f64], level: f64) -> f64 {
     let can = |k: usize| least.iter().filter(|p| **p <= level / k as f64).count();
     let k = (1..=least.len().max(1)).find(|k| can(*k) <= *k);
     level / k.expect("of all tests no more than all can") as f64

@@ -19,13 +19,13 @@ const COUNTED: usize = 80;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
     /// Probability that `b` would rank as high by chance.
-    pub greater: f64,
+    pub(crate) greater: f64,
     /// Probability that it would rank as low.
     pub less: f64,
     /// The smallest `greater` that these pooled values could have given.
-    pub least_greater: f64,
+    pub(crate) least_greater: f64,
     /// The smallest `less`.
-    pub least_less: f64,
+    pub(crate) least_less: f64,
 }
 
 impl RankTest {

@@ -13,7 +13,7 @@ use worstcase_contract::Nanos;
 pub const STEAL_ALLOWED: f64 = 0.001;
 
 /// All of it, in words.
-pub fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) -> Vec<String> {
+pub(crate) fn of(planned: &[&CellEntry], records: &[&Record], criterion: &Criterion) -> Vec<String> {
     let mut reasons = Vec::new();
     let missing = planned.iter().filter(|c| !records.iter().any(|r| r.id == c.id)).count();
     if missing > 0 {
@@ -149,7 +149,7 @@ fn warnings(records: &[&Record]) -> Vec<String> {
 }
 
 /// Whether the kernel runs another preemption model than it was asked to.
-pub fn another_model(records: &[&Record]) -> Option<String> {
+pub(crate) fn another_model(records: &[&Record]) -> Option<String> {
     let preempt = records.iter().map(|r| &r.subject.preempt);
     let (asked, runs) = preempt
         .filter_map(|p| Some((p.asked.as_ref()?, &p.in_force)))

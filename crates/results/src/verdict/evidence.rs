@@ -33,7 +33,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// The evidence of a subject's records.
-    pub fn of(records: &[&Record]) -> Evidence {
+    pub(crate) fn of(records: &[&Record]) -> Evidence {
         let sum = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).sum();
         let throttled = records.iter().map(|r| throttled(r));
         let steal = records.iter().map(|r| steal_share(r));

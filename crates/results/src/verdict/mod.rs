@@ -6,7 +6,8 @@ mod details;
 mod doubts;
 mod evidence;
 
-pub use doubts::{STEAL_ALLOWED, another_model, interference, lost};
+pub(crate) use doubts::another_model;
+pub use doubts::{STEAL_ALLOWED, interference, lost};
 pub use evidence::Evidence;
 
 use crate::record::{CellEntry, Quantity, Record, SubjectId, Venue};
@@ -43,7 +44,7 @@ impl Criterion {
     }
 
     /// A limit with the host's usual evidence: 10 000 samples in a minute on every CPU. A seed is no path of its own there.
-    pub const fn host(limit: Nanos) -> Criterion {
+    const fn host(limit: Nanos) -> Criterion {
         Criterion {
             limit,
             min_seeds: 1,

@@ -11,7 +11,7 @@ const SHARE: Nanos = Nanos(1_000_000);
 
 /// The remedy in words. It cites the run's other subjects if they show it. `by` is the thread that causes the
 /// delay.
-pub fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
+pub(crate) fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
             "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"

@@ -27,7 +27,7 @@ pub struct CauseParts<'a> {
 }
 
 /// The sentence for a cause that took most of the time.
-pub fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> String {
+pub(crate) fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> String {
     let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
     if cause.mechanism == Mechanism::WakeUpPath {
         return format!(
@@ -54,7 +54,7 @@ fn path_of(sample: &ExplainedSample) -> &'static str {
 }
 
 /// The sentence for a sample that is late by many small causes: it names all of them, the one that took most first.
-pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -> String) -> String {
+pub(crate) fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -> String) -> String {
     let mut sums: BTreeMap<Mechanism, (u64, usize)> = BTreeMap::new();
     for span in spans.iter().filter(|s| !s.what.name().is_path) {
         let sum = sums.entry(Mechanism::of(&span.what)).or_default();
@@ -83,7 +83,7 @@ pub fn several(cause: &CauseParts, spans: &[Span], words: &dyn Fn(&CauseParts) -
 }
 
 /// The longest choice of a loaded scheduler meanwhile; empty for the kernel's own scheduler.
-pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
+pub(crate) fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
     let choices = spans.iter().filter(|s| s.what == SpanKind::Schedule);
     let (Some(scheduler), Some(longest)) = (&sample.scheduler, choices.max_by_key(|s| s.length_ns)) else {
         return String::new();
@@ -105,7 +105,7 @@ pub fn choice(sample: &ExplainedSample, spans: &[Span]) -> String {
 }
 
 /// The event and its place.
-pub fn words(cause: &CauseParts) -> String {
+pub(crate) fn words(cause: &CauseParts) -> String {
     format!("{}{}{}", mechanism_text(cause), most(cause), meanwhile(cause))
 }
 

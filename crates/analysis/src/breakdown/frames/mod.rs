@@ -120,7 +120,7 @@ impl WindowWalk {
     }
 
     /// The marks of a range.
-    pub fn marks_within(&self, start: u64, end: u64) -> &[FrameMark] {
+    pub(crate) fn marks_within(&self, start: u64, end: u64) -> &[FrameMark] {
         let at = |count| self.marks.partition_point(|m| m.count < count);
         &self.marks[at(start)..at(end).max(at(start))]
     }

@@ -7,41 +7,41 @@ use std::cell::RefCell;
 use worstcase_lab::execution::{Symbol, Symbols};
 
 /// Code without symbols: a module that a program loaded, or code that the kernel generates.
-pub const NO_SYMBOL: &str = "[no symbol]";
+const NO_SYMBOL: &str = "[no symbol]";
 
 /// The function that holds an address.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub(crate) struct Named<'a> {
     /// The symbol, as the kernel names it.
-    pub symbol: Option<&'a Symbol>,
+    pub(crate) symbol: Option<&'a Symbol>,
     /// Its role, if it has one.
-    pub role: Option<FunctionRole>,
+    pub(crate) role: Option<FunctionRole>,
     /// The function that it is a part of, or [`NO_SYMBOL`].
-    pub function: &'a str,
+    pub(crate) function: &'a str,
 }
 
 impl Named<'_> {
     /// Whether the function begins there.
-    pub fn starts(self, address: u64) -> bool {
+    pub(crate) fn starts(self, address: u64) -> bool {
         self.symbol.is_some_and(|s| s.address == address)
     }
 }
 
 /// Names of a window's addresses.
-pub struct WindowNames<'a> {
+pub(crate) struct WindowNames<'a> {
     symbols: &'a Symbols,
     known: RefCell<FxHashMap<u64, Named<'a>>>,
 }
 
 impl<'a> WindowNames<'a> {
-    pub fn new(symbols: &'a Symbols) -> WindowNames<'a> {
+    pub(crate) fn new(symbols: &'a Symbols) -> WindowNames<'a> {
         WindowNames {
             symbols,
             known: RefCell::default(),
         }
     }
 
-    pub fn at(&self, address: u64) -> Named<'a> {
+    pub(crate) fn at(&self, address: u64) -> Named<'a> {
         *self.known.borrow_mut().entry(address).or_insert_with(|| {
             let symbol = self.symbols.lookup(address);
             Named {

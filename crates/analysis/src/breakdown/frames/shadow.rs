@@ -5,16 +5,16 @@ use crate::breakdown::stacks::{FrameKind, StackId};
 
 /// The way from the previous block to the next. It gives the next block's address its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// The instruction that did it.
-    pub at: u64,
+    pub(crate) at: u64,
     /// The kind of transfer.
-    pub how: TransferKind,
+    pub(crate) how: TransferKind,
 }
 
 /// Kinds of [`Transfer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransferKind {
+pub(crate) enum TransferKind {
     /// Nothing is known about the previous block.
     Unknown,
     /// Execution goes on at an address: the next instruction, or the target of a jump; `None` for a jump through a
@@ -39,7 +39,7 @@ pub enum TransferKind {
 
 impl TransferKind {
     /// Whether the code itself leads to this address.
-    pub fn leads_to(self, address: u64) -> bool {
+    pub(crate) fn leads_to(self, address: u64) -> bool {
         match self {
             TransferKind::Goes(target) => target == Some(address),
             TransferKind::Branch(a, b) => a == address || b == address,
@@ -50,28 +50,28 @@ impl TransferKind {
 
 /// One frame on a thread's stack.
 #[derive(Clone, Debug)]
-pub struct Shadow {
+pub(crate) struct Shadow {
     /// Its call chain.
-    pub node: StackId,
+    pub(crate) node: StackId,
     /// The call sites of its frames.
-    pub site: SiteId,
+    pub(crate) site: SiteId,
     /// The kind of the frame.
-    pub kind: FrameKind,
+    pub(crate) kind: FrameKind,
     /// The return address of a frame that was called.
-    pub returns_to: Option<u64>,
+    pub(crate) returns_to: Option<u64>,
     /// For an entry: the transfer that the entry interrupted.
-    pub resumes: Option<Transfer>,
+    pub(crate) resumes: Option<Transfer>,
     /// For an entry: the interrupt flag before the entry.
-    pub irqs: Option<bool>,
+    pub(crate) irqs: Option<bool>,
     /// For an entry: the interrupt flag that each earlier `cli` found.
-    pub clis: Vec<Option<bool>>,
+    pub(crate) clis: Vec<Option<bool>>,
     /// Called for its address on the stack (thunks, call and pop): no function of its own.
-    pub inner: bool,
+    pub(crate) inner: bool,
 }
 
 impl Shadow {
     /// A frame of which nothing else is known.
-    pub fn new(node: StackId, site: SiteId, kind: FrameKind) -> Shadow {
+    pub(crate) fn new(node: StackId, site: SiteId, kind: FrameKind) -> Shadow {
         Shadow {
             node,
             site,
@@ -87,7 +87,7 @@ impl Shadow {
 
 /// A frame that the first walk found below what was known then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Revealed {
+pub(crate) enum Revealed {
     /// Kernel code at this address.
     Kernel(u64),
     /// User code.
@@ -96,32 +96,32 @@ pub enum Revealed {
 
 /// One thread.
 #[derive(Clone, Debug, Default)]
-pub struct ShadowThread {
+pub(crate) struct ShadowThread {
     /// The thread's frames, outermost first. The first is of kind `Unknown` as long as the frames below are not
     /// known.
-    pub frames: Vec<Shadow>,
+    pub(crate) frames: Vec<Shadow>,
     /// Frames that returns revealed, innermost first.
-    pub revealed: Vec<Revealed>,
+    pub(crate) revealed: Vec<Revealed>,
 }
 
 impl ShadowThread {
     /// The innermost frame.
-    pub fn top(&self) -> Option<&Shadow> {
+    pub(crate) fn top(&self) -> Option<&Shadow> {
         self.frames.last()
     }
 
     /// Whether the frames below the innermost one are unknown.
-    pub fn at_its_base(&self) -> bool {
+    pub(crate) fn at_its_base(&self) -> bool {
         matches!(&self.frames[..], [unknown, base] if unknown.kind == FrameKind::Unknown && !base.kind.is_entry())
     }
 
     /// Whether nothing is known at all.
-    pub fn is_unknown(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         matches!(&self.frames[..], [only] if only.kind == FrameKind::Unknown)
     }
 
     /// The number of the frame that returns to an address, down to the innermost entry.
-    pub fn returning_to(&self, address: u64) -> Option<usize> {
+    pub(crate) fn returning_to(&self, address: u64) -> Option<usize> {
         for (number, frame) in self.frames.iter().enumerate().rev() {
             if frame.kind.is_entry() {
                 return None;

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use worstcase_lab::execution::Execution;
 
 /// The frames that returns revealed, for each thread.
-pub type Revelations = HashMap<u32, Vec<Revealed>>;
+pub(crate) type Revelations = HashMap<u32, Vec<Revealed>>;
 
 /// State of one walk.
-pub struct Walker<'a> {
+pub(crate) struct Walker<'a> {
     pub(super) execution: &'a Execution,
     pub(super) names: WindowNames<'a>,
     pub(super) blocks: Vec<Decoded>,
@@ -36,7 +36,7 @@ fn is_user(address: u64) -> bool {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(execution: &'a Execution, names: WindowNames<'a>, revealed: Revelations) -> Walker<'a> {
+    pub(crate) fn new(execution: &'a Execution, names: WindowNames<'a>, revealed: Revelations) -> Walker<'a> {
         Walker {
             execution,
             names,
@@ -56,7 +56,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub fn run(mut self) -> Self {
+    pub(crate) fn run(mut self) -> Self {
         if let Some(first) = self.execution.steps.first() {
             self.pid = self.task_at(first.count.0);
             self.thread = self.fresh_thread(self.pid);
@@ -70,12 +70,12 @@ impl<'a> Walker<'a> {
     }
 
     /// The frames that this walk found below those it knew, and the names that it looked up.
-    pub fn revealed(self) -> (Revelations, WindowNames<'a>) {
+    pub(crate) fn revealed(self) -> (Revelations, WindowNames<'a>) {
         let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
         (revealed, self.names)
     }
 
-    pub fn finish(mut self) -> WindowWalk {
+    pub(crate) fn finish(mut self) -> WindowWalk {
         settle_first_flag(&mut self.walk);
         self.walk
     }

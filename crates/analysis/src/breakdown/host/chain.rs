@@ -10,17 +10,17 @@ const MARKERS: u64 = -4095i64 as u64;
 
 /// The interrupted code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interrupted {
+pub(crate) struct Interrupted {
     /// The thread.
-    pub tid: u32,
+    pub(crate) tid: u32,
     /// Its kernel's chain, outermost first; empty if it ran in user mode.
-    pub chain: Vec<StackFrame>,
+    pub(crate) chain: Vec<StackFrame>,
 }
 
 impl Interrupted {
     /// Finds the interrupted code in the chain at the interrupt's entry, innermost first; `None` if the chain does
     /// not show the entry.
-    pub fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
+    pub(crate) fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
         let addresses = chain.iter().filter(|address| **address < MARKERS);
         let mut frames: Vec<StackFrame> = addresses.map(|address| frame(*address, symbols)).collect();
         let entry = frames.iter().position(|f| f.kind == FrameKind::Interrupt)?;
@@ -30,13 +30,13 @@ impl Interrupted {
     }
 
     /// Whether the kernel was at work, and not in its idle loop.
-    pub fn is_kernel_work(&self) -> bool {
+    pub(crate) fn is_kernel_work(&self) -> bool {
         let is_idle = |f: &StackFrame| roles::role(&f.function) == Some(FunctionRole::Idle);
         !self.chain.is_empty() && self.tid != 0 && !self.chain.iter().any(is_idle)
     }
 
     /// The innermost function that is not a mechanism's own helper.
-    pub fn place(&self) -> Option<CodePlace> {
+    pub(crate) fn place(&self) -> Option<CodePlace> {
         let mut frames = self.chain.iter().rev().filter(|f| !roles::is_helper(&f.function));
         let function = frames.next().or(self.chain.last())?;
         Some(CodePlace {

@@ -11,22 +11,22 @@ use worstcase_host::trace::{CpuContext, EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
 
 /// The data that a classification needs.
-pub struct HostClassifier<'a> {
+pub(crate) struct HostClassifier<'a> {
     /// The recording.
-    pub snapshot: &'a EventSnapshot,
+    pub(crate) snapshot: &'a EventSnapshot,
     /// Names of the kernel's code.
-    pub symbols: &'a Symbols,
+    pub(crate) symbols: &'a Symbols,
     /// Its points.
-    pub points: &'a HostMilestones,
+    pub(crate) points: &'a HostMilestones,
     /// An ordinary sample's parts.
-    pub ordinary: &'a LatenessParts,
+    pub(crate) ordinary: &'a LatenessParts,
     /// Whether this kernel preempts itself at any instruction.
-    pub preempts: bool,
+    pub(crate) preempts: bool,
 }
 
 impl HostClassifier<'_> {
     /// The spans of a stretch: more than one where an ordinary part ends and a delay begins.
-    pub fn spans(&self, stretch: &TimeStretch) -> Vec<Span> {
+    pub(crate) fn spans(&self, stretch: &TimeStretch) -> Vec<Span> {
         let (p, ordinary) = (self.points, self.ordinary);
         let due = self.snapshot.ask.due;
         let cuts = [

@@ -37,7 +37,7 @@ pub struct HostSurroundings {
     /// The duration of an ordinary sample: the cell's minimum.
     pub floor: Nanos,
     /// The parts of an ordinary sample: beyond them something else takes the time.
-    pub ordinary: LatenessParts,
+    pub(crate) ordinary: LatenessParts,
     /// The same load on other subjects, if there are.
     pub peers: Vec<Peer>,
 }

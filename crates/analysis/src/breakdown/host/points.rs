@@ -8,30 +8,30 @@ use worstcase_lab::execution::Symbols;
 
 /// See [`HostMilestones::find`]; all on the sample's CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostMilestones {
+pub(crate) struct HostMilestones {
     /// The probe's wake-up is issued.
-    pub woken: Option<Nanos>,
+    pub(crate) woken: Option<Nanos>,
     /// The timer interrupt that led to it is entered; the due time if one ran then.
-    pub entered: Option<Nanos>,
+    pub(crate) entered: Option<Nanos>,
     /// When the interrupt in which it is issued was left.
-    pub left: Option<Nanos>,
+    pub(crate) left: Option<Nanos>,
     /// The timer's function that issues it began.
-    pub function_began: Option<Nanos>,
+    pub(crate) function_began: Option<Nanos>,
     /// The thread that ran when it was issued.
-    pub ran_then: Option<u32>,
+    pub(crate) ran_then: Option<u32>,
     /// The probe is switched in for the first time after that.
-    pub switched: Option<Nanos>,
+    pub(crate) switched: Option<Nanos>,
     /// Its priority, as the switch tells.
-    pub priority: Option<i32>,
+    pub(crate) priority: Option<i32>,
     /// When the probe left its system call.
-    pub returned: Option<Nanos>,
+    pub(crate) returned: Option<Nanos>,
     /// The code that the timer interrupt interrupted.
-    pub interrupted: Option<Interrupted>,
+    pub(crate) interrupted: Option<Interrupted>,
 }
 
 impl HostMilestones {
     /// Finds them, as far as the recording holds them.
-    pub fn find(snapshot: &EventSnapshot, symbols: &Symbols) -> HostMilestones {
+    pub(crate) fn find(snapshot: &EventSnapshot, symbols: &Symbols) -> HostMilestones {
         let ask = snapshot.ask;
         let own = || snapshot.events.iter().filter(|e| e.cpu == ask.cpu && e.at <= ask.now);
         let mut points = HostMilestones::default();

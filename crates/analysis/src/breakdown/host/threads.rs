@@ -5,7 +5,7 @@ use worstcase_host::trace::events::TracedThread;
 use worstcase_host::trace::{EventSnapshot, TracedChange};
 
 /// A thread as breakdowns name it.
-pub fn task(thread: &TracedThread) -> KernelTask {
+pub(crate) fn task(thread: &TracedThread) -> KernelTask {
     KernelTask {
         pid: thread.tid,
         comm: thread.comm.to_string(),
@@ -13,7 +13,7 @@ pub fn task(thread: &TracedThread) -> KernelTask {
 }
 
 /// The threads that the recording's switches name.
-pub fn threads(snapshot: &EventSnapshot) -> Vec<TracedThread> {
+pub(crate) fn threads(snapshot: &EventSnapshot) -> Vec<TracedThread> {
     let switched = snapshot.events.iter().filter_map(|event| match event.what {
         TracedChange::Switch { from, to, .. } => Some([from, to]),
         _ => None,

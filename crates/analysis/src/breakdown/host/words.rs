@@ -9,7 +9,7 @@ use worstcase_host::trace::events::TracedThread;
 const REAL_TIME: i32 = 100;
 
 /// The event in words; `threads` gives priorities.
-pub fn words(cause: &CauseParts, points: &HostMilestones, threads: &[TracedThread]) -> String {
+pub(crate) fn words(cause: &CauseParts, points: &HostMilestones, threads: &[TracedThread]) -> String {
     let span = cause.longest;
     let who = match span.task.pid {
         0 => "the idle task".to_string(),

@@ -13,12 +13,12 @@ use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 
 /// The guest's probe runs in its first process; the thread that wakes is the process's first.
-pub const WAKER: u32 = 1;
+pub(crate) const WAKER: u32 = 1;
 
 /// See the module.
-pub struct InterruptSender<'a> {
+pub(crate) struct InterruptSender<'a> {
     /// What is known about that CPU.
-    pub other: &'a Elsewhere,
+    pub(crate) other: &'a Elsewhere,
     execution: Execution,
     walk: WindowWalk,
     lines: &'a dyn SourceLines,
@@ -29,7 +29,7 @@ pub struct InterruptSender<'a> {
 
 impl<'a> InterruptSender<'a> {
     /// The sender, if it wakes a thread, as such a sample begins.
-    pub fn of(
+    pub(crate) fn of(
         sources: &Sources<'a>,
         symbols: &'a Symbols,
         other: &'a Elsewhere,
@@ -70,7 +70,7 @@ impl<'a> InterruptSender<'a> {
     }
 
     /// Whether the place is known where the CPU began to wake the probe.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.begin.is_some()
     }
 
@@ -83,12 +83,12 @@ impl<'a> InterruptSender<'a> {
     }
 
     /// Where the CPU began to wake the probe, or its first known instruction.
-    pub fn begin(&self) -> u64 {
+    pub(crate) fn begin(&self) -> u64 {
         self.begin.unwrap_or_else(|| self.first())
     }
 
     /// The way of the interrupt that the sender sends.
-    pub fn sends(&self, length: Nanos) -> Span {
+    pub(crate) fn sends(&self, length: Nanos) -> Span {
         let intervals: Vec<_> = self.walk.within(self.begin(), self.other.count.0).collect();
         Span {
             sender: Some(self.told.clone()),
@@ -97,7 +97,7 @@ impl<'a> InterruptSender<'a> {
     }
 
     /// What the CPU did while its timer interrupt was pending, for `length`.
-    pub fn waits(&self, length: Nanos) -> Vec<Span> {
+    pub(crate) fn waits(&self, length: Nanos) -> Vec<Span> {
         let from = self
             .begin()
             .saturating_sub(length.0 >> self.execution.shift)

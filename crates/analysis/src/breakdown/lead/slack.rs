@@ -9,13 +9,13 @@ use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
 /// The slack of ordinary threads (PR_SET_TIMERSLACK); threads of a real-time policy have none.
-pub const SLACK: Nanos = Nanos(50_000);
+pub(crate) const SLACK: Nanos = Nanos(50_000);
 
 const ENTRY: FrameEvent = FrameEvent::Enter(FunctionRole::InterruptEntry);
 
 impl Lead {
     /// The lead of a sample that begins with the timer of an ordinary thread.
-    pub fn with_slack(walk: &WindowWalk, execution: &Execution) -> Lead {
+    pub(crate) fn with_slack(walk: &WindowWalk, execution: &Execution) -> Lead {
         let (due, sample) = (execution.due.0, execution.sample.0);
         let before = |at: u64| execution.latency.saturating_sub(execution.time_of(sample - at));
         let into_idle = |m: &&FrameMark| m.what == ENTRY && m.pid == 0;

@@ -16,7 +16,8 @@ pub(super) use sample::preempts;
 pub use sample::{ExplainedSample, Since};
 use serde::{Deserialize, Serialize};
 pub use span::{FunctionShare, LineShare, OtherCpu, Span};
-pub use task::{KernelTask, in_call};
+pub use task::KernelTask;
+pub(crate) use task::in_call;
 use worstcase_contract::Nanos;
 
 /// The form of a breakdown as JSON.

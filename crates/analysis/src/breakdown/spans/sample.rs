@@ -41,12 +41,12 @@ impl Since {
     }
 
     /// Whether a device's handler wakes the probe.
-    pub fn is_device(self) -> bool {
+    pub(crate) fn is_device(self) -> bool {
         matches!(self, Since::Pulsed | Since::DueDevice)
     }
 
     /// Whether a timer of the probe's own CPU wakes it.
-    pub fn is_own_timer(self) -> bool {
+    pub(crate) fn is_own_timer(self) -> bool {
         matches!(self, Since::Due | Since::DueWithSlack)
     }
 

@@ -28,7 +28,7 @@ impl KernelTask {
 }
 
 /// A thread's name, with its system call if one is known.
-pub fn in_call(who: String, system_call: Option<&str>) -> String {
+pub(crate) fn in_call(who: String, system_call: Option<&str>) -> String {
     match system_call {
         Some(call) => format!("{who} in {call}(2)"),
         None => who,

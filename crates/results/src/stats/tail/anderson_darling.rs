@@ -76,7 +76,7 @@ const TABLE: [(f64, [f64; LEVELS.len()]); 10] = [
 ];
 
 /// The statistic.
-pub fn statistic(excesses: &Excesses, fit: &Gpd) -> f64 {
+pub(crate) fn statistic(excesses: &Excesses, fit: &Gpd) -> f64 {
     let n = excesses.count() as f64;
     // At shape -1 the fit ends at the largest excess, which is then taken as the middle of the last n-th.
     let ln_last = (0.5 / n).ln();
@@ -91,7 +91,7 @@ pub fn statistic(excesses: &Excesses, fit: &Gpd) -> f64 {
 }
 
 /// Probability of a statistic as large if the data are of such a distribution, from 0.001 to 0.99.
-pub fn probability(statistic: f64, shape: f64) -> f64 {
+pub(crate) fn probability(statistic: f64, shape: f64) -> f64 {
     let quantiles = row(shape);
     let next = quantiles.partition_point(|q| *q <= statistic);
     let (Some(before), true) = (next.checked_sub(1), next < LEVELS.len()) else {

@@ -14,16 +14,16 @@ const NO_SHAPE: f64 = 1e-9;
 
 /// A generalized Pareto distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gpd {
+pub(crate) struct Gpd {
     /// Negative: bounded; zero: exponential; positive: heavier than that.
-    pub shape: f64,
+    pub(crate) shape: f64,
     /// The scale, in the unit of the excesses.
-    pub scale: f64,
+    pub(crate) scale: f64,
 }
 
 impl Gpd {
     /// Logarithm of the probability that an excess is above `y`; minus infinity beyond the end.
-    pub fn ln_above(&self, y: f64) -> f64 {
+    pub(crate) fn ln_above(&self, y: f64) -> f64 {
         let z = self.shape * y / self.scale;
         match () {
             () if self.shape.abs() < NO_SHAPE => -y / self.scale,
@@ -33,7 +33,7 @@ impl Gpd {
     }
 
     /// The excess that one in `n` is above (`n` > 1).
-    pub fn one_in(&self, n: f64) -> f64 {
+    pub(crate) fn one_in(&self, n: f64) -> f64 {
         match self.shape.abs() < NO_SHAPE {
             true => self.scale * n.ln(),
             false => self.scale * (self.shape * n.ln()).exp_m1() / self.shape,
@@ -43,7 +43,7 @@ impl Gpd {
 
 /// Excesses in ascending order, as shares of the largest; never empty, each above 0.
 #[derive(Clone, Debug)]
-pub struct Excesses {
+pub(crate) struct Excesses {
     shares: Vec<f64>,
     largest: f64,
 }
@@ -52,11 +52,11 @@ pub struct Excesses {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ridge {
     /// Shape over scale, in units of the largest excess.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// The best scale under this ratio.
-    pub scale: f64,
+    pub(crate) scale: f64,
     /// The largest scale: shapes are -1 or above.
-    pub most: f64,
+    pub(crate) most: f64,
     /// Mean of `ln(1 + ratio y)`.
     mean_ln: f64,
     /// The best scale if all shapes were allowed.
@@ -65,16 +65,16 @@ pub(super) struct Ridge {
 
 impl Ridge {
     /// Mean logarithm of the likelihood under the best scale.
-    pub fn best(&self) -> f64 {
+    pub(crate) fn best(&self) -> f64 {
         self.at(self.scale)
     }
 
     /// The same under another scale.
-    pub fn at(&self, scale: f64) -> f64 {
+    pub(crate) fn at(&self, scale: f64) -> f64 {
         -scale.ln() - self.mean_ln - self.free / scale
     }
 
-    pub fn gpd(&self, scale: f64) -> Gpd {
+    pub(crate) fn gpd(&self, scale: f64) -> Gpd {
         Gpd {
             shape: self.ratio * scale,
             scale,
@@ -84,7 +84,7 @@ impl Ridge {
 
 impl Excesses {
     /// The excesses in any order, without those of 0 and below. Nothing if there are none.
-    pub fn new(values: impl IntoIterator<Item = f64>) -> Option<Excesses> {
+    pub(crate) fn new(values: impl IntoIterator<Item = f64>) -> Option<Excesses> {
         let mut shares: Vec<f64> = values.into_iter().filter(|y| *y > 0.0 && y.is_finite()).collect();
         shares.sort_by(f64::total_cmp);
         let largest = *shares.last()?;
@@ -93,17 +93,17 @@ impl Excesses {
     }
 
     /// The number of excesses.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.shares.len()
     }
 
     /// The largest.
-    pub fn largest(&self) -> f64 {
+    pub(crate) fn largest(&self) -> f64 {
         self.largest
     }
 
     /// All of them, ascending.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator {
         self.shares.iter().map(|share| share * self.largest)
     }
 
@@ -144,7 +144,7 @@ impl Excesses {
     }
 
     /// The fit with the largest likelihood.
-    pub fn fit(&self) -> Gpd {
+    pub(crate) fn fit(&self) -> Gpd {
         let ridge = self.ridge(self.peak());
         self.in_unit(ridge.gpd(ridge.scale))
     }

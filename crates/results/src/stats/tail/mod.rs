@@ -98,13 +98,13 @@ pub struct LatencyTail {
     /// Negative: bounded; zero: exponential; positive: heavier.
     pub shape: Sure<f64>,
     /// The scale of the best fit.
-    pub scale_ns: f64,
+    scale_ns: f64,
     /// Anderson-Darling statistic of the fit.
-    pub anderson_darling: f64,
+    anderson_darling: f64,
     /// Probability of a fit as bad (0.001 to 0.99).
     pub fit_p: f64,
     /// Probability of a largest sample as large; nothing where the fit ends there.
-    pub largest_p: Option<f64>,
+    pub(crate) largest_p: Option<f64>,
     /// Largest latency of the fit; no number where there is none.
     pub end_ns: Sure<Option<Nanos>>,
     /// Levels, for times in which there is more than one event and that are not too long for the observation time.

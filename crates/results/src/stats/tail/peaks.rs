@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use worstcase_contract::Nanos;
 
 /// Most samples that are used above any threshold.
-pub const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// The largest samples with their places, gathered in one pass and in bounded memory.
 #[derive(Clone, Debug, Default)]
@@ -17,13 +17,13 @@ pub struct Peaks {
 
 /// The samples above a threshold, taken together where they are of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Events {
+pub(crate) struct Events {
     /// Samples above the threshold.
-    pub above: usize,
+    pub(crate) above: usize,
     /// The largest sample of each event, in order of time.
-    pub peaks: Vec<u64>,
+    pub(crate) peaks: Vec<u64>,
     /// Samples that are further apart than this many are of different events.
-    pub run: u64,
+    pub(crate) run: u64,
 }
 
 impl Peaks {
@@ -53,7 +53,7 @@ impl Peaks {
 impl Events {
     /// The events of the samples above a threshold among `count` samples; `largest` holds all of them, the largest
     /// first.
-    pub fn above(threshold: u64, largest: &[(u64, u64)], count: u64) -> Events {
+    pub(crate) fn above(threshold: u64, largest: &[(u64, u64)], count: u64) -> Events {
         let mut above: Vec<(u64, u64)> = largest.iter().copied().take_while(|s| s.0 > threshold).collect();
         above.sort_unstable_by_key(|(_, place)| *place);
         let mut gaps: Vec<u64> = above.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();

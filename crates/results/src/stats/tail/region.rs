@@ -15,13 +15,13 @@ const STEPS: usize = 128;
 
 /// The rim of all fits that the data do not refuse at 97.5 %.
 #[derive(Clone, Debug)]
-pub struct Region {
+pub(crate) struct Region {
     rim: Vec<Gpd>,
 }
 
 impl Region {
     /// Lowest and highest of a value that moves one way with the scale, for each ratio of shape to scale.
-    pub fn range(&self, value: impl Fn(&Gpd) -> f64) -> (f64, f64) {
+    pub(crate) fn range(&self, value: impl Fn(&Gpd) -> f64) -> (f64, f64) {
         let ends = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
         self.rim
             .iter()
@@ -32,7 +32,7 @@ impl Region {
 
 impl Excesses {
     /// The region around the best fit.
-    pub fn region(&self) -> Region {
+    pub(crate) fn region(&self) -> Region {
         self.within(DISTANCE)
     }
 

@@ -17,34 +17,34 @@ use super::gpd::{Excesses, Gpd};
 use super::peaks::{Events, MOST, Peaks};
 
 /// Fewest samples.
-pub const SAMPLES: u64 = 10_000;
+pub(crate) const SAMPLES: u64 = 10_000;
 /// Fewest events that are fitted.
-pub const LEAST: usize = 50;
+pub(crate) const LEAST: usize = 50;
 /// Thresholds that are tried.
-pub const STEPS: usize = 16;
+pub(crate) const STEPS: usize = 16;
 /// The share of refused thresholds that may be refused wrongly.
-pub const LEVEL: f64 = 0.1;
+pub(crate) const LEVEL: f64 = 0.1;
 /// A largest sample less likely than this does not belong to the fit.
-pub const LARGEST_LEVEL: f64 = 0.01;
+const LARGEST_LEVEL: f64 = 0.01;
 /// Below this shape a fit ends at the largest sample or near it, and cannot be asked about it.
 const BOUNDED: f64 = -0.5;
 
 /// A threshold, and the fit of the events above it.
 #[derive(Clone, Debug)]
-pub struct Fitted {
-    pub threshold: u64,
-    pub events: Events,
-    pub excesses: Excesses,
-    pub gpd: Gpd,
+pub(crate) struct Fitted {
+    pub(crate) threshold: u64,
+    pub(crate) events: Events,
+    pub(crate) excesses: Excesses,
+    pub(crate) gpd: Gpd,
     /// The Anderson-Darling statistic, and the probability of one as large.
-    pub statistic: f64,
-    pub p: f64,
+    pub(crate) statistic: f64,
+    pub(crate) p: f64,
     /// Probability of a largest sample as large as was seen; `None` where the fit cannot be asked.
-    pub largest_p: Option<f64>,
+    pub(crate) largest_p: Option<f64>,
 }
 
 /// The lowest threshold above which the samples are a tail, and behind it the others that could have been taken.
-pub fn choose(peaks: &Peaks) -> Result<Vec<Fitted>, Refusal> {
+pub(crate) fn choose(peaks: &Peaks) -> Result<Vec<Fitted>, Refusal> {
     if peaks.count() < SAMPLES {
         return Err(Refusal::TooFewSamples { samples: peaks.count() });
     }
