@@ -13,7 +13,6 @@ use worstcase_results::record::{
     check_totals, parquet,
 };
 use worstcase_results::stats::Percentile;
-use worstcase_results::stats::distribution::SAMPLES_ABOVE;
 
 /// Stands for a load without a name.
 const UNKNOWN_LOAD: &str = "unknown";
@@ -338,21 +337,19 @@ fn of_extremes(ends: &Extremes) -> Summary {
 /// The summary with the median and the percentiles that lie in its bins.
 fn of_counted(counted: &CountedValues) -> Summary {
     let count = counted.ends.count;
-    // The value, and how many are above its bin.
     let at_rank = |rank: u64| {
         let mut below = 0;
         let found = counted.bins.iter().find(|(_, here)| {
             below += **here;
             below >= rank
         });
-        found.map(|(value, _)| (counted.ends.bound(*value), count.saturating_sub(below)))
+        found.map(|(value, _)| counted.ends.bound(*value))
     };
     let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
     Summary {
-        median_ns: at_rank((count - 1) / 2 + 1).map(|(value, _)| value),
+        median_ns: at_rank((count - 1) / 2 + 1),
         percentiles_ns: borne
             .filter_map(|p| Some((p, at_rank(count - count / p.one_in())?)))
-            .filter_map(|(p, (value, above))| (above >= SAMPLES_ABOVE).then_some((p, value)))
             .collect(),
         hdr_v2_base64: held(counted),
         ..of_extremes(&counted.ends)

@@ -10,7 +10,6 @@ use worstcase_base::format::{grouped, plain};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, title_of};
 use worstcase_results::stats::Percentile;
-use worstcase_results::stats::distribution::SAMPLES_ABOVE;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 
 /// If there are more CPUs than this, only the worst are listed.
@@ -236,11 +235,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
         let counted = bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
         at_rank(counted, rank(count, one_in)).filter(|value| *value < known_below)
     };
-    let percentile = |p: Percentile| {
-        let value = at(p.one_in() as f64).filter(|_| p.borne_by(count))?;
-        let below = all.as_ref()?.count_between(0, value);
-        (count.saturating_sub(below) >= SAMPLES_ABOVE).then_some(value)
-    };
+    let percentile = |p: Percentile| p.borne_by(count).then(|| at(p.one_in() as f64)).flatten();
     let row = CpuRow {
         label: "all".into(),
         min: rows.iter().filter_map(|(_, s)| s.min_ns).min(),

@@ -24,7 +24,7 @@ use worstcase_results::verdict::Outcome;
 const EACH: [usize; 6] = [3, 4, 5, 6, 8, 10];
 const FACTORS: [f64; 3] = [1.2, 1.5, 2.0];
 /// Draws of seeds for each two boots.
-const TURNS: u32 = 4;
+const TURNS: u32 = 20;
 
 /// What is later than it was.
 #[derive(Clone, Copy)]

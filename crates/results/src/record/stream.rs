@@ -7,7 +7,6 @@
 use super::missed::MissedPeriods;
 use super::summary::{PeriodSummary, Summary, empty_histogram, encode};
 use crate::stats::Percentile;
-use crate::stats::distribution::SAMPLES_ABOVE;
 use hdrhistogram::Histogram;
 use std::ops::RangeInclusive;
 use worstcase_contract::Nanos;
@@ -121,9 +120,8 @@ impl RunningTally {
         let at = |sought: &Sought| (*sought.range.end()).clamp(self.min, self.max);
         let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
         let sought = percentiles.map(|p| (p, self.seek(Some(p), count - count / p.one_in())));
-        let borne = sought.filter(|(_, sought)| sought.beyond >= SAMPLES_ABOVE);
         let median = at(&self.seek(None, (count - 1) / 2 + 1));
-        Some(self.summary(median, borne.map(|(p, sought)| (p, at(&sought)))))
+        Some(self.summary(median, sought.map(|(p, sought)| (p, at(&sought)))))
     }
 
     fn summary(&self, median: u64, percentiles: impl Iterator<Item = (Percentile, u64)>) -> Summary {
@@ -154,7 +152,6 @@ impl RunningTally {
                 return Sought {
                     what,
                     rank_in_range: rank - below,
-                    beyond: self.histogram.len() - below - here,
                     range: low..=high,
                     values: Vec::new(),
                 };
@@ -171,19 +168,13 @@ struct Sought {
     what: Option<Percentile>,
     rank_in_range: u64,
     range: RangeInclusive<u64>,
-    /// Values above the range.
-    beyond: u64,
-    /// Those in the range.
     values: Vec<u64>,
 }
 
 impl Sought {
-    /// The value, and how many are above it.
-    fn value(&mut self) -> (u64, u64) {
+    fn value(&mut self) -> u64 {
         let place = self.rank_in_range as usize - 1;
-        let value = *self.values.select_nth_unstable(place).1;
-        let above = self.values.iter().filter(|v| **v > value).count() as u64;
-        (value, self.beyond + above)
+        *self.values.select_nth_unstable(place).1
     }
 }
 
@@ -216,11 +207,9 @@ impl SoughtValues {
     }
 
     fn finish(mut self) -> Summary {
-        let found: Vec<(Option<Percentile>, (u64, u64))> =
-            self.sought.iter_mut().map(|s| (s.what, s.value())).collect();
-        let (_, (median, _)) = *found.iter().find(|(what, _)| what.is_none()).expect("it is sought");
-        let borne = found.iter().filter(|(_, (_, above))| *above >= SAMPLES_ABOVE);
-        let percentiles = borne.filter_map(|(what, (value, _))| Some(((*what)?, *value)));
+        let found: Vec<(Option<Percentile>, u64)> = self.sought.iter_mut().map(|s| (s.what, s.value())).collect();
+        let (_, median) = *found.iter().find(|(what, _)| what.is_none()).expect("it is sought");
+        let percentiles = found.iter().filter_map(|(what, value)| Some(((*what)?, *value)));
         self.first.summary(median, percentiles)
     }
 }
@@ -309,8 +298,7 @@ mod tests {
             );
             let close = |rounded: u64, exact: u64| rounded >= exact && rounded - exact <= exact / 1_000;
             prop_assert!(close(rounded.median_ns.unwrap(), exact.median_ns.unwrap()));
-            // In one bucket with the percentile, no value is known to be above it.
-            prop_assert!(rounded.percentiles_ns.keys().all(|p| exact.percentiles_ns.contains_key(p)));
+            prop_assert!(rounded.percentiles_ns.keys().eq(exact.percentiles_ns.keys()));
             prop_assert!(rounded.percentiles_ns.iter().all(|(p, value)| close(*value, exact.percentiles_ns[p])));
         }
     }

@@ -77,7 +77,7 @@ fn days(dir: &Path, samples: usize, late: impl Fn(u64) -> u64) {
 #[test]
 fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
     let dir = tempfile::tempdir().unwrap();
-    days(dir.path(), 40_000, |day| if day < 12 { 40_000 } else { 60_000 });
+    days(dir.path(), 10_000, |day| if day < 12 { 40_000 } else { 60_000 });
     let picture = dir.path().join("history.svg");
     history(dir.path())
         .arg("-o")
@@ -128,7 +128,7 @@ fn same_points(csv: &str, points: &[serde_json::Value]) {
 #[test]
 fn no_change_and_a_fall_do_not_fail() {
     let dir = tempfile::tempdir().unwrap();
-    days(dir.path(), 1_200, |_| 40_000);
+    days(dir.path(), 1_000, |_| 40_000);
     let same = history(dir.path()).arg("--fail-on-change").assert().success();
     same.stdout(contains("no change shown of p99, maximum in 24 measurements"))
         .stdout(contains("too few samples for p99.9, so it is p99"));
