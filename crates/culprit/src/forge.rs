@@ -5,7 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
-use worstcase_contract::record::{RawRecord, Sample};
+use worstcase_contract::RawRecord;
+use worstcase_contract::record::Sample;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 
 const WORD: u64 = 8;

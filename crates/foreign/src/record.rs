@@ -113,7 +113,11 @@ fn one(
     let period = series.period.or(given.interval).filter(|_| has_period);
     let id = CellId::new(&subject.id(), &load, &series.probe, seed, series.cpu);
     let rows = rows(series, period);
-    let summary = Summaries::of(|quantity| summary(series.quantities.get(&quantity)?));
+    let mut summary = Summaries::of(|quantity| summary(series.quantities.get(&quantity)?));
+    let withheld = match (&mut summary.latency, period) {
+        (Some(latency), Some(period)) if series.overrun == Overrun::Skips => withhold(latency, series, period),
+        _ => false,
+    };
     let taken = summary
         .latency
         .as_ref()
@@ -180,7 +184,7 @@ fn one(
             rounding: measured.rounding,
             beyond: beyond(series),
             missed_known,
-            lacks: lacks(source, series, period, missed_known, given),
+            lacks: lacks(source, series, period, (missed_known, withheld), given),
             notes: measured.notes.clone(),
         }),
         scheduler: None,
@@ -211,7 +215,7 @@ fn lacks(
     source: &ForeignSource,
     series: &ThreadSeries,
     period: Option<Nanos>,
-    missed_known: bool,
+    (missed_known, withheld): (bool, bool),
     given: &ImportFacts,
 ) -> Vec<String> {
     let mut lacks: Vec<&str> = Vec::new();
@@ -232,6 +236,9 @@ fn lacks(
     }
     if series.overrun == Overrun::Skips && !missed_known {
         lacks.push("missed periods: the tool goes on with the next due time and does not count those before it");
+    }
+    if withheld {
+        lacks.push("percentiles that missed periods could move: late samples stand for more periods than one");
     }
     if source.measured.machine.release.is_none() {
         lacks.push("the kernel: the file's name stands in its place");
@@ -277,6 +284,42 @@ fn summary(values: &SeriesValues) -> Option<Summary> {
     }
 }
 
+/// Takes away the figures above which missed periods may lie in place of samples; whether there were any.
+fn withhold(summary: &mut Summary, series: &ThreadSeries, period: Nanos) -> bool {
+    let missed = series
+        .quantities
+        .get(&Quantity::Latency)
+        .map_or(0, |values| missed_at_most(values, period));
+    let moves = |one_in: u64| u128::from(missed) * u128::from(one_in) >= u128::from(missed) + u128::from(summary.count);
+    let before = (summary.median_ns, summary.percentiles_ns.len());
+    let (median, percentiles): (Option<u64>, BTreeMap<Percentile, u64>) = (
+        summary.median_ns.filter(|_| !moves(2)),
+        summary
+            .percentiles_ns
+            .iter()
+            .filter(|(p, _)| !moves(p.one_in()))
+            .map(|(p, ns)| (*p, *ns))
+            .collect(),
+    );
+    (summary.median_ns, summary.percentiles_ns) = (median, percentiles);
+    before != (summary.median_ns, summary.percentiles_ns.len())
+}
+
+/// Periods that passed while the samples were late, as many as these latencies allow.
+fn missed_at_most(values: &SeriesValues, period: Nanos) -> u64 {
+    let missed = |latency: u64, count: u64| latency.checked_div(period.0).unwrap_or(0).saturating_mul(count);
+    match values {
+        SeriesValues::Samples(samples) => samples.iter().map(|s| missed(s.value.0, 1)).sum(),
+        SeriesValues::Counted(counted) => {
+            let beyond = counted.beyond.map_or(0, |b| missed(counted.ends.max.0, b.count));
+            let bins = counted.bins.iter().map(|(value, count)| missed(*value, *count));
+            bins.fold(beyond, u64::saturating_add)
+        }
+        SeriesValues::Extremes(ends) => missed(ends.max.0, ends.count),
+        SeriesValues::Told(told) => missed(told.ends.max.0, told.ends.count),
+    }
+}
+
 fn of_extremes(ends: &Extremes) -> Summary {
     Summary {
         count: ends.count,
@@ -287,6 +330,7 @@ fn of_extremes(ends: &Extremes) -> Summary {
         max_index: None,
         percentiles_ns: BTreeMap::new(),
         hdr_v2_base64: String::new(),
+        periods: None,
     }
 }
 

@@ -26,7 +26,7 @@ mod symbols;
 use disk::Disk;
 use policy::Policy;
 use worstcase_instruments::bench::{Bench, irq};
-use worstcase_instruments::loads::{LoadEnvironment, LoadKind};
+use worstcase_instruments::loads::{LoadEnvironment, LoadKind, Surroundings};
 use worstcase_instruments::order::{CellOrder, Instrument, MachineOrder, Order};
 use worstcase_instruments::sys::process;
 use worstcase_instruments::{RawRecord, priorities};
@@ -96,10 +96,12 @@ fn measure(
     let priorities = priorities::apply(&machine.priorities).map_err(GuestError::new)?;
     let disk = Disk::start(machine, cell.seed)?;
     let place = LoadEnvironment {
-        work_dir: disk.as_ref().map_or("/tmp", |_| disk::FOLDER).into(),
-        owns_machine: true,
+        surroundings: Surroundings {
+            work_dir: disk.as_ref().map_or("/tmp", |_| disk::FOLDER).into(),
+            owns_machine: true,
+            placement,
+        },
         bodies: &[(LoadKind::Module, modules::start_load)],
-        placement,
         policy: machine.policy,
         begin: None,
     };

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use worstcase_contract::loads::LOADS;
 use worstcase_contract::{CellSpec, Venue};
-use worstcase_instruments::loads::LoadEnvironment;
+use worstcase_instruments::loads::{LoadEnvironment, Surroundings};
 use worstcase_instruments::order::{CellOrder, PolicyOrder};
 use worstcase_instruments::{RawRecord, probes};
 
@@ -15,10 +15,12 @@ fn main() -> ExitCode {
     let spec = text.join(" ").parse::<CellSpec>();
     let order = spec.and_then(|spec| spec.order(Venue::Host)).map_err(|e| e.to_string());
     let env = LoadEnvironment {
-        placement: None,
+        surroundings: Surroundings {
+            placement: None,
+            work_dir: std::env::temp_dir(),
+            owns_machine: false,
+        },
         policy: PolicyOrder::default(),
-        work_dir: std::env::temp_dir(),
-        owns_machine: false,
         bodies: &[],
         begin: None,
     };

@@ -23,12 +23,13 @@ pub mod placement;
 pub mod priorities;
 pub mod probes;
 pub mod processes;
+mod raw_record;
 pub mod record;
 pub mod schedule;
 pub mod symbols;
 pub mod sys;
 
-pub use record::RawRecord;
+pub use raw_record::{RawRecord, RecordError};
 pub use schedule::Schedule;
 
 /// Does what a child process of a load or a probe does that executes its own program again, and ends; returns in every other

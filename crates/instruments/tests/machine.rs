@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use worstcase_contract::Probe;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::{CellSpec, Nanos, RawRecord, Venue};
-use worstcase_instruments::loads::{LoadEnvironment, RunningLoad};
+use worstcase_instruments::loads::{LoadEnvironment, RunningLoad, Surroundings};
 use worstcase_instruments::order::PolicyOrder;
 use worstcase_instruments::probes;
 use worstcase_instruments::record::Work;
@@ -135,10 +135,12 @@ impl Folder {
 
     fn env(&self) -> LoadEnvironment {
         LoadEnvironment {
-            placement: None,
+            surroundings: Surroundings {
+                placement: None,
+                work_dir: self.0.clone(),
+                owns_machine: false,
+            },
             policy: PolicyOrder::default(),
-            work_dir: self.0.clone(),
-            owns_machine: false,
             bodies: &[],
             begin: None,
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-use super::sources::{self, AptSource};
+use super::suites::is_debian_suite;
 
 /// A suite of an archive. Its lists are verified with the keys of the system's own source of Debian's archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl FromStr for AptArchive {
         let [uri, suite] = words[..] else {
             return Err("write an archive as 'URI SUITE', e.g. '/srv/snapshot/20260101 trixie'".into());
         };
-        if !sources::is_debian_suite(suite) {
+        if !is_debian_suite(suite) {
             return Err(format!(
                 "{suite} is no suite of Debian's; take e.g. trixie, trixie-security or bookworm-backports"
             ));
@@ -41,19 +41,6 @@ impl FromStr for AptArchive {
             uri: uri.trim_end_matches('/').into(),
             suite: suite.into(),
         })
-    }
-}
-
-impl AptArchive {
-    /// The source for apt, with the keys of a source of Debian's archive. An old state of the archive is past its own
-    /// expiry date; it is verified all the same.
-    pub fn source(&self, signed_by: Option<String>) -> AptSource {
-        AptSource {
-            uri: self.uri.clone(),
-            suite: self.suite.clone(),
-            signed_by,
-            of_the_past: true,
-        }
     }
 }
 

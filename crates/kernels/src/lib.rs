@@ -59,6 +59,7 @@ mod sources;
 #[cfg(test)]
 mod split;
 mod store;
+mod suites;
 mod unpacked;
 pub mod version;
 

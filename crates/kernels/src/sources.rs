@@ -8,26 +8,32 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::archive::AptArchive;
-
-/// Suites to look for in Debian's archive; each also as -updates and -backports, and as -security in the security
-/// archive. A suite that does not exist (yet) costs one refused request a day.
-const SUITES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
-/// Suites without such companions.
-const ROLLING_SUITES: [&str; 2] = ["sid", "experimental"];
-/// Aliases under which a system's sources may name Debian's suites; a source with one is recognized as Debian's.
-const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
+use super::suites::{ROLLING_SUITES, SUITES, is_debian_suite, is_security};
 
 /// One suite at one archive, as apt needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AptSource {
     /// Where the archive is.
-    pub(crate) uri: String,
+    pub uri: String,
     /// The suite, as in `dists/<suite>`.
-    pub(crate) suite: String,
+    pub suite: String,
     /// Keyring path, fingerprint or whole key; `None` means apt's own trusted keys.
-    pub(crate) signed_by: Option<String>,
+    pub signed_by: Option<String>,
     /// Whether this is an old state of an archive, which may be past its own expiry date.
-    pub(crate) of_the_past: bool,
+    pub of_the_past: bool,
+}
+
+impl AptSource {
+    /// The source of an archive that the user names, with the keys of a source of Debian's archive. An old state of the archive is past its own
+    /// expiry date; it is verified all the same.
+    fn named(archive: &AptArchive, signed_by: Option<String>) -> AptSource {
+        AptSource {
+            uri: archive.uri.clone(),
+            suite: archive.suite.clone(),
+            signed_by,
+            of_the_past: true,
+        }
+    }
 }
 
 /// The place of apt's sources: `WORSTCASE_APT_SOURCES` (a file, or a directory like /etc/apt), or /etc/apt.
@@ -70,7 +76,7 @@ pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
 }
 
 /// One-line format: `deb [signed-by=KEYRING arch=amd64] URI SUITE COMPONENT...`.
-pub(crate) fn parse_list(text: &str) -> Vec<AptSource> {
+pub fn parse_list(text: &str) -> Vec<AptSource> {
     text.lines().filter_map(parse_list_line).collect()
 }
 
@@ -100,7 +106,7 @@ fn parse_list_line(line: &str) -> Option<AptSource> {
 }
 
 /// deb822 format: stanzas of fields; a line that begins with a space continues a field.
-pub(crate) fn parse_deb822(text: &str) -> Vec<AptSource> {
+pub fn parse_deb822(text: &str) -> Vec<AptSource> {
     let mut sources = Vec::new();
     let without_comments: String = text
         .lines()
@@ -144,7 +150,7 @@ pub(crate) fn parse_deb822(text: &str) -> Vec<AptSource> {
 
 /// Debian's sources among `system`, widened to the suites with kernels, and the archives that the user names. Empty if
 /// there is no source of Debian's.
-pub(crate) fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
+pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
     let usable = system
         .iter()
         .filter(|s| !s.uri.starts_with("cdrom:") && is_debian_suite(&s.suite));
@@ -177,13 +183,17 @@ pub(crate) fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSou
     }
     let trusted = archive.or(security).map(|source| source.signed_by.clone());
     if let Some(signed_by) = trusted {
-        wanted.extend(archives.iter().map(|archive| archive.source(signed_by.clone())));
+        wanted.extend(
+            archives
+                .iter()
+                .map(|archive| AptSource::named(archive, signed_by.clone())),
+        );
     }
     wanted
 }
 
 /// The file for apt: deb822, package lists only, never marked as trusted.
-pub(crate) fn to_deb822(sources: &[AptSource]) -> String {
+pub fn to_deb822(sources: &[AptSource]) -> String {
     let stanza = |s: &AptSource| {
         let signed_by = s
             .signed_by
@@ -198,21 +208,6 @@ pub(crate) fn to_deb822(sources: &[AptSource]) -> String {
         )
     };
     sources.iter().map(stanza).collect()
-}
-
-fn is_security(suite: &str) -> bool {
-    suite.ends_with("-security") || suite.ends_with("/updates")
-}
-
-pub(crate) fn is_debian_suite(suite: &str) -> bool {
-    let base = suite.split(['-', '/']).next().unwrap_or(suite);
-    let companion = &suite[base.len()..];
-    let known = SUITES.contains(&base) || ROLLING_SUITES.contains(&base) || ALIASES.contains(&base);
-    known
-        && matches!(
-            companion,
-            "" | "-updates" | "-backports" | "-security" | "/updates" | "-proposed-updates"
-        )
 }
 
 #[cfg(test)]

@@ -2,15 +2,16 @@
 
 use super::LabError;
 use super::additions::Additions;
+use super::boot;
 use super::cell::{self, CellRun, RawResult};
 use super::census::{self, CensusReplay};
 use super::machine::Mips;
 use super::matrix::{self, LabMatrix};
 use super::moments::{self, SampleMoment};
+use super::prepared::Prepared;
 use super::qemu::Qemu;
 use super::replay;
 use super::snapshot::MachineSnapshot;
-use super::subject::Prepared;
 use super::symbols::KernelSymbols;
 use crate::execution::{Execution, Symbols};
 use std::ops::Range;
@@ -51,7 +52,7 @@ impl RepeatableCell {
         if let Some(what) = prepared.changed_since(record) {
             return Err(other(&what));
         }
-        let snapshot = MachineSnapshot::obtain(&options.cache, prepared, limit)?;
+        let snapshot = boot::obtain(&options.cache, prepared, limit)?;
         let run = CellRun {
             prepared,
             snapshot: &snapshot,

@@ -3,9 +3,8 @@
 //! The state of a subject's first boot is kept beside its snapshot, and stays when the snapshot is removed; later boots
 //! of the subject must agree with it. The devices' state is left out: it differs in a few bytes without effect.
 
-use super::LabError;
-use super::snapshot;
-use super::subject::Prepared;
+use super::prepared::Prepared;
+use super::{BOOT_AGAIN, LabError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -65,7 +64,7 @@ impl BootState {
         serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
             folder: snapshot.to_path_buf(),
             reason: format!("its file '{FILE}': {e}"),
-            again: snapshot::AGAIN,
+            again: BOOT_AGAIN,
         })
     }
 

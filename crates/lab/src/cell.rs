@@ -1,12 +1,13 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Fork, LEFTOVERS, LONGEST_MESSAGE, PluginRequest};
+use super::fork::{Fork, LEFTOVERS, PluginRequest};
+use super::message::LONGEST_MESSAGE;
 use super::plugin_log;
+use super::prepared::Prepared;
 use super::process::last_lines;
-use super::snapshot::{BOOT, MachineSnapshot};
-use super::subject::Prepared;
-use super::watchdog::MachineLimits;
+use super::snapshot::MachineSnapshot;
+use super::watchdog::{BOOT, MachineLimits};
 use super::witness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

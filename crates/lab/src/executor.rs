@@ -4,6 +4,7 @@
 //! before the first begins.
 
 use super::LabError;
+use super::boot;
 use super::cell::{self, CellRun};
 use super::matrix::{self, LabMatrix};
 use super::planned::Planned;
@@ -76,7 +77,7 @@ impl<'a> LabExecutor<'a> {
     }
 
     fn is_booted(&self, subject: usize) -> bool {
-        MachineSnapshot::is_cached(self.how.cache, self.planned.subject(subject))
+        boot::is_cached(self.how.cache, self.planned.subject(subject))
     }
 }
 
@@ -105,7 +106,7 @@ impl Executor for LabExecutor<'_> {
         let snapshots = parallel(this.how.jobs, &this.planned.subjects(missing), |subject| {
             let prepared = this.planned.subject(*subject);
             let cached = this.is_booted(*subject);
-            let snapshot = MachineSnapshot::obtain(this.how.cache, prepared, this.how.limit)?;
+            let snapshot = boot::obtain(this.how.cache, prepared, this.how.limit)?;
             if !cached {
                 progress.prepared(&format!("booted {}", prepared.subject.label()));
             }

@@ -2,27 +2,23 @@
 
 use super::LabError;
 use super::handed::Handed;
-use super::machine::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
+use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
+use super::message::{LONGEST_MESSAGE, console_end, guest_error};
 use super::place::QemuPlace;
+use super::prepared::Prepared;
 use super::process::{Process, QemuLaunch};
-use super::snapshot::{MachineSnapshot, console_end};
-use super::subject::Prepared;
+use super::snapshot::MachineSnapshot;
 use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 
 /// Files of a fork that nobody needs after a success.
-pub(crate) const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
-
-/// Limit in bytes for a guest's message; forty million samples take less.
-pub(super) const LONGEST_MESSAGE: u64 = 256 << 20;
-
-const ERROR_MAGIC: &[u8] = b"WCERR\0";
+pub const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
 
 /// A request to the plugin in addition to its event log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PluginRequest {
+pub struct PluginRequest {
     /// Arguments of the plugin, each with a comma before it.
     pub arguments: String,
     /// Files that the plugin reads: name and content.
@@ -45,7 +41,7 @@ impl PluginRequest {
 }
 
 /// A fork to be run.
-pub(crate) struct Fork<'a> {
+pub struct Fork<'a> {
     /// The subject.
     pub prepared: &'a Prepared,
     /// Its snapshot.
@@ -89,7 +85,7 @@ impl Fork<'_> {
         );
         let started = Process::start(QemuLaunch {
             qemu: &qemu.program,
-            args: machine::arguments(self.prepared, MemorySharing::Private, &given, &plugin),
+            args: invocation::arguments(self.prepared, MemorySharing::Private, &given, &plugin),
             folder,
             handed: &[&given.kernel, &given.initrd, &given.memory, &state],
             writable,
@@ -97,7 +93,7 @@ impl Fork<'_> {
             progress: Some(&folder.join(PROGRESS)),
             limits: self.limits,
         });
-        let ended = started.and_then(|process| resume(process, &machine::restore_uri(qemu, &state)));
+        let ended = started.and_then(|process| resume(process, &invocation::restore_uri(qemu, &state)));
         place.take_back()?;
         self.snapshot.is_as_it_was()?;
         let message = read_most(&folder.join(RECORD), LONGEST_MESSAGE).unwrap_or_default();
@@ -112,7 +108,7 @@ impl Fork<'_> {
     }
 
     /// The error for a fork that ended without a usable result.
-    pub(crate) fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
+    pub fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
         LabError::NoResult {
             what: self.what.clone(),
             reason: reason.to_string(),
@@ -130,30 +126,4 @@ fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
         qmp.execute("cont", json!({}))
     })?;
     qemu.wait()
-}
-
-/// The guest's error in one line, if it sent one instead of the expected message.
-pub(crate) fn guest_error(message: &[u8]) -> Option<String> {
-    let at = message.windows(ERROR_MAGIC.len()).position(|w| w == ERROR_MAGIC)?;
-    let text = String::from_utf8_lossy(&message[at + ERROR_MAGIC.len()..]);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Some(words.join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_guests_error_is_found_behind_a_message() {
-        assert_eq!(
-            guest_error(b"WCREADY\n\nWCERR\0no such load"),
-            Some("no such load".into())
-        );
-        assert_eq!(
-            guest_error(b"WCERR\0the guest panicked: panicked at a.rs:1:\nindex 3\n"),
-            Some("the guest panicked: panicked at a.rs:1: index 3".into())
-        );
-        assert_eq!(guest_error(b"WCREC\0"), None);
-    }
 }

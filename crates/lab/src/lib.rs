@@ -4,12 +4,14 @@
 //! Qemu      which QEMU is here, the files that it is made of, and which plugin fits it
 //! VirtualMachine   the virtual machine: speed, memory; its arguments, to the byte
 //! additions what the user puts into the machines: programs, kernel modules of his own
+//! Subject   kernel + preemption model + VirtualMachine
 //! image     the initramfs: guest, modules, additions
-//! Subject   kernel + preemption model + VirtualMachine + image
+//! Prepared  a Subject with its image and its key
 //! confine   who a QEMU is, and what it may touch of the controller
 //! place     the folder that it works in; handed: files that it has open
 //! watchdog  when a QEMU that does not get on is given up
-//! Snapshot  a Subject booted once and stopped at its ready point      (kept in the cache, by content)
+//! invocation QEMU's command line, and the files of its folder
+//! boot      boots a Subject and stops it at its ready point: a Snapshot  (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
 //! stamps    joins the plugin's events to the samples
@@ -30,6 +32,7 @@
 pub mod added;
 pub mod additions;
 pub mod again;
+pub mod boot;
 mod boot_state;
 pub mod cell;
 pub mod census;
@@ -42,11 +45,13 @@ mod fork;
 pub mod fuzz;
 mod handed;
 pub mod image;
+mod invocation;
 mod kernel_facts;
 mod kernel_memory;
 mod labels;
 pub mod machine;
 pub mod matrix;
+mod message;
 pub mod models;
 pub mod moments;
 pub(crate) mod own_module;
@@ -55,6 +60,7 @@ pub mod payload;
 mod place;
 pub mod planned;
 mod plugin_log;
+pub mod prepared;
 mod process;
 pub mod qemu;
 mod qemu_files;
@@ -64,7 +70,7 @@ pub mod replay;
 mod scheduler;
 pub mod snapshot;
 pub mod stamps;
-pub mod subject;
+mod subject;
 pub mod symbols;
 pub mod verify;
 mod watchdog;
@@ -72,6 +78,9 @@ pub(crate) mod witness;
 
 use std::path::PathBuf;
 use worstcase_contract::Instructions;
+
+/// The remedy where a file of a boot is damaged in the cache.
+const BOOT_AGAIN: &str = "the subject is booted again";
 
 worstcase_base::errors! {
     /// Errors of the lab. Every message says what happened and what to do.

@@ -3,10 +3,11 @@
 use super::additions::Additions;
 use super::cell::RawResult;
 use super::machine::{self, Mips};
+use super::prepared::Prepared;
 use super::qemu::Qemu;
 use super::ready::ReadyReport;
 use super::scheduler::LabScheduler;
-use super::subject::{LabSubject, Prepared};
+use super::subject::LabSubject;
 use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_contract::CellSpec;
@@ -55,7 +56,7 @@ impl LabMatrix {
                 Some(index) => *index,
                 None => {
                     let subject = subject(&found[key.0], cell, additions)?;
-                    matrix.subjects.push(subject.prepare(qemu)?);
+                    matrix.subjects.push(Prepared::of(subject, qemu)?);
                     indices.insert(key, matrix.subjects.len() - 1);
                     matrix.subjects.len() - 1
                 }

@@ -3,11 +3,12 @@
 
 use super::LabError;
 use super::additions::Additions;
+use super::boot;
 use super::cell::{self, CellRun};
+use super::prepared::Prepared;
 use super::qemu::Qemu;
 use super::ready::ReadyReport;
-use super::snapshot::MachineSnapshot;
-use super::subject::{LabSubject, Prepared};
+use super::subject::LabSubject;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,7 +67,7 @@ impl Parcel {
             scheduler: None,
             additions: Additions::default(),
         };
-        let prepared = subject.with_image(initrd, qemu);
+        let prepared = Prepared::with_image(subject, initrd, qemu);
         if prepared.key == self.key {
             return Ok(prepared);
         }
@@ -99,7 +100,7 @@ pub fn measure(
     if ReadyReport::kept(cache, &prepared.key).is_some() && cell::kept(cache, prepared, spec)?.is_some() {
         return Ok(key);
     }
-    let snapshot = MachineSnapshot::obtain(cache, prepared, limit)?;
+    let snapshot = boot::obtain(cache, prepared, limit)?;
     cell::obtain(
         cache,
         &CellRun {

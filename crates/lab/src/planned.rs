@@ -4,8 +4,8 @@
 use super::LabError;
 use super::cell;
 use super::matrix::{self, LabMatrix, MatrixCell};
+use super::prepared::Prepared;
 use super::ready::ReadyReport;
-use super::subject::Prepared;
 use worstcase_base::cache::Cache;
 use worstcase_contract::CellSpec;
 use worstcase_results::record::{CellResult, ExecutorTask, Record};

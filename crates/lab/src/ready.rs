@@ -4,8 +4,7 @@
 //! It is part of every record. The cache keeps it after the snapshot has gone, so that a record can be made from a cell's
 //! result without a boot, also where another machine booted.
 
-use super::LabError;
-use super::snapshot::AGAIN;
+use super::{BOOT_AGAIN, LabError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use worstcase_base::cache::Cache;
@@ -39,7 +38,7 @@ impl ReadyReport {
         ReadyReport::parse(text).ok_or_else(|| LabError::Damaged {
             folder: folder.to_path_buf(),
             reason: format!("its file '{FILE}' is cut short"),
-            again: AGAIN,
+            again: BOOT_AGAIN,
         })
     }
 
@@ -51,7 +50,7 @@ impl ReadyReport {
     /// Keeps the report; an existing one must be the same, whichever machine booted. `what` describes the subject.
     pub fn keep(&self, cache: &Cache, subject: &str, what: &str) -> Result<(), LabError> {
         if ReadyReport::kept(cache, subject).as_ref() != Some(self) {
-            cache.take_in(AREA, subject, AGAIN, what, |building| self.write(building))?;
+            cache.take_in(AREA, subject, BOOT_AGAIN, what, |building| self.write(building))?;
         }
         Ok(())
     }

@@ -205,7 +205,7 @@ fn observe(
     log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),
-        console: super::snapshot::console_end(folder),
+        console: super::message::console_end(folder),
     })
 }
 

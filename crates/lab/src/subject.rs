@@ -1,21 +1,13 @@
 //! Subjects of the lab: a kernel, its preemption model, and the machine under it.
 
-use super::LabError;
 use super::additions::Additions;
-use super::image;
-use super::machine::{self, Mips};
+use super::machine::Mips;
 use super::own_module::OwnModule;
-use super::qemu::Qemu;
 use super::scheduler::LabScheduler;
-use worstcase_base::digest::Digest;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
 use worstcase_plan::VirtualMachine;
-use worstcase_results::record::{LoadedModule, Record, SubjectMachine};
-
-/// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
-const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
-                            random.trust_cpu=on random.trust_bootloader=on tsc=reliable";
+use worstcase_results::record::LoadedModule;
 
 /// A subject of the lab.
 #[derive(Clone, Debug)]
@@ -36,20 +28,6 @@ pub struct LabSubject {
     pub additions: Additions,
 }
 
-/// A subject with all inputs of its snapshot.
-pub struct Prepared {
-    /// The subject.
-    pub subject: LabSubject,
-    /// The QEMU that runs it.
-    pub qemu: Qemu,
-    /// The kernel's command line.
-    pub command_line: String,
-    /// The initramfs.
-    pub initrd: Vec<u8>,
-    /// Digest of all inputs; two subjects with the same key are equal to the byte.
-    pub key: String,
-}
-
 impl LabSubject {
     /// Kernel and preemption model, as tables show them.
     pub fn label(&self) -> String {
@@ -59,87 +37,5 @@ impl LabSubject {
     /// The user's modules, for a record.
     pub fn modules(&self) -> Vec<LoadedModule> {
         self.additions.modules.iter().map(OwnModule::described).collect()
-    }
-
-    /// Builds the image and computes the key.
-    pub fn prepare(self, qemu: &Qemu) -> Result<Prepared, LabError> {
-        let initrd = image::build(&self)?;
-        Ok(self.with_image(initrd, qemu))
-    }
-
-    /// Like [`LabSubject::prepare`], with an image that was built before.
-    pub(super) fn with_image(self, initrd: Vec<u8>, qemu: &Qemu) -> Prepared {
-        let mut command_line = COMMAND_LINE.to_string();
-        let append = Some(self.machine.append.to_string()).filter(|words| !words.is_empty());
-        for words in [self.preempt.boot_argument(), append].into_iter().flatten() {
-            command_line += &format!(" {words}");
-        }
-        let mut digest = Digest::new("worstcase-subject/3");
-        digest.text(&qemu.digest).bytes(qemu.plugin);
-        digest.text(&self.kernel.digest).bytes(&initrd).text(&command_line);
-        for argument in machine::shape(&self.machine, self.mips) {
-            digest.text(&argument);
-        }
-        if self.machine.smp.cpus > 1 {
-            digest.text(&self.machine.smp.quantum.0.to_string());
-        }
-        let disks = machine::disk_arguments(&self.machine);
-        if !disks.is_empty() {
-            digest.text(&disks);
-        }
-        if let Some(disk) = &self.disk {
-            digest.text(disk);
-        }
-        Prepared {
-            key: digest.hex(),
-            subject: self,
-            qemu: qemu.clone(),
-            command_line,
-            initrd,
-        }
-    }
-}
-
-impl Prepared {
-    fn scheduler_digest(&self) -> Option<&str> {
-        self.subject.scheduler.as_ref().map(|s| s.digest.as_str())
-    }
-
-    /// How the machine differs from the recorded subject of the same name; none if both are equal to the byte.
-    pub(crate) fn changed_since(&self, record: &Record) -> Option<String> {
-        let SubjectMachine::Lab(machine) = &record.subject.machine else {
-            return Some("it was not measured in the lab".into());
-        };
-        if self.key == machine.key {
-            return None;
-        }
-        Some(match () {
-            () if self.qemu.version != machine.qemu => {
-                format!("it was measured with {}, here is {}", machine.qemu, self.qemu.version)
-            }
-            () if self.subject.kernel.digest != record.subject.kernel.digest => {
-                format!("{} is another kernel now", record.subject.kernel.name)
-            }
-            () if self.subject.modules() != machine.modules => format!(
-                "it was measured {}, here it would be {}",
-                with(&machine.modules),
-                with(&self.subject.modules())
-            ),
-            () if self.scheduler_digest() != record.scheduler.as_ref().map(|s| s.digest.as_str()) => {
-                "the scheduler is another file now".into()
-            }
-            () => "QEMU's files, worstcase itself or an added program (--add) changed".into(),
-        })
-    }
-}
-
-/// Modules in words: `with planted work=spin (sha256:ab12...)`.
-fn with(modules: &[LoadedModule]) -> String {
-    match modules {
-        [] => "without a module (--module)".into(),
-        some => {
-            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
-            format!("with {}", some.join(", "))
-        }
     }
 }

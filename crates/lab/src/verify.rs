@@ -2,10 +2,10 @@
 //! again and again, half of the time with every CPU of the controller busy, and compares all its results, to the bit.
 
 use super::LabError;
+use super::boot;
 use super::cell::{self, CellRun, RawResult};
 use super::matrix;
-use super::snapshot::MachineSnapshot;
-use super::subject::Prepared;
+use super::prepared::Prepared;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -54,17 +54,17 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
 
 /// Boots a subject again beside its snapshot in the cache: both must be equal.
 pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Result<(), LabError> {
-    let snapshot = MachineSnapshot::obtain(cache, prepared, limit)?;
+    let snapshot = boot::obtain(cache, prepared, limit)?;
     snapshot.boot_state()?.agree(cache, prepared)?;
     let scratch = cache.scratch()?;
-    let again = MachineSnapshot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
+    let again = boot::obtain(&Cache::at(scratch.path()), prepared, limit)?;
     again.boot_state()?.agree(cache, prepared)
 }
 
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
-    let snapshot = MachineSnapshot::obtain(from, what.prepared, what.limit)?;
+    let snapshot = boot::obtain(from, what.prepared, what.limit)?;
     snapshot.boot_state()?.agree(cache, what.prepared)?;
     let run = CellRun {
         prepared: what.prepared,

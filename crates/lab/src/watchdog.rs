@@ -25,6 +25,9 @@ const REAL_SECS: u64 = 12 * 3600;
 /// Instructions a second on a host that is hardly usable; a usual host makes 200 to 320 million.
 const SLOWEST: u64 = 5_000_000;
 
+/// Limit in instructions for a boot. Debian's 6.1 takes 5.4 thousand million.
+pub const BOOT: Instructions = Instructions(50_000_000_000);
+
 /// Limits of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MachineLimits {

@@ -22,7 +22,7 @@ pub const fn usual(venue: Venue) -> Usual {
         Venue::Lab => Usual {
             warmup: Nanos::from_millis(100),
             priority: 98,
-            seeds: 5,
+            seeds: 10,
         },
         Venue::Host => Usual {
             warmup: Nanos::from_millis(1_000),

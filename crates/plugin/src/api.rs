@@ -1,31 +1,17 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
 //!
-//! The only module that knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10
-//! and 11, `callbacks` how QEMU is told what to call: `api/callbacks.rs`, or from 11.1 on `api/callbacks_v7.rs`. `unsafe` is
-//! only here, in `guest_memory`, `census::audit` and `scheduler`.
+//! It knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10 and 11. `unsafe` is
+//! only here, in `entry`, `guest_memory`, `census::audit` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
 mod version;
 
-#[cfg_attr(feature = "api-v7", path = "api/callbacks_v7.rs")]
-mod callbacks;
-
-use crate::count::Access;
+use crate::counts;
+use crate::decode::Access;
 use crate::mark::NOP_LEN;
-use crate::{census, plugin, record, scheduler, watch};
 use qemu_plugin_sys as sys;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-
-/// The machine that QEMU is about to run.
-pub struct QemuInfo {
-    /// The guest's architecture, in QEMU's words.
-    pub target: String,
-    /// A whole machine, not a single program.
-    pub whole_system: bool,
-    /// Virtual CPUs at the start.
-    pub cpus: c_int,
-}
+use std::ffi::{c_uint, c_void};
 
 /// Runs when an instruction or a block starts; `data` is what was given at registration.
 pub trait OnStart {
@@ -41,8 +27,8 @@ pub trait OnAccess {
 
 /// Runs after a write of eight bytes; `data` is what was given at registration.
 pub trait OnStore {
-    /// Called on the CPU's thread with the virtual address and what is there now; nothing of a device, which a look changes.
-    fn run(vaddr: u64, value: Option<u64>, data: u64);
+    /// Called on the CPU's thread with the virtual address, and whether memory is there and no device.
+    fn run(vaddr: u64, is_memory: bool, data: u64);
 }
 
 /// Runs after each read of memory by an instruction; `data` is what was given at registration.
@@ -53,7 +39,7 @@ pub trait OnRead {
 
 /// Instructions that the CPU that runs has executed so far.
 pub fn count() -> u64 {
-    scheduler::own(version::count())
+    counts::own(version::count())
 }
 
 /// Instructions of all CPUs so far.
@@ -75,7 +61,20 @@ pub struct Instruction<'block> {
 /// The longest instruction of x86.
 const MAX_LEN: usize = 15;
 
+/// Makes the counter.
+pub fn set_up() {
+    version::set_up();
+}
+
 impl Block {
+    /// The block that QEMU translates.
+    ///
+    /// # Safety
+    /// `handle` is what QEMU passed to the callback that runs; the block must not outlive it.
+    pub unsafe fn of(handle: *mut sys::qemu_plugin_tb) -> Block {
+        Block(handle)
+    }
+
     /// The block's instructions in order.
     pub fn instructions(&self) -> Vec<Instruction<'_>> {
         // SAFETY: a `Block` exists only during the callback that QEMU passed its handle to.
@@ -179,7 +178,7 @@ impl Instruction<'_> {
 }
 
 impl Instruction<'_> {
-    /// Runs `H` after each write of this instruction, with what was written.
+    /// Runs `H` after each write of this instruction, and says whether it was to memory.
     pub fn on_store<H: OnStore>(&self, data: u64) {
         unsafe extern "C" fn call<H: OnStore>(
             _cpu: c_uint,
@@ -193,8 +192,7 @@ impl Instruction<'_> {
                 let address = sys::qemu_plugin_get_hwaddr(info, vaddr);
                 !address.is_null() && !sys::qemu_plugin_hwaddr_is_io(address)
             };
-            let value = is_memory.then(|| scheduler::word_at(vaddr)).flatten();
-            H::run(vaddr, value, data as u64);
+            H::run(vaddr, is_memory, data as u64);
         }
         // SAFETY: as in `on_start`.
         unsafe {
@@ -248,69 +246,4 @@ type Started = unsafe extern "C" fn(c_uint, *mut c_void);
 
 unsafe extern "C" fn started<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
     H::run(data as u64);
-}
-
-/// The interface's version that this build speaks; QEMU refuses the plugin if it does not.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "QEMU looks for this name")]
-pub static qemu_plugin_version: c_int = callbacks::VERSION;
-
-/// QEMU's entry; anything but 0 makes QEMU end.
-///
-/// # Safety
-/// Only QEMU calls this, with its own description and `argc` strings in `argv`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn qemu_plugin_install(
-    id: sys::qemu_plugin_id_t,
-    info: *const sys::qemu_info_t,
-    argc: c_int,
-    argv: *const *const c_char,
-) -> c_int {
-    // SAFETY: QEMU passes a valid description; `system` is the only member of its union.
-    let machine = unsafe {
-        QemuInfo {
-            target: text((*info).target_name),
-            whole_system: (*info).system_emulation,
-            cpus: (*info).__bindgen_anon_1.system.smp_vcpus,
-        }
-    };
-    let arguments: Vec<String> = (0..usize::try_from(argc).unwrap_or(0))
-        // SAFETY: QEMU passes `argc` strings.
-        .map(|i| unsafe { text(*argv.add(i)) })
-        .collect();
-    if let Err(message) = plugin::install(&machine, &arguments) {
-        eprintln!("worstcase-plugin: {message}");
-        return -1;
-    }
-    version::set_up();
-    // SAFETY: called during installation with this plugin's id.
-    unsafe { callbacks::register(id) };
-    0
-}
-
-/// SAFETY: `string` must be a valid C string.
-unsafe fn text(string: *const c_char) -> String {
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
-}
-
-/// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
-fn on_cpu(number: c_uint) {
-    if number == 0
-        && let Err(why) = scheduler::take_over()
-    {
-        eprintln!("worstcase-plugin: cannot schedule this QEMU's CPUs: {why}");
-        std::process::exit(1);
-    }
-}
-
-/// A block was translated: `block` is QEMU's handle of it, valid during this call.
-fn on_translation(block: *mut sys::qemu_plugin_tb) {
-    plugin::translated(&Block(block));
-}
-
-fn on_exit() {
-    watch::finish();
-    record::finish();
-    census::finish();
 }

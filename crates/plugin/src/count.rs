@@ -10,16 +10,7 @@
 //! QEMU executes an access to a device in the middle of a block again, in a block of its own, in which it
 //! leaves out everything but the additions after accesses: they count that instruction, once.
 
-use crate::decode::Class;
-
-/// Which memory access of an instruction completes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Its only access.
-    Only,
-    /// Its only write, which follows a read.
-    Write,
-}
+use crate::decode::{Access, Class};
 
 /// What is to be done at one instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,20 @@
 //! modes mostly decodes alike; where the length differs from QEMU's the instruction is taken as opaque, which
 //! costs an addition and is only inexact if it is a block's last and faults.
 
-use crate::count::Access;
 use iced_x86::{
     CpuidFeature, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
     OpAccess, OpKind,
 };
 use std::cell::RefCell;
+
+/// Which memory access of an instruction completes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Its only access.
+    Only,
+    /// Its only write, which follows a read.
+    Write,
+}
 
 /// What an instruction means for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //! QEMU calls [`plugin`] once to set it up and then for every block it translates; all that must happen when
 //! the block runs is registered there and then. The parts, from QEMU inwards:
 //!
-//! - `api`: QEMU's plugin interface in the version this build speaks.
+//! - `entry`: what QEMU looks for and calls; `api`: its plugin interface in the version this build speaks.
 //! - `plugin`: set-up and translation: what is registered where.
-//! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced.
+//! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced; [`counts`]: each CPU's part of it.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
@@ -31,7 +31,10 @@ mod api;
 mod args;
 mod census;
 mod count;
+mod counts;
 mod decode;
+#[cfg(not(test))]
+mod entry;
 mod events;
 mod guest_memory;
 mod mark;

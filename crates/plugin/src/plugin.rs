@@ -1,11 +1,22 @@
-//! The two moments at which QEMU asks: at its start, and whenever it has translated a block.
+//! The moments at which QEMU asks: at its start, when it has made a CPU, whenever it has translated a block, at its end.
 
-use crate::api::{Block, QemuInfo};
+use crate::api::Block;
 use crate::scheduler::{self, Settings};
 use crate::{args, census, count, decode, events, modules, progress, record, watch};
+use std::ffi::{c_int, c_uint};
 use std::io;
 use std::path::Path;
 use worstcase_logs::machine::{DEFAULT_QUANTUM, MOST_CPUS};
+
+/// The machine that QEMU is about to run.
+pub struct QemuInfo {
+    /// The guest's architecture, in QEMU's words.
+    pub target: String,
+    /// A whole machine, not a single program.
+    pub whole_system: bool,
+    /// Virtual CPUs at the start.
+    pub cpus: c_int,
+}
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
@@ -52,6 +63,16 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
+pub fn cpu_made(number: c_uint) {
+    if number == 0
+        && let Err(why) = scheduler::take_over()
+    {
+        eprintln!("worstcase-plugin: cannot schedule this QEMU's CPUs: {why}");
+        std::process::exit(1);
+    }
+}
+
 /// Instruments one freshly translated block.
 pub fn translated(block: &Block) {
     progress::begin();
@@ -71,4 +92,11 @@ pub fn translated(block: &Block) {
             instruction.add_one_after(access);
         }
     }
+}
+
+/// QEMU ends.
+pub fn finish() {
+    watch::finish();
+    record::finish();
+    census::finish();
 }

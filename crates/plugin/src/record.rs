@@ -10,6 +10,7 @@
 
 use crate::api::{self, Block, Instruction, OnStart};
 use crate::args::Replay;
+use crate::counts;
 use crate::guest_memory::{GuestMemory, LateMemory};
 use crate::paging::USER_END;
 use crate::scheduler;
@@ -261,7 +262,7 @@ impl Recorder {
 
     /// A block starts on a CPU that is not followed.
     fn keep(&mut self, block: u32) -> Result<(), String> {
-        let (memory, kept) = self.other(scheduler::running())?;
+        let (memory, kept) = self.other(counts::running())?;
         let task = tasks::current_pointer(memory, &kept.places).ok_or(NO_TASK)?;
         if kept.ran.len() == Why::IsWaitedFor.blocks() {
             kept.ran.pop_front();
@@ -309,10 +310,10 @@ impl Recorder {
     /// The CPU that runs sends an interrupt.
     fn sent(&mut self) -> Result<(), String> {
         self.tell_of_wait();
-        let cpu = scheduler::running();
+        let cpu = counts::running();
         let (memory, kept) = self.other(cpu)?;
         let moment = Recorder::moment(memory, cpu, kept, api::count())?;
-        let at = Instructions(scheduler::followed().map_or(0, scheduler::executed));
+        let at = Instructions(scheduler::followed().map_or(0, counts::executed));
         self.tell(Why::Sends, at, moment);
         Ok(())
     }
@@ -321,7 +322,7 @@ impl Recorder {
     fn waits(&mut self) -> Result<(), String> {
         let memory = self.memory.get()?;
         let moments = self.others.iter().map(|(&cpu, kept)| {
-            let count = scheduler::executed(cpu);
+            let count = counts::executed(cpu);
             Recorder::moment(memory, cpu, kept, count)
         });
         self.wait = Some(Wait {

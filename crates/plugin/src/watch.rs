@@ -6,6 +6,7 @@
 use crate::api::{self, Instruction, OnAccess, OnStart, OnStore};
 use crate::census;
 use crate::count::Placement;
+use crate::counts;
 use crate::decode;
 use crate::events::Log;
 use crate::mark::Marks;
@@ -91,7 +92,9 @@ pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
 struct MarkStore;
 
 impl OnStore for MarkStore {
-    fn run(vaddr: u64, value: Option<u64>, data: u64) {
+    fn run(vaddr: u64, is_memory: bool, data: u64) {
+        // A look at a device would change it.
+        let value = is_memory.then(|| scheduler::word_at(vaddr)).flatten();
         let Some(kind) = MarkKind::from_u8(data as u8) else {
             return;
         };
@@ -105,7 +108,7 @@ impl OnStore for MarkStore {
         let Some(watch) = guard.as_mut() else {
             return;
         };
-        if !scheduler::has_begun() {
+        if !counts::has_begun() {
             watch.push(EventKind::Unscheduled, vaddr, Instructions(count));
         }
         let event = match kind {

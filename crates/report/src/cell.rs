@@ -238,7 +238,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
     // In the lab the census bounds the run, and says more than an estimate.
     if subject.venue() == Venue::Host && record.details.is_none() {
         out.push(String::new());
-        out.extend(CellTail::of(record, &gathered.peaks, None).lines(style));
+        out.extend(CellTail::of(&[record], &gathered.peaks, None).lines(style));
     }
     out.push(String::new());
     out.join("\n")
@@ -276,6 +276,17 @@ fn figures(s: &Summary) -> String {
         .max_index
         .map_or_else(String::new, |index| format!(" (sample {index})"));
     parts.push(format!("max {}{sample}", exact(s.max_ns)));
+    if let Some(all) = &s.periods {
+        let percentiles = all
+            .percentiles_ns
+            .iter()
+            .map(|(p, ns)| format!("{} {}", p.name(), exact(*ns)));
+        let told: Vec<String> = [format!("median {}", exact(all.median_ns))]
+            .into_iter()
+            .chain(percentiles)
+            .collect();
+        parts.push(format!("of all {} periods: {}", grouped(all.count), told.join("  ")));
+    }
     parts.join("  ")
 }
 

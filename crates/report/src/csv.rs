@@ -128,8 +128,10 @@ fn columns<'a>() -> Vec<TableField<CellRow<'a>>> {
         record("lost", |r| Some(r.accounting.lost())),
         time("min_ns", |s| s.min_ns),
         time("mean_ns", |s| s.mean_ns),
-        time("median_ns", |s| s.median_ns),
-        time("p99_ns", |s| s.percentiles_ns.get(&Percentile::P99).copied()),
+        time("median_ns", |s| s.median().map(|n| n.0)),
+        time("p99_ns", |s| s.percentile(Percentile::P99).map(|n| n.0)),
+        time("samples_median_ns", |s| s.median_ns),
+        time("samples_p99_ns", |s| s.percentiles_ns.get(&Percentile::P99).copied()),
         time("max_ns", |s| Some(s.max_ns)),
         time("max_index", |s| s.max_index.map(u64::from)),
         field(ColumnKind::Duration, "observation_ns", "observed", |row: &CellRow| {

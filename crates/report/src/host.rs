@@ -153,8 +153,8 @@ impl CpuRow {
             load: Some(record.cell.load.clone()),
             probe: Some(record.cell.probe.clone()),
             min: s.min_ns,
-            median: s.median_ns,
-            percentiles: PERCENTILES.map(|p| s.percentiles_ns.get(&p).copied()),
+            median: s.median().map(|n| n.0),
+            percentiles: PERCENTILES.map(|p| s.percentile(p).map(|n| n.0)),
             max: s.max_ns,
             samples: s.count,
             ..CpuRow::default()
@@ -224,7 +224,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
 /// All rows as one distribution; median and percentiles are those of the merged histograms, to three digits.
 fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> {
     let all = merged(rows);
-    let count: u64 = rows.iter().map(|(_, s)| s.count).sum();
+    let count: u64 = rows.iter().map(|(_, s)| s.period_count()).sum();
     let known_below = rows
         .iter()
         .filter_map(|(r, _)| r.foreign.as_ref()?.beyond.get(&quantity));
@@ -242,7 +242,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
         median: at(MEDIAN),
         percentiles: PERCENTILES.map(percentile),
         max: rows.iter().map(|(_, s)| s.max_ns).max()?,
-        samples: count,
+        samples: rows.iter().map(|(_, s)| s.count).sum(),
         ..CpuRow::default()
     };
     Some(row.with_losses(&rows.iter().map(|(r, _)| *r).collect::<Vec<_>>()))
@@ -268,11 +268,11 @@ struct PartRow {
 fn by_part(records: &[&Record]) -> Table {
     let row = |quantity: &Quantity| {
         let of_it: Vec<&Summary> = records.iter().filter_map(|r| r.summary(*quantity)).collect();
-        let p99s = of_it.iter().filter_map(|s| s.percentiles_ns.get(&Percentile::P99));
+        let p99s = of_it.iter().filter_map(|s| s.percentile(Percentile::P99));
         Some(PartRow {
             quantity: *quantity,
-            median: of_it.iter().filter_map(|s| s.median_ns).max()?,
-            p99: p99s.max().copied(),
+            median: of_it.iter().filter_map(|s| s.median()).max()?.0,
+            p99: p99s.max().map(|n| n.0),
             max: of_it.iter().map(|s| s.max_ns).max()?,
         })
     };

@@ -72,7 +72,7 @@ pub fn table(machines: &[MachineRecords], style: Style) -> String {
         count("missed", |r| r.accounting.periods().map_or(0, |p| p.missed)),
         count("lost", |r| r.accounting.lost()),
         field(ColumnKind::Time, "median_ns", "median", |row: &MachineRow| {
-            row.largest(|s| s.median_ns)
+            row.largest(|s| s.median().map(|n| n.0))
         }),
         field(ColumnKind::Time, "max_ns", "max", |row: &MachineRow| {
             row.largest(|s| Some(s.max_ns))

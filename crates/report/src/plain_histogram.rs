@@ -32,7 +32,7 @@ impl HistogramColumn {
             ends: summary.map(|s| [s.min_ns.unwrap_or(0), s.mean_ns.unwrap_or(0), s.max_ns]),
         };
         if let Some(summary) = summary.filter(|_| !record.has_samples()) {
-            let held = summary.held();
+            let held = summary.samples_held();
             let bins = held.iter().flat_map(|held| held.iter_recorded());
             bins.for_each(|bin| column.counts.add(bin.value_iterated_to(), bin.count_at_value()));
             let beyond = record.foreign.as_ref().and_then(|f| f.beyond.get(&Quantity::Latency));

@@ -3,19 +3,21 @@
 use crate::style::Style;
 use serde::Serialize;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, micros, span};
+use worstcase_base::format::{counted, grouped, micros, plain, span};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{CellId, Record, Venue};
-use worstcase_results::stats::tail::{ExceedanceLevel, Exceeded, LatencyTail, Peaks, SPAN, Sure, estimate, is_narrow};
+use worstcase_results::record::{Record, Venue};
+use worstcase_results::stats::tail::{
+    ExceedanceLevel, Exceeded, LatencyTail, Peaks, SPAN, Sure, TIMES_LOOKED, estimate,
+};
 
 /// The limits of every estimate from samples.
 const HOST_LIMITS: [&str; 3] = [
-    "An estimate from the paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS.",
-    "Of paths that were not taken it knows nothing: firmware, rare errors and drivers, other loads, heat, a state that takes",
-    "days to come. A time much longer than the observation time stretches it beyond what the samples bear.",
+    "95 % if the time that was seen is typical, and what lies above the threshold has one kind of cause. An estimate from the",
+    "paths that were taken, under this load, on this machine as it was: no bound, no ground for a PASS. Of other paths it knows",
+    "nothing: firmware, rare errors and drivers, other loads, heat, a state that takes days to come.",
 ];
 const LAB_LIMITS: [&str; 3] = [
-    "An estimate from the paths that this seed took, per hour of virtual time: no bound, no ground for a PASS. Of paths that",
+    "An estimate from the paths that these seeds took, per hour of virtual time: no bound, no ground for a PASS. Of paths that",
     "were not taken it knows nothing. In the lab every section can be counted instead, and the run bounded:",
     "worstcase census.",
 ];
@@ -23,11 +25,16 @@ const LAB_LIMITS: [&str; 3] = [
 /// The note on a record that has the largest samples alone.
 const SELECTED: &str = "only its largest samples are kept, and an estimate needs all of them";
 
-/// A cell's tail, or why there is none.
+/// One path through the kernel.
+const ONE_SEED: &str = "one seed of the lab is one path through the kernel; its seeds are taken together, two or more";
+
+/// The tail of a host's cell, or of the seeds of a lab's taken together; or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellTail {
-    /// The cell.
-    pub cell: CellId,
+    /// The cell; in the lab without its seed.
+    pub cell: String,
+    /// Lab: the number of seeds.
+    pub seeds: Option<usize>,
     /// Its clock.
     pub(crate) time_unit: String,
     /// The estimate.
@@ -39,17 +46,26 @@ pub struct CellTail {
 }
 
 impl CellTail {
-    /// The tail of a record and its largest samples; with a `limit`, how often it is exceeded.
-    pub fn of(record: &Record, peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
+    /// The tail of the largest samples of a record, in the lab of all seeds of a cell; with a `limit`, how often it is exceeded.
+    pub fn of(records: &[&Record], peaks: &Peaks, limit: Option<Nanos>) -> CellTail {
         let unordered = "its samples, and the order in which they came, are not in the file";
-        let (estimate, why_not) = match estimate(peaks, record.observation_time(), limit) {
-            _ if record.samples.selection.is_some() && !record.has_samples() => (None, Some(SELECTED.to_string())),
-            _ if !record.has_samples() => (None, Some(unordered.to_string())),
+        let record = records[0];
+        let observed = Nanos(records.iter().map(|r| r.observation_time().0).sum());
+        let in_lab = record.subject.venue() == Venue::Lab;
+        let selected = |r: &&&Record| r.samples.selection.is_some() && !r.has_samples();
+        let (estimate, why_not) = match estimate(peaks, observed, limit) {
+            _ if in_lab && records.len() < 2 => (None, Some(ONE_SEED.to_string())),
+            _ if records.iter().any(|r| selected(&r)) => (None, Some(SELECTED.to_string())),
+            _ if !records.iter().all(|r| r.has_samples()) => (None, Some(unordered.to_string())),
             Ok(tail) => (Some(tail), None),
             Err(refusal) => (None, Some(refusal.to_string())),
         };
         CellTail {
-            cell: record.id.clone(),
+            cell: match in_lab {
+                true => format!("{}, {}, {}", record.subject.id(), record.cell.load, record.cell.probe),
+                false => record.id.to_string(),
+            },
+            seeds: in_lab.then_some(records.len()),
             time_unit: record.subject.time_unit().replacen("us", "ns", 1),
             estimate,
             why_not,
@@ -83,7 +99,10 @@ pub(crate) fn several(tails: &[CellTail], style: Style) -> Vec<String> {
     let mut lines =
         vec![style.bold("Tail: latencies by how seldom they are exceeded (us; an estimate, 95 % intervals)")];
     for tail in tails {
-        lines.push(format!("  {}", tail.cell));
+        let seeds = tail
+            .seeds
+            .map_or_else(String::new, |n| format!(", {} together", counted(n as u64, "seed")));
+        lines.push(format!("  {}{seeds}", plain(&tail.cell)));
         lines.extend(tail.figures().into_iter().map(|line| format!("    {line}")));
     }
     // All cells of a run are of one venue.
@@ -113,10 +132,7 @@ fn estimated(tail: &LatencyTail) -> Vec<String> {
         let once = once(time);
         format!("{once:<12} withheld: its interval spans more than a factor of ten")
     }));
-    if is_narrow(&tail.end_ns) {
-        lines.push(format!("{:<12} {}", "end", latency(&tail.end_ns)));
-    }
-    lines.extend(tail.limit.as_ref().map(exceeded));
+    lines.extend(tail.limit.as_ref().map(|limit| exceeded(limit, tail.observation_ns)));
     lines
 }
 
@@ -143,10 +159,13 @@ fn latency(sure: &Sure<Option<Nanos>>) -> String {
     format!("{:<8} ({}..{})", show(sure.best), show(sure.low), show(sure.high))
 }
 
-fn exceeded(exceeded: &Exceeded) -> String {
+fn exceeded(exceeded: &Exceeded, observation_time: Nanos) -> String {
     let every = exceeded.every_s;
     let often = match (every.best, every.low, every.high) {
-        (_, None, _) => "never, by all of these fits".to_string(),
+        (_, None, _) => format!(
+            "less than once in {}, {TIMES_LOOKED} times the observation time; how seldom, the samples do not tell",
+            span(observation_time.0 as f64 / 1e9 * TIMES_LOOKED)
+        ),
         (Some(best), Some(low), Some(high)) if high <= low * SPAN => {
             format!("once in {} ({}..{})", span(best), span(low), span(high))
         }

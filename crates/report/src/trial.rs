@@ -3,7 +3,7 @@
 use crate::style::{Style, WIDTH};
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, TableValue, field, name};
-use worstcase_analysis::trial::{Says, Shortest, Trial, Tried};
+use worstcase_analysis::trial::{Says, Shortest, Trial, Tried, rounds_for};
 use worstcase_base::format::{micros, plain};
 use worstcase_results::stats::interval::AIM;
 
@@ -60,7 +60,10 @@ fn answer(trial: &Trial) -> Vec<String> {
     let mut out = Vec::new();
     out.push(match (named(Says::Better), named(Says::TooFew)) {
         (better, _) if !better.is_empty() => format!("It helps: {better}."),
-        (_, few) if !few.is_empty() => "So few rounds can show no difference: ask for more (--rounds 6).".into(),
+        (_, few) if !few.is_empty() => format!(
+            "So few rounds can show no difference: ask for more (--rounds {}).",
+            rounds_for(trial.variants.len().saturating_sub(1))
+        ),
         _ => "No setting shows a difference.".into(),
     });
     let worse = named(Says::Worse);
@@ -90,12 +93,23 @@ fn answer(trial: &Trial) -> Vec<String> {
         Shortest::Settings(none) if none.is_empty() => {
             format!("The machine as it is stayed within {limit} us in every round: nothing has to be set.")
         }
-        Shortest::Settings(some) => {
-            format!(
-                "The fewest settings that stayed within {limit} us in every round: {}.",
-                some.join(", ")
-            )
-        }
+        Shortest::NotConfirmed(some) => format!(
+            "{} stayed within {limit} us in every round, and was not measured again: it may be luck.",
+            some.join(", ")
+        ),
+        Shortest::Refuted(some) => format!(
+            "{} stayed within {limit} us in every round, but in fresh rounds {}: nothing is shown to suffice.",
+            some.join(", "),
+            match trial.again.as_ref().filter(|again| again.highest() > criterion) {
+                Some(again) => format!("it reached {} us", micros(again.highest())),
+                None => "it was no better than the machine as it is".into(),
+            }
+        ),
+        Shortest::Settings(some) => format!(
+            "The fewest settings that stayed within {limit} us in every round, and in {} fresh ones: {}.",
+            trial.again.as_ref().map_or(0, |again| again.maxima_ns.len()),
+            some.join(", ")
+        ),
     });
     out
 }
@@ -110,13 +124,14 @@ mod tests {
     #[test]
     fn a_table_and_an_answer() {
         let measured =
-            |names: &[&str], us: [u64; 6]| (TrialVariant::of(names), us.map(|us| Nanos(us * 1_000)).to_vec());
-        let variants = vec![
-            measured(&[], [210, 190, 300, 205, 250, 260]),
-            measured(&["ksm"], [200, 195, 310, 230, 255, 240]),
-            measured(&["idle-states"], [40, 55, 38, 41, 60, 52]),
-        ];
-        let text = terminal(&judge(variants, Some(Nanos(100_000))), "a trial", Style::PLAIN);
+            |names: &[&str], us: [u64; 8]| (TrialVariant::of(names), us.map(|us| Nanos(us * 1_000)).to_vec());
+        let as_it_is = measured(&[], [210, 190, 300, 205, 250, 260, 220, 240]);
+        let idle_states = measured(&["idle-states"], [40, 55, 38, 41, 60, 52, 44, 47]);
+        let ksm = measured(&["ksm"], [200, 195, 310, 230, 255, 240, 215, 245]);
+        let first = vec![as_it_is.clone(), ksm, idle_states.clone()];
+        let again = vec![as_it_is, idle_states];
+        let trial = judge(&first, &[], Some(&again), Some(Nanos(100_000)));
+        let text = terminal(&trial, "a trial", Style::PLAIN);
         insta::assert_snapshot!(text, @r"
         a trial
         the highest latency of each of 6 rounds, in us; ratio: to the machine as it is

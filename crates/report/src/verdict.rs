@@ -11,7 +11,7 @@ use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
 
 /// The form of the document.
-pub(crate) const SCHEMA: &str = "worstcase-verdict/2";
+pub const SCHEMA: &str = "worstcase-verdict/3";
 
 /// The output of `worstcase verdict`.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl ShownVerdict<'_> {
 
     fn amount(&self, verdict: &Verdict) -> String {
         let e = &verdict.evidence;
-        let mut text = format!(
+        let text = format!(
             "{} in {}, {}; missed {}, at the ends {}, lost {}",
             e.amount(&self.of_subject(verdict)),
             duration::show(e.observation_ns),
@@ -79,11 +79,7 @@ impl ShownVerdict<'_> {
             grouped(e.missed_at_ends),
             grouped(e.lost)
         );
-        // The rule of three.
-        if e.samples >= 3 && e.max_ns <= self.criterion.limit {
-            text += &format!("; fewer than 1 in {} periods above (95 %)", grouped(e.samples / 3));
-        }
-        text
+        text + &another_seed(verdict)
     }
 
     /// The conditions of a PASS.
@@ -127,6 +123,17 @@ impl ShownVerdict<'_> {
         });
         format!("{document:#}\n")
     }
+}
+
+/// What a PASS of the lab says of seeds that were not measured.
+pub fn another_seed(verdict: &Verdict) -> String {
+    let bound = |share: f64| {
+        format!(
+            "; another seed is above the limit in fewer than {:.0} of 100 (95 %)",
+            (share * 100.0).ceil()
+        )
+    };
+    verdict.another_seed_above.map_or_else(String::new, bound)
 }
 
 fn interference(e: &Evidence) -> String {

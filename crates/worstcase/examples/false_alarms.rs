@@ -1,10 +1,12 @@
-//! How often the gate fails a run that is no worse, and how often it misses one that is: deals the seeds of a run out to a
-//! baseline and a run at random, again and again.
+//! How often gate and compare say that a kernel changed which is the same, and how often they miss one that is later: boots of one
+//! kernel that differ by a parameter that the kernel ignores, each with the same seeds, are set against each other.
 //!
 //! ```sh
-//! worstcase lab run --kernel debian:6.1 --load idle,shm,procread --samples 1000 --seeds 40 -o RUN
-//! cargo run -p worstcase --example false_alarms -- RUN [TURNS]
+//! worstcase lab run --kernel debian:6.1 --preempt full --append ignored=1,ignored=22,ignored=333 \
+//!     --load idle,shm,procread --samples 1000 --seeds 10 -o full
+//! cargo run -p worstcase --example false_alarms -- full [none ...]
 //! ```
+//! Runs must have the same number of subjects: the first of each is the first boot, and so on.
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
@@ -14,12 +16,15 @@ use worstcase_contract::Nanos;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_results::compare::gate::gate;
 use worstcase_results::compare::judged::GateLimits;
+use worstcase_results::compare::pair::MappedSubjects;
 use worstcase_results::compare::{Side, compare};
 use worstcase_results::verdict::Outcome;
 
 /// Seeds on each side.
 const EACH: [usize; 6] = [3, 4, 5, 6, 8, 10];
-const FACTORS: [f64; 2] = [1.5, 2.0];
+const FACTORS: [f64; 3] = [1.2, 1.5, 2.0];
+/// Draws of seeds for each two boots.
+const TURNS: u32 = 20;
 
 /// What is later than it was.
 #[derive(Clone, Copy)]
@@ -29,39 +34,73 @@ enum Later {
     AllCells,
 }
 
+/// The same boot of each run.
+struct RebuiltKernel {
+    sides: Vec<Side>,
+}
+
 fn main() {
-    let mut arguments = std::env::args_os().skip(1);
-    let path = PathBuf::from(arguments.next().expect("name a run's folder"));
-    let turns: u32 = arguments
-        .next()
-        .map_or(1_000, |n| n.to_string_lossy().parse().expect("a number of turns"));
-    let whole = Side::open(&path).expect("a run");
-    let seeds: Vec<u64> = whole.cells[0].seeds.iter().map(|s| s.seed).collect();
-    println!("{} cells, {} seeds, {turns} turns", whole.cells.len(), seeds.len());
-    let limits = GateLimits::default();
-    println!("                          no worse             FAILs of a run whose maxima are 1.5x, 2x those of");
-    println!("seeds  compare's word     FAIL   INCONCLUSIVE  one seed       one cell       all cells");
-    for each in EACH.into_iter().filter(|each| 2 * each <= seeds.len()) {
-        println!("{each:>5}  {}", row(&whole, &seeds, each, turns, &limits));
+    let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    assert!(!paths.is_empty(), "name folders of runs");
+    let runs: Vec<Side> = paths.iter().map(|path| Side::open(path).expect("a run")).collect();
+    let count = runs[0].subjects.len();
+    let boots: Vec<RebuiltKernel> = (0..count)
+        .map(|boot| RebuiltKernel {
+            sides: runs.iter().map(|run| of_subject(run, boot)).collect(),
+        })
+        .collect();
+    let seeds: Vec<u64> = runs[0].cells[0].seeds.iter().map(|s| s.seed).collect();
+    println!("{} runs, {count} boots of each, {} seeds", runs.len(), seeds.len());
+    println!("                          no worse             FAILs of a run whose maxima are 1.2x, 1.5x, 2x those of");
+    println!("seeds  compare's word     FAIL   INCONCLUSIVE  one seed             one cell             all cells");
+    for each in EACH.into_iter().filter(|each| *each <= seeds.len()) {
+        println!("{each:>5}  {}", row(&boots, &seeds, each));
     }
-    halves(&whole, &seeds);
+}
+
+fn of_subject(run: &Side, boot: usize) -> Side {
+    let mut side = run.clone();
+    let subject = side.subjects.swap_remove(boot);
+    side.cells.retain(|cell| cell.subject == subject.id());
+    side.subjects = vec![subject];
+    // "The kernel does not know the boot parameter": that is what the boots differ by.
+    side.cells.iter_mut().for_each(|cell| cell.warnings.clear());
+    side
 }
 
 /// Shares of all turns.
-fn row(whole: &Side, seeds: &[u64], each: usize, turns: u32, limits: &GateLimits) -> String {
+fn row(boots: &[RebuiltKernel], seeds: &[u64], each: usize) -> String {
     let mut random = SplitMix64::new(7);
-    let (mut word, mut fail, mut open, mut found) = (0, 0, 0, [0_u32; 6]);
-    for _ in 0..turns {
-        let dealt = deal(seeds, 2 * each, &mut random);
-        let baseline = chosen(whole, &dealt[..each]);
-        let run = chosen(whole, &dealt[each..]);
-        let outcome = |run: &Side| gate(&baseline, run, &[], limits).expect("the same cells").outcome;
+    let limits = GateLimits::default();
+    let (mut turns, mut word, mut fail, mut open, mut found) = (0, 0, 0, 0, [0_u32; 9]);
+    let places = (0..boots.len()).flat_map(|a| (0..boots.len()).map(move |b| (a, b)));
+    for ((a, b), _) in places
+        .filter(|(a, b)| a != b)
+        .flat_map(|pair| (0..TURNS).map(move |turn| (pair, turn)))
+    {
+        let dealt = deal(seeds, each, &mut random);
+        let sides: Vec<[Side; 2]> = boots[a]
+            .sides
+            .iter()
+            .zip(&boots[b].sides)
+            .map(|(a, b)| [chosen(a, &dealt), chosen(b, &dealt)])
+            .collect();
+        let [baseline, run] = [0, 1].map(|place| joined(sides.iter().map(|both| &both[place])));
+        let mapped: Vec<MappedSubjects> = sides
+            .iter()
+            .map(|[a, b]| MappedSubjects {
+                a: a.subjects[0].id().to_string(),
+                b: b.subjects[0].id().to_string(),
+            })
+            .collect();
+        let outcome = |run: &Side| gate(&baseline, run, &mapped, &limits).expect("the same cells").outcome;
+        turns += 1;
         let alarm = outcome(&run);
         fail += u32::from(alarm == Outcome::Fail);
         open += u32::from(alarm == Outcome::Inconclusive);
-        let compared = compare(&baseline, &run, &[], false).expect("the same cells");
+        let compared = compare(&baseline, &run, &mapped, false).expect("the same cells");
         word += u32::from(compared.cells.iter().any(|c| c.shown()));
-        let place = random.below(whole.cells.len() as u64) as usize;
+        let place = random.below(run.cells.len() as u64) as usize;
         let which = [Later::OneSeed, Later::OneCell, Later::AllCells];
         let planted = which
             .into_iter()
@@ -71,22 +110,33 @@ fn row(whole: &Side, seeds: &[u64], each: usize, turns: u32, limits: &GateLimits
         }
     }
     let share = |n: u32| f64::from(n) / f64::from(turns);
-    let [a, b, c, d, e, f] = found.map(share);
+    let found: Vec<String> = found
+        .chunks(3)
+        .map(|of| {
+            of.iter()
+                .map(|n| format!("{:.3}", share(*n)))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
     format!(
-        "{:<18.4} {:<6.4} {:<13.4} {a:.3} {b:.3}    {c:.3} {d:.3}    {e:.3} {f:.3}",
+        "{:<18.4} {:<6.4} {:<13.4} {}",
         share(word),
         share(fail),
-        share(open)
+        share(open),
+        found.join("    ")
     )
 }
 
-/// Seeds 1 to 5 against 6 to 10, and so on: as a user would measure again.
-fn halves(whole: &Side, seeds: &[u64]) {
-    for pair in seeds.chunks_exact(10) {
-        let (baseline, run) = (chosen(whole, &pair[..5]), chosen(whole, &pair[5..]));
-        let said = gate(&baseline, &run, &[], &GateLimits::default()).expect("the same cells");
-        println!("seeds {:?} against {:?}: {}", &pair[..5], &pair[5..], said.outcome);
-    }
+fn joined<'a>(sides: impl Iterator<Item = &'a Side>) -> Side {
+    sides
+        .cloned()
+        .reduce(|mut all, side| {
+            all.subjects.extend(side.subjects);
+            all.cells.extend(side.cells);
+            all
+        })
+        .expect("a run")
 }
 
 fn deal(seeds: &[u64], count: usize, random: &mut SplitMix64) -> Vec<u64> {

@@ -7,8 +7,9 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
+use worstcase_contract::RawRecord;
 use worstcase_contract::prng::SplitMix64;
-use worstcase_contract::record::{RawRecord, SelfCost};
+use worstcase_contract::record::SelfCost;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_plan::{Experiment, ExperimentPlan, Subjects, Venue};
 use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
@@ -122,8 +123,8 @@ fn write(dir: &Path, samples: u32) -> Result<(), Box<dyn Error>> {
         first.add(row.index, row.latency);
         writer.push(row)?;
     }
-    let mut second = first.second().ok_or("no samples")?;
-    rows(samples).for_each(|row| second.add(row.latency));
+    let mut second = first.second(samples).ok_or("no samples")?;
+    rows(samples).for_each(|row| second.add(row.index, row.latency));
     record.summary.latency = Some(second.finish());
     record.digest = digest.finish();
     record.accounting = Accounting::Periods(Periods {

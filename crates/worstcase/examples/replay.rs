@@ -11,12 +11,12 @@ use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_kernels::ResolveOptions;
+use worstcase_lab::boot;
 use worstcase_lab::cell::{self, CellRun};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
-use worstcase_lab::snapshot::MachineSnapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_plan::{PlannedCell, VirtualMachine};
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let qemu = Qemu::find(words.get(6).map(Path::new), cache, &Silent)?;
     let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = MachineSnapshot::obtain(cache, prepared, None)?;
+    let snapshot = boot::obtain(cache, prepared, None)?;
     let run = CellRun {
         prepared,
         snapshot: &snapshot,

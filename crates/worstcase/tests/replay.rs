@@ -11,12 +11,12 @@ use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
+use worstcase_lab::boot;
 use worstcase_lab::cell::{self, CellRun, RawResult};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
-use worstcase_lab::snapshot::MachineSnapshot;
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{PlannedCell, VirtualMachine};
@@ -49,7 +49,7 @@ fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &CellRun, 
     let qemu = Qemu::find(named.as_deref(), &options.cache, &Silent).unwrap();
     let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
-    let snapshot = MachineSnapshot::obtain(&options.cache, prepared, None).unwrap();
+    let snapshot = boot::obtain(&options.cache, prepared, None).unwrap();
     let run = CellRun {
         prepared,
         snapshot: &snapshot,

@@ -21,7 +21,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         load.note(format!(
             "load 'desktop': there is no {program} in PATH; a synthetic build (the load 'compile') takes the builds' place"
         ));
-        load.helper(&LoadOrder::plain(LoadKind::Compile), seed)?;
+        help(load, &LoadOrder::plain(LoadKind::Compile), seed)?;
     } else {
         let folder = load.folder()?;
         let files = load.part().number().unwrap_or(USUAL_FILES);
@@ -55,7 +55,12 @@ fn build(load: &mut RunningPart, script: &Path, steps: &str) -> Result<(), LoadE
         words: vec!["sh".into(), script.into()],
         ..LoadOrder::plain(LoadKind::Cmd)
     };
-    load.helper(&shell, 0)
+    help(load, &shell, 0)
+}
+
+/// Starts another load for this one.
+fn help(load: &mut RunningPart, order: &LoadOrder, seed: u64) -> Result<(), LoadError> {
+    order.kind.code().help(load, order, seed)
 }
 
 /// A path as one word of a shell.

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use worstcase_contract::Venue;
 use worstcase_contract::loads::LoadSpec;
-use worstcase_instruments::loads::{BeginPart, BegunPart, LoadEnvironment, LoadError, LoadOrder, RunningLoad};
+use worstcase_instruments::loads::{
+    BeginPart, BegunPart, LoadEnvironment, LoadError, LoadOrder, RunningLoad, Surroundings,
+};
 use worstcase_instruments::order::PolicyOrder;
 use worstcase_instruments::sys::affinity;
 use worstcase_instruments::sys::process::{self, Pid};
@@ -94,10 +96,12 @@ impl RunningHostLoad {
 
     fn start_loads(&self, spec: &LoadSpec, seed: u64) -> Result<RunningLoad, LoadError> {
         let env = LoadEnvironment {
-            placement: None,
+            surroundings: Surroundings {
+                placement: None,
+                work_dir: self.work_dir.clone(),
+                owns_machine: false,
+            },
             policy: PolicyOrder::default(),
-            work_dir: self.work_dir.clone(),
-            owns_machine: false,
             bodies: BODIES,
             begin: Some(self.folders.clone()),
         };
@@ -171,7 +175,7 @@ struct Starting {
 
 impl BeginPart for Folders {
     fn begin_part(&self, part: &LoadOrder, place: usize) -> Result<BegunPart, LoadError> {
-        let name = part.name();
+        let name = part.kind.name();
         let account = LoadAccount::of(part);
         let folder = self.make(name, format!("{place}-{name}"))?;
         let temporary = self.make(name, format!("{place}-tmp"))?;

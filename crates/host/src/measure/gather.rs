@@ -45,13 +45,20 @@ pub(crate) struct Gatherer {
 
 struct SegmentTally {
     number: u64,
+    interval: Nanos,
     first: FirstPass,
     worst: WorstPeriods,
 }
 
 impl Gatherer {
-    /// A gatherer for segments of `periods` periods.
-    pub fn new(cpu: u32, ring: RingReader, reports: Reports, periods: u32, selection: SampleSelection) -> Gatherer {
+    /// A gatherer for segments of `periods` periods, each as long as `interval`.
+    pub fn new(
+        cpu: u32,
+        ring: RingReader,
+        reports: Reports,
+        (periods, interval): (u32, Nanos),
+        selection: SampleSelection,
+    ) -> Gatherer {
         Gatherer {
             cpu,
             ring,
@@ -61,7 +68,7 @@ impl Gatherer {
             next: 0,
             periods: u64::from(periods),
             selection,
-            segment: SegmentTally::new(0, selection),
+            segment: SegmentTally::new(0, interval, selection),
             all: Buckets::default(),
             missed: 0,
         }
@@ -135,10 +142,11 @@ impl Report {
 }
 
 impl SegmentTally {
-    fn new(number: u64, selection: SampleSelection) -> SegmentTally {
+    fn new(number: u64, interval: Nanos, selection: SampleSelection) -> SegmentTally {
         SegmentTally {
             number,
-            first: FirstPass::default(),
+            interval,
+            first: FirstPass::of_latencies(interval),
             worst: WorstPeriods::new(selection),
         }
     }
@@ -153,12 +161,12 @@ impl SegmentTally {
         debug_assert_eq!(report.segment, self.number);
         let part = SegmentPart {
             report,
-            summary: self.first.to_three_digits(),
+            summary: self.first.to_three_digits(report.periods.expected as u32),
             rows: self.worst.rows(),
             max: self.first.max(),
         };
         if report.ended {
-            *self = SegmentTally::new(self.number + 1, selection);
+            *self = SegmentTally::new(self.number + 1, self.interval, selection);
         }
         part
     }
@@ -206,7 +214,7 @@ mod tests {
 
     fn gathered(periods: u32, checkpoint: u32, words: usize, late: Vec<(u64, bool)>) -> (Vec<SegmentPart>, Pulse) {
         let ((mut writer, reader), (mut reporter, said)): ((RingWriter, _), (Reporter, _)) = (ring(words), reports());
-        let mut gatherer = Gatherer::new(0, reader, said, periods, SELECTION);
+        let mut gatherer = Gatherer::new(0, reader, said, (periods, Nanos(1_000)), SELECTION);
         let (stop, mut parts) = (AtomicBool::new(false), Vec::new());
         let schedule = Schedule {
             start: Nanos(1_000_000),

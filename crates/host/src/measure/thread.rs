@@ -88,9 +88,6 @@ pub(super) struct ThreadResult {
 /// Runs a measuring thread to its end.
 pub(super) fn run(order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
     let spec = order.spec;
-    if spec.probe == Probe::Timerlat {
-        return super::timerlat::run(order);
-    }
     let prepare = |warnings: &mut Vec<String>| take_cpu(spec, order.cpu, warnings);
     let mut warnings = Vec::new();
     if let Err(e) = prepare(&mut warnings) {

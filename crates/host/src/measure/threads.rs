@@ -3,11 +3,12 @@
 use super::MeasureError;
 use super::observe::WatchedThread;
 use super::thread::{self, Outlet, OwnCost, ThreadOrder, ThreadResult};
+use super::timerlat;
 use crate::spec::HostSpec;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-use worstcase_contract::Nanos;
+use worstcase_contract::{Nanos, Probe};
 
 /// Enough for the loop; touched pages of it stay in memory.
 const STACK: usize = 256 * 1024;
@@ -36,6 +37,10 @@ impl<'scope> MeasuringThreads<'scope> {
             tids: Vec::new(),
             costs: Vec::new(),
         };
+        let run = match spec.probe {
+            Probe::Timerlat => timerlat::run,
+            _ => thread::run,
+        };
         for (&cpu, outlet) in spec.cpus.iter().zip(outlets) {
             let (start, started): (Sender<Nanos>, Receiver<Nanos>) = channel();
             let (ready, is_ready) = sync_channel(1);
@@ -49,7 +54,7 @@ impl<'scope> MeasuringThreads<'scope> {
             };
             let builder = Builder::new().name(format!("probe/{cpu}")).stack_size(STACK);
             let handle = builder
-                .spawn_scoped(scope, move || thread::run(order))
+                .spawn_scoped(scope, move || run(order))
                 .map_err(|e| MeasureError::Thread(format!("cannot start a measuring thread: {e}")))?;
             threads.handles.push(handle);
             threads.starts.push(start);

@@ -39,7 +39,13 @@ pub(super) fn measure(
     let (mut gatherers, mut outlets) = (Vec::new(), Vec::new());
     for &cpu in &spec.cpus {
         let ((writer, reader), (reporter, reports)) = (ring(ring_words(spec)), reports());
-        gatherers.push(Gatherer::new(cpu, reader, reports, spec.periods, segments.selection));
+        gatherers.push(Gatherer::new(
+            cpu,
+            reader,
+            reports,
+            (spec.periods, spec.interval),
+            segments.selection,
+        ));
         outlets.push(Outlet {
             ring: writer,
             reporter: Some(reporter),

@@ -5,8 +5,8 @@ use crate::HostError;
 use crate::HostSpec;
 use crate::message::{BenchDone, MeasurementEnd};
 use crate::state::boot_id;
+use worstcase_contract::RawRecord;
 use worstcase_contract::bench::Bench;
-use worstcase_contract::record::RawRecord;
 use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_results::record::{CellResult, MethodRecord, RecordOrigin, Run, Subject};
 

@@ -246,7 +246,10 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
     let mut rows = 0;
     let mut digest = RunningDigest::new(periods(cpu));
     let (mut sum, mut longest) = (Nanos(0), Nanos(0));
-    let mut first: [FirstPass; Quantity::ALL.len()] = Default::default();
+    let mut first = Quantity::ALL.map(|quantity| match quantity {
+        Quantity::Latency => FirstPass::of_latencies(spec.interval),
+        _ => FirstPass::default(),
+    });
     for_each_row(spec, cpu, |row| {
         rows += 1;
         sum = sum + row.latency;
@@ -274,11 +277,11 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
 
 /// Summaries, by a second pass over the file.
 fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; Quantity::ALL.len()]) -> io::Result<Summaries> {
-    let mut second = first.map(FirstPass::second);
+    let mut second = first.map(|pass| pass.second(periods(cpu)));
     for_each_row(spec, cpu, |row| {
         for (pass, quantity) in second.iter_mut().zip(Quantity::ALL) {
             if let (Some(pass), Some(value)) = (pass, row.value(quantity)) {
-                pass.add(value);
+                pass.add(row.index, value);
             }
         }
         Ok(())

@@ -7,8 +7,8 @@
 //! It is [`remote`](super::remote) with another way to wait. On the same CPU the waker has the priority below the sleeper's: the
 //! sleeper runs before the waker's own system call returns, and what the waking costs includes that.
 
-use super::remote::{self, Way};
 use super::rights::first_cpu;
+use super::waking::{self, Way};
 use super::{BenchError, BenchResult, Details, Instrumented, Observer, Request};
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
@@ -48,14 +48,14 @@ impl Instrumented for EpollWait {
 /// Refuses what this machine cannot do.
 fn check(what: &EpollWait, request: &Request<'_>) -> Result<(), BenchError> {
     if what.across {
-        remote::check_cpus(what, request)?;
+        waking::check_cpus(what, request)?;
     } else if request.priority < LEAST_PRIORITY {
         return Err(BenchError::Limit(format!(
             "{what}: the thread that wakes has the priority below the probe's, which is {}: give a priority of {LEAST_PRIORITY} or more",
             request.priority
         )));
     }
-    remote::check_rounds(&what.to_string(), request)
+    waking::check_rounds(&what.to_string(), request)
 }
 
 /// Takes the samples.
@@ -70,7 +70,7 @@ fn measure(what: &EpollWait, request: &Request<'_>, observer: &mut dyn Observer)
         false => (&own[..], request.priority - 1),
     };
     let request = Request { cpus, ..*request };
-    let played = remote::play(way, &request, waker, observer)?;
+    let played = waking::play(way, &request, waker, observer)?;
     Ok(BenchResult {
         samples: played.samples,
         details: Details::Remote(played.details),

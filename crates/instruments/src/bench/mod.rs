@@ -17,6 +17,7 @@
 //! irq        from an interrupt's cause to the process that waits for it
 //! shootdown  unmapping memory that other CPUs have in use
 //!
+//! waking  rounds in which one thread wakes another    wire  an interrupt's way
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
 //! ```
 //! Each is an [`Instrumented`], with `check`, which refuses what this machine cannot do before anything is started, and
@@ -41,6 +42,8 @@ pub mod spelling;
 pub mod switch;
 #[cfg(test)]
 mod testing;
+mod waking;
+mod wire;
 
 pub use details::{
     BesideDetails, Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, HackbenchDetails,

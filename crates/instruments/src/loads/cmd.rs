@@ -17,8 +17,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-/// The counter that [`RunningPart::work`] fills from /proc when it is asked.
-pub(super) const CPU_TIME: usize = 0;
+/// Read from /proc.
+const CPU_TIME: usize = 0;
 const RUNS: usize = 1;
 /// Exit code of a program that could not be started, as shells use it.
 const CANNOT_RUN: i32 = 127;
@@ -53,6 +53,10 @@ fn start_ready(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
 
 fn supervise(load: &mut RunningPart, ready: Option<PathBuf>) -> Result<(), LoadError> {
     let words = load.part().words().to_vec();
+    load.read_unit(CPU_TIME, |workers| {
+        let supervisor = workers.first();
+        supervisor.map_or(0, |&supervisor| process_tree::cpu_time_below(supervisor).0 / 1_000)
+    });
     load.spawn(Ending::Asked, move |board| {
         if let Some(file) = &ready {
             process::set_variable(READY, file);

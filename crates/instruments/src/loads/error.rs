@@ -1,47 +1,6 @@
-//! What a load needs to know of its surroundings, and why a load gave no valid disturbance.
+//! Why a load gave no valid disturbance.
 
-use super::{Body, LoadKind, LoadOrder};
-use crate::order::PolicyOrder;
-use crate::placement::Placement;
-use std::any::Any;
-use std::fmt;
 use std::io;
-use std::path::PathBuf;
-use std::rc::Rc;
-
-/// What a load needs to know of its surroundings.
-#[derive(Clone, Debug)]
-pub struct LoadEnvironment {
-    /// Files are made in a folder of this one, and removed with it.
-    pub work_dir: PathBuf,
-    /// The machine serves nobody else: what a load needs of it, it sets up (the lab).
-    pub owns_machine: bool,
-    /// Bodies of loads that this crate does not have: a host's own.
-    pub bodies: &'static [(LoadKind, Body)],
-    /// On several CPUs: where load and probe run; none if that is left alone.
-    pub placement: Option<Placement>,
-    /// How a probe that sleeps until it is due is scheduled.
-    pub policy: PolicyOrder,
-    /// What is done around the start of each load.
-    pub begin: Option<Rc<dyn BeginPart>>,
-}
-
-/// What a venue does around the start of each load that its user named.
-pub trait BeginPart: fmt::Debug {
-    /// Called before the load at `place` makes or forks anything, in a process of one thread.
-    fn begin_part(&self, part: &LoadOrder, place: usize) -> Result<BegunPart, LoadError>;
-}
-
-/// What a load starts with.
-#[derive(Default)]
-pub struct BegunPart {
-    /// Its own folder, made already, and removed by whoever made it.
-    pub folder: Option<PathBuf>,
-    /// What a user should know of how it runs.
-    pub notes: Vec<String>,
-    /// Dropped when the load has started, or could not be.
-    pub guard: Option<Box<dyn Any>>,
-}
 
 /// Why a load gave no valid disturbance.
 #[derive(Debug, thiserror::Error)]

@@ -1,113 +1,84 @@
-//! The list of all loads.
+//! The names of all loads.
 
-use super::code::LoadCode;
-use super::{
-    apps, blockread, bpf, brought, cgroup, cmd, compile, cpu, draw, find, fork, interrupts, membarrier, munmap, perf,
-    proc, procread, rcu, receive, settings, shm, sockets, timerfd, timers, writeback,
-};
 use serde::{Deserialize, Serialize};
 
-macro_rules! loads {
-    ($($(#[$about:meta])* $kind:ident = $code:expr,)+) => {
-        /// Which load.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum LoadKind {
-            $($(#[$about])* $kind,)+
-        }
-
-        impl LoadKind {
-            /// Its row.
-            pub fn code(self) -> &'static LoadCode {
-                match self {
-                    $(LoadKind::$kind => &$code,)+
-                }
-            }
-        }
-    };
-}
-
-loads! {
+/// Which load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum LoadKind {
     /// Nothing but the probe.
-    Idle = brought::IDLE,
+    Idle,
     /// System V segments made, touched and removed.
-    Shm = shm::SHM,
+    Shm,
     /// Fork, exit, wait.
-    Fork = fork::FORK,
+    Fork,
     /// Direct reads from a null_blk device, many in flight.
-    BlockRead = blockread::BLOCK_READ,
+    BlockRead,
     /// The same from a disk whose data the CPU fetches from an IDE controller's port.
-    BlockReadIde = blockread::BLOCK_READ_IDE,
+    BlockReadIde,
     /// The same from a disk of the kind virtio.
-    BlockReadVirtio = blockread::BLOCK_READ_VIRTIO,
+    BlockReadVirtio,
     /// Big files of /proc read from end to end.
-    ProcRead = procread::PROC_READ,
+    ProcRead,
     /// A walk through a tree of files.
-    Find = find::FIND,
+    Find,
     /// Processes whose working sets together exceed the memory.
-    Apps = apps::APPS,
+    Apps,
     /// Messages and streams over loopback and UNIX sockets.
-    Sockets = sockets::SOCKETS,
+    Sockets,
     /// A synthetic build.
-    Compile = compile::COMPILE,
+    Compile,
     /// A real tree built by its own Makefile (`compile:PATH`).
-    Build = brought::BUILD,
+    Build,
     /// A program and a server that draw.
-    Draw = draw::DRAW,
+    Draw,
     /// Arithmetic on every CPU.
-    Cpu = cpu::CPU,
+    Cpu,
     /// What `top` reads, every 10 ms.
-    Proc = proc::PROC,
+    Proc,
     /// Many processes that sleep for short times.
-    Timers = timers::TIMERS,
+    Timers,
     /// Interrupts of the real-time clock.
-    Rtc = interrupts::RTC,
+    Rtc,
     /// Interrupts of the parallel port.
-    Strobe = interrupts::STROBE,
+    Strobe,
     /// Thousands of timers that expire in one interrupt.
-    Timerfd = timerfd::TIMERFD,
+    Timerfd,
     /// Objects that the kernel frees through RCU.
-    Rcu = rcu::RCU,
+    Rcu,
     /// Broadcasts to many sockets.
-    Receive = receive::RECEIVE,
+    Receive,
     /// Dirty pages of a file system that the kernel writes back.
-    Writeback = writeback::WRITEBACK,
+    Writeback,
     /// Streams through more memory than the caches hold.
-    Memory = brought::MEMORY,
+    Memory,
     /// A big file written, copied and read.
-    Disk = brought::DISK,
+    Disk,
     /// A walk through the root partition and two builds.
-    Desktop = brought::DESKTOP,
+    Desktop,
     /// Filters of packets made and thrown away.
-    Bpf = bpf::BPF,
+    Bpf,
     /// Counters of events opened and closed.
-    Perf = perf::PERF,
+    Perf,
     /// Branches that the kernel rewrites.
-    StaticKeys = settings::STATIC_KEYS,
+    StaticKeys,
     /// A CPU that goes and comes.
-    Hotplug = settings::HOTPLUG,
+    Hotplug,
     /// Memory mapped, touched and unmapped.
-    Munmap = munmap::MUNMAP,
+    Munmap,
     /// The same by a thread of the probe's process.
-    MunmapOwn = munmap::MUNMAP_OWN,
+    MunmapOwn,
     /// Memory barriers on other CPUs.
-    Membarrier = membarrier::MEMBARRIER,
+    Membarrier,
     /// The same by a thread of the probe's process.
-    MembarrierOwn = membarrier::MEMBARRIER_OWN,
+    MembarrierOwn,
     /// A module that goes and comes.
-    Module = brought::MODULE,
+    Module,
     /// Settings that are orders to the whole machine.
-    Sysctl = settings::SYSCTL,
+    Sysctl,
     /// A process that moves between control groups.
-    Cgroup = cgroup::CGROUP,
+    Cgroup,
     /// Any program.
-    Cmd = cmd::CMD,
+    Cmd,
     /// Any program that says when it is ready.
-    CmdReady = cmd::CMD_READY,
-}
-
-impl LoadKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.code().name
-    }
+    CmdReady,
 }

@@ -37,7 +37,7 @@ pub(super) struct NullBlock {
 impl NullBlock {
     /// Makes the device, to be removed when `load` stops, and returns a node to open.
     pub(super) fn make(&self, load: &mut RunningPart) -> Result<PathBuf, LoadError> {
-        if load.env().owns_machine && !Path::new(NULLB).exists() {
+        if load.surroundings().owns_machine && !Path::new(NULLB).exists() {
             // Already mounted, or no configfs: the next check tells which.
             let _ = device::mount("configfs", Path::new(CONFIGFS));
         }

@@ -1,6 +1,6 @@
 //! One load, as the machine that runs it needs to know it.
 
-use super::LoadKind;
+use super::kind::LoadKind;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -31,16 +31,6 @@ impl LoadOrder {
         }
     }
 
-    /// The load's name.
-    pub fn name(&self) -> &'static str {
-        self.kind.name()
-    }
-
-    /// What it counts as its work; empty only for `idle`.
-    pub fn units(&self) -> &'static [&'static str] {
-        self.kind.code().units
-    }
-
     /// How many, or how large, if somebody says.
     pub fn number(&self) -> Option<u32> {
         self.number
@@ -59,31 +49,5 @@ impl LoadOrder {
     /// A folder to work on.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
-    }
-}
-
-/// What stands before the units of load `i` of those that run at once: nothing for one alone, else its name, with its number
-/// if it is not the first of that name (`compile2.units`).
-pub(super) fn unit_prefix(loads: &[LoadOrder], i: usize) -> String {
-    if loads.len() == 1 {
-        return String::new();
-    }
-    let name = loads[i].name();
-    match loads[..i].iter().filter(|load| load.name() == name).count() {
-        0 => format!("{name}."),
-        earlier => format!("{name}{}.", earlier + 1),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_of_several_loads_are_told_apart() {
-        let loads = [LoadKind::Find, LoadKind::Compile, LoadKind::Compile].map(LoadOrder::plain);
-        let prefixes: Vec<String> = (0..3).map(|i| unit_prefix(&loads, i)).collect();
-        assert_eq!(prefixes, ["find.", "compile.", "compile2."]);
-        assert_eq!(unit_prefix(&loads[..1], 0), "");
     }
 }

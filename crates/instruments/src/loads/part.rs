@@ -1,14 +1,16 @@
 //! One load that runs: forked workers in a process group of their own, their counters, how to stop and undo.
 //!
 //! What a body (the file of a load) uses while it starts: [`RunningPart::spawn`] forks a worker, [`RunningPart::folder`]
-//! gives a folder, [`RunningPart::on_stop`] remembers a step back, [`RunningPart::helper`] starts another load for this one.
+//! gives a folder, [`RunningPart::on_stop`] remembers a step back.
 
 use super::board::Board;
-use super::error::{BegunPart, LoadEnvironment, LoadError};
-use super::{LoadKind, LoadOrder, process_tree};
+use super::error::LoadError;
+use super::order::LoadOrder;
+use super::surroundings::{BegunPart, Surroundings};
+use super::worker::ordinary_process;
 use crate::record::Work;
 use crate::sys::process::{self, Pid, Waited};
-use crate::sys::{clock, memory, sched, signal};
+use crate::sys::{clock, signal};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -19,14 +21,12 @@ use worstcase_logs::Nanos;
 /// How long workers may take to end when asked to, and how often one looks meanwhile.
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
 pub(super) const LOOK: Nanos = Nanos::from_millis(1);
-/// The slack of an ordinary process's timers, whatever the measuring process asked for itself.
-const TIMER_SLACK: Nanos = Nanos(50_000);
 /// What `cmd` calls a completed program, and what it is to a load that builds.
 const RUNS: &str = "runs";
 const BUILDS: &str = "builds";
 
-/// What a load does when it starts: makes what it needs and spawns its workers. The seed drives every access pattern.
-pub type Body = fn(&mut RunningPart, u64) -> Result<(), LoadError>;
+/// Reads a unit of work, given the workers that are there.
+pub(super) type UnitReading = fn(&[Pid]) -> u64;
 
 /// How a worker takes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +53,11 @@ enum OwnThread {
 /// A started load of a [`super::RunningLoad`]. Dropping it ends it.
 pub struct RunningPart {
     part: LoadOrder,
+    name: &'static str,
+    units: &'static [&'static str],
     /// Its place among the loads that run at once.
     place: usize,
-    env: LoadEnvironment,
+    surroundings: Surroundings,
     board: Arc<Board>,
     workers: Vec<Pid>,
     thread: Option<OwnThread>,
@@ -68,25 +70,26 @@ pub struct RunningPart {
     awaited: u64,
     /// What a program makes when it has.
     ready_file: Option<PathBuf>,
+    /// Units that are read when the work is asked for.
+    readings: Vec<(usize, UnitReading)>,
 }
 
 impl RunningPart {
-    pub(super) fn start(
+    /// The load at `place` of those that run at once, with its name and its units; nothing runs yet.
+    pub(super) fn new(
         part: &LoadOrder,
+        (name, units): (&'static str, &'static [&'static str]),
         place: usize,
-        seed: u64,
-        env: &LoadEnvironment,
+        surroundings: &Surroundings,
         begun: BegunPart,
     ) -> Result<RunningPart, LoadError> {
-        let board = Board::new().map_err(|source| LoadError::Prepare {
-            load: part.name(),
-            what: "mapping the page of counters".into(),
-            source,
-        })?;
-        let mut running = RunningPart {
+        let board = Board::new().map_err(LoadError::preparing(name, "mapping the page of counters"))?;
+        Ok(RunningPart {
             part: part.clone(),
+            name,
+            units,
             place,
-            env: env.clone(),
+            surroundings: surroundings.clone(),
             board: Arc::new(board),
             workers: Vec::new(),
             thread: None,
@@ -97,16 +100,8 @@ impl RunningPart {
             notes: begun.notes,
             awaited: 0,
             ready_file: None,
-        };
-        running.body()?(&mut running, seed)?;
-        Ok(running)
-    }
-
-    /// What starts this load: a body of this crate, or one that the environment brings.
-    fn body(&self) -> Result<Body, LoadError> {
-        let brought = || self.env.bodies.iter().find(|(kind, _)| *kind == self.part.kind);
-        let body = self.part.kind.code().body.or_else(|| brought().map(|(_, body)| *body));
-        body.ok_or_else(|| self.not_available("this program does not bring it"))
+            readings: Vec::new(),
+        })
     }
 
     /// Work so far, in the order of the load's units; what helpers count is added, other units follow.
@@ -115,16 +110,12 @@ impl RunningPart {
             unit: unit.to_string(),
             count: self.board.count(i),
         };
-        let mut work: Vec<Work> = self.part.units().iter().enumerate().map(count).collect();
-        match (self.part.kind, self.workers.first()) {
-            (LoadKind::Cmd | LoadKind::CmdReady, Some(&supervisor)) => {
-                work[super::cmd::CPU_TIME].count = process_tree::cpu_time_below(supervisor).0 / 1_000;
-            }
-            (LoadKind::Writeback, _) => work[super::writeback::WRITTEN].count = memory::pages_written(),
-            _ => {}
+        let mut work: Vec<Work> = self.units.iter().enumerate().map(count).collect();
+        for (unit, read) in &self.readings {
+            work[*unit].count = read(&self.workers);
         }
         for mut other in self.helpers.iter().flat_map(RunningPart::work) {
-            if other.unit == RUNS && self.part.units().contains(&BUILDS) {
+            if other.unit == RUNS && self.units.contains(&BUILDS) {
                 other.unit = BUILDS.into();
             }
             match work.iter_mut().find(|known| known.unit == other.unit) {
@@ -138,12 +129,12 @@ impl RunningPart {
     /// Whether its own workers and every helper have done something, if they count anything.
     pub(super) fn has_worked(&self) -> bool {
         let no_workers = self.workers.is_empty() && self.thread.is_none();
-        let nothing_to_do = no_workers || self.part.units().is_empty();
+        let nothing_to_do = no_workers || self.units.is_empty();
         let all_helpers = self.helpers.iter().all(RunningPart::has_worked);
         // Without helpers, what is read from /proc counts too.
         let own = match self.helpers.is_empty() {
             true => self.work().iter().any(|work| work.count > 0),
-            false => (0..self.part.units().len()).any(|unit| self.board.count(unit) > 0),
+            false => (0..self.units.len()).any(|unit| self.board.count(unit) > 0),
         };
         all_helpers && (nothing_to_do || own)
     }
@@ -246,7 +237,7 @@ impl RunningPart {
         LoadError::NoWork {
             load: self.name(),
             when,
-            units: self.part.units().join(", "),
+            units: self.units.join(", "),
         }
     }
 }
@@ -260,11 +251,11 @@ impl RunningPart {
 
     /// Its name.
     pub fn name(&self) -> &'static str {
-        self.part.name()
+        self.name
     }
 
-    pub(super) fn env(&self) -> &LoadEnvironment {
-        &self.env
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     /// A name that no other load of this process has: `worstcase` and two numbers.
@@ -340,8 +331,8 @@ impl RunningPart {
         if let Some(made) = &self.folder {
             return Ok(made.clone());
         }
-        let path = self.env.work_dir.join(self.unique_name());
-        fs::create_dir_all(&self.env.work_dir)
+        let path = self.surroundings.work_dir.join(self.unique_name());
+        fs::create_dir_all(&self.surroundings.work_dir)
             .and_then(|()| fs::create_dir(&path))
             .map_err(self.preparing(format!("making the folder {}", path.display())))?;
         let folder = path.clone();
@@ -352,15 +343,19 @@ impl RunningPart {
         Ok(path)
     }
 
-    /// Starts another load for this one, in this one's folder: ended with it, and its work is this one's.
-    pub fn helper(&mut self, other: &LoadOrder, seed: u64) -> Result<(), LoadError> {
-        let env = LoadEnvironment {
-            work_dir: self.folder()?,
-            ..self.env.clone()
-        };
-        let helper = RunningPart::start(other, self.helpers.len(), seed, &env, BegunPart::default());
-        self.helpers.push(helper.map_err(|e| e.of_load(self.name()))?);
-        Ok(())
+    /// How many other loads run for this one.
+    pub(super) fn helpers(&self) -> usize {
+        self.helpers.len()
+    }
+
+    /// Takes a started load that runs for this one.
+    pub(super) fn take_helper(&mut self, helper: RunningPart) {
+        self.helpers.push(helper);
+    }
+
+    /// Has a unit read whenever the work is asked for; no worker counts it.
+    pub(super) fn read_unit(&mut self, unit: usize, reading: UnitReading) {
+        self.readings.push((unit, reading));
     }
 
     /// Remembers a step to take when the load stops; the last one is taken first.
@@ -400,20 +395,6 @@ impl Drop for RunningPart {
 /// What the load at `place` of the loads of process `pid` calls what it makes.
 pub(super) fn unique_name(pid: Pid, place: usize) -> String {
     format!("worstcase{pid}-{place}")
-}
-
-/// Makes the calling process what every worker is: of the load's name, in its group, SCHED_OTHER, nice 0, with the usual
-/// slack of timers, and without a way back to rights that were laid down.
-fn ordinary_process(name: &str, group: Pid) -> Result<(), String> {
-    let failed = |what: &'static str| move |e: io::Error| format!("cannot {what}: {e}");
-    process::set_name(name).map_err(failed("take the load's name"))?;
-    process::set_group(0, group).map_err(failed("join the load's process group"))?;
-    sched::Policy::OTHER.apply().map_err(failed("run at SCHED_OTHER"))?;
-    if sched::nice() != 0 {
-        sched::set_nice(0).map_err(failed("run at nice 0 (the caller is niced)"))?;
-    }
-    clock::set_timer_slack(TIMER_SLACK).map_err(failed("set the timer slack"))?;
-    process::forget_saved_rights().map_err(failed("lay down the caller's rights"))
 }
 
 /// What a worker does that is a thread of this process.

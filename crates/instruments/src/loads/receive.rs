@@ -26,7 +26,7 @@ pub(super) const RECEIVE: LoadCode = LoadCode {
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    if load.env().owns_machine {
+    if load.surroundings().owns_machine {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }
     let sockets = load.part().number().unwrap_or(USUAL_SOCKETS);

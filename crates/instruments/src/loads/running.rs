@@ -1,8 +1,10 @@
 //! Loads that run: started together, watched together, stopped together.
 
-use super::error::{BegunPart, LoadEnvironment, LoadError};
-use super::order::{LoadOrder, unit_prefix};
+use super::environment::LoadEnvironment;
+use super::error::LoadError;
+use super::order::LoadOrder;
 use super::part::{LOOK, RunningPart};
+use super::surroundings::BegunPart;
 use crate::record::Work;
 use crate::sys::{clock, process};
 use std::fs;
@@ -44,7 +46,9 @@ impl RunningLoad {
                 None => BegunPart::default(),
             };
             let guard = begun.guard.take();
-            load.parts.push(RunningPart::start(part, place, seed, env, begun)?);
+            let (code, brought) = (part.kind.code(), env.body(part.kind));
+            load.parts
+                .push(code.start(part, place, seed, &env.surroundings, begun, brought)?);
             drop(guard);
         }
         load.parts.iter_mut().try_for_each(RunningPart::start_own_thread)?;
@@ -157,5 +161,32 @@ fn refuse_threads() -> Result<(), LoadError> {
             load: ALL,
             reason: format!("loads are forked, and this process has {threads} threads instead of one"),
         }),
+    }
+}
+
+/// What stands before the units of load `i` of those that run at once: nothing for one alone, else its name, with its number
+/// if it is not the first of that name (`compile2.units`).
+fn unit_prefix(loads: &[LoadOrder], i: usize) -> String {
+    if loads.len() == 1 {
+        return String::new();
+    }
+    let name = loads[i].kind.name();
+    match loads[..i].iter().filter(|load| load.kind.name() == name).count() {
+        0 => format!("{name}."),
+        earlier => format!("{name}{}.", earlier + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loads::LoadKind;
+
+    #[test]
+    fn units_of_several_loads_are_told_apart() {
+        let loads = [LoadKind::Find, LoadKind::Compile, LoadKind::Compile].map(LoadOrder::plain);
+        let prefixes: Vec<String> = (0..3).map(|i| unit_prefix(&loads, i)).collect();
+        assert_eq!(prefixes, ["find.", "compile.", "compile2."]);
+        assert_eq!(unit_prefix(&loads[..1], 0), "");
     }
 }

@@ -37,7 +37,7 @@ fn start_static_keys(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError
 
 /// A CPU of the load's goes away and comes back.
 fn start_hotplug(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let placement = load.env().placement.as_ref();
+    let placement = load.surroundings().placement.as_ref();
     let last = placement.and_then(|p| p.load.iter().rev().find(|cpu| **cpu != p.probe && **cpu != 0));
     let Some(cpu) = last else {
         return Err(load.not_available(

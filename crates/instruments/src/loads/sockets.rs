@@ -25,7 +25,7 @@ pub(super) const SOCKETS: LoadCode = LoadCode {
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    if load.env().owns_machine {
+    if load.surroundings().owns_machine {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }
     for _ in 0..TCP_PING_PONGS {

@@ -8,7 +8,7 @@ use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::ext4;
 use crate::sys::device;
-use crate::sys::memory::PAGE;
+use crate::sys::memory::{self, PAGE};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use worstcase_logs::prng::SplitMix64;
@@ -20,8 +20,8 @@ const FILE_BYTES: u64 = 32 << 20;
 /// A place that is written to.
 const PLACE: u64 = 4 * PAGE as u64;
 const WRITES: usize = 0;
-/// The counter that [`RunningPart::work`] asks the kernel for.
-pub(super) const WRITTEN: usize = 1;
+/// Asked of the kernel.
+const WRITTEN: usize = 1;
 
 /// From how many dirty bytes on the kernel writes them back, and how many there may be.
 const LIMITS: [(&str, u64); 2] = [
@@ -50,6 +50,7 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
         fs::write(path, bytes.to_string()).map_err(load.preparing(format!("writing {path}")))?;
     }
     let rate = load.part().rate();
+    load.read_unit(WRITTEN, |_| memory::pages_written());
     load.await_workers(1);
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("writing a file: {e}");

@@ -6,10 +6,11 @@ use super::real_time::{Locked, RealTime};
 use super::recorder::Recorder;
 use super::response::Response;
 use super::{environment, wakeup};
+use crate::RawRecord;
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
 use crate::loads::{LoadEnvironment, LoadError, RunningLoad};
 use crate::order::{CellOrder, Instrument, PolicyOrder};
-use crate::record::{RawRecord, Sample, SelfCost, Work};
+use crate::record::{Sample, SelfCost, Work};
 use crate::schedule::Schedule;
 use crate::sys::clock;
 use crate::sys::usage::{self, Usage};
@@ -64,19 +65,20 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
         probe: order.instrument,
         source,
     };
-    if let Some(placement) = &env.placement {
+    if let Some(placement) = &env.surroundings.placement {
         placement.enter_load().map_err(on_cpus)?;
     }
     let mut load = RunningLoad::start(&order.loads, order.seed, env)?;
-    if let Some(placement) = &env.placement {
+    if let Some(placement) = &env.surroundings.placement {
         placement.enter_probe().map_err(on_cpus)?;
     }
     let spread = env
+        .surroundings
         .placement
         .as_ref()
         .map_or_else(Vec::new, |placement| placement.spread(order.instrument));
     let measured = match order.instrument {
-        Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.work_dir), &mut load),
+        Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.surroundings.work_dir), &mut load),
         Instrument::Noise => measure_noise(order, &mut load),
         _ => measure(order, env.policy, &mut load),
     };
@@ -88,7 +90,7 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
             .warnings
             .push("the kernel changed its clock source while measuring".into());
     }
-    if let Some(placement) = &env.placement {
+    if let Some(placement) = &env.surroundings.placement {
         environment.insert("probe_cpu".into(), placement.probe.to_string());
         environment.insert("load_cpus".into(), placement.load_list());
     }

@@ -219,7 +219,7 @@ fn are_a_cell() {
         let mut env = Folder::new().env();
         let refused = super::run(&spec, &env).expect_err("no second CPU");
         assert!(refused.to_string().contains("lab: --cpus 2"), "{refused}");
-        env.placement = MachineOrder::default().place().expect("CPUs");
+        env.surroundings.placement = MachineOrder::default().place().expect("CPUs");
         let record = super::run(&spec, &env).expect("measure");
         check_books(&record);
         assert!(record.details.is_some());

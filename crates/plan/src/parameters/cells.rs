@@ -64,7 +64,7 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 5, \
+        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 10, \
                host 1]",
         excludes: Some("seed"),
         ..parameter(

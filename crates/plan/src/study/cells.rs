@@ -1,6 +1,6 @@
 //! A section of a study file: `[full]`, `[quick]`, `[host]`, `[host.quick]` and their parts have the same keys.
 
-use super::file::{Checked, Wrong};
+use super::checked::{Checked, Wrong};
 use super::section::{SectionKey, StudySection};
 use crate::check::check_cells;
 use crate::parameters::{self, GivenValues, KernelChoice, ParameterOwner};

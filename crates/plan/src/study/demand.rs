@@ -1,7 +1,6 @@
 //! `[[demand]]` in a study file: the latency that a use of a machine needs.
 
-use super::figures::required_text;
-use super::file::{Checked, Wrong, time};
+use super::checked::{Checked, Wrong, required_text, time};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use toml::Spanned;

@@ -1,10 +1,8 @@
 //! `[[published]]` in a study file: its form and its checks.
 
 use super::Variants;
-use super::file::{Checked, Wrong};
-use super::published::{
-    Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic, nanoseconds,
-};
+use super::checked::{Checked, Wrong, one_of, required_text};
+use super::published::{Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, nanoseconds};
 use super::selector::{Cells, RawCell};
 use crate::Venue;
 use serde::Deserialize;
@@ -155,18 +153,6 @@ fn cell(
     cells.resolve(&Spanned::new(at, raw)).map(Some)
 }
 
-/// A text that has to be there.
-pub(super) fn required_text(
-    value: Option<String>,
-    at: &Range<usize>,
-    section: &str,
-    key: &str,
-    remedy: &str,
-) -> Checked<String> {
-    let absent = || Wrong(at.clone(), format!("{section} has no '{key}': {remedy}"));
-    value.filter(|text| !text.trim().is_empty()).ok_or_else(absent)
-}
-
 fn what_is_said(
     at: &Range<usize>,
     value: Option<Spanned<f64>>,
@@ -266,27 +252,4 @@ fn units_fit(figures: &[PublishedFigure], places: &[Option<Range<usize>>]) -> Ch
         }
     }
     Ok(())
-}
-
-pub(super) fn one_of<T: Copy, const N: usize>(
-    word: &Spanned<String>,
-    key: &str,
-    all: [T; N],
-    name: fn(T) -> &'static str,
-) -> Checked<T> {
-    let unknown = || {
-        let what = format!(
-            "'{key}' is {}, not '{}'",
-            all.map(name).join(", "),
-            word.get_ref().escape_debug()
-        );
-        Wrong(word.span(), what)
-    };
-    all.into_iter()
-        .find(|one| name(*one) == word.get_ref())
-        .ok_or_else(unknown)
-}
-
-pub(super) fn statistic(word: &Spanned<String>) -> Checked<Statistic> {
-    one_of(word, "statistic", Statistic::ALL, Statistic::name)
 }

@@ -1,15 +1,13 @@
 //! The form of a study file and its checks. Every error names the file, the line, and what is allowed.
 
 use super::cells::{RawCells, check_sections, experiment, quick_of};
+use super::checked::{Checked, Wrong, time};
 use super::demand::{RawDemand, demands};
 use super::figures::{RawPublished, published};
 use super::{Study, StudyError, Variants};
 use crate::Venue;
 use serde::Deserialize;
-use std::ops::Range;
 use toml::Spanned;
-use worstcase_base::duration;
-use worstcase_contract::Nanos;
 
 /// The form of the file.
 const SCHEMA: &str = "worstcase-study/3";
@@ -33,11 +31,6 @@ struct RawStudy {
     #[serde(default)]
     demand: Vec<Spanned<RawDemand>>,
 }
-
-/// Something wrong, and where in the text.
-pub(super) struct Wrong(pub Range<usize>, pub String);
-
-pub(super) type Checked<T> = Result<T, Wrong>;
 
 /// Longest study, in bytes; ours have some 20 000.
 const LONGEST: usize = 1 << 20;
@@ -131,10 +124,6 @@ fn check(raw: RawStudy) -> Checked<Study> {
         lab,
         host,
     })
-}
-
-pub(super) fn time(raw: &Spanned<String>) -> Checked<Nanos> {
-    duration::parse(raw.get_ref()).map_err(|e| Wrong(raw.span(), e.to_string()))
 }
 
 #[cfg(test)]

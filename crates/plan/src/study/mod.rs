@@ -1,9 +1,10 @@
 //! Studies: files that ask a question and hold the experiments that answer it.
 //!
 //! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
-//! becomes an experiment, [`section`] its keys, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours).
+//! becomes an experiment, [`section`] its keys, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours, [`checked`] single values).
 
 mod cells;
+mod checked;
 pub mod demand;
 mod figures;
 mod file;

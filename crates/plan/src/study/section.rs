@@ -1,6 +1,6 @@
 //! The keys of a section that are parameters, with where each of them stands in the file.
 
-use super::file::{Checked, Wrong};
+use super::checked::{Checked, Wrong};
 use crate::Venue;
 use crate::parameters::{self, GivenValues};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};

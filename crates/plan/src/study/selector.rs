@@ -1,7 +1,6 @@
 //! `cell = { ... }` of a published figure: which cells of the study it means.
 
-use super::figures::statistic;
-use super::file::{Checked, Wrong};
+use super::checked::{Checked, Wrong, one_of};
 use super::published::{OurCell, Statistic};
 use super::section::Scalar;
 use crate::parameters::of_machine;
@@ -231,7 +230,7 @@ impl Cells {
             probe: first.probe.to_string(),
             quantity: self.quantity(raw, first.probe, &at)?,
             statistic: match &raw.statistic {
-                Some(word) => match statistic(word)? {
+                Some(word) => match one_of(word, "statistic", Statistic::ALL, Statistic::name)? {
                     Statistic::Elapsed if !first.probe.needs_disk() => {
                         let what = format!("probe '{}' has no 'elapsed': only io has", first.probe);
                         return Err(Wrong(word.span(), what));

@@ -1,8 +1,7 @@
 //! Version 1 of the interface, with what QEMU 7.2 gets wrong: additions go to any address.
 
 use super::{Instruction, MAX_LEN, Started};
-use crate::count::Access;
-use crate::decode;
+use crate::decode::{self, Access};
 use qemu_plugin_sys as sys;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Version 4 of the interface (QEMU 10): additions go to a "scoreboard", an array with one element for each CPU.
 
 use super::{Instruction, MAX_LEN, Started};
-use crate::count::Access;
+use crate::decode::Access;
 use qemu_plugin_sys as sys;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -1,6 +1,7 @@
 //! The kernel's threads, read from the guest's memory.
 
 use super::tracker::{Role, Thread};
+use crate::counts;
 use crate::guest_memory::GuestMemory;
 use crate::scheduler;
 use crate::tasks::{current_pointer, places_of};
@@ -19,7 +20,7 @@ pub struct Probe {
 /// The probe, which runs now, maybe on another CPU than the one that is followed.
 pub fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
     let places = match scheduler::followed() {
-        Some(followed) if !scheduler::is_alone() => places_of(memory, &facts.tasks, followed, scheduler::running())?,
+        Some(followed) if !scheduler::is_alone() => places_of(memory, &facts.tasks, followed, counts::running())?,
         _ => facts.tasks,
     };
     let task = current_pointer(memory, &places)?;

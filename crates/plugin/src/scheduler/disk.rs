@@ -7,8 +7,8 @@
 //! This holds for what QEMU's block layer puts off through `replay_bh_schedule_oneshot_event`: the end of every request of a
 //! medium that answers at once (`null-co`), and an IDE controller's reset.
 
+use super::clocks::VIRTUAL;
 use super::patch::{Finder, functions, replace};
-use super::qemu::VIRTUAL;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -3,10 +3,15 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
+use super::clocks::{OTHER_CLOCKS, VIRTUAL};
+use super::disk;
+use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
+use super::followed::followed;
 use super::patch::{Finder, functions, replace};
+use super::settings::settings;
 use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
-use super::{COUNTS, PAUSE, PAUSED, RUNNING, disk, port_time, settings};
 use crate::api;
+use crate::counts::COUNTS;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
@@ -16,9 +21,6 @@ use worstcase_logs::machine::MOST_CPUS;
 /// A CPU of QEMU's.
 type Cpu = *mut c_void;
 
-/// `QEMU_CLOCK_VIRTUAL`, and all kinds of clocks.
-pub(super) const VIRTUAL: c_int = 1;
-const OTHER_CLOCKS: [c_int; 3] = [0, 2, 3];
 /// Timers of every kind.
 const ALL_TIMERS: c_int = -1;
 /// What a CPU stops for.
@@ -72,6 +74,8 @@ unsafe impl Sync for Qemu {}
 
 static QEMU: OnceLock<Qemu> = OnceLock::new();
 static SLICES: Mutex<Option<Slices>> = Mutex::new(None);
+/// The CPU that runs, as QEMU has it; null if none does.
+static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// The CPUs that are there.
 static CPUS: [AtomicPtr<c_void>; MOST_CPUS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_CPUS];
 static FOUND: AtomicUsize = AtomicUsize::new(0);
@@ -413,8 +417,14 @@ pub fn word_at(address: u64) -> Option<u64> {
     (code == 0).then(|| u64::from_le_bytes(bytes))
 }
 
-/// The CPU that runs is to stop after the block that it is in.
-pub fn interrupt_running() {
+/// QEMU's handle of the CPU that runs.
+pub fn handle() -> *mut c_void {
+    RUNNING.load(Relaxed)
+}
+
+/// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.
+pub fn fetches(words: u64) {
+    await_words(words);
     let running = RUNNING.load(Relaxed);
     if !running.is_null() {
         // SAFETY: the CPU that runs.
@@ -449,7 +459,7 @@ unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
     // SAFETY: called without arguments, as it is meant.
     if !running.is_null() && target != running && unsafe { (call.qemu_in_vcpu_thread)() } {
         SENT.store(true, Relaxed);
-        if super::followed().is_some_and(|followed| cpu(followed) == target) {
+        if followed().is_some_and(|followed| cpu(followed) == target) {
             crate::record::sent();
         }
         // SAFETY: the CPU that runs.

@@ -9,8 +9,8 @@ use worstcase_base::progress::Progress;
 use worstcase_base::{files, machine};
 use worstcase_lab::LabError;
 use worstcase_lab::parcel;
+use worstcase_lab::prepared::Prepared;
 use worstcase_lab::qemu::Qemu;
-use worstcase_lab::subject::Prepared;
 
 /// Measures the cells of a task. Reports the first failure to the controller, and then ends.
 pub fn run(folder: &Path, task: usize, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {

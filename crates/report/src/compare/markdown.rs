@@ -6,7 +6,6 @@ use crate::markup::{commands, text};
 use crate::table::markdown::figures;
 use worstcase_base::format::shell;
 use worstcase_results::compare::pair::ComparedSide;
-use worstcase_results::compare::words::ChangeWord;
 
 /// The text.
 pub fn lines(shown: &ShownComparison) -> String {
@@ -15,9 +14,7 @@ pub fn lines(shown: &ShownComparison) -> String {
     out.push(format!("**B** {}", text(&shown.head(ComparedSide::B))));
     out.extend([String::new(), shown.summary(), String::new()]);
     let cells = &shown.comparison.cells;
-    let changed = of_cells(String::new(), cells, |s| {
-        matches!(s.word, ChangeWord::Better | ChangeWord::Worse)
-    });
+    let changed = of_cells(String::new(), cells, |s| s.word.shown());
     if !changed.rows.is_empty() {
         out.extend(figures(&changed));
         out.push(String::new());

@@ -8,10 +8,10 @@ pub mod terminal;
 
 use crate::labels::row_label;
 use worstcase_base::distinct;
+use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
 use worstcase_results::compare::{Side, SideComparison};
-use worstcase_results::stats::ranks::needed;
 
 /// A comparison, ready to be shown.
 #[derive(Debug)]
@@ -62,27 +62,41 @@ impl ShownComparison<'_> {
             "A, B: the median over the seeds of each seed's value. difference, ratio: Hodges-Lehmann over the seeds."
                 .to_string(),
             format!(
-                "better, worse: exact rank test over the seeds, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
+                "better, worse: exact {} over the seeds, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
+                test_names(&self.comparison.cells),
                 self.comparison.tests
             ),
         ];
-        let needs = self
-            .comparison
-            .cells
-            .iter()
-            .flat_map(|c| &c.said)
-            .find_map(|s| match s.word {
-                ChangeWord::TooFewSeeds { needs } => Some(needs),
-                _ => None,
-            });
-        if let Some(needs) = needs {
+        if self.comparison.cells.iter().any(|c| c.pair.one_draw) {
+            notes.push(
+                "A run of a real machine is one draw: what differs between two runs may differ as much between two of the same. \
+                 `worstcase host try` measures settings in turns, and can tell."
+                    .to_string(),
+            );
+        }
+        let too_few = |c: &&Compared| c.said.iter().any(|s| matches!(s.word, ChangeWord::TooFewSeeds { .. }));
+        if let Some(cell) = self.comparison.cells.iter().find(too_few) {
             let all: usize = self.comparison.cells.iter().map(|c| c.said.len()).sum();
+            let needed = |tests: usize| cell.pair.design.needed(LEVEL / 2.0 / tests.max(1) as f64);
             notes.push(format!(
-                "Too few seeds to tell: no outcome of the test could show a difference; {needs} on each side can if most cells change, {} if one does.",
-                needed(LEVEL / 2.0 / all.max(1) as f64)
+                "Too few seeds to tell: no outcome of the test could show a difference; {} on each side can if most cells change, {} if one does.",
+                needed(1),
+                needed(all)
             ));
         }
         notes
+    }
+}
+
+/// The tests behind the words.
+fn test_names(cells: &[Compared]) -> &'static str {
+    let is_paired = |c: &Compared| c.pair.design.is_paired();
+    match (cells.iter().any(is_paired), cells.iter().all(is_paired)) {
+        (true, true) => "signed-rank test (each seed against itself)",
+        (true, false) => {
+            "signed-rank test (each seed against itself), where the seeds are the same, else rank-sum test"
+        }
+        (false, _) => "rank-sum test",
     }
 }
 
@@ -91,6 +105,9 @@ fn word(word: ChangeWord) -> String {
     match word {
         ChangeWord::Worse => "worse".to_string(),
         ChangeWord::Better => "better".to_string(),
+        ChangeWord::HigherInThisRun => "higher in this run".to_string(),
+        ChangeWord::LowerInThisRun => "lower in this run".to_string(),
+        ChangeWord::Slight => format!("differs by less than {} %", SMALLEST * 100.0),
         ChangeWord::NoDifferenceShown => "no difference shown".to_string(),
         ChangeWord::Identical => "identical".to_string(),
         ChangeWord::Equal => "equal".to_string(),

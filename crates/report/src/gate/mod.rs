@@ -68,10 +68,11 @@ impl ShownGate<'_> {
             );
         }
         format!(
-            "worse: the typical seed (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests); or, in the lab, the worst seed more than {} % above the baseline's worst",
+            "worse: the typical seed (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests); or, in the lab, the worst seed more than {} % above the baseline's worst, or two seeds more than {} %",
             percent(limits.tolerance),
             self.gate.tests,
             percent(limits.worst_seed),
+            percent(limits.tolerance),
         )
     }
 
@@ -116,11 +117,14 @@ fn why(cell: &GateCell, limits: &GateLimits) -> Vec<String> {
 
 /// A worst seed above its limit.
 fn worst_seed(m: &JudgedMeasure, unit: &str) -> String {
-    format!(
-        "{}, above its limit (seed {})",
-        values_of_worst(m, unit),
-        m.worst_seed.seed
-    )
+    let values = values_of_worst(m, unit);
+    match m.worst_seed.second {
+        Some(second) => format!(
+            "{values} (seed {}), and seed {second} is above it too",
+            m.worst_seed.seed
+        ),
+        None => format!("{values}, above its limit (seed {})", m.worst_seed.seed),
+    }
 }
 
 /// A worst seed with its values.

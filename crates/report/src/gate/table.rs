@@ -69,6 +69,7 @@ pub(super) fn of_measures(measures: &[JudgedMeasure]) -> Table {
         worst("baseline", |m| m.worst_seed.baseline.into()),
         worst("run", |m| m.worst_seed.run.into()),
         worst("ratio", |m| m.worst_seed.ratio.into()),
+        worst("second", |m| m.worst_seed.second.into()),
         worst("beyond", |m| m.worst_seed.beyond.into()),
     ]);
     Table::new("measures", "", &fields, measures)

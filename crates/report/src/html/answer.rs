@@ -3,13 +3,14 @@
 use super::extremes::extremes;
 use super::labels::SubjectLabels;
 use crate::ReportView;
+use crate::verdict::another_seed;
 use serde::Serialize;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, shell};
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Record, Venue};
-use worstcase_results::verdict::{Criterion, Evidence, Outcome, Verdict, worst};
+use worstcase_results::verdict::{Criterion, Outcome, Verdict, worst};
 
 /// The answer.
 #[derive(Debug, Serialize)]
@@ -53,13 +54,13 @@ impl ReportAnswer {
             Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
             None => (lines.remove(0), None),
         };
-        let verdicts = view.verdicts.iter().flat_map(|(criterion, verdicts)| {
+        let verdicts = view.verdicts.iter().flat_map(|(_, verdicts)| {
             verdicts.iter().map(|v| JudgedSubject {
                 subject: v.subject.to_string(),
                 label: labels.get(&v.subject),
                 outcome: v.outcome,
                 reasons: v.reasons.clone(),
-                rests_on: rests_on(&v.evidence, criterion),
+                rests_on: rests_on(v),
             })
         });
         ReportAnswer {
@@ -157,16 +158,13 @@ fn amount(view: &ReportView) -> Option<String> {
     ))
 }
 
-fn rests_on(e: &Evidence, criterion: &Criterion) -> String {
-    let mut text = format!(
+fn rests_on(verdict: &Verdict) -> String {
+    let e = &verdict.evidence;
+    let text = format!(
         "{} samples in {}, {} cells",
         grouped(e.samples),
         duration::about(e.observation_ns),
         e.cells
     );
-    // The rule of three.
-    if e.samples >= 3 && e.max_ns <= criterion.limit {
-        text += &format!("; fewer than 1 in {} periods above (95 %)", grouped(e.samples / 3));
-    }
-    text
+    text + &another_seed(verdict)
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use worstcase_contract::Probe;
-use worstcase_contract::record::{RawRecord, Sample, SelfCost};
+use worstcase_contract::RawRecord;
+use worstcase_contract::record::{Sample, SelfCost};
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_plan::{StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::{

@@ -1,6 +1,7 @@
 //! One cell on both sides: the compared measures, their differences, and what the test says.
 
 use super::CellConditions;
+use super::design::SeedDesign;
 use super::side::{DistributionFigures, SeedGroup, SeedResult, Side};
 use crate::record::{GapAccount, Quantity, SubjectId};
 use crate::stats::median;
@@ -8,6 +9,9 @@ use crate::stats::ranks::{RankTest, Shift};
 use serde::Serialize;
 use std::fmt;
 use worstcase_contract::Nanos;
+
+/// The smallest change that is called better or worse, as a share.
+pub const SMALLEST: f64 = 0.02;
 
 /// A compared measure of a cell's seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -99,17 +103,22 @@ pub struct MeasureChange {
 }
 
 impl MeasureChange {
-    fn new(quantity: Option<Quantity>, measure: ComparedMeasure, a: Vec<u64>, b: Vec<u64>) -> Option<MeasureChange> {
-        let (a, b) = (SideValues::new(a)?, SideValues::new(b)?);
-        let ratio = (a.lowest > 0).then(|| Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 / x as f64));
+    /// `a` and `b` have a value of each seed.
+    fn new(
+        design: &SeedDesign,
+        of: (Option<Quantity>, ComparedMeasure),
+        a: (&SeedGroup, Vec<u64>),
+        b: (&SeedGroup, Vec<u64>),
+    ) -> Option<MeasureChange> {
+        let figures = design.figures((a.0, &a.1), (b.0, &b.1))?;
         Some(MeasureChange {
-            quantity,
-            measure,
-            difference: Shift::of(&a.of_seeds, &b.of_seeds, |x, y| y as f64 - x as f64)?,
-            ratio: ratio.flatten(),
-            test: RankTest::of(&a.of_seeds, &b.of_seeds)?,
-            a,
-            b,
+            quantity: of.0,
+            measure: of.1,
+            difference: figures.difference,
+            ratio: figures.ratio,
+            test: figures.test,
+            a: SideValues::new(a.1)?,
+            b: SideValues::new(b.1)?,
         })
     }
 
@@ -124,6 +133,11 @@ impl MeasureChange {
     /// Whether every seed of both sides has the same value.
     pub(crate) fn constant(&self) -> bool {
         self.a.lowest.min(self.b.lowest) == self.a.highest.max(self.b.highest)
+    }
+
+    /// Whether the estimate is below the smallest change that is called better or worse.
+    pub fn slight(&self) -> bool {
+        self.size() < SMALLEST.ln_1p()
     }
 
     /// The size of the change in either direction: the logarithm of the ratio.
@@ -201,6 +215,11 @@ pub struct Pair {
     pub units: [String; 2],
     /// Seeds of each side.
     pub seeds: [usize; 2],
+    /// Which of them belong together.
+    #[serde(flatten)]
+    pub design: SeedDesign,
+    /// Of a real machine: each side is one run, which is one draw.
+    pub one_draw: bool,
     /// In the lab: the exact comparison.
     pub exact: Option<Exact>,
     /// Measure by measure.
@@ -214,13 +233,16 @@ impl Pair {
     /// Compares.
     pub fn new(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Pair {
         let unit = |side: &Side, cell: &SeedGroup| side.subject(&cell.subject).map_or(String::new(), |s| s.time_unit());
+        let in_lab = a.in_lab(&of_a.subject) && b.in_lab(&of_b.subject);
         let mut pair = Pair {
             a: of_a.subject.clone(),
             b: of_b.subject.clone(),
             how: of_a.how.clone(),
             units: [unit(a, of_a), unit(b, of_b)],
             seeds: [of_a.seeds.len(), of_b.seeds.len()],
-            exact: a.in_lab(&of_a.subject).then(|| Exact::of(&of_a.seeds, &of_b.seeds)),
+            design: SeedDesign::of(of_a, of_b, in_lab),
+            one_draw: a.is_one_draw(&of_a.subject) || b.is_one_draw(&of_b.subject),
+            exact: in_lab.then(|| Exact::of(&of_a.seeds, &of_b.seeds)),
             changes: Vec::new(),
             lacking: Vec::new(),
         };
@@ -233,7 +255,11 @@ impl Pair {
                 let (x, y) = (values(of_a), values(of_b));
                 let all = |values: &[Option<u64>]| values.iter().copied().collect::<Option<Vec<u64>>>();
                 match (all(&x), all(&y)) {
-                    (Some(x), Some(y)) => pair.changes.extend(MeasureChange::new(Some(quantity), measure, x, y)),
+                    (Some(x), Some(y)) => {
+                        let of = (Some(quantity), measure);
+                        pair.changes
+                            .extend(MeasureChange::new(&pair.design, of, (of_a, x), (of_b, y)));
+                    }
                     // No seed of either side has a value: there is nothing to compare.
                     _ if x.iter().chain(&y).all(Option::is_none) => (),
                     _ => pair.lacking.push(format!("{quantity} {measure}")),
@@ -241,10 +267,12 @@ impl Pair {
             }
         }
         let missed = |cell: &SeedGroup| cell.seeds.iter().map(|s| s.missed).collect();
-        let missed = MeasureChange::new(None, ComparedMeasure::Missed, missed(of_a), missed(of_b));
+        let of = (None, ComparedMeasure::Missed);
+        let missed = MeasureChange::new(&pair.design, of, (of_a, missed(of_a)), (of_b, missed(of_b)));
         pair.changes
             .extend(missed.filter(|m| !(m.constant() && m.a.highest == 0)));
-        pair.changes.extend(noise(of_a, of_b));
+        let noise = noise(&pair.design, of_a, of_b);
+        pair.changes.extend(noise);
         pair
     }
 
@@ -282,11 +310,11 @@ impl Pair {
 }
 
 /// The compared measures of `noise`: the sum of the gaps in the observation time, and the longest.
-fn noise(a: &SeedGroup, b: &SeedGroup) -> Vec<MeasureChange> {
+fn noise(design: &SeedDesign, a: &SeedGroup, b: &SeedGroup) -> Vec<MeasureChange> {
     let change = |measure: ComparedMeasure, of: fn(&GapAccount) -> u64| {
         let values = |group: &SeedGroup| group.seeds.iter().map(|s| s.noise.as_ref().map(of)).collect();
         let (x, y): (Option<Vec<u64>>, Option<Vec<u64>>) = (values(a), values(b));
-        MeasureChange::new(None, measure, x?, y?)
+        MeasureChange::new(design, (None, measure), (a, x?), (b, y?))
     };
     let sum = change(ComparedMeasure::Noise, GapAccount::noise_ns_a_second);
     let longest = change(ComparedMeasure::MaxSingle, |gaps| gaps.max_single_ns);

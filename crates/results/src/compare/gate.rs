@@ -13,7 +13,6 @@ use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
 use super::pair::{ComparedSide, MappedSubjects, Unmatched, pair};
 use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::SubjectId;
-use crate::stats::ranks::{least, needed};
 use crate::verdict::Outcome;
 use serde::Serialize;
 
@@ -209,15 +208,16 @@ impl PairedCell {
             return cell;
         }
         let several = self.pair.several();
+        let seeds = (self.run_seeds.as_slice(), self.pair.design.is_paired());
         let judge = |(change, p): (&MeasureChange, Option<f64>)| {
-            JudgedMeasure::new(change, change.name(several), p, &self.run_seeds, limits)
+            JudgedMeasure::new(change, change.name(several), p, seeds, limits)
         };
         cell.measures = match limits.exact {
             true => self.judged().map(|change| judge((change, None))).collect(),
             false => self.judged().zip(corrected).map(judge).collect(),
         };
         let exact = self.pair.exact.is_some();
-        let proof = |m: &JudgedMeasure| m.regression || (exact && m.worst_seed.beyond);
+        let proof = |m: &JudgedMeasure| (m.regression && !self.pair.one_draw) || (exact && m.worst_seed.beyond);
         cell.reasons = match limits.exact {
             true => self.other_seeds(),
             false => self.open(&cell.measures, tests),
@@ -250,11 +250,11 @@ impl PairedCell {
         let mut open = Vec::new();
         let [a, b] = self.pair.seeds;
         let differs = measures.iter().any(|m| !m.change.constant());
-        let few = least(a, b) > tests.needed;
+        let few = self.pair.design.least() > tests.needed;
         if few && differs {
             open.push(format!(
                 "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
-                needed(LEVEL / tests.could_be.max(1) as f64)
+                self.pair.design.needed(LEVEL / tests.could_be.max(1) as f64)
             ));
         }
         let tied = measures.iter().filter(|m| !few && m.untested_and_worse());
@@ -264,6 +264,12 @@ impl PairedCell {
                 m.name
             )
         }));
+        if self.pair.one_draw && measures.iter().any(|m| m.regression) {
+            open.push(
+                "a run of a real machine is one draw, and another of the same may be as high; measure both again, in turns"
+                    .to_string(),
+            );
+        }
         if self.pair.exact.is_none() && measures.iter().any(|m| m.worst_seed.beyond) {
             open.push("on a real machine one seed is no proof; measure again".to_string());
         }

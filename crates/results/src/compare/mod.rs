@@ -3,7 +3,7 @@
 //! ```text
 //! run folder, baseline file -> Side: each cell's figures, seed by seed          side, baseline
 //! two sides -> cells that belong together, and those that do not                pair
-//! a cell on both sides -> differences, ratios, tests, exact differences         change
+//! a cell on both sides -> differences, ratios, tests, exact differences         change, design
 //! all cells -> what is called better or worse                                   words   (worstcase compare)
 //! a measure of the gate -> typical seed by a test, worst seed by a limit        judged
 //! all cells -> PASS, FAIL or INCONCLUSIVE                                       gate    (worstcase gate)
@@ -12,6 +12,7 @@
 
 pub mod baseline;
 pub mod change;
+pub mod design;
 pub mod gate;
 pub mod judged;
 pub mod pair;
@@ -19,7 +20,7 @@ pub mod side;
 pub mod words;
 
 pub use pair::MappedSubjects;
-pub use side::{CellConditions, SeedGroup, Side};
+pub use side::{CellConditions, SeedGroup, SeedResult, Side};
 pub use words::{SideComparison, compare};
 
 use crate::record::{CellId, RunError, SubjectId};

@@ -217,6 +217,12 @@ impl Side {
         self.subject(id).is_some_and(|s| s.venue() == Venue::Lab)
     }
 
+    /// Whether a subject is a machine that worstcase measured. Its seeds are of one run, and a run is one draw: they are no
+    /// independent ones.
+    pub fn is_one_draw(&self, id: &SubjectId) -> bool {
+        !self.in_lab(id) && !self.is_foreign(id)
+    }
+
     /// Whether another tool measured a subject.
     pub(crate) fn is_foreign(&self, id: &SubjectId) -> bool {
         let machine = self.subject(id).map(|s| &s.machine);
@@ -260,8 +266,8 @@ fn seed(record: &Record, quantities: &[Quantity]) -> SeedResult {
     let figures = |quantity: &Quantity| {
         let summary = record.summary(*quantity)?;
         let figures = DistributionFigures {
-            median: summary.median_ns.map(Nanos),
-            p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
+            median: summary.median(),
+            p99: summary.percentile(Percentile::P99),
             max: Nanos(summary.max_ns),
         };
         Some((*quantity, figures))

@@ -5,7 +5,6 @@ use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
 use super::{CompareError, Side};
 use crate::stats::many::benjamini_hochberg;
-use crate::stats::ranks::{least, needed};
 use serde::Serialize;
 
 /// Share of wrong words among all words.
@@ -19,6 +18,12 @@ pub enum ChangeWord {
     Worse,
     /// The second side is lower.
     Better,
+    /// Of a real machine: the second run is higher than the first, which says nothing of other runs.
+    HigherInThisRun,
+    /// The same: lower.
+    LowerInThisRun,
+    /// The test shows a change, and it is below [`SMALLEST`](super::change::SMALLEST).
+    Slight,
     /// The test shows none.
     NoDifferenceShown,
     /// The same samples.
@@ -30,6 +35,16 @@ pub enum ChangeWord {
         /// The number of seeds on each side with which a test can show one.
         needs: usize,
     },
+}
+
+impl ChangeWord {
+    /// Whether it is a change that the test shows.
+    pub fn shown(self) -> bool {
+        matches!(
+            self,
+            ChangeWord::Better | ChangeWord::Worse | ChangeWord::HigherInThisRun | ChangeWord::LowerInThisRun
+        )
+    }
 }
 
 /// A change with its word.
@@ -59,16 +74,14 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether a change of it is called better or worse.
+    /// Whether the test shows a change of it that is not slight.
     pub fn shown(&self) -> bool {
-        self.said
-            .iter()
-            .any(|s| matches!(s.word, ChangeWord::Better | ChangeWord::Worse))
+        self.said.iter().any(|s| s.word.shown())
     }
 
     /// The largest change: of those that the test shows, if there are any.
     pub fn size(&self) -> f64 {
-        let shown = |s: &&JudgedChange| !self.shown() || matches!(s.word, ChangeWord::Better | ChangeWord::Worse);
+        let shown = |s: &&JudgedChange| !self.shown() || s.word.shown();
         self.said
             .iter()
             .filter(shown)
@@ -143,15 +156,19 @@ fn tested(pair: &Pair, change: &MeasureChange) -> bool {
 }
 
 fn word(pair: &Pair, change: &MeasureChange, p: Option<f64>) -> ChangeWord {
-    let [a, b] = pair.seeds;
     match p {
         _ if pair.identical() => ChangeWord::Identical,
-        Some(p) if p <= LEVEL && change.test.greater < change.test.less => ChangeWord::Worse,
-        Some(p) if p <= LEVEL => ChangeWord::Better,
+        Some(p) if p <= LEVEL && change.slight() => ChangeWord::Slight,
+        Some(p) if p <= LEVEL => match (change.test.greater < change.test.less, pair.one_draw) {
+            (true, false) => ChangeWord::Worse,
+            (false, false) => ChangeWord::Better,
+            (true, true) => ChangeWord::HigherInThisRun,
+            (false, true) => ChangeWord::LowerInThisRun,
+        },
         Some(_) => ChangeWord::NoDifferenceShown,
         None if change.constant() => ChangeWord::Equal,
-        None if 2.0 * least(a, b) > LEVEL => ChangeWord::TooFewSeeds {
-            needs: needed(LEVEL / 2.0),
+        None if 2.0 * pair.design.least() > LEVEL => ChangeWord::TooFewSeeds {
+            needs: pair.design.needed(LEVEL / 2.0),
         },
         None => ChangeWord::NoDifferenceShown,
     }

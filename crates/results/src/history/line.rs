@@ -6,6 +6,7 @@ use super::{HistoryPoint, Placed};
 use crate::record::{ISOLATED, LOAD_CPUS, MethodRecord, Record, SubjectMachine, Venue};
 use serde::Serialize;
 use std::cmp::Ordering;
+use std::path::PathBuf;
 use worstcase_contract::Nanos;
 use worstcase_plan::VirtualMachine;
 
@@ -163,10 +164,20 @@ pub(super) fn lines(records: &[Placed], versions: fn(&str, &str) -> Ordering) ->
     groups.into_iter().map(line).collect()
 }
 
+/// Points by run, in the order in which they began: the seeds of a run depend on what its machine did then, so they are one point.
+/// Files of other tools are runs, also where one import took several.
 fn moments(mut records: Vec<&Placed>) -> Vec<HistoryPoint> {
     records.sort_by_key(|(_, record)| record.origin.as_ref().map(|o| (o.began, record.cell.seed)));
-    let point = |(run, record): &&Placed| HistoryPoint::of(run.clone(), &[record]);
-    records.iter().map(point).collect()
+    let mut runs: Vec<(&PathBuf, Vec<&Record>)> = Vec::new();
+    for (run, record) in records {
+        let same = |(path, of): &&mut (&PathBuf, Vec<&Record>)| *path == run && of[0].foreign.is_none();
+        match runs.iter_mut().find(same).filter(|_| record.foreign.is_none()) {
+            Some((_, of)) => of.push(record),
+            None => runs.push((run, vec![record])),
+        }
+    }
+    let point = |(run, of): (&PathBuf, Vec<&Record>)| HistoryPoint::of(run.clone(), &of);
+    runs.into_iter().map(point).collect()
 }
 
 /// Points by kernel: all seeds of equal machines together; a kernel measured by another version of worstcase is a

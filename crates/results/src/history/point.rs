@@ -61,7 +61,7 @@ impl HistoryPoint {
             median::of(values)
         };
         let of = |p: Percentile| {
-            let values = summaries.iter().map(|s| s.percentiles_ns.get(&p).copied());
+            let values = summaries.iter().map(|s| s.percentile(p).map(|n| n.0));
             Some((p, middle(values.collect())?))
         };
         let gaps = records
@@ -87,7 +87,7 @@ impl HistoryPoint {
                 true => BTreeMap::new(),
                 false => Percentile::ALL.into_iter().filter_map(of).collect(),
             },
-            median_ns: middle(summaries.iter().map(|s| s.median_ns).collect()).filter(|_| !is_noise),
+            median_ns: middle(summaries.iter().map(|s| s.median().map(|n| n.0)).collect()).filter(|_| !is_noise),
             max_ns: summaries.iter().map(|s| s.max_ns).chain(longest).max(),
             noise_ns_a_second: middle(gaps.collect()),
             expected: records.iter().map(|r| r.accounting.expected()).sum(),

@@ -127,6 +127,7 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
     }
     let quantity = Quantity::ALL.into_iter().find(|q| q.name() == cell.quantity)?;
     let summary = record.summary(quantity)?;
+    // Of samples alone, as the articles have them.
     let percentile = |p| summary.percentiles_ns.get(&p).copied();
     let ns = match cell.statistic {
         Statistic::Min => summary.min_ns,

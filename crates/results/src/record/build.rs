@@ -7,7 +7,8 @@ use super::{
 };
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
-use worstcase_contract::record::{RawRecord, Sample};
+use worstcase_contract::RawRecord;
+use worstcase_contract::record::Sample;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 
@@ -81,9 +82,12 @@ impl CellResult {
                 .collect();
             // A quantity that only some samples have would be a distribution of something else. For jitter that is
             // normal: the first period has no length to compare, nor a period after a missed one.
-            (values.len() == rows.len() || quantity == Quantity::Jitter)
-                .then(|| Summary::new(&values))
-                .flatten()
+            let whole = values.len() == rows.len() || quantity == Quantity::Jitter;
+            match quantity {
+                _ if !whole => None,
+                Quantity::Latency if !info.counts_gaps => Summary::of_latencies(&values, spec.period, spec.periods),
+                _ => Summary::new(&values),
+            }
         };
         let record = Record {
             schema: SCHEMA.to_string(),

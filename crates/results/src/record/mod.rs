@@ -22,6 +22,7 @@ mod group;
 #[cfg(test)]
 mod hostile;
 mod judged;
+mod missed;
 mod origin;
 pub mod parquet;
 pub mod plan;
@@ -39,6 +40,7 @@ pub use execute::{CompletedCells, Executor, ExecutorTask, execute, parallel};
 pub use folder::FolderError;
 pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
+pub use missed::MissedPeriods;
 pub use origin::{DoctorFinding, RecordOrigin, WasSet};
 pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{CellGroup, Run, RunError};
@@ -47,7 +49,7 @@ pub use subject::{
     CellId, ForeignMachine, HostMachine, LabMachine, LoadedModule, Preempt, Subject, SubjectId, SubjectKernel,
     SubjectMachine, Venue,
 };
-pub use summary::{Summary, title_of};
+pub use summary::{PeriodSummary, Summary, title_of};
 pub use totals::check as check_totals;
 pub use worstcase_contract::Quantity;
 pub use worstcase_plan::Published;
@@ -60,7 +62,7 @@ use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 
 /// The form of record.json; see the versioning policy in `docs/formats.md`.
-pub const SCHEMA: &str = "worstcase-record/3";
+pub const SCHEMA: &str = "worstcase-record/4";
 
 /// The order to the measured machine: [`CellSpec`] with units in the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

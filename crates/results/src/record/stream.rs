@@ -4,15 +4,83 @@
 //! The first pass counts into a histogram of three digits. This histogram tells the range of each order statistic; the second
 //! pass keeps only the values of those ranges, which are sorted.
 
-use super::Summary;
-use super::summary::{empty_histogram, encode};
+use super::missed::MissedPeriods;
+use super::summary::{PeriodSummary, Summary, empty_histogram, encode};
 use crate::stats::Percentile;
 use hdrhistogram::Histogram;
 use std::ops::RangeInclusive;
 use worstcase_contract::Nanos;
 
 /// The first pass.
+#[derive(Default)]
 pub struct FirstPass {
+    taken: RunningTally,
+    /// For latencies: the periods, and the tally of all of them from the first missed one on.
+    missed: Option<(MissedPeriods, Option<RunningTally>)>,
+}
+
+impl FirstPass {
+    /// A pass over the latencies of samples that are due at the begin of each period.
+    pub fn of_latencies(period: Nanos) -> FirstPass {
+        FirstPass {
+            taken: RunningTally::default(),
+            missed: Some((MissedPeriods::new(period), None)),
+        }
+    }
+
+    /// Takes a value of period `index`.
+    pub fn add(&mut self, index: u32, value: Nanos) {
+        if let Some((missed, all)) = &mut self.missed {
+            missed.add(index, value, |n| {
+                all.get_or_insert_with(|| self.taken.clone()).add(index, n)
+            });
+            if let Some(all) = all {
+                all.add(index, value);
+            }
+        }
+        self.taken.add(index, value);
+    }
+
+    /// The summary of `expected` periods without a second pass; nothing if there was no value. Median and percentiles have the
+    /// histogram's three digits, rounded up.
+    pub fn to_three_digits(&self, expected: u32) -> Option<Summary> {
+        let summary = self.taken.to_three_digits()?;
+        let periods = self.all(expected).and_then(|all| all.to_three_digits());
+        Some(Summary {
+            periods: periods.map(PeriodSummary::from),
+            ..summary
+        })
+    }
+
+    /// The largest value so far; 0 without any.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.taken.max)
+    }
+
+    /// The second pass; nothing if there was no value.
+    pub fn second(self, expected: u32) -> Option<SecondPass> {
+        let all = self.all(expected).and_then(SoughtValues::new);
+        let missed = self.missed.map(|(periods, _)| MissedPeriods { last: None, ..periods });
+        Some(SecondPass {
+            taken: SoughtValues::new(self.taken)?,
+            missed: missed.zip(all),
+            expected,
+        })
+    }
+
+    /// The tally of all periods, if some were missed.
+    fn all(&self, expected: u32) -> Option<RunningTally> {
+        let (missed, all) = self.missed.as_ref()?;
+        let mut all = all.clone();
+        missed.until(expected, |n| {
+            all.get_or_insert_with(|| self.taken.clone()).add(expected, n)
+        });
+        all
+    }
+}
+
+#[derive(Clone)]
+struct RunningTally {
     histogram: Histogram<u64>,
     sum: u128,
     min: u64,
@@ -20,9 +88,9 @@ pub struct FirstPass {
     max_index: u32,
 }
 
-impl Default for FirstPass {
-    fn default() -> FirstPass {
-        FirstPass {
+impl Default for RunningTally {
+    fn default() -> RunningTally {
+        RunningTally {
             histogram: empty_histogram(),
             sum: 0,
             min: u64::MAX,
@@ -32,9 +100,8 @@ impl Default for FirstPass {
     }
 }
 
-impl FirstPass {
-    /// Takes a value of period `index`.
-    pub fn add(&mut self, index: u32, value: Nanos) {
+impl RunningTally {
+    fn add(&mut self, index: u32, value: Nanos) {
         if self.histogram.is_empty() || value.0 > self.max {
             (self.max, self.max_index) = (value.0, index);
         }
@@ -45,44 +112,31 @@ impl FirstPass {
             .expect("a growing histogram takes every value");
     }
 
-    /// The summary without a second pass; nothing if there was no value. Median and percentiles have the histogram's three
-    /// digits, rounded up.
-    pub fn to_three_digits(&self) -> Option<Summary> {
+    fn to_three_digits(&self) -> Option<Summary> {
         let count = self.histogram.len();
         if count == 0 {
             return None;
         }
-        let at = |rank: u64| (*self.seek(None, rank).range.end()).clamp(self.min, self.max);
+        let at = |sought: &Sought| (*sought.range.end()).clamp(self.min, self.max);
         let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
-        Some(Summary {
+        let sought = percentiles.map(|p| (p, self.seek(Some(p), count - count / p.one_in())));
+        let median = at(&self.seek(None, (count - 1) / 2 + 1));
+        Some(self.summary(median, sought.map(|(p, sought)| (p, at(&sought)))))
+    }
+
+    fn summary(&self, median: u64, percentiles: impl Iterator<Item = (Percentile, u64)>) -> Summary {
+        let count = self.histogram.len();
+        Summary {
             count,
             min_ns: Some(self.min),
             mean_ns: Some((self.sum / u128::from(count)) as u64),
-            median_ns: Some(at((count - 1) / 2 + 1)),
+            median_ns: Some(median),
             max_ns: self.max,
             max_index: Some(self.max_index),
-            percentiles_ns: percentiles.map(|p| (p, at(count - count / p.one_in()))).collect(),
+            percentiles_ns: percentiles.collect(),
             hdr_v2_base64: encode(&self.histogram),
-        })
-    }
-
-    /// The largest value so far; 0 without any.
-    pub fn max(&self) -> Nanos {
-        Nanos(self.max)
-    }
-
-    /// The second pass; nothing if there was no value.
-    pub fn second(self) -> Option<SecondPass> {
-        let count = self.histogram.len();
-        if count == 0 {
-            return None;
+            periods: None,
         }
-        // Ranks from 1, as `Distribution` counts them: the lower median, then the percentiles.
-        let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
-        let ranks = percentiles.map(|p| (Some(p), count - count / p.one_in()));
-        let wanted = std::iter::once((None, (count - 1) / 2 + 1)).chain(ranks);
-        let sought = wanted.map(|(what, rank)| self.seek(what, rank)).collect();
-        Some(SecondPass { first: self, sought })
     }
 
     /// The histogram range that holds the value of `rank`, and the number of values below that range.
@@ -124,15 +178,27 @@ impl Sought {
     }
 }
 
-/// The second pass, over the same values.
-pub struct SecondPass {
-    first: FirstPass,
+/// What the first pass counted, and the order statistics that the second one seeks.
+struct SoughtValues {
+    first: RunningTally,
     sought: Vec<Sought>,
 }
 
-impl SecondPass {
-    /// Takes a value.
-    pub fn add(&mut self, value: Nanos) {
+impl SoughtValues {
+    fn new(first: RunningTally) -> Option<SoughtValues> {
+        let count = first.histogram.len();
+        if count == 0 {
+            return None;
+        }
+        // Ranks from 1, as `Distribution` counts them: the lower median, then the percentiles.
+        let percentiles = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
+        let ranks = percentiles.map(|p| (Some(p), count - count / p.one_in()));
+        let wanted = std::iter::once((None, (count - 1) / 2 + 1)).chain(ranks);
+        let sought = wanted.map(|(what, rank)| first.seek(what, rank)).collect();
+        Some(SoughtValues { first, sought })
+    }
+
+    fn add(&mut self, value: Nanos) {
         for sought in &mut self.sought {
             if sought.range.contains(&value.0) {
                 sought.values.push(value.0);
@@ -140,23 +206,40 @@ impl SecondPass {
         }
     }
 
-    /// The summary.
-    pub fn finish(mut self) -> Summary {
-        let count = self.first.histogram.len();
+    fn finish(mut self) -> Summary {
         let found: Vec<(Option<Percentile>, u64)> = self.sought.iter_mut().map(|s| (s.what, s.value())).collect();
-        let median = found.iter().find(|(what, _)| what.is_none());
+        let (_, median) = *found.iter().find(|(what, _)| what.is_none()).expect("it is sought");
+        let percentiles = found.iter().filter_map(|(what, value)| Some(((*what)?, *value)));
+        self.first.summary(median, percentiles)
+    }
+}
+
+/// The second pass, over the same values.
+pub struct SecondPass {
+    taken: SoughtValues,
+    missed: Option<(MissedPeriods, SoughtValues)>,
+    expected: u32,
+}
+
+impl SecondPass {
+    /// Takes a value of period `index`.
+    pub fn add(&mut self, index: u32, value: Nanos) {
+        self.taken.add(value);
+        if let Some((missed, all)) = &mut self.missed {
+            missed.add(index, value, |n| all.add(n));
+            all.add(value);
+        }
+    }
+
+    /// The summary.
+    pub fn finish(self) -> Summary {
+        let periods = self.missed.map(|(missed, mut all)| {
+            missed.until(self.expected, |n| all.add(n));
+            PeriodSummary::from(all.finish())
+        });
         Summary {
-            count,
-            min_ns: Some(self.first.min),
-            mean_ns: Some((self.first.sum / u128::from(count)) as u64),
-            median_ns: median.map(|(_, value)| *value),
-            max_ns: self.first.max,
-            max_index: Some(self.first.max_index),
-            percentiles_ns: found
-                .iter()
-                .filter_map(|(what, value)| Some(((*what)?, *value)))
-                .collect(),
-            hdr_v2_base64: encode(&self.first.histogram),
+            periods,
+            ..self.taken.finish()
         }
     }
 }
@@ -166,17 +249,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn streamed(values: &[(u32, Nanos)]) -> Option<Summary> {
-        let mut first = FirstPass::default();
+    const PERIOD: Nanos = Nanos(100_000);
+
+    fn streamed(mut first: FirstPass, values: &[(u32, Nanos)], expected: u32) -> Option<Summary> {
         values.iter().for_each(|(i, v)| first.add(*i, *v));
-        let mut second = first.second()?;
-        values.iter().for_each(|(_, v)| second.add(*v));
+        let mut second = first.second(expected)?;
+        values.iter().for_each(|(i, v)| second.add(*i, *v));
         Some(second.finish())
     }
 
     #[test]
     fn nothing_from_nothing() {
-        assert_eq!(streamed(&[]), None);
+        assert_eq!(streamed(FirstPass::default(), &[], 9), None);
+        assert_eq!(streamed(FirstPass::of_latencies(PERIOD), &[], 9), None);
     }
 
     proptest! {
@@ -184,7 +269,20 @@ mod tests {
         #[test]
         fn the_same_as_from_all_at_once(values in prop::collection::vec(prop_oneof![0_u64..9_000_000, any::<u64>()], 1..3_000)) {
             let values: Vec<(u32, Nanos)> = values.into_iter().enumerate().map(|(i, v)| (i as u32, Nanos(v))).collect();
-            prop_assert_eq!(streamed(&values), Summary::new(&values));
+            prop_assert_eq!(streamed(FirstPass::default(), &values, 3_000), Summary::new(&values));
+        }
+
+        #[test]
+        fn with_missed_periods_too(steps in prop::collection::vec((1_u32..40, 0_u64..9_000_000), 1..1_000), more in 1_u32..100) {
+            let indices = steps.iter().scan(0, |index, (step, _)| { *index += step; Some(*index) });
+            let values: Vec<(u32, Nanos)> = indices.zip(&steps).map(|(index, (_, v))| (index, Nanos(*v))).collect();
+            let expected = values.last().unwrap().0 + more;
+            let exact = Summary::of_latencies(&values, PERIOD, expected).unwrap();
+            prop_assert_eq!(streamed(FirstPass::of_latencies(PERIOD), &values, expected).unwrap(), exact.clone());
+            let mut first = FirstPass::of_latencies(PERIOD);
+            values.iter().for_each(|(i, v)| first.add(*i, *v));
+            let rounded = first.to_three_digits(expected).unwrap().periods;
+            prop_assert_eq!(rounded.map(|p| (p.count, p.hdr_v2_base64)), exact.periods.map(|p| (p.count, p.hdr_v2_base64)));
         }
 
         #[test]
@@ -192,7 +290,7 @@ mod tests {
             let values: Vec<(u32, Nanos)> = values.into_iter().enumerate().map(|(i, v)| (i as u32, Nanos(v))).collect();
             let mut first = FirstPass::default();
             values.iter().for_each(|(i, v)| first.add(*i, *v));
-            let (rounded, exact) = (first.to_three_digits().unwrap(), Summary::new(&values).unwrap());
+            let (rounded, exact) = (first.to_three_digits(3_000).unwrap(), Summary::new(&values).unwrap());
             prop_assert_eq!(rounded.check(values.len() as u64), Ok(()));
             prop_assert_eq!(
                 (rounded.min_ns, rounded.mean_ns, rounded.max_ns, rounded.max_index, &rounded.hdr_v2_base64),

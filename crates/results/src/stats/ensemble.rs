@@ -62,8 +62,8 @@ pub fn ensembles(records: &[Record], quantity: Quantity) -> Vec<Ensemble> {
             missed: record.missed(),
             lost: record.accounting.lost(),
             observation_time: record.observation_time(),
-            median: summary.median_ns.map(Nanos),
-            p99: summary.percentiles_ns.get(&Percentile::P99).copied().map(Nanos),
+            median: summary.median(),
+            p99: summary.percentile(Percentile::P99),
             max: Nanos(summary.max_ns),
             max_index: summary.max_index,
         };

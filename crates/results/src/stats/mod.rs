@@ -17,6 +17,7 @@ pub mod points;
 pub mod poisson;
 pub mod quantile;
 pub mod ranks;
+pub mod signed_ranks;
 pub mod tail;
 pub mod values;
 

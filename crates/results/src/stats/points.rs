@@ -85,15 +85,12 @@ fn grouped(records: &[Record]) -> Vec<(PointName, Bench, Vec<&Record>)> {
 /// The figures of all samples of these records; none without samples.
 pub fn rounds(records: &[&Record]) -> Option<RoundFigures> {
     let summaries: Vec<_> = records.iter().filter_map(|r| r.summary(Quantity::Latency)).collect();
-    let p99s: Option<Vec<u64>> = summaries
-        .iter()
-        .map(|s| s.percentiles_ns.get(&Percentile::P99).copied())
-        .collect();
+    let p99s: Option<Vec<Nanos>> = summaries.iter().map(|s| s.percentile(Percentile::P99)).collect();
     Some(RoundFigures {
         count: records.iter().map(|r| r.accounting.taken()).sum(),
         min: summaries.iter().filter_map(|s| s.min_ns).min().map(Nanos),
-        median: median::of(summaries.iter().filter_map(|s| s.median_ns).map(Nanos)),
-        p99: p99s.and_then(|values| median::of(values.into_iter().map(Nanos))),
+        median: median::of(summaries.iter().filter_map(|s| s.median())),
+        p99: p99s.and_then(median::of),
         max: Some(Nanos(summaries.iter().map(|s| s.max_ns).max()?)),
     })
 }

@@ -2,16 +2,17 @@
 
 use super::Error;
 use super::cell_names;
-use super::lab::{Jobs, with_slurm};
+use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
+use super::slurm::with_slurm;
 use super::stop;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-pub use worstcase_analysis::census::take::CensusMeans;
+use worstcase_analysis::census::take::CensusMeans;
 use worstcase_analysis::census::{CensusAnswer, CensusQuestion, WorkShare, answer, of_run, of_share};
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;

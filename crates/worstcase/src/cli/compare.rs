@@ -50,7 +50,7 @@ pub struct CompareArgs {
     /// A subject of A and the one of B that belongs to it; may be given again
     #[arg(long, value_name = "A=B")]
     map: Vec<MappedSubjects>,
-    /// Print JSON (worstcase-compare/3), times in ns
+    /// Print JSON (worstcase-compare/4), times in ns
     #[arg(long)]
     json: bool,
     /// Print Markdown

@@ -1,7 +1,7 @@
 //! `worstcase explain`: why a sample was late.
 
 use super::cell_names;
-use super::lab::Jobs;
+use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::{Error, replay::ReplayArgs};

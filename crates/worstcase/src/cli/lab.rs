@@ -6,6 +6,7 @@ mod selection;
 mod sensitivity;
 mod versions;
 
+use super::jobs::positive;
 use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -13,14 +14,13 @@ use super::{census, show, stop};
 use crate::cli::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
-pub(crate) use elsewhere::{MatrixMeans, with_slurm};
-use how::positive;
-pub use how::{MatrixRunArgs, QemuArgs};
-pub(crate) use how::{ExecutorArgs, Jobs};
-pub(crate) use selection::{CellSelection, KernelArgs};
+pub use elsewhere::MatrixMeans;
+pub use how::{ExecutorArgs, MatrixRunArgs, QemuArgs};
+pub use selection::{CellSelection, KernelArgs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::census::take::CensusMeans;
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
@@ -139,7 +139,7 @@ pub struct NodeArgs {
 }
 
 /// Runs `lab-node`.
-pub(crate) fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
+pub fn run_node(args: &NodeArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
     slurm::node::run(&args.folder, args.task, &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
@@ -154,7 +154,7 @@ pub struct WorkerArgs {
 }
 
 /// Runs `lab-worker`.
-pub(crate) fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
+pub fn run_worker(args: &WorkerArgs) -> Result<ExitCode, Error> {
     let cache = Cache::open()?;
     ssh::worker::run(VERSION, args.qemu.as_deref(), &cache, &ProgressDisplay::new())?;
     Ok(ExitCode::SUCCESS)
@@ -198,7 +198,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     stop::tell(outcome, &run);
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
-        let what = census::CensusMeans {
+        let what = CensusMeans {
             qemu: &qemu,
             additions: &additions,
             options: &options,
@@ -212,7 +212,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
 }
 
 /// Measures the cells that a plan's run folder lacks.
-pub(crate) fn run_cells(
+pub fn run_cells(
     plan: ExperimentPlan,
     output: &Path,
     additions: &Additions,

@@ -1,6 +1,6 @@
 //! `worstcase report`: runs as one page.
 
-use super::lab::Jobs;
+use super::jobs::Jobs;
 use super::output::{OutputError, print, print_data};
 use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;

@@ -4,12 +4,12 @@ use super::output::{OutputError, print};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_base::duration;
+use worstcase_base::{distinct, duration};
 use worstcase_contract::Nanos;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
 use worstcase_report::verdict::ShownVerdict;
-use worstcase_results::record::{Record, Run, RunError};
+use worstcase_results::record::{Record, Run, RunError, Venue};
 use worstcase_results::stats::tail::Peaks;
 use worstcase_results::verdict::{Criterion, verdicts, worst};
 
@@ -96,10 +96,20 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
 }
 
 fn tails(run: &Run, records: &[Record], limit: Nanos) -> Result<Vec<CellTail>, RunError> {
-    let of = |record: &Record| {
+    let of = |records: Vec<&Record>| {
         let mut peaks = Peaks::default();
-        run.for_each_sample(record, |row| peaks.add(row.latency))?;
-        Ok(CellTail::of(record, &peaks, Some(limit)))
+        for record in &records {
+            run.for_each_sample(record, |row| peaks.add(row.latency))?;
+        }
+        Ok(CellTail::of(&records, &peaks, Some(limit)))
     };
-    records.iter().map(of).collect()
+    // Seeds of the lab are taken together; a host's cells are not.
+    let group = |r: &Record| match r.subject.venue() {
+        Venue::Lab => format!("{}\n{}\n{}", r.subject.id(), r.cell.load, r.cell.probe),
+        Venue::Host => r.id.to_string(),
+    };
+    distinct(records.iter().map(group))
+        .into_iter()
+        .map(|name| of(records.iter().filter(|r| group(r) == name).collect()))
+        .collect()
 }

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use worstcase_results::record::{Record, Run};
 
@@ -254,4 +256,13 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names.retain(|name| !name.starts_with('.'));
     names.sort();
     names
+}
+
+/// Waits until something has come; the limit is far beyond what a busy machine needs.
+pub fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !come() {
+        assert!(begin.elapsed() < Duration::from_secs(900), "{what} did not come");
+        sleep(Duration::from_millis(50));
+    }
 }

@@ -1,6 +1,6 @@
 //! Cells by a Slurm of two nodes on loopback, which the test starts: as root, as slurmd must be. Elsewhere these tests say so.
 
-use crate::controller::{Controller, GENERIC, entries, folder, shared, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, shared, tree, wait_until};
 use crate::failures::one_line;
 use assert_cmd::Command;
 use std::fs::{self, Permissions};
@@ -31,14 +31,6 @@ struct Cluster {
 /// One that is not in use on this machine.
 fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn wait_until(what: &str, mut come: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !come() {
-        assert!(begin.elapsed() < Duration::from_secs(900), "{what} did not come");
-        sleep(Duration::from_millis(50));
-    }
 }
 
 impl Cluster {
@@ -206,7 +198,12 @@ impl Drop for Cluster {
 /// The process of Slurm that began this one and waits for its end.
 fn keeper(pid: i32) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let parent: i32 = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+    let parent: i32 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))?
+        .trim()
+        .parse()
+        .ok()?;
     let name = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
     name.starts_with("slurmstepd").then_some(parent)
 }

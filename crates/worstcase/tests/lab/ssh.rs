@@ -1,7 +1,7 @@
 //! Cells on machines that ssh reaches: an sshd on loopback, with keys of the test's own. Two names of it are two boards, each
 //! with a cache of its own.
 
-use crate::controller::{Controller, GENERIC, entries, folder, give_boot, shared, tree};
+use crate::controller::{Controller, GENERIC, entries, folder, give_boot, shared, tree, wait_until};
 use assert_cmd::Command;
 use std::fs;
 use std::net::TcpListener;
@@ -151,7 +151,8 @@ fn a_board_that_dies_changes_no_byte_and_boards_that_differ_are_told() {
     assert!(tree(&at("ssh")) == tree(&at("local")), "the same bytes");
     assert!(!remote.cache().join("snapshots").exists(), "nothing was booted here");
     for board in ["board1", "board2"] {
-        assert!(workers(&boards.cache(board)).is_empty());
+        // A worker ends after its controller, when it sees that nobody talks to it any more.
+        wait_until("the end of the workers", || workers(&boards.cache(board)).is_empty());
         // The kernel alone, not what Debian packs with it.
         assert!(!boards.cache(board).join("kernels").exists());
     }

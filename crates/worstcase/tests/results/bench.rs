@@ -1,10 +1,10 @@
 //! Records of the probes with parameters: what is kept, shown and judged.
 
 use crate::fixture::{host, plan_of, raw, result, spec, subject};
+use worstcase_contract::RawRecord;
 use worstcase_contract::bench::{
     Details, InversionDetails, RemoteDetails, SendTimes, ShootdownDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
-use worstcase_contract::record::RawRecord;
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, terminal};

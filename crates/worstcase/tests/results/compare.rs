@@ -43,7 +43,7 @@ fn json(arguments: &[&str], paths: &[&Path]) -> serde_json::Value {
 
 #[test]
 fn the_change_comes_first_and_what_is_the_same_is_said_to_the_bit() {
-    let [a, b] = two(1..=6);
+    let [a, b] = two(1..=8);
     let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
     let out = worstcase(&[], &[&a, &b]).assert().success();
     let text = String::from_utf8(out.get_output().stdout.clone()).unwrap();
@@ -52,8 +52,8 @@ fn the_change_comes_first_and_what_is_the_same_is_said_to_the_bit() {
     assert!(worse < same, "{text}");
     for words in [
         "2 cells compared: 1 with something worse, 0 with something better, 1 identical to the bit, 0 not compared",
-        "exact: different, 6 seeds of 6",
-        "exact: identical to the bit, 6 seeds of 6",
+        "exact: different, 8 seeds of 8",
+        "exact: identical to the bit, 8 seeds of 8",
         "--explain",
     ] {
         assert!(text.contains(words), "no '{words}' in:\n{text}");
@@ -67,14 +67,15 @@ fn the_change_comes_first_and_what_is_the_same_is_said_to_the_bit() {
         .find(|c| c["measure"] == "max")
         .unwrap();
     assert_eq!(max["word"], "worse");
-    // Six against six, two-sided, one of three tests whose p are equal.
+    // Each of eight seeds against itself, two-sided, one of three tests whose p are equal.
     assert!(
-        (max["p_corrected"].as_f64().unwrap() - 2.0 / 924.0).abs() < 1e-9,
+        (max["p_corrected"].as_f64().unwrap() - 2.0 / 256.0).abs() < 1e-9,
         "{max}"
     );
+    assert_eq!(shm["design"], "paired");
     let ratio = &max["ratio"];
     assert!(
-        ratio["low"].as_f64() < Some(1.5) && ratio["high"].as_f64() > Some(1.5),
+        ratio["low"].as_f64() <= Some(1.501) && ratio["high"].as_f64() >= Some(1.499),
         "{ratio}"
     );
     let markdown = worstcase(&["--markdown"], &[&a, &b]).assert().success();
@@ -90,7 +91,7 @@ fn the_change_comes_first_and_what_is_the_same_is_said_to_the_bit() {
 fn three_seeds_tell_nothing_but_that_the_samples_differ() {
     let [a, b] = two(1..=3);
     let ((_a, a), (_b, b)) = (kept(&a), kept(&b));
-    let said = contains("too few seeds, needs 4")
+    let said = contains("too few seeds, needs 6")
         .and(contains("different, 3 seeds of 3"))
         .and(contains("  worse").not());
     worstcase(&[], &[&a, &b]).assert().success().stdout(said);

@@ -2,8 +2,8 @@
 
 use crate::fixture::{plan_of, raw, result, spec, subject};
 use worstcase_contract::Nanos;
+use worstcase_contract::RawRecord;
 use worstcase_contract::bench::{Details, HackbenchDetails, HackbenchRun};
-use worstcase_contract::record::RawRecord;
 use worstcase_plan::Demand;
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, json, terminal};

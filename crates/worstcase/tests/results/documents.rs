@@ -173,7 +173,7 @@ fn links_are_named_as_github_names_them() {
     assert_eq!(targets("see [a\nb](c.md#d), `[x](y)`"), ["c.md#d", "y"]);
 }
 
-/// The names of formats in a text, as `worstcase-show/6`.
+/// The names of formats in a text, as `worstcase-show/7`.
 fn formats(text: &str) -> BTreeSet<String> {
     let is_of_name = |c: char| c.is_ascii_lowercase() || c == '-';
     let after = text.split("worstcase-").skip(1).filter_map(|rest| {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use worstcase_contract::RawRecord;
 use worstcase_contract::prng::SplitMix64;
-use worstcase_contract::record::{RawRecord, Sample, SelfCost, Work};
+use worstcase_contract::record::{Sample, SelfCost, Work};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 use worstcase_plan::study::published::{
     Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic,

@@ -9,7 +9,7 @@ use std::path::Path;
 use worstcase_base::utc::Utc;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{CellSpec, Nanos};
-use worstcase_results::record::{CellResult, RecordOrigin};
+use worstcase_results::record::{CellId, CellResult, RecordOrigin};
 
 const DAY: u64 = 86_400;
 /// 2026-11-01 05:00.
@@ -61,6 +61,30 @@ fn points_of_one_minute_are_told_with_their_seconds() {
     }
     let told = contains("2026-11-01 05:00:00 ").and(contains("2026-11-01 05:00:02 "));
     history(dir.path()).assert().success().stdout(told);
+}
+
+/// Seeds of a run share what its machine did then.
+#[test]
+fn a_run_of_several_seeds_is_one_point() {
+    let dir = tempfile::tempdir().unwrap();
+    for day in 0..3 {
+        let seed = |seed: u64| {
+            let mut cell = on_day(day, 20_000 + seed * 1_000, "6.1", "box", 2_000);
+            let record = &mut cell.record;
+            record.cell.seed = seed;
+            record.id = CellId::new(&record.subject.id(), "idle", "wakeup", seed, Some(2));
+            cell
+        };
+        write_cells(&dir.path().join(format!("runs/{day}")), &[seed(1), seed(2), seed(3)]);
+    }
+    let json = history(dir.path()).arg("--json").output().unwrap().stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let points = json["lines"][0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 3);
+    // The median of the seeds' medians, and all their samples.
+    assert_eq!(points[0]["samples"], 6_000);
+    let median = points[0]["median_ns"].as_u64().unwrap();
+    assert!((22_000..23_100).contains(&median), "{median}");
 }
 
 /// A run a day, twelve of one kernel and twelve of the next.

@@ -2,7 +2,7 @@
 
 use crate::fixture::{host_raw, on_cpu, plan_of};
 use worstcase_contract::Nanos;
-use worstcase_contract::record::RawRecord;
+use worstcase_contract::RawRecord;
 use worstcase_results::record::{CellResult, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 

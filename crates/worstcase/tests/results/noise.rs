@@ -130,7 +130,7 @@ fn more_noise_fails_a_gate() {
     let worse = contains("noise a second")
         .and(contains("max single noise"))
         .and(contains("x3."));
-    gate("worse").code(1).stdout(worse);
+    gate("worse").code(2).stdout(worse.and(contains("is one draw")));
 }
 
 #[test]

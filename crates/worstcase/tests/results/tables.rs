@@ -235,7 +235,7 @@ fn data_for_programs() {
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };
     let json: serde_json::Value = serde_json::from_str(&json::run(&view)).unwrap();
-    assert_eq!(json["schema"], "worstcase-show/6");
+    assert_eq!(json["schema"], "worstcase-show/7");
     assert_eq!(json["ensembles"].as_array().unwrap().len(), 9);
     let worst = &json["ensembles"][1];
     assert_eq!(worst["load"], "procread");

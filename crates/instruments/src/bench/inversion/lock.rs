@@ -1,8 +1,7 @@
 //! A mutex that says whether it is owned.
 
-use super::shared::Shared;
-use crate::bench::BenchError;
 use crate::sys::mutex::{Mutex, Owned};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A mutex, and whether somebody says that they own it.
@@ -23,20 +22,13 @@ impl Lock {
 
     /// Waits until the calling thread owns it.
     #[inline(always)]
-    pub fn take<'a>(&'a self, shared: &Shared) -> Option<Held<'a>> {
-        match self.mutex.lock() {
-            Ok(owned) => {
-                self.owned.store(true, Ordering::Release);
-                Some(Held {
-                    says: &self.owned,
-                    _owned: owned,
-                })
-            }
-            Err(e) => {
-                shared.fail(BenchError::system("cannot lock a mutex")(e));
-                None
-            }
-        }
+    pub fn take(&self) -> io::Result<Held<'_>> {
+        let owned = self.mutex.lock()?;
+        self.owned.store(true, Ordering::Release);
+        Ok(Held {
+            says: &self.owned,
+            _owned: owned,
+        })
     }
 
     /// Whether somebody owns it.

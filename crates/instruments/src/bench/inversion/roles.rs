@@ -9,7 +9,7 @@ use worstcase_logs::Nanos;
 /// Owns the first mutex and makes everybody else ready.
 pub(super) fn low(shared: &Shared) {
     while shared.wait_at(&shared.low) {
-        let held = shared.locks[0].take(shared);
+        let held = shared.take(0);
         for gate in &shared.chain {
             gate.open();
         }
@@ -25,8 +25,8 @@ pub(super) fn low(shared: &Shared) {
 /// Owns mutex `number` (1 to depth - 1) while it waits for the one before.
 pub(super) fn chain(shared: &Shared, number: usize) {
     while shared.wait_at(&shared.chain[number - 1]) {
-        let own = shared.locks[number].take(shared);
-        let before = shared.locks[number - 1].take(shared);
+        let own = shared.take(number);
+        let before = shared.take(number - 1);
         drop(before);
         drop(own);
         shared.done();
@@ -100,9 +100,9 @@ fn round<T>(shared: &Shared, section: Nanos, middle: Nanos, sample: impl FnOnce(
     shared.low.open();
     shared.high.pass();
     let ready_at = shared.round.ready_at();
-    let wanted = &shared.locks[shared.locks.len() - 1];
-    let finds_owned = wanted.is_owned();
-    let held = wanted.take(shared);
+    let wanted = shared.locks.len() - 1;
+    let finds_owned = shared.locks[wanted].is_owned();
+    let held = shared.take(wanted);
     let taken = sample(ready_at);
     shared.round.serve();
     drop(held);

@@ -1,7 +1,7 @@
 //! What the threads share: mutexes, gates at which each waits for its cue, and what happened in the round.
 
 use super::limits;
-use super::lock::Lock;
+use super::lock::{Held, Lock};
 use super::priorities::Priorities;
 use super::round::Round;
 use crate::bench::{BenchError, Inversion, Protocol};
@@ -75,6 +75,15 @@ impl Shared {
     pub fn wait_at(&self, gate: &Gate) -> bool {
         gate.pass();
         !self.over.load(Ordering::Acquire)
+    }
+
+    /// Waits until the calling thread owns a mutex; nothing if that fails.
+    #[inline(always)]
+    pub fn take(&self, mutex: usize) -> Option<Held<'_>> {
+        let taken = self.locks[mutex].take();
+        taken
+            .map_err(|e| self.fail(BenchError::system("cannot lock a mutex")(e)))
+            .ok()
     }
 
     /// Somebody other than high is done with the round.

@@ -1,11 +1,11 @@
 //! Others that work with files meanwhile, each a thread with a file of its own or, to seek, with the measured one.
 
-use super::large::{PIECE, noise, open_directly, seek};
-use super::{Io, Work};
+use super::large::seek;
+use super::noise_file::{Aligned, FILE, PIECE, noise, open_directly, written};
+use super::parameters::{Beside, Io};
 use crate::bench::{BesideDetails, Observer, Request};
 use crate::sys::cache;
 use rustix::fs::{Advice, fadvise};
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,37 +18,6 @@ use worstcase_logs::prng::SplitMix64;
 
 /// Those with files of their own work so long before anything is measured.
 pub(super) const AHEAD: Nanos = Nanos::from_millis(1_000);
-
-/// How many there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Beside {
-    /// Read a file from begin to end, again and again, never from the page cache.
-    pub readers: u8,
-    /// Write a file from begin to end, and then to the device, again and again.
-    pub writers: u8,
-    /// Do what is measured, in the same file.
-    pub seekers: u8,
-}
-
-impl Beside {
-    /// Nobody.
-    pub const NONE: Beside = Beside {
-        readers: 0,
-        writers: 0,
-        seekers: 0,
-    };
-
-    /// One that writes.
-    pub const WRITER: Beside = Beside {
-        writers: 1,
-        ..Beside::NONE
-    };
-
-    /// Those with a file of their own.
-    pub const fn files(&self) -> u64 {
-        self.readers as u64 + self.writers as u64
-    }
-}
 
 /// What all of them did until now.
 #[derive(Debug, Default)]
@@ -110,10 +79,7 @@ impl Others {
             ));
         }
         for _ in 0..seekers {
-            bodies.push((
-                "seeker",
-                seeker(what, &folder.join(super::large::FILE), random.next_u64())?,
-            ));
+            bodies.push(("seeker", seeker(what, &folder.join(FILE), random.next_u64())?));
         }
         let mut others = Others {
             counters: Arc::default(),
@@ -172,25 +138,6 @@ impl Drop for Others {
     }
 }
 
-/// A file of noise that is not cached; none if somebody wants an end.
-pub(super) fn written(
-    path: &Path,
-    size: u64,
-    random: &mut SplitMix64,
-    observer: &mut dyn Observer,
-) -> io::Result<Option<File>> {
-    let file = File::options().read(true).write(true).create_new(true).open(path)?;
-    let piece = noise(PIECE, random);
-    for at in (0..size).step_by(PIECE) {
-        if observer.wants_end() {
-            return Ok(None);
-        }
-        file.write_all_at(&piece[..PIECE.min((size - at) as usize)], at)?;
-    }
-    cache::drop_of(&file)?;
-    Ok(Some(file))
-}
-
 fn reader(file: File, size: u64) -> Body {
     let (mut buffer, mut at) = (vec![0; PIECE], 0);
     Box::new(move |counters| {
@@ -233,16 +180,11 @@ fn seeker(what: &Io, path: &Path, seed: u64) -> io::Result<Body> {
         false => File::options().read(true).write(true).open(path)?,
     };
     let mut random = SplitMix64::new(seed);
-    let mut buffer = super::large::Aligned::filled(what.block as usize, &mut random);
+    let mut buffer = Aligned::filled(what.block as usize, &mut random);
     let what = *what;
     Ok(Box::new(move |counters| {
         seek(&what, &file, buffer.get(), &mut random)?;
         counters.seeks.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }))
-}
-
-/// Whether others can do the same in the same file at once.
-pub const fn has_seekers(work: Work) -> bool {
-    matches!(work, Work::RandomRead | Work::RandomWrite | Work::Seeks)
 }

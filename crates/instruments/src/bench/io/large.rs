@@ -1,19 +1,16 @@
 //! One large file.
 
-use super::beside::{has_seekers, written};
-use super::{Done, Io, Operations, Work, timed};
+use super::noise_file::{Aligned, FILE, noise, open_directly, written};
+use super::parameters::{Io, Work, has_seekers};
+use super::{Done, Operations, timed};
 use crate::bench::{Observer, Request};
 use crate::sys::cache;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use worstcase_logs::prng::SplitMix64;
 
-/// The file is made in pieces of this size.
-pub(super) const PIECE: usize = 1 << 20;
-/// What is measured.
-pub(super) const FILE: &str = "file";
 /// As the C library buffers characters.
 const CHARACTERS: usize = 4096;
 /// bonnie++ writes to one place in ten that it seeks to.
@@ -78,42 +75,6 @@ pub(super) fn prepare(
             random,
         }),
     }))
-}
-
-pub(super) fn open_directly(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let direct = options.read(true).write(true).custom_flags(libc::O_DIRECT);
-    direct.open(path).map_err(|e| match e.raw_os_error() {
-        Some(libc::EINVAL) => io::Error::other(
-            "this file system takes no O_DIRECT: leave +direct out, or choose another folder with --work-dir",
-        ),
-        _ => e,
-    })
-}
-
-/// Bytes that cannot be compressed, the same for the same seed.
-pub(super) fn noise(bytes: usize, random: &mut SplitMix64) -> Vec<u8> {
-    let words = (0..bytes.div_ceil(8)).flat_map(|_| random.next_u64().to_le_bytes());
-    words.take(bytes).collect()
-}
-
-/// A buffer that O_DIRECT takes.
-pub(super) struct Aligned {
-    bytes: Vec<u8>,
-    from: usize,
-    length: usize,
-}
-
-impl Aligned {
-    pub fn filled(length: usize, random: &mut SplitMix64) -> Aligned {
-        let bytes = noise(length + super::ALIGNED as usize, random);
-        let from = bytes.as_ptr().align_offset(super::ALIGNED as usize);
-        Aligned { bytes, from, length }
-    }
-
-    pub fn get(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.from..self.from + self.length]
-    }
 }
 
 /// Work block by block.

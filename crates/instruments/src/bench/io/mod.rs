@@ -4,6 +4,7 @@
 //! parameters  the works, and what is done with each
 //! large   one large file: hdparm's, dd's and bonnie++'s work with it
 //! many    many small ones: bonnie++'s create, stat and delete, and unpacking
+//! noise_file  files of noise, buffers for O_DIRECT
 //! start   what the start of a program reads
 //! beside  others that read and write meanwhile
 //! device  where the files are, and what the block device below them does meanwhile
@@ -17,12 +18,12 @@ mod device;
 mod extents;
 mod large;
 mod many;
+mod noise_file;
 mod parameters;
 mod start;
 
-pub use beside::{Beside, has_seekers};
 pub use device::{Place, schedulers};
-pub use parameters::{ALIGNED, Io, MIX, WORKS, Work};
+pub use parameters::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
 
 use super::{BenchError, BenchResult, Details, Extent, Instrumented, IoDetails, Marks, Observer, Request};
 use crate::sys::{affinity, clock};

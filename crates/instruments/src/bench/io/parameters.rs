@@ -1,7 +1,6 @@
 //! The parameters of `io`, and its name with them.
 
 use super::super::spelling::show_bytes;
-use super::beside::Beside;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -18,6 +17,37 @@ pub struct Io {
     pub direct: bool,
     /// Others at work meanwhile.
     pub beside: Beside,
+}
+
+/// How many there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Beside {
+    /// Read a file from begin to end, again and again, never from the page cache.
+    pub readers: u8,
+    /// Write a file from begin to end, and then to the device, again and again.
+    pub writers: u8,
+    /// Do what is measured, in the same file.
+    pub seekers: u8,
+}
+
+impl Beside {
+    /// Nobody.
+    pub const NONE: Beside = Beside {
+        readers: 0,
+        writers: 0,
+        seekers: 0,
+    };
+
+    /// One that writes.
+    pub const WRITER: Beside = Beside {
+        writers: 1,
+        ..Beside::NONE
+    };
+
+    /// Those with a file of their own.
+    pub const fn files(&self) -> u64 {
+        self.readers as u64 + self.writers as u64
+    }
 }
 
 /// What is done with a file, or with many.
@@ -196,4 +226,9 @@ impl fmt::Display for Io {
         }
         Ok(())
     }
+}
+
+/// Whether others can do the same in the same file at once.
+pub const fn has_seekers(work: Work) -> bool {
+    matches!(work, Work::RandomRead | Work::RandomWrite | Work::Seeks)
 }

@@ -1,6 +1,6 @@
 //! What the start of a program reads.
 
-use super::beside::written;
+use super::noise_file::written;
 use super::{Done, Operations, timed};
 use crate::bench::{Observer, Request};
 use rustix::fs::{Advice, IFlags, fadvise, ioctl_getflags, ioctl_setflags};

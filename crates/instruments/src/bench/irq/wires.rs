@@ -1,28 +1,16 @@
 //! The wires of `irq`: how a pulse is made, waited for and answered.
 
-use super::super::Pins;
+use super::line::Pins;
+use crate::bench::wire::Wire;
 use crate::sys::gpio::Gpio;
 use crate::sys::parport::Parport;
 use crate::sys::serial::Serial;
-use std::fmt::Debug;
 use std::io;
 use std::path::PathBuf;
 use worstcase_logs::Nanos;
 
 /// A pulse that nobody answers for so long never will be.
 pub const PATIENCE: Nanos = Nanos::from_millis(1_000);
-
-/// A wire from an output of this machine to an input that interrupts.
-pub trait Wire: Debug + Send + Sync {
-    /// The generator: what has to be done before the clock is read.
-    fn prepare(&self) -> io::Result<()>;
-    /// The generator: the edge.
-    fn send(&self) -> io::Result<()>;
-    /// The process: what was before is no reason to wake up.
-    fn forget(&self) -> io::Result<()>;
-    /// The process: waits for the edge, and answers. When the kernel saw it, where it tells.
-    fn receive(&self) -> io::Result<Option<Nanos>>;
-}
 
 impl Wire for Parport {
     #[inline(always)]

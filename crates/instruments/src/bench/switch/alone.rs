@@ -6,7 +6,7 @@
 use super::board::{Board, Step, Time, Trouble};
 use super::crew::Crew;
 use super::link::Links;
-use super::member::{MemberPosition, become_member};
+use super::member::{MemberPosition, STACK, become_member};
 use super::plan::Plan;
 use super::work::{self, WorkingSets};
 use crate::bench::{BenchError, Observer};
@@ -46,7 +46,7 @@ fn pass(place: MemberPosition<'_>) -> Result<(), Trouble> {
     if place.plan.threads {
         // Another thread, which sleeps: system calls of a process with several threads cost more.
         std::thread::Builder::new()
-            .stack_size(super::ring::STACK)
+            .stack_size(STACK)
             .spawn(|| clock::sleep_until(Nanos(u64::MAX / 2)))
             .map_err(Step::Thread.failed())?;
     }

@@ -1,6 +1,5 @@
 //! What the members tell, in memory that they share with who measures.
 
-use super::ledger::Account;
 use crate::bench::BenchError;
 use crate::sys::memory::Mapping;
 use std::io;
@@ -103,6 +102,15 @@ impl Time {
             Time::Cold => COLD,
         }
     }
+}
+
+/// What a member tells in the end, all for the timed laps (moves: since one lap earlier).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    pub hops: u64,
+    pub voluntary: u64,
+    pub involuntary: u64,
+    pub migrations: Option<u64>,
 }
 
 /// The shared memory.

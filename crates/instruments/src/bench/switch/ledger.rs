@@ -3,19 +3,10 @@
 //! It looks in laps outside the timed ones. A member that receives the token of the last lap before the clock runs will
 //! still wait for the first timed token, and has given up the CPU for that before the clock is read: this one wait is not counted.
 
-use super::board::{Board, Trouble};
+use super::board::{Account, Board, Trouble};
 use crate::sys::usage::{self, Usage};
 use std::fs::File;
 use std::io::Read;
-
-/// What a member tells in the end, all for the timed laps (moves: since one lap earlier).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Account {
-    pub hops: u64,
-    pub voluntary: u64,
-    pub involuntary: u64,
-    pub migrations: Option<u64>,
-}
 
 /// A member's notes.
 pub(super) struct Ledger<'a> {

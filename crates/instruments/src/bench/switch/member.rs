@@ -15,6 +15,9 @@ use crate::sys::{affinity, clock, sched};
 use std::fs::File;
 use std::io::Write;
 
+/// Bytes of a thread's stack.
+pub(super) const STACK: usize = 64 * 1024;
+
 /// What a member is given.
 #[derive(Clone, Copy)]
 pub(super) struct MemberPosition<'a> {

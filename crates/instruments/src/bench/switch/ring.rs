@@ -4,7 +4,7 @@ use super::alone::Alone;
 use super::board::{Board, Step, Time, Trouble};
 use super::crew::Crew;
 use super::link::Links;
-use super::member::{self, MemberPosition};
+use super::member::{self, MemberPosition, STACK};
 use super::plan::Plan;
 use crate::bench::{BenchError, Observer, SwitchRepetition};
 use crate::record::Sample;
@@ -12,9 +12,6 @@ use crate::sys::process;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use worstcase_logs::Nanos;
-
-/// Bytes of a thread's stack.
-pub(super) const STACK: usize = 64 * 1024;
 
 /// A ring that has its time, and has still to end.
 pub(super) struct Running {

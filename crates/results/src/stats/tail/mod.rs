@@ -23,6 +23,7 @@ mod threshold;
 
 pub use peaks::Peaks;
 
+use super::poisson;
 use gpd::Gpd;
 use region::Region;
 use serde::Serialize;
@@ -36,7 +37,7 @@ const PERIODS: [(&str, Nanos); 3] = [
     ("year", Nanos(365 * 86_400_000_000_000)),
 ];
 /// A time longer than this many times the observation time is left out.
-const TIMES_LOOKED: f64 = 1e6;
+pub const TIMES_LOOKED: f64 = 100.0;
 /// A figure whose interval spans more than this factor is withheld.
 pub const SPAN: f64 = 10.0;
 /// A distribution of this shape or more has no variance: its seen values tell next to nothing about the unseen
@@ -45,7 +46,8 @@ const HEAVY: f64 = 0.5;
 /// 292 years: no upper end.
 const NO_END: f64 = (1_u64 << 63) as f64;
 
-/// A number with the interval of all fits that the data do not refuse at 95 %.
+/// A number with the interval of all fits that the data do not refuse at 95 %: over shape, scale and number of events; the best
+/// values of other thresholds are inside.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sure<T> {
     /// The value of the best fit.
@@ -72,7 +74,7 @@ pub struct ExceedanceLevel {
 pub struct Exceeded {
     /// The limit.
     pub limit_ns: Nanos,
-    /// Seconds from one event above it to the next, on average; nothing for never.
+    /// Seconds from one event above it to the next, on average; nothing beyond [`TIMES_LOOKED`] times the observation time.
     pub every_s: Sure<Option<f64>>,
 }
 
@@ -117,7 +119,7 @@ pub struct LatencyTail {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// Too few samples.
-    #[error("{samples} samples are too few, about a thousand are needed; measure longer")]
+    #[error("{samples} samples are too few, {} are needed; measure longer", threshold::SAMPLES)]
     TooFewSamples {
         /// Samples.
         samples: u64,
@@ -171,13 +173,16 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
     if observation_time.0 == 0 {
         return Err(Refusal::NoTime);
     }
-    let fitted = threshold::choose(peaks)?;
+    let fits = threshold::choose(peaks)?;
+    let fitted = &fits[0];
     if fitted.gpd.shape >= HEAVY {
         let shape = rounded(fitted.gpd.shape);
         return Err(Refusal::Heavy { shape });
     }
+    let all: Vec<TailFit> = fits.iter().map(TailFit::new).collect();
     let region = fitted.excesses.region();
-    let (low, high) = region.range(|gpd| gpd.shape);
+    let all = (all.as_slice(), &region);
+    let (low, high) = range(all, |_, gpd, _| gpd.shape);
     let end = |gpd: &Gpd| {
         if gpd.shape < 0.0 {
             -gpd.scale / gpd.shape
@@ -185,7 +190,7 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
             f64::INFINITY
         }
     };
-    let (levels, vague): (Vec<ExceedanceLevel>, Vec<ExceedanceLevel>) = levels(&fitted, &region, observation_time)
+    let (levels, vague): (Vec<ExceedanceLevel>, Vec<ExceedanceLevel>) = levels(all, observation_time)
         .into_iter()
         .partition(|level| is_narrow(&level.latency_ns));
     Ok(LatencyTail {
@@ -205,23 +210,56 @@ pub fn estimate(peaks: &Peaks, observation_time: Nanos, limit: Option<Nanos>) ->
         anderson_darling: rounded(fitted.statistic),
         fit_p: rounded(fitted.p),
         largest_p: fitted.largest_p.map(rounded),
-        end_ns: latency(&fitted, &region, end),
+        end_ns: latency(all, |gpd, _| end(gpd)),
         levels,
         withheld: vague.iter().map(|level| level.once_a).collect(),
         limit: limit
             .filter(|l| l.0 > fitted.threshold)
-            .map(|l| exceeded(&fitted, &region, observation_time, l)),
+            .map(|l| exceeded(all, observation_time, l)),
     })
 }
 
-fn levels(fitted: &Fitted, region: &Region, observation_time: Nanos) -> Vec<ExceedanceLevel> {
-    let events = fitted.events.peaks.len() as f64;
+/// A threshold's fit and the number of events above it.
+struct TailFit<'a> {
+    fitted: &'a Fitted,
+    /// The number of events, and the interval of its mean at 97.5 %.
+    events: Sure<f64>,
+}
+
+impl TailFit<'_> {
+    fn new(fitted: &Fitted) -> TailFit<'_> {
+        let count = fitted.events.peaks.len() as u64;
+        let (low, high) = poisson::interval(count);
+        TailFit {
+            fitted,
+            events: Sure {
+                best: count as f64,
+                low,
+                high,
+            },
+        }
+    }
+}
+
+/// The interval of a value that rises with the number of events: over all fits above the first threshold that are nearly as likely,
+/// and the best fits above the other thresholds that could have been chosen.
+fn range((all, region): (&[TailFit<'_>], &Region), value: impl Fn(&TailFit<'_>, &Gpd, f64) -> f64) -> (f64, f64) {
+    let first = &all[0];
+    let (low, _) = region.range(|gpd| value(first, gpd, first.events.low));
+    let (_, high) = region.range(|gpd| value(first, gpd, first.events.high));
+    let others = all.iter().map(|fit| value(fit, &fit.fitted.gpd, fit.events.best));
+    others.fold((low, high), |(low, high), best| (low.min(best), high.max(best)))
+}
+
+fn levels(all: (&[TailFit<'_>], &Region), observation_time: Nanos) -> Vec<ExceedanceLevel> {
+    let events = all.0[0].events.best;
     let level = |(once_a, every): (&'static str, Nanos)| {
         let times = every.0 as f64 / observation_time.0 as f64;
         (events * times > 1.0 && times <= TIMES_LOOKED).then(|| ExceedanceLevel {
             once_a,
             every_ns: every,
-            latency_ns: latency(fitted, region, |gpd| gpd.one_in(events * times)),
+            // Fewer than one event in that time: at the threshold.
+            latency_ns: latency(all, |gpd, events| gpd.one_in((events * times).max(1.0))),
         })
     };
     PERIODS.into_iter().filter_map(level).collect()
@@ -233,32 +271,37 @@ pub fn is_narrow(sure: &Sure<Option<Nanos>>) -> bool {
     ends.is_some_and(|(low, high)| high.0 as f64 <= low.0 as f64 * SPAN)
 }
 
-/// A latency that follows from the fit, given how far above the threshold it is.
-fn latency(fitted: &Fitted, region: &Region, excess: impl Fn(&Gpd) -> f64) -> Sure<Option<Nanos>> {
-    let nanos = |excess: f64| {
-        let latency = fitted.threshold as f64 + excess;
-        (latency < NO_END).then(|| Nanos(latency.ceil() as u64))
-    };
-    let (low, high) = region.range(&excess);
+/// A latency that follows from a fit and a number of events, given how far above the threshold it is.
+fn latency(all: (&[TailFit<'_>], &Region), excess: impl Fn(&Gpd, f64) -> f64) -> Sure<Option<Nanos>> {
+    let nanos = |latency: f64| (latency < NO_END).then(|| Nanos(latency.ceil() as u64));
+    let (low, high) = range(all, |fit, gpd, events| {
+        fit.fitted.threshold as f64 + excess(gpd, events)
+    });
+    let first = &all.0[0];
     Sure {
-        best: nanos(excess(&fitted.gpd)),
+        best: nanos(first.fitted.threshold as f64 + excess(&first.fitted.gpd, first.events.best)),
         low: nanos(low),
         high: nanos(high),
     }
 }
 
-fn exceeded(fitted: &Fitted, region: &Region, observation_time: Nanos, limit: Nanos) -> Exceeded {
-    let excess = (limit.0 - fitted.threshold) as f64;
-    let between = observation_time.0 as f64 / 1e9 / fitted.events.peaks.len() as f64;
-    let every = |ln_above: f64| {
-        let seconds = between * (-ln_above).exp();
-        seconds.is_finite().then(|| rounded(seconds))
+fn exceeded(all: (&[TailFit<'_>], &Region), observation_time: Nanos, limit: Nanos) -> Exceeded {
+    let observed = observation_time.0 as f64 / 1e9;
+    let every = |ln_a_second: f64| {
+        let seconds = (-ln_a_second).exp();
+        (seconds <= observed * TIMES_LOOKED).then(|| rounded(seconds))
     };
-    let (seldom, often) = region.range(|gpd| gpd.ln_above(excess));
+    // The logarithm of the number of events above the limit in a second.
+    let rate = |fit: &TailFit<'_>, gpd: &Gpd, events: f64| {
+        let excess = limit.0.saturating_sub(fit.fitted.threshold) as f64;
+        gpd.ln_above(excess) + (events / observed).ln()
+    };
+    let (seldom, often) = range(all, rate);
+    let first = &all.0[0];
     Exceeded {
         limit_ns: limit,
         every_s: Sure {
-            best: every(fitted.gpd.ln_above(excess)),
+            best: every(rate(first, &first.fitted.gpd, first.events.best)),
             low: every(often),
             high: every(seldom),
         },

@@ -7,12 +7,13 @@
 
 use super::gpd::{Excesses, Gpd, T_MAX, T_MIN};
 
-/// Half the 95 % quantile of the chi-squared distribution with two degrees of freedom, one for each parameter.
-const DISTANCE: f64 = 2.995_732_273_553_991;
+/// Half the 97.5 % quantile of the chi-squared distribution with two degrees of freedom, one for each parameter: the other 2.5 %
+/// are those of the number of events.
+const DISTANCE: f64 = 3.688_879_454_113_936;
 /// Ratios of shape to scale that are tried.
 const STEPS: usize = 128;
 
-/// The rim of all fits that the data do not refuse at 95 %.
+/// The rim of all fits that the data do not refuse at 97.5 %.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
     rim: Vec<Gpd>,
@@ -32,9 +33,14 @@ impl Region {
 impl Excesses {
     /// The region around the best fit.
     pub(crate) fn region(&self) -> Region {
+        self.within(DISTANCE)
+    }
+
+    /// All fits whose likelihood is within so much of the best.
+    pub(super) fn within(&self, distance: f64) -> Region {
         let peak = self.peak();
         // All likelihoods here are means over the excesses.
-        let floor = self.ridge(peak).best() - DISTANCE / self.count() as f64;
+        let floor = self.ridge(peak).best() - distance / self.count() as f64;
         let low = self.foot(peak, T_MIN, floor);
         let high = self.foot(peak, T_MAX, floor);
         let mut rim = Vec::with_capacity(2 * STEPS + 2);

@@ -16,6 +16,8 @@ use super::anderson_darling::{probability, statistic};
 use super::gpd::{Excesses, Gpd};
 use super::peaks::{Events, MOST, Peaks};
 
+/// Fewest samples.
+pub(crate) const SAMPLES: u64 = 10_000;
 /// Fewest events that are fitted.
 pub(crate) const LEAST: usize = 50;
 /// Thresholds that are tried.
@@ -41,9 +43,9 @@ pub(crate) struct Fitted {
     pub(crate) largest_p: Option<f64>,
 }
 
-/// The lowest threshold above which the samples are a tail.
-pub(crate) fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
-    if most(peaks.count()) < LEAST as f64 {
+/// The lowest threshold above which the samples are a tail, and behind it the others that could have been taken.
+pub(crate) fn choose(peaks: &Peaks) -> Result<Vec<Fitted>, Refusal> {
+    if peaks.count() < SAMPLES {
         return Err(Refusal::TooFewSamples { samples: peaks.count() });
     }
     let largest = peaks.descending();
@@ -73,10 +75,15 @@ pub(crate) fn choose(peaks: &Peaks) -> Result<Fitted, Refusal> {
     // The first threshold left has at least this probability, by the rule; a threshold further up must have it,
     // too.
     let good = -(-LEVEL).exp_m1();
-    left.find(|t| t.p > good && t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
-        .ok_or(Refusal::Largest {
+    let fits: Vec<Fitted> = left
+        .filter(|t| t.p > good && t.largest_p.is_none_or(|p| p >= LARGEST_LEVEL))
+        .collect();
+    match fits.is_empty() {
+        true => Err(Refusal::Largest {
             p: first.unwrap_or(0.0),
-        })
+        }),
+        false => Ok(fits),
+    }
 }
 
 impl Fitted {

@@ -1,6 +1,7 @@
 //! The arguments of `worstcase bisect`.
 
-use crate::cli::lab::{CellSelection, ExecutorArgs, Jobs, QemuArgs};
+use crate::cli::jobs::Jobs;
+use crate::cli::lab::{CellSelection, ExecutorArgs, QemuArgs};
 use clap::Args;
 use std::path::PathBuf;
 use worstcase_bisect::criterion::BadCriterion;

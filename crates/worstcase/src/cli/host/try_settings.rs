@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use worstcase_analysis::trial::{Trial, judge};
+use worstcase_analysis::trial::{MeasuredRounds, Shortest, Trial, judge, rounds_for};
 use worstcase_base::duration;
 use worstcase_base::progress::{CountedWork, Progress, Silent};
 use worstcase_base::utc::Utc;
@@ -35,7 +35,8 @@ Examples:
   worstcase host try --only timer-migration,huge-pages --load fork
 
 Each setting that `worstcase host doctor` can make is made alone, then all together; each is measured in every
-round, in random order, and set back. With --criterion the fewest settings that reach it are looked for.
+round, in random order, and set back. With --criterion the fewest settings that reach it are looked for, and measured
+again, in turns with the machine as it is, for a minute each.
 Every round of every variant is kept: a run for each variant, in the folder of --output.
 Exit code: 0 it was measured, whatever it says.";
 
@@ -58,16 +59,16 @@ pub struct TryArgs {
     /// How long each measurement takes
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration::parse)]
     time: Nanos,
-    /// How often each variant is measured; fewer than 6 show little
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    rounds: u32,
+    /// How often each variant is measured [default: as many as a difference needs, 8 for one setting, 11 for ten]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: Option<u32>,
     /// Look for the fewest settings with which no latency is above this, e.g. 100us
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
     /// The folder of the runs [default: a new one, try-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Print JSON (worstcase-trial/1)
+    /// Print JSON (worstcase-trial/2)
     #[arg(long)]
     json: bool,
 }
@@ -139,47 +140,69 @@ struct Trying<'a> {
     bar: &'a ProgressDisplay,
 }
 
-/// Variants, each with the highest latency of every round that was over.
-type VariantLatencies = Vec<(TrialVariant, Vec<Nanos>)>;
+/// What a confirmation measures of each variant: as much as a verdict needs.
+const CONFIRMED_AFTER: Nanos = Nanos::from_millis(60_000);
 
 impl Trying<'_> {
-    /// All variants, and then fewer settings than all as long as that may suffice; none if no round was over.
+    /// All variants, then fewer settings than all as long as that may suffice, then the chosen ones again; none if no round was
+    /// over.
     fn all(&self, settings: &[&str]) -> Result<Option<Trial>, Error> {
-        let mut measured = self.rounds(variants(settings))?;
-        let has_round = |measured: &VariantLatencies| measured.iter().all(|(_, maxima)| !maxima.is_empty());
-        if !has_round(&measured) {
+        let first = variants(settings);
+        let rounds = self
+            .args
+            .rounds
+            .map_or(rounds_for(first.len() - 1), |rounds| rounds as usize);
+        let first = self.rounds(first, rounds, "")?;
+        if !has_round(&first) {
             return Ok(None);
         }
+        let mut fewer: Vec<MeasuredRounds> = Vec::new();
         loop {
-            let trial = judge(measured.clone(), self.args.criterion);
+            let trial = judge(&first, &fewer, None, self.args.criterion);
             let Some(next) = trial.next().filter(|_| !self.is_over()) else {
-                return Ok(Some(trial));
+                break;
             };
-            let next: Vec<&str> = next.iter().map(String::as_str).collect();
-            let further = self.rounds(vec![TrialVariant::of(&next)])?;
+            let further = self.beside(&next, rounds, &format!("fewer-{}", next.len()))?;
             if !has_round(&further) {
                 return Ok(Some(trial));
             }
-            measured.extend(further);
+            fewer.push(further);
         }
+        let trial = judge(&first, &fewer, None, self.args.criterion);
+        let Shortest::NotConfirmed(chosen) = &trial.shortest else {
+            return Ok(Some(trial));
+        };
+        if self.is_over() {
+            return Ok(Some(trial));
+        }
+        let minute = CONFIRMED_AFTER.0.div_ceil(self.args.time.0.max(1)) as usize;
+        let again = self.beside(chosen, rounds.max(minute), "again")?;
+        let again = Some(&again).filter(|again| has_round(again));
+        Ok(Some(judge(&first, &fewer, again, self.args.criterion)))
+    }
+
+    /// These settings together, in turns with the machine as it is.
+    fn beside(&self, settings: &[String], rounds: usize, stage: &str) -> Result<MeasuredRounds, Error> {
+        let names: Vec<&str> = settings.iter().map(String::as_str).collect();
+        self.rounds(vec![TrialVariant::of(&[]), TrialVariant::of(&names)], rounds, stage)
     }
 
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Measures every variant once a round, in the order of that round. A round that ends early does not count.
-    fn rounds(&self, variants: Vec<TrialVariant>) -> Result<VariantLatencies, Error> {
+    /// Measures every variant once a round, in the order of that round. A round that ends early does not count. The runs are in
+    /// the folder `stage`.
+    fn rounds(&self, variants: Vec<TrialVariant>, rounds: usize, stage: &str) -> Result<MeasuredRounds, Error> {
         let mut ready = variants
             .iter()
-            .map(|v| self.ready(v))
+            .map(|v| self.ready(v, rounds, stage))
             .collect::<Result<Vec<_>, Error>>()?;
-        let rounds = self.args.rounds as usize;
         self.bar.begin(&CountedWork {
             units: "measurements",
             ..CountedWork::cells(rounds * ready.len())
         });
-        let mut measured: VariantLatencies = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
+        let mut measured: MeasuredRounds = variants.into_iter().map(|variant| (variant, Vec::new())).collect();
         for (round, order) in orders(ready.len(), rounds, Utc::now().seconds())
             .into_iter()
             .enumerate()
@@ -214,13 +237,13 @@ impl Trying<'_> {
     }
 
     /// A variant's run, and who measures it: one measurement for each round.
-    fn ready(&self, variant: &TrialVariant) -> Result<(Run, HostExecutor<'_>), Error> {
+    fn ready(&self, variant: &TrialVariant, rounds: usize, stage: &str) -> Result<(Run, HostExecutor<'_>), Error> {
         let args = self.args;
         let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(args.cpus.clone()));
         for part in &mut experiment.parts {
             part.loads = vec![args.load.clone()];
             part.probes = vec![args.probe.clone()];
-            part.seeds = Seeds::to(args.rounds);
+            part.seeds = Seeds::to(rounds as u32);
             part.timing.length = Some(CellLength::Time(args.time));
         }
         experiment.setup.apply = variant.apply();
@@ -229,11 +252,15 @@ impl Trying<'_> {
         let plan = ExperimentPlan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
-        let dir = self.folder.join(&variant.name);
+        let dir = self.folder.join(stage).join(&variant.name);
         Run::check_begun(&dir, false)?;
         let run = Run::create(&dir, RunPlan::new(plan, cells))?;
         Ok((run, HostExecutor::new(matrix, self.state, Box::new(Unwatched))))
     }
+}
+
+fn has_round(measured: &MeasuredRounds) -> bool {
+    measured.iter().all(|(_, maxima)| !maxima.is_empty())
 }
 
 /// The highest latency of a round, of all its CPUs.

@@ -2,29 +2,28 @@
 
 use crate::cli::Error;
 use crate::cli::progress::ProgressDisplay;
+use crate::cli::slurm::with_slurm;
 use crate::cli::words::VERSION;
-use std::io::{BufRead, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use worstcase_base::cache::Cache;
 use worstcase_base::format::plain;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::executor::{LabExecutor, LabRunOptions};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
 use worstcase_remote::ExecutorChoice;
-use worstcase_remote::slurm::{self, InterruptChoice, OnStop, Slurm, SlurmExecutor, SlurmOptions};
+use worstcase_remote::slurm::{self, Slurm, SlurmExecutor, SlurmOptions};
 use worstcase_remote::ssh::{self, SshExecutor};
 use worstcase_results::record::{CompletedCells, Run, execute};
 
 /// The means to measure a matrix.
-pub(crate) struct MatrixMeans<'a> {
+pub struct MatrixMeans<'a> {
     /// The machines.
-    pub(crate) executor: &'a ExecutorChoice,
+    pub executor: &'a ExecutorChoice,
     /// The number of cells at once on this machine.
-    pub(crate) jobs: NonZeroUsize,
+    pub jobs: NonZeroUsize,
     /// The QEMU of this machine.
     pub qemu: &'a Qemu,
     /// The one that was named, if one was.
@@ -88,48 +87,5 @@ impl MatrixMeans<'_> {
             tell: &|line| bar.suspended(|| eprintln!("worstcase: {}", plain(line))),
         };
         Ok(execute(&mut SshExecutor::new(matrix, how), run, bar, self.stop)?)
-    }
-}
-
-/// Does something with Slurm that asks and tells beside the bar.
-pub(crate) fn with_slurm<T>(
-    options: &SlurmOptions,
-    cache: &Cache,
-    bar: &ProgressDisplay,
-    act: impl FnOnce(slurm::SlurmUse) -> T,
-) -> T {
-    act(slurm::SlurmUse {
-        cache,
-        options: options.clone(),
-        on_stop: &|jobs| bar.suspended(|| on_stop(options.interrupt, jobs)),
-        tell: &|line| bar.suspended(|| eprintln!("worstcase: {line}")),
-    })
-}
-
-/// The fate of the job when its controller is asked to end.
-fn on_stop(interrupt: InterruptChoice, jobs: &str) -> OnStop {
-    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let answer = match interrupt {
-        InterruptChoice::Leave => OnStop::Leave,
-        InterruptChoice::Ask if asks => ask(jobs),
-        InterruptChoice::Ask | InterruptChoice::Cancel => OnStop::Cancel,
-    };
-    match answer {
-        OnStop::Leave => eprintln!("worstcase: Slurm's job {jobs} goes on; the same command takes in what it measures"),
-        OnStop::Cancel => eprintln!("worstcase: cancelling Slurm's job {jobs}"),
-    }
-    answer
-}
-
-/// A second Ctrl-C ends worstcase at once, and leaves the job.
-fn ask(jobs: &str) -> OnStop {
-    eprint!("Cancel Slurm's job {jobs}? It goes on otherwise, and the same command takes in what it measures. [y/N] ");
-    let mut answer = String::new();
-    // Without an answer, the job is left.
-    let _ = std::io::stderr().flush();
-    let _ = std::io::stdin().lock().read_line(&mut answer);
-    match answer.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => OnStop::Cancel,
-        _ => OnStop::Leave,
     }
 }

@@ -1,7 +1,7 @@
 //! Options for running cells that do not change the result.
 
+use crate::cli::jobs::Jobs;
 use clap::Args;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
@@ -21,20 +21,12 @@ pub struct QemuArgs {
     timeout: Option<u64>,
 }
 
-/// How many at once.
-#[derive(Debug, Args)]
-pub(crate) struct Jobs {
-    /// QEMUs at once [default: one for each CPU]
-    #[arg(long, short, value_name = "N", value_parser = positive)]
-    jobs: Option<NonZeroUsize>,
-}
-
 /// Which machines measure.
 #[derive(Debug, Args)]
-pub(crate) struct ExecutorArgs {
+pub struct ExecutorArgs {
     /// Which machines measure: local, slurm[:NAME=VALUE,...] or ssh:HOSTS-FILE (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local")]
-    pub(crate) executor: ExecutorChoice,
+    pub executor: ExecutorChoice,
 }
 
 /// How to run a matrix; changes nothing of the result.
@@ -42,10 +34,10 @@ pub(crate) struct ExecutorArgs {
 pub struct MatrixRunArgs {
     /// How many at once.
     #[command(flatten)]
-    pub(crate) jobs: Jobs,
+    pub jobs: Jobs,
     /// On which machines.
     #[command(flatten)]
-    pub(crate) executor: ExecutorArgs,
+    pub executor: ExecutorArgs,
     /// Take the census of every cell, too (see `worstcase census --help`)
     #[arg(long)]
     pub census: bool,
@@ -66,22 +58,7 @@ impl QemuArgs {
     }
 
     /// Real time for one machine, if it is bounded.
-    pub(crate) fn limit(&self) -> Option<Duration> {
+    pub fn limit(&self) -> Option<Duration> {
         self.timeout.map(Duration::from_secs)
     }
-}
-
-impl Jobs {
-    /// QEMUs at once.
-    pub fn count(&self) -> NonZeroUsize {
-        self.jobs
-            .or_else(|| std::thread::available_parallelism().ok())
-            .unwrap_or(NonZeroUsize::MIN)
-    }
-}
-
-/// A number of things of which there must be one.
-pub(crate) fn positive(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| "write a whole number of at least 1".to_string())
 }

@@ -1,8 +1,9 @@
 //! `worstcase lab sensitivity`.
 
-use super::how::{Jobs, QemuArgs};
+use super::how::QemuArgs;
 use crate::cli::Error;
 use crate::cli::cell_names;
+use crate::cli::jobs::Jobs;
 use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::replay::AddedArgs;

@@ -1,6 +1,7 @@
 //! What QEMU calls, as far as every version up to 6 has it.
 
-use super::{on_cpu, on_exit, on_translation};
+use crate::api::Block;
+use crate::plugin;
 use qemu_plugin_sys as sys;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -21,13 +22,14 @@ pub unsafe fn register(id: sys::qemu_plugin_id_t) {
 }
 
 unsafe extern "C" fn cpu(_id: sys::qemu_plugin_id_t, number: c_uint) {
-    on_cpu(number);
+    plugin::cpu_made(number);
 }
 
 unsafe extern "C" fn translated(_id: sys::qemu_plugin_id_t, block: *mut sys::qemu_plugin_tb) {
-    on_translation(block);
+    // SAFETY: QEMU's handle, which is gone when this returns, as the block is.
+    plugin::translated(&unsafe { Block::of(block) });
 }
 
 unsafe extern "C" fn exit(_id: sys::qemu_plugin_id_t, _data: *mut c_void) {
-    on_exit();
+    plugin::finish();
 }

@@ -1,8 +1,9 @@
 //! The steps: what runs when an instruction that was registered starts, reads or writes.
 
-use super::super::tasks;
-use super::super::tracker::Role;
-use super::{NO_THREAD, PackedInstruction, lock, read_count, step};
+use super::packed::PackedInstruction;
+use super::state::{NO_THREAD, lock, read_count, step};
+use super::tasks;
+use super::tracker::Role;
 use crate::api::{OnAccess, OnRead, OnStart};
 use worstcase_logs::census::facts::Facts;
 

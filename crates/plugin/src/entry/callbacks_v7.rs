@@ -1,6 +1,7 @@
 //! What QEMU calls, as version 7 has it (QEMU 11.1): data of the plugin's own instead of its id.
 
-use super::{on_cpu, on_exit, on_translation};
+use crate::api::Block;
+use crate::plugin;
 use qemu_plugin_sys as sys;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -32,13 +33,14 @@ pub unsafe fn register(id: sys::qemu_plugin_id_t) {
 }
 
 unsafe extern "C" fn cpu(number: c_uint, _data: *mut c_void) {
-    on_cpu(number);
+    plugin::cpu_made(number);
 }
 
 unsafe extern "C" fn translated(block: *mut sys::qemu_plugin_tb, _data: *mut c_void) {
-    on_translation(block);
+    // SAFETY: QEMU's handle, which is gone when this returns, as the block is.
+    plugin::translated(&unsafe { Block::of(block) });
 }
 
 unsafe extern "C" fn exit(_data: *mut c_void) {
-    on_exit();
+    plugin::finish();
 }
