@@ -41,11 +41,6 @@ impl Unpacker {
         self.open.clear();
         Some((step, latency))
     }
-
-    /// Whether no sample is incomplete.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.open.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -69,7 +64,7 @@ mod tests {
             back.extend(words[..used].iter().filter_map(|word| unpacker.push(*word)));
         }
         assert_eq!(back, samples);
-        assert!(unpacker.is_complete());
+        assert!(unpacker.open.is_empty());
         assert_eq!(pack(1, 5_000).1, 1);
     }
 }

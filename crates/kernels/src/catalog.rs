@@ -126,7 +126,8 @@ impl Catalog {
     }
 
     /// The newest complete and signed kernel of a series.
-    pub(crate) fn newest(&self, series: &str, flavour: Flavour) -> Option<CatalogEntry> {
+    #[cfg(test)]
+    fn newest(&self, series: &str, flavour: Flavour) -> Option<CatalogEntry> {
         self.entries()
             .into_iter()
             .find(|e| e.series == series && e.flavour == flavour && usable(e))

@@ -81,7 +81,12 @@ fn per_cpu_list(symbols: &SymbolTable) -> Option<u64> {
 }
 
 /// The per-CPU offset of a CPU: what to add to a symbol's address; 0 without CONFIG_SMP.
-pub(crate) fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable, cpu: u32) -> Result<u64, String> {
+pub(crate) fn per_cpu(
+    memory: &KernelMemory,
+    places: &TaskPlaces,
+    symbols: &SymbolTable,
+    cpu: u32,
+) -> Result<u64, String> {
     match per_cpu_list(symbols) {
         Some(list) => memory.word(places, list.wrapping_add(8 * u64::from(cpu))),
         None => Ok(0),

@@ -106,14 +106,6 @@ impl CpuContext {
             _ => self == other,
         }
     }
-
-    /// Whether it is a hardware interrupt.
-    pub(crate) fn is_interrupt(&self) -> bool {
-        matches!(
-            self,
-            CpuContext::Timer | CpuContext::Vector(_) | CpuContext::Device { .. }
-        )
-    }
 }
 
 impl fmt::Display for CpuContext {

@@ -16,7 +16,6 @@ mod segment;
 mod suspend;
 
 pub use file::{GapReason, WatchGap};
-pub(crate) use file::{WATCH_FILE, WatchFile};
 pub use folder::WatchError;
 pub use observer::{KeptSegment, WatchEvent, WatchObserver};
 pub use run::{WatchOrder, run};

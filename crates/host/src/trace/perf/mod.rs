@@ -3,7 +3,7 @@
 mod counter;
 mod ring;
 
-pub use counter::{Counter, CounterSource};
 pub(crate) use counter::CounterRequest;
-pub use ring::{Ring, RingRecord};
+pub use counter::{Counter, CounterSource};
 pub(crate) use ring::fuzz_records;
+pub use ring::{Ring, RingRecord};
