@@ -32,7 +32,7 @@ pub fn stay_off(cpus: &[u32]) {
 
 impl Cpus {
     /// The CPUs of the machine with these facts.
-    pub fn of(facts: &MachineFacts) -> Cpus {
+    pub(crate) fn of(facts: &MachineFacts) -> Cpus {
         let inherited: CpuList = affinity::current().unwrap_or_default().into_iter().collect();
         let online = facts.cpu.online.clone().unwrap_or_else(|| inherited.clone());
         let usable = online.iter().filter(|cpu| inherited.contains(*cpu) || can_be_had(*cpu));
@@ -81,7 +81,7 @@ impl Cpus {
     }
 
     /// The CPUs for loads by default: all but isolated ones. `None`: those with which this process was started.
-    pub fn usual_load(&self) -> Option<CpuList> {
+    pub(crate) fn usual_load(&self) -> Option<CpuList> {
         let housekeeping = self.housekeeping();
         (!self.isolated.is_empty() && !housekeeping.is_empty()).then_some(housekeeping)
     }
@@ -106,7 +106,7 @@ impl Cpus {
     }
 
     /// The isolated ones.
-    pub fn isolated(&self) -> &CpuList {
+    pub(crate) fn isolated(&self) -> &CpuList {
         &self.isolated
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Starts the guard of a journal, and returns when the guard is ready.
-    pub fn start(journal: &Path) -> Result<Guard, HostError> {
+    pub(crate) fn start(journal: &Path) -> Result<Guard, HostError> {
         let failed = |e: io::Error| HostError::Guard(e.to_string());
         // A new build may have replaced the file at our path.
         let mut process = Command::new("/proc/self/exe")
@@ -45,7 +45,7 @@ impl Guard {
     }
 
     /// Ends the guard: call this when the journal's lock is free.
-    pub fn let_go(mut self) {
+    pub(crate) fn let_go(mut self) {
         drop(self.process.stdin.take());
         // Waiting fails only if the guard was waited for before.
         let _ = self.process.wait();

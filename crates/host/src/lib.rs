@@ -37,7 +37,7 @@ pub mod loads;
 mod machine;
 pub mod measure;
 pub mod message;
-pub mod packed;
+pub(crate) mod packed;
 pub mod restore;
 pub mod run;
 pub mod spec;

@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 const NANOS_PER_TICK: u64 = 10_000_000;
 
 /// Time that a hypervisor took from each of `cpus` so far, in the order of `cpus`.
-pub fn steal(cpus: &[u32]) -> Vec<Option<Nanos>> {
+pub(crate) fn steal(cpus: &[u32]) -> Vec<Option<Nanos>> {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     cpus.iter().map(|cpu| steal_in(&stat, *cpu)).collect()
 }
@@ -22,7 +22,7 @@ fn steal_in(stat: &str, cpu: u32) -> Option<Nanos> {
 }
 
 /// The difference of two readings of [`steal`].
-pub fn steal_between(before: &[Option<Nanos>], after: &[Option<Nanos>]) -> Vec<Option<Nanos>> {
+pub(crate) fn steal_between(before: &[Option<Nanos>], after: &[Option<Nanos>]) -> Vec<Option<Nanos>> {
     let one = |(before, after): (&Option<Nanos>, &Option<Nanos>)| Some((*after)?.saturating_sub((*before)?));
     before.iter().zip(after).map(one).collect()
 }
@@ -35,7 +35,7 @@ const TICK: Nanos = Nanos::from_millis(10);
 /// between two samples. The kernel does not report throttling, which takes a CPU from all real-time threads for the rest
 /// of a period. The first sample that is due in this pause comes at most `unseen` after its begin, and is late by what
 /// is left of it.
-pub fn may_be_throttled(worst: Nanos, unseen: Nanos) -> Option<bool> {
+pub(crate) fn may_be_throttled(worst: Nanos, unseen: Nanos) -> Option<bool> {
     let read = |name: &str| -> Option<i64> {
         fs::read_to_string(format!("/proc/sys/kernel/{name}"))
             .ok()?
@@ -57,7 +57,7 @@ fn may_be(runtime_us: i64, period_us: i64, worst: Nanos, unseen: Nanos) -> Optio
 }
 
 /// The peak memory of this process.
-pub fn peak_memory_kb() -> u64 {
+pub(crate) fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse().ok())

@@ -68,7 +68,7 @@ pub struct CpuDone {
     /// The account of its periods or gaps.
     pub seen: ThreadCounts,
     /// `timerlat`: lines of the trace that the kernel dropped, as far as it counts them.
-    pub lost_lines: u64,
+    pub(crate) lost_lines: u64,
     /// Samples before their due time.
     pub early: u64,
     /// One read of the clock.
@@ -82,7 +82,7 @@ pub struct CpuDone {
     /// Its page faults that needed a device.
     pub major_faults: u64,
     /// Time that the hypervisor took from this CPU meanwhile, where the kernel counts it.
-    pub steal: Option<Nanos>,
+    pub(crate) steal: Option<Nanos>,
     /// Whether parts of its samples were written.
     pub parts: bool,
     /// Number of samples with a captured trace.
@@ -143,7 +143,7 @@ pub struct BenchDone {
     /// What measuring cost.
     pub self_cost: SelfCost,
     /// Time that the hypervisor took from its CPUs meanwhile, where the kernel counts it.
-    pub steal: Option<Nanos>,
+    pub(crate) steal: Option<Nanos>,
     /// How long it took.
     pub measured: Nanos,
 }
@@ -164,17 +164,17 @@ pub struct MeasurementEnd {
     /// What the machine reports about itself.
     pub environment: BTreeMap<String, String>,
     /// Real-time threads may have been throttled; `None` if that is not known.
-    pub throttled: Option<bool>,
+    pub(crate) throttled: Option<bool>,
     /// The user ended it early.
-    pub stopped: bool,
+    pub(crate) stopped: bool,
     /// A sample above [`crate::HostSpec::break_at`] ended it.
     pub broke: bool,
     /// It ended because the disk had little more room than keeping the samples takes.
     pub full: bool,
     /// Peak memory of the measuring process.
-    pub peak_memory_kb: u64,
+    pub(crate) peak_memory_kb: u64,
     /// Trace events that the kernel dropped.
-    pub lost_events: u64,
+    pub(crate) lost_events: u64,
 }
 
 /// A segment of an endless measurement, as far as it has come.

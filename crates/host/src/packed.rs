@@ -8,7 +8,7 @@ const LATENCY_MASK: u64 = (1 << LATENCY_BITS) - 1;
 
 /// The words of a sample, and how many of them count.
 #[inline(always)]
-pub fn pack(step: u64, latency: u64) -> ([u64; 3], usize) {
+pub(crate) fn pack(step: u64, latency: u64) -> ([u64; 3], usize) {
     if latency <= LATENCY_MASK && step < 1 << (64 - LATENCY_BITS) {
         ([step << LATENCY_BITS | latency, 0, 0], 1)
     } else {
@@ -24,7 +24,7 @@ pub fn wide(first: u64, second: u64) -> [u64; 3] {
 
 /// Joins words to samples; they may come in any portions.
 #[derive(Clone, Debug, Default)]
-pub struct Unpacker {
+pub(crate) struct Unpacker {
     open: Vec<u64>,
 }
 
@@ -40,11 +40,6 @@ impl Unpacker {
         };
         self.open.clear();
         Some((step, latency))
-    }
-
-    /// Whether no sample is incomplete.
-    pub fn is_complete(&self) -> bool {
-        self.open.is_empty()
     }
 }
 
@@ -69,7 +64,7 @@ mod tests {
             back.extend(words[..used].iter().filter_map(|word| unpacker.push(*word)));
         }
         assert_eq!(back, samples);
-        assert!(unpacker.is_complete());
+        assert!(unpacker.open.is_empty());
         assert_eq!(pack(1, 5_000).1, 1);
     }
 }

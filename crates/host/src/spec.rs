@@ -41,7 +41,7 @@ pub struct ThreadScheduling {
 
 impl ThreadScheduling {
     /// SCHED_OTHER.
-    pub const OTHER: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Other, 0);
+    pub(crate) const OTHER: ThreadScheduling = ThreadScheduling::new(SchedulingPolicy::Other, 0);
 
     /// With a policy, and a priority if the policy has one.
     pub const fn new(policy: SchedulingPolicy, priority: u8) -> ThreadScheduling {
@@ -58,12 +58,12 @@ impl ThreadScheduling {
 
     /// The same with a nice value, which matters under SCHED_OTHER alone.
     #[must_use]
-    pub const fn at_nice(self, nice: i8) -> ThreadScheduling {
+    pub(crate) const fn at_nice(self, nice: i8) -> ThreadScheduling {
         ThreadScheduling { nice, ..self }
     }
 
     /// Its nice value.
-    pub const fn nice(self) -> i8 {
+    pub(crate) const fn nice(self) -> i8 {
         self.nice
     }
 
@@ -73,7 +73,7 @@ impl ThreadScheduling {
     }
 
     /// Its priority, 0 where it has none.
-    pub const fn priority(self) -> u8 {
+    pub(crate) const fn priority(self) -> u8 {
         self.priority
     }
 }
@@ -159,12 +159,12 @@ impl HostSpec {
     }
 
     /// The file with the parts of a CPU's samples.
-    pub fn parts_file(&self, cpu: u32) -> PathBuf {
+    pub(crate) fn parts_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.parts"))
     }
 
     /// The file with the trace around a CPU's latest samples.
-    pub fn captures_file(&self, cpu: u32) -> PathBuf {
+    pub(crate) fn captures_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.captures.json"))
     }
 

@@ -37,7 +37,7 @@ impl StateFolder {
     }
 
     /// A folder at a place of the caller's choice; made if it is missing.
-    pub fn at(path: &Path) -> Result<StateFolder, HostError> {
+    pub(crate) fn at(path: &Path) -> Result<StateFolder, HostError> {
         let failed = |source| HostError::State {
             path: path.to_path_buf(),
             source,

@@ -31,7 +31,7 @@ const UPDATE_BYTES: u64 = 350_000_000;
 const DOWNLOAD_BYTES: u64 = 150_000_000;
 
 /// apt-get on one cache.
-pub struct Apt<'a> {
+pub(crate) struct Apt<'a> {
     cache: &'a Cache,
     progress: &'a dyn Progress,
 }
@@ -100,7 +100,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Downloads packages into a folder; returns the .deb files in the order of `parts`.
-    pub fn download(&self, parts: &[CatalogPackage], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
+    pub(crate) fn download(&self, parts: &[CatalogPackage], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         self.cache
             .require_free(DOWNLOAD_BYTES + parts.iter().map(|p| p.size).sum::<u64>())?;

@@ -9,9 +9,9 @@ use super::suites::is_debian_suite;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AptArchive {
     /// Where it is.
-    pub uri: String,
+    pub(crate) uri: String,
     /// As in `dists/<suite>`.
-    pub suite: String,
+    pub(crate) suite: String,
 }
 
 impl FromStr for AptArchive {

@@ -14,7 +14,7 @@ use super::version;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// Seconds since 1970.
-    pub fetched: u64,
+    pub(crate) fetched: u64,
     /// The suites that answered.
     pub suites: Vec<String>,
     /// Suites that were dropped, and why.
@@ -62,7 +62,7 @@ pub struct CatalogEntry {
 
 impl CatalogEntry {
     /// Whether the package stands for image, modules and configuration; a `linux-binary-*` is only a part.
-    pub fn is_whole_kernel(&self) -> bool {
+    pub(crate) fn is_whole_kernel(&self) -> bool {
         self.package.starts_with("linux-image-")
     }
 
@@ -86,7 +86,7 @@ pub fn short_name(series: &str, flavour: Flavour) -> String {
 }
 
 /// A kernel package's release (`6.1.0-56-amd64`) and whether it is signed; `None` for other packages.
-pub fn release_in_name(package: &str) -> Option<(&str, bool)> {
+pub(crate) fn release_in_name(package: &str) -> Option<(&str, bool)> {
     let rest = package
         .strip_prefix("linux-image-")
         .or_else(|| package.strip_prefix("linux-binary-"))?;
@@ -126,14 +126,15 @@ impl Catalog {
     }
 
     /// The newest complete and signed kernel of a series.
-    pub fn newest(&self, series: &str, flavour: Flavour) -> Option<CatalogEntry> {
+    #[cfg(test)]
+    fn newest(&self, series: &str, flavour: Flavour) -> Option<CatalogEntry> {
         self.entries()
             .into_iter()
             .find(|e| e.series == series && e.flavour == flavour && usable(e))
     }
 
     /// Every available version of a series, the oldest first.
-    pub fn versions(&self, series: &str, flavour: Flavour) -> Vec<CatalogEntry> {
+    pub(crate) fn versions(&self, series: &str, flavour: Flavour) -> Vec<CatalogEntry> {
         let mut versions = self.entries();
         versions.retain(|e| e.series == series && e.flavour == flavour && usable(e));
         versions.sort_by(|a, b| version::compare(&a.version, &b.version));
@@ -147,7 +148,7 @@ impl Catalog {
     }
 
     /// The existing names that are nearest to this name.
-    pub fn near(&self, name: &str) -> Vec<String> {
+    pub(crate) fn near(&self, name: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entry in self.entries() {
             if usable(&entry) {

@@ -18,11 +18,11 @@ pub struct Features {
     /// Timer interrupts a second.
     pub hz: Option<u32>,
     /// `preempt=` chooses the preemption model at boot.
-    pub preempt_dynamic: bool,
+    pub(crate) preempt_dynamic: bool,
     /// Fully preemptible (real-time) kernel.
-    pub preempt_rt: bool,
+    pub(crate) preempt_rt: bool,
     /// The lazy preemption model exists.
-    pub preempt_lazy: bool,
+    pub(crate) preempt_lazy: bool,
     /// Schedulers can be loaded as BPF programs.
     pub sched_ext: bool,
     /// Tracers compiled in, by the names in `available_tracers`.
@@ -60,7 +60,7 @@ const IO_SCHEDULERS: [(&str, &str); 3] = [
 
 impl KernelConfig {
     /// Reads a config file.
-    pub fn read(path: &Path) -> std::io::Result<KernelConfig> {
+    pub(crate) fn read(path: &Path) -> std::io::Result<KernelConfig> {
         Ok(KernelConfig::parse(&String::from_utf8_lossy(
             &worstcase_base::files::read(path)?,
         )))

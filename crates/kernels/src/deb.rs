@@ -34,7 +34,7 @@ pub fn examine(deb: &Path) -> Result<PackageInfo, KernelError> {
 }
 
 /// Unpacks everything into a folder, links too.
-pub fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
+pub(crate) fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
     read_all(deb, &|reader| {
         let unpacked = tar::Archive::new(reader).unpack(into);
         unpacked.map_err(|e| KernelError::BadPackage {
@@ -46,7 +46,7 @@ pub fn unpack_all(deb: &Path, into: &Path) -> Result<PackageInfo, KernelError> {
 
 /// Unpacks the kernel's own debug file, as `vmlinux`, and those of some modules, as `modules/NAME.ko`; gives the path of
 /// the kernel's.
-pub fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Result<PathBuf, KernelError> {
+pub(crate) fn unpack_debug(deb: &Path, modules: &BTreeSet<String>, into: &Path) -> Result<PathBuf, KernelError> {
     let wanted = |path: &Path| debug_file(path).or_else(|| debug_module(path, modules));
     read_all(deb, &|reader| unpack_data(reader, Members::new(deb, into, &wanted)))?;
     Some(into.join(VMLINUX))

@@ -144,7 +144,7 @@ fn versioned(
 }
 
 /// The versions that begin with the typed text; if it is a complete version, that one alone.
-pub fn meant<'a>(versions: &'a [String], typed: &str) -> Vec<&'a String> {
+pub(crate) fn meant<'a>(versions: &'a [String], typed: &str) -> Vec<&'a String> {
     match versions.iter().find(|v| *v == typed) {
         Some(whole) => vec![whole],
         None => versions.iter().filter(|v| version::begins_with(v, typed)).collect(),

@@ -23,7 +23,7 @@ pub struct KernelFiles {
 }
 
 /// Reads a bzImage's release, and checks that it is a bzImage. Offsets: Documentation/arch/x86/boot.rst.
-pub fn release_of(bzimage: &Path) -> Result<String, KernelError> {
+pub(crate) fn release_of(bzimage: &Path) -> Result<String, KernelError> {
     let image = files::read(bzimage).map_err(|source| KernelError::Unreadable {
         path: bzimage.into(),
         source,
@@ -127,7 +127,7 @@ pub fn beside(bzimage: &Path, roots: &[&Path]) -> Result<KernelFiles, KernelErro
 }
 
 /// `lib/modules/<release>` below a root, or the root itself if it is that folder.
-pub fn modules_below(root: &Path, release: &str) -> Option<PathBuf> {
+pub(crate) fn modules_below(root: &Path, release: &str) -> Option<PathBuf> {
     let mut places = vec![
         root.join("lib/modules").join(release),
         root.join("usr/lib/modules").join(release),
@@ -156,7 +156,7 @@ fn is_image_name(path: &Path) -> bool {
 
 /// The smallest file that passes for a bzImage, for tests.
 #[cfg(test)]
-pub fn sample_image(release: &str) -> Vec<u8> {
+pub(crate) fn sample_image(release: &str) -> Vec<u8> {
     let mut image = vec![0u8; 0x800];
     image[0x1f1] = 3;
     image[0x202..0x206].copy_from_slice(b"HdrS");

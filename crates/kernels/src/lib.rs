@@ -207,7 +207,7 @@ impl<'a> ResolveOptions<'a> {
 #[cfg(test)]
 impl ResolveOptions<'static> {
     /// With a cache in this folder, and without progress.
-    pub fn for_tests(cache: PathBuf) -> ResolveOptions<'static> {
+    pub(crate) fn for_tests(cache: PathBuf) -> ResolveOptions<'static> {
         ResolveOptions {
             cache: Cache::at(cache),
             lists: Lists::IfMissing,

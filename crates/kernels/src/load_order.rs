@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Why there is no order.
 #[derive(Debug, PartialEq, Eq)]
-pub enum NoOrder {
+pub(crate) enum NoOrder {
     /// This name is needed and does not exist.
     Missing(String),
     /// This name needs itself, through others.
@@ -14,7 +14,7 @@ pub enum NoOrder {
 }
 
 /// Finds orders; `needs` gives the names that a name needs, `None` if it does not exist.
-pub struct Orders<'a, F> {
+pub(crate) struct Orders<'a, F> {
     needs: F,
     /// Steps that are left for all orders together, so that asking for many names comes to an end.
     steps: &'a mut usize,

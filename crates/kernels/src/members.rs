@@ -12,7 +12,7 @@ use super::KernelError;
 pub type WantedMember<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 /// Limit for the files of a package; Debian's largest kernel has 9 000.
-pub const MOST_FILES: usize = 100_000;
+pub(crate) const MOST_FILES: usize = 100_000;
 
 /// Writes the wanted members of a package.
 pub struct Members<'a> {
@@ -38,7 +38,7 @@ impl<'a> Members<'a> {
     }
 
     /// The files of a kernel, each of them once: two packages with the same file do not belong to one kernel.
-    pub fn of_a_kernel(package: &'a Path, into: &'a Path) -> Members<'a> {
+    pub(crate) fn of_a_kernel(package: &'a Path, into: &'a Path) -> Members<'a> {
         Members {
             once: true,
             ..Members::new(package, into, &kernel_file)
@@ -46,7 +46,7 @@ impl<'a> Members<'a> {
     }
 
     /// Writes nothing: the places of a kernel's files are only found, and checked to be inside of the folder.
-    pub fn unwritten(package: &'a Path) -> Members<'a> {
+    pub(crate) fn unwritten(package: &'a Path) -> Members<'a> {
         Members::new(package, Path::new(""), &|member| {
             let place = kernel_file(member)?;
             let inside = place.components().all(|part| matches!(part, Component::Normal(_)));

@@ -14,7 +14,7 @@ pub struct PackageVersion {
     /// Names in `Depends`, without versions; of alternatives the first.
     pub depends: Vec<String>,
     /// The suite whose list it stands in.
-    pub suite: String,
+    pub(crate) suite: String,
 }
 
 /// The fields of one stanza of a control file. Further lines of a field keep their leading space.

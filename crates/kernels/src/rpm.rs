@@ -28,7 +28,7 @@ mod payload;
 pub mod tests;
 
 /// The first bytes of an .rpm.
-pub const MAGIC: [u8; 4] = [0xed, 0xab, 0xee, 0xdb];
+pub(crate) const MAGIC: [u8; 4] = [0xed, 0xab, 0xee, 0xdb];
 const LEAD: usize = 96;
 
 /// Reads the description in an .rpm; unpacks nothing.

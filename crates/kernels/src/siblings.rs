@@ -102,7 +102,7 @@ fn of_rpm(stem: &str) -> Option<(String, PackagePart)> {
 }
 
 /// Whether the file's name is that of a package with a kernel's image.
-pub fn has_image(path: &Path) -> bool {
+pub(crate) fn has_image(path: &Path) -> bool {
     named(path).is_some_and(|(_, part)| part != PackagePart::More)
 }
 
@@ -186,7 +186,7 @@ fn packages(folder: &Path) -> Result<Vec<PathBuf>, KernelError> {
 }
 
 /// Whether the file's name is that of a package.
-pub fn is_package(path: &Path) -> bool {
+pub(crate) fn is_package(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "deb" || end == "rpm")
 }
 

@@ -23,7 +23,7 @@ const SCHEMA: &str = "worstcase-kernel/1";
 
 /// The description of a stored kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KernelManifest {
+pub(crate) struct KernelManifest {
     schema: String,
     /// The Debian package that stands for the kernel, or the first of the package files.
     pub package: String,
@@ -43,7 +43,7 @@ struct FileSum {
 }
 
 /// Unpacked kernels in a cache.
-pub struct KernelStore<'a> {
+pub(crate) struct KernelStore<'a> {
     cache: &'a Cache,
 }
 
@@ -54,7 +54,7 @@ impl<'a> KernelStore<'a> {
     }
 
     /// The key of a Debian package's kernel.
-    pub fn key(package: &str, version: &str) -> String {
+    pub(crate) fn key(package: &str, version: &str) -> String {
         format!("{package}_{version}")
     }
 
@@ -64,7 +64,7 @@ impl<'a> KernelStore<'a> {
     }
 
     /// Manifests of all kernels that came from the archive, with their keys.
-    pub fn manifests(&self) -> Vec<(String, KernelManifest)> {
+    pub(crate) fn manifests(&self) -> Vec<(String, KernelManifest)> {
         let keys = self.cache.keys(AREA).into_iter().filter(|k| k.contains('_'));
         keys.filter_map(|k| Some((k.clone(), read_manifest(&self.cache.path(AREA, &k)).ok()?)))
             .collect()
@@ -192,7 +192,7 @@ fn open(dir: &Path, name: &str) -> Result<Kernel, KernelError> {
 }
 
 /// A kernel outside of the cache: its files are hashed as they are now.
-pub fn from_files(name: &str, found: KernelFiles) -> Result<Kernel, KernelError> {
+pub(crate) fn from_files(name: &str, found: KernelFiles) -> Result<Kernel, KernelError> {
     let mut list = vec![sum(&found.bzimage, "bzImage".into())?];
     for (path, role) in [(&found.config, "config"), (&found.system_map, "System.map")] {
         list.extend(path.as_ref().map(|p| sum(p, role.into())).transpose()?);
@@ -230,7 +230,7 @@ fn digest(files: &[FileSum]) -> String {
 }
 
 /// The key of the kernel in these package files, in any order.
-pub fn key_of_files(packages: &[PathBuf]) -> Result<String, KernelError> {
+pub(crate) fn key_of_files(packages: &[PathBuf]) -> Result<String, KernelError> {
     let sums = packages.iter().map(|path| Ok(sum(path, String::new())?.sha256));
     let mut sums = sums.collect::<Result<Vec<_>, KernelError>>()?;
     if let [one] = sums.as_slice() {

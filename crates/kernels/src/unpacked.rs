@@ -15,13 +15,13 @@ const BESIDE: u64 = 4 << 20;
 const XZ_MEMORY: u64 = 256 << 20;
 
 /// The most bytes that `packed` bytes may unpack to.
-pub fn most_of(packed: u64) -> u64 {
+pub(crate) fn most_of(packed: u64) -> u64 {
     packed.saturating_mul(RATIO).saturating_add(BESIDE)
 }
 
 /// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub(crate) enum Packing {
     /// xz.
     Xz,
     /// gzip.
@@ -34,7 +34,7 @@ pub enum Packing {
 
 impl Packing {
     /// The compression by the end of a name: `.xz`, `.gz`, `.zst`, nothing.
-    pub fn of_name(end: &str) -> Option<Packing> {
+    pub(crate) fn of_name(end: &str) -> Option<Packing> {
         match end {
             ".xz" => Some(Packing::Xz),
             ".gz" => Some(Packing::Gzip),
@@ -45,7 +45,7 @@ impl Packing {
     }
 
     /// The compression by a file's first bytes.
-    pub fn of_bytes(bytes: &[u8]) -> Option<Packing> {
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Packing> {
         match bytes.get(..4)? {
             [0xfd, b'7', b'z', b'X'] => Some(Packing::Xz),
             [0x1f, 0x8b, ..] => Some(Packing::Gzip),
@@ -65,7 +65,7 @@ enum Inner<R: Read> {
 }
 
 /// A reader that decompresses.
-pub struct Unpacked<R: Read> {
+pub(crate) struct Unpacked<R: Read> {
     inner: Inner<R>,
     most: u64,
     left: u64,
@@ -104,7 +104,7 @@ impl<R: Read> Unpacked<R> {
     }
 
     /// All unpacked bytes.
-    pub fn read_all(mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_all(mut self) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         self.read_to_end(&mut all)?;
         self.finish()?;

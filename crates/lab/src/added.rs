@@ -17,7 +17,7 @@ pub fn check(added: &Added) -> Result<(), LabError> {
 }
 
 /// Adds the file, and the libraries and loader of a program, under the paths where the program looks for them.
-pub fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+pub(crate) fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     files.insert(inside(&added.dest), read(&added.source)?);
     let tree = match lddtree::DependencyAnalyzer::default().analyze(&added.source) {
         Ok(tree) => tree,

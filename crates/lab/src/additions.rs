@@ -9,7 +9,7 @@ use worstcase_plan::{Added, Experiment, LabModule};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
     /// Programs and files.
-    pub programs: Vec<Added>,
+    pub(crate) programs: Vec<Added>,
     /// Modules, in the order in which they are loaded.
     pub modules: Vec<OwnModule>,
 }

@@ -26,7 +26,7 @@ const PAGE: usize = 4096;
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BootState {
+pub(crate) struct BootState {
     /// Instructions up to the stop.
     instructions: u64,
     /// Digest of memory.
@@ -37,7 +37,7 @@ pub struct BootState {
 
 impl BootState {
     /// The state of a machine that stopped after so many instructions, with this memory file.
-    pub fn of(instructions: Instructions, memory: &Path) -> Result<BootState, LabError> {
+    pub(crate) fn of(instructions: Instructions, memory: &Path) -> Result<BootState, LabError> {
         let pages = pages(memory).map_err(LabError::io(memory))?;
         let mut digest = Digest::new("worstcase-memory/1");
         for (page, content) in &pages {
@@ -58,7 +58,7 @@ impl BootState {
     }
 
     /// Reads it from a snapshot.
-    pub fn read(snapshot: &Path) -> Result<BootState, LabError> {
+    pub(crate) fn read(snapshot: &Path) -> Result<BootState, LabError> {
         let path = snapshot.join(FILE);
         let json = std::fs::read(&path).map_err(LabError::io(&path))?;
         serde_json::from_slice(&json).map_err(|e| LabError::Damaged {
@@ -69,7 +69,7 @@ impl BootState {
     }
 
     /// Compares with the first boot of this subject in the cache; keeps this state if there was none.
-    pub fn agree(&self, cache: &Cache, prepared: &Prepared) -> Result<(), LabError> {
+    pub(crate) fn agree(&self, cache: &Cache, prepared: &Prepared) -> Result<(), LabError> {
         let folder = cache.keep(AREA, &prepared.key, "this boot counts as the first", |building| {
             self.write(building)
         })?;

@@ -188,7 +188,7 @@ pub fn describe(run: &CellRun) -> String {
 }
 
 /// The cell, for messages, without a snapshot.
-pub fn described(prepared: &Prepared, spec: &CellSpec) -> String {
+pub(crate) fn described(prepared: &Prepared, spec: &CellSpec) -> String {
     format!(
         "{}, load {}, probe {}, seed {}",
         prepared.subject.label(),

@@ -42,7 +42,7 @@ pub enum User {
 
 impl User {
     /// Gives this user access to a file or folder of root's. `Caller` needs none.
-    pub fn lend(self, path: &Path, access: UserAccess) -> io::Result<()> {
+    pub(crate) fn lend(self, path: &Path, access: UserAccess) -> io::Result<()> {
         if self == User::Caller {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl User {
     }
 
     /// Takes the access back.
-    pub fn take_back(self, path: &Path) -> io::Result<()> {
+    pub(crate) fn take_back(self, path: &Path) -> io::Result<()> {
         if self == User::Caller {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl User {
 
 /// The access that a user gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserAccess {
+pub(crate) enum UserAccess {
     /// Read a file.
     Read,
     /// Read and write it.
@@ -79,14 +79,14 @@ pub enum UserAccess {
 
 /// A rule set that a process can be put under.
 #[derive(Debug)]
-pub struct Confinement {
+pub(crate) struct Confinement {
     landlock: Option<OwnedFd>,
     user: User,
 }
 
 impl Confinement {
     /// For a process of this user that may write to these files.
-    pub fn to(user: User, writable: &[PathBuf]) -> Result<Confinement, LabError> {
+    pub(crate) fn to(user: User, writable: &[PathBuf]) -> Result<Confinement, LabError> {
         let failed = |e: RulesetError| LabError::Qemu(format!("it cannot be kept from other files (Landlock): {e}"));
         let writes = AccessFs::from_write(ASKED);
         let mut rules = Ruleset::default()
@@ -107,7 +107,7 @@ impl Confinement {
     }
 
     /// Whether this kernel has Landlock, and it is enabled.
-    pub fn is_possible() -> Result<bool, LabError> {
+    pub(crate) fn is_possible() -> Result<bool, LabError> {
         Ok(Confinement::to(User::Caller, &[])?.landlock.is_some())
     }
 

@@ -176,7 +176,7 @@ impl Symbols {
     }
 
     /// Takes in the modules of another list; symbols of the same modules are replaced.
-    pub fn add_modules(&mut self, found: Symbols) {
+    pub(crate) fn add_modules(&mut self, found: Symbols) {
         let is_there = |s: &Symbol| s.module.is_some() && found.entries.iter().any(|f| f.module == s.module);
         self.entries.retain(|s| !is_there(s));
         self.entries.extend(found.entries);

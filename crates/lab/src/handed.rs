@@ -17,12 +17,12 @@ const READABLE_BY_OTHERS: u32 = 0o004;
 
 impl Handed {
     /// The file itself, if this user can open it again, or need not do so.
-    pub fn as_is(path: &Path) -> io::Result<Handed> {
+    pub(crate) fn as_is(path: &Path) -> io::Result<Handed> {
         Ok(Handed(File::open(path)?.into()))
     }
 
     /// A file that this user opens again to read. If only the caller may read the file, it is a copy in memory.
-    pub fn to_read(path: &Path, user: User) -> io::Result<Handed> {
+    pub(crate) fn to_read(path: &Path, user: User) -> io::Result<Handed> {
         let mut file = File::open(path)?;
         if user == User::Caller || file.metadata()?.mode() & READABLE_BY_OTHERS != 0 {
             return Ok(Handed(file.into()));
@@ -43,7 +43,7 @@ impl Handed {
     }
 
     /// Keeps the descriptor open across exec. Async-signal-safe.
-    pub fn keep_over_exec(number: i32) -> io::Result<()> {
+    pub(crate) fn keep_over_exec(number: i32) -> io::Result<()> {
         // SAFETY: no pointers are passed.
         match unsafe { libc::fcntl(number, libc::F_SETFD, 0) } {
             -1 => Err(io::Error::last_os_error()),

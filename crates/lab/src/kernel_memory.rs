@@ -24,7 +24,7 @@ pub struct KernelPlaces {
     /// The places of its tasks.
     pub tasks: TaskPlaces,
     /// The offset of the effective priority in a task.
-    pub prio: u64,
+    pub(crate) prio: u64,
     /// The places of its modules; none if it has none, or keeps them in another way.
     pub modules: Option<ModulePlaces>,
 }
@@ -81,7 +81,12 @@ fn per_cpu_list(symbols: &SymbolTable) -> Option<u64> {
 }
 
 /// The per-CPU offset of a CPU: what to add to a symbol's address; 0 without CONFIG_SMP.
-pub fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable, cpu: u32) -> Result<u64, String> {
+pub(crate) fn per_cpu(
+    memory: &KernelMemory,
+    places: &TaskPlaces,
+    symbols: &SymbolTable,
+    cpu: u32,
+) -> Result<u64, String> {
     match per_cpu_list(symbols) {
         Some(list) => memory.word(places, list.wrapping_add(8 * u64::from(cpu))),
         None => Ok(0),
@@ -89,7 +94,7 @@ pub fn per_cpu(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable
 }
 
 /// The place of the preempt count, relative to a CPU's per-CPU memory.
-pub fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
+pub(crate) fn preempt_count(symbols: &SymbolTable) -> Result<u64, String> {
     // From 6.2 to 6.14 it is the second member of pcpu_hot, behind a pointer.
     let count = symbols.data("__preempt_count");
     let count = count.or_else(|| symbols.data("pcpu_hot").map(|hot| hot.wrapping_add(8)));
@@ -116,7 +121,7 @@ fn module_places(btf: &Btf, places: &TaskPlaces, symbols: &SymbolTable) -> Optio
 const MOST_CALLS: usize = 1024;
 
 /// The functions of the system calls, by number; none where the form of the kernel's table is not known.
-pub fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Vec<String> {
+pub(crate) fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Vec<String> {
     let Some(table) = symbols.data("sys_call_table") else {
         return Vec::new();
     };
@@ -147,7 +152,7 @@ fn btf(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Res
 
 /// The address by which instructions read the pointer to the current task, relative to gs: until 6.1 and since 6.15 a
 /// variable of its own, between them the first member of pcpu_hot.
-pub fn current_task(symbols: &SymbolTable) -> Option<u64> {
+pub(crate) fn current_task(symbols: &SymbolTable) -> Option<u64> {
     symbols.data("current_task").or_else(|| symbols.data("pcpu_hot"))
 }
 
@@ -169,12 +174,12 @@ pub struct KernelMemory {
 
 impl KernelMemory {
     /// The memory in an open file.
-    pub fn of(file: File) -> KernelMemory {
+    pub(crate) fn of(file: File) -> KernelMemory {
         KernelMemory { file }
     }
 
     /// Opens a snapshot's memory file.
-    pub fn open(memory_file: &Path) -> Result<KernelMemory, LabError> {
+    pub(crate) fn open(memory_file: &Path) -> Result<KernelMemory, LabError> {
         let file = File::open(memory_file).map_err(LabError::io(memory_file))?;
         Ok(KernelMemory::of(file))
     }
@@ -195,7 +200,7 @@ impl KernelMemory {
 }
 
 /// The physical address of a data or code address of the kernel.
-pub fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
+pub(crate) fn physical(places: &TaskPlaces, address: u64) -> Result<u64, String> {
     places
         .physical(address)
         .ok_or_else(|| format!("{address:#x} is no address of its data"))
@@ -256,7 +261,7 @@ fn table_of_init(
 }
 
 /// Offsets of a structure's members, from the kernel's BTF; members of unnamed structures within it count as its own.
-pub fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
+pub(crate) fn offsets<const N: usize>(btf: &Btf, structure: &str, members: [&str; N]) -> Option<[u64; N]> {
     let types = btf.resolve_types_by_name(structure).ok()?;
     let structure = types.into_iter().find_map(|t| match t {
         btf_rs::Type::Struct(found) => Some(found),

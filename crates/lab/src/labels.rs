@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use worstcase_kernels::Kernel;
 
 /// Gives each kernel of a run a unique label.
-pub fn make_unique<'a>(kernels: impl IntoIterator<Item = &'a mut Kernel>) {
+pub(crate) fn make_unique<'a>(kernels: impl IntoIterator<Item = &'a mut Kernel>) {
     let mut groups: BTreeMap<String, Vec<&mut Kernel>> = BTreeMap::new();
     for kernel in kernels {
         groups.entry(kernel.label.clone()).or_default().push(kernel);

@@ -54,7 +54,7 @@ pub mod matrix;
 mod message;
 pub mod models;
 pub mod moments;
-pub mod own_module;
+pub(crate) mod own_module;
 pub mod parcel;
 pub mod payload;
 mod place;
@@ -74,7 +74,7 @@ mod subject;
 pub mod symbols;
 pub mod verify;
 mod watchdog;
-pub mod witness;
+pub(crate) mod witness;
 
 use std::path::PathBuf;
 use worstcase_contract::Instructions;

@@ -36,7 +36,7 @@ impl std::fmt::Debug for OwnModule {
 
 impl OwnModule {
     /// Reads the file.
-    pub fn read(plan: &LabModule) -> Result<OwnModule, LabError> {
+    pub(crate) fn read(plan: &LabModule) -> Result<OwnModule, LabError> {
         let wrong = |what: String| LabError::Request(format!("--module {}: {what}", plan.source.display()));
         if !plan.source.is_file() {
             return Err(wrong("there is no such file; build it, or check the path".into()));

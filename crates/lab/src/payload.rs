@@ -4,12 +4,12 @@
 pub const DIGESTS: &str = env!("WORSTCASE_CARRIES");
 
 /// The static init of a lab machine.
-pub static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
+pub(crate) static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest"));
 /// The program that loads a scheduler into a lab machine's kernel.
-pub static POLICY_LOADER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy-loader"));
+pub(crate) static POLICY_LOADER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy-loader"));
 /// The QEMU plugin for API version 1 (QEMU 7.2).
-pub static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));
+pub(crate) static PLUGIN_V1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v1.so"));
 /// The QEMU plugin for API version 4 (QEMU 10).
-pub static PLUGIN_V4: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v4.so"));
+pub(crate) static PLUGIN_V4: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v4.so"));
 /// The QEMU plugin for API version 7 (QEMU 11.1).
-pub static PLUGIN_V7: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v7.so"));
+pub(crate) static PLUGIN_V7: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin-v7.so"));

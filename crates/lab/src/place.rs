@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// Error messages of a QEMU and its plugin.
-pub const ERRORS: &str = "errors";
+pub(crate) const ERRORS: &str = "errors";
 
 /// See the module.
-pub struct QemuPlace<'a> {
+pub(crate) struct QemuPlace<'a> {
     folder: &'a Path,
     user: User,
     lent: Vec<PathBuf>,
@@ -35,7 +35,7 @@ impl QemuPlace<'_> {
     }
 
     /// Makes an empty file that QEMU writes; gives its path.
-    pub fn written(&mut self, name: &str) -> Result<PathBuf, LabError> {
+    pub(crate) fn written(&mut self, name: &str) -> Result<PathBuf, LabError> {
         let path = self.folder.join(name);
         File::create(&path).map_err(LabError::io(&path))?;
         self.lend(path, UserAccess::Write)
@@ -50,7 +50,7 @@ impl QemuPlace<'_> {
     }
 
     /// Called when QEMU has ended: gives every file back to the caller.
-    pub fn take_back(self) -> Result<(), LabError> {
+    pub(crate) fn take_back(self) -> Result<(), LabError> {
         let back = |path: &PathBuf| self.user.take_back(path).map_err(LabError::io(path));
         self.lent.iter().try_for_each(back)
     }

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use worstcase_base::child::ends_with_us;
 
 /// A running QEMU with its QMP session; killed when dropped.
-pub struct Process {
+pub(crate) struct Process {
     group: ProcessGroup,
     /// The QMP session.
-    pub qmp: Qmp,
+    pub(crate) qmp: Qmp,
 }
 
 /// Limit for every file that a machine writes, whatever its kernel prints on its console.
@@ -28,7 +28,7 @@ const LONGEST_FILE: libc::rlim_t = 8 << 30;
 const MOST_MEMORY: libc::rlim_t = 8 << 30;
 
 /// How a QEMU is started.
-pub struct QemuLaunch<'a> {
+pub(crate) struct QemuLaunch<'a> {
     /// The program, and the user it runs as.
     pub qemu: &'a QemuProgram,
     /// Its arguments.
@@ -36,9 +36,9 @@ pub struct QemuLaunch<'a> {
     /// Its working folder: file names without a folder are relative to it.
     pub folder: &'a Path,
     /// The files that it inherits.
-    pub handed: &'a [&'a Handed],
+    pub(crate) handed: &'a [&'a Handed],
     /// The files that it may write to.
-    pub writable: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
     /// Its standard error.
     pub stderr: Stdio,
     /// The file in which the plugin writes the progress, if there is a plugin.
@@ -53,7 +53,7 @@ pub struct QemuProgram {
     /// Its absolute path.
     pub path: PathBuf,
     /// The user it runs as.
-    pub user: User,
+    pub(crate) user: User,
 }
 
 impl QemuProgram {
@@ -95,7 +95,7 @@ impl QemuProgram {
 
 impl Process {
     /// Starts QEMU.
-    pub fn start(start: QemuLaunch) -> Result<Process, LabError> {
+    pub(crate) fn start(start: QemuLaunch) -> Result<Process, LabError> {
         let handed: Vec<i32> = start.handed.iter().map(|file| file.number()).collect();
         let mut command = start.qemu.command(&start.writable, &handed)?;
         command
@@ -118,7 +118,7 @@ impl Process {
     }
 
     /// Talks to QEMU. If QEMU ended meanwhile, the error says how.
-    pub fn talk<T>(&mut self, words: impl FnOnce(&mut Qmp) -> Result<T, LabError>) -> Result<T, LabError> {
+    pub(crate) fn talk<T>(&mut self, words: impl FnOnce(&mut Qmp) -> Result<T, LabError>) -> Result<T, LabError> {
         words(&mut self.qmp).map_err(|error| with_status(error, &mut self.group))
     }
 
@@ -139,7 +139,7 @@ impl Process {
     }
 
     /// Asks QEMU to quit, and waits for it.
-    pub fn quit(mut self) -> Result<(), LabError> {
+    pub(crate) fn quit(mut self) -> Result<(), LabError> {
         self.talk(|qmp| qmp.execute("quit", serde_json::json!({})))?;
         self.wait()
     }
@@ -211,7 +211,7 @@ impl Drop for ProcessGroup {
 }
 
 /// An error if a program that was asked something was killed: its answer may be incomplete.
-pub fn ended_by_itself(status: ExitStatus) -> Result<(), LabError> {
+pub(crate) fn ended_by_itself(status: ExitStatus) -> Result<(), LabError> {
     match status.code() {
         Some(_) => Ok(()),
         None => Err(LabError::QemuEnded(how(status))),
@@ -233,7 +233,7 @@ fn how(status: ExitStatus) -> String {
 }
 
 /// The last lines of a file of console or error output, for messages.
-pub fn last_lines(path: &Path, count: usize) -> String {
+pub(crate) fn last_lines(path: &Path, count: usize) -> String {
     let mut bytes = Vec::new();
     // A file that cannot be read is not shown.
     let _ = end_of(path, &mut bytes);

@@ -23,7 +23,7 @@ pub struct Qemu {
     /// Digest of its executable, modules and firmware: part of every result's key.
     pub digest: String,
     /// The plugin for this QEMU's plugin API.
-    pub plugin: &'static [u8],
+    pub(crate) plugin: &'static [u8],
 }
 
 impl Qemu {
@@ -148,7 +148,7 @@ fn on_search_path(program: &Path) -> PathBuf {
 impl Qemu {
     /// Whether it can restore a machine from a path that it opens itself (8.2). An older one would start a shell for that,
     /// which its sandbox denies; 11.1 does not accept a descriptor any more.
-    pub fn restores_from_paths(&self) -> bool {
+    pub(crate) fn restores_from_paths(&self) -> bool {
         parse_version(&self.version).is_some_and(|version| version >= (10, 0))
     }
 }

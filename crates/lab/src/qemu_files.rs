@@ -151,7 +151,7 @@ fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 
 impl QemuInventory {
     /// A file that not every user may read.
-    pub fn closed_to_others(&self) -> Option<&Path> {
+    pub(crate) fn closed_to_others(&self) -> Option<&Path> {
         let mut all = self.code.iter().chain(&self.firmware).map(|file| file.path.as_path());
         all.find(|path| !is_open_to_all(path))
     }

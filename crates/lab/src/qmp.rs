@@ -16,7 +16,7 @@ const MOST_EVENTS: usize = 1_000;
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// A QMP session.
-pub struct Qmp {
+pub(crate) struct Qmp {
     input: ChildStdin,
     messages: Receiver<Result<Value, LabError>>,
     /// Events that came while a command waited for its answer.
@@ -26,7 +26,7 @@ pub struct Qmp {
 
 impl Qmp {
     /// Negotiates with QEMU. No wait in this session is longer than `watchdog` allows.
-    pub fn start(input: ChildStdin, output: ChildStdout, watchdog: Watchdog) -> Result<Qmp, LabError> {
+    pub(crate) fn start(input: ChildStdin, output: ChildStdout, watchdog: Watchdog) -> Result<Qmp, LabError> {
         let (sender, messages) = sync_channel(WAITING);
         std::thread::spawn(move || read_messages(BufReader::new(output), &sender));
         let mut qmp = Qmp {
@@ -73,7 +73,7 @@ impl Qmp {
     }
 
     /// Waits until an event of this name has come.
-    pub fn wait_event(&mut self, name: &str) -> Result<(), LabError> {
+    pub(crate) fn wait_event(&mut self, name: &str) -> Result<(), LabError> {
         loop {
             if let Some(at) = self.events.iter().position(|e| e["event"] == name) {
                 self.events.remove(at);
@@ -97,7 +97,7 @@ impl Qmp {
     }
 
     /// Waits for QEMU to end its side of the session.
-    pub fn wait_end(&mut self) -> Result<(), LabError> {
+    pub(crate) fn wait_end(&mut self) -> Result<(), LabError> {
         loop {
             match self.next() {
                 Ok(_) => {}

@@ -33,7 +33,7 @@ impl ReadyReport {
     }
 
     /// The report in the folder of a snapshot, or of a cache entry.
-    pub fn of(folder: &Path) -> Result<ReadyReport, LabError> {
+    pub(crate) fn of(folder: &Path) -> Result<ReadyReport, LabError> {
         let text = read_to_string(&folder.join(FILE)).unwrap_or_default();
         ReadyReport::parse(text).ok_or_else(|| LabError::Damaged {
             folder: folder.to_path_buf(),

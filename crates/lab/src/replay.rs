@@ -96,7 +96,7 @@ pub fn replay_each(
 
 /// Like [`replay_each`], for stretches of the run instead of samples: `each` gets the stretch's index. An execution's
 /// due time and sample are the ends of its stretch.
-pub fn replay_stretches(
+pub(crate) fn replay_stretches(
     cache: &Cache,
     run: &CellRun,
     raw: &RawResult,

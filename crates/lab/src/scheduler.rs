@@ -41,7 +41,7 @@ impl std::fmt::Debug for LabScheduler {
 
 impl LabScheduler {
     /// Reads the file; none if the kernel's own scheduler is requested.
-    pub fn of(asked: &CpuScheduler) -> Result<Option<LabScheduler>, LabError> {
+    pub(crate) fn of(asked: &CpuScheduler) -> Result<Option<LabScheduler>, LabError> {
         match asked {
             CpuScheduler::Eevdf => Ok(None),
             CpuScheduler::BuiltIn(name) => {

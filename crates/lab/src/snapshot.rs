@@ -35,7 +35,7 @@ pub struct MachineSnapshot {
 
 impl MachineSnapshot {
     /// The state of its boot.
-    pub fn boot_state(&self) -> Result<BootState, LabError> {
+    pub(crate) fn boot_state(&self) -> Result<BootState, LabError> {
         BootState::read(&self.folder)
     }
 

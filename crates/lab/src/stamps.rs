@@ -86,13 +86,13 @@ fn only(events: &[Event], kind: EventKind) -> Result<Instructions, String> {
 }
 
 /// The instruction count at each entry of the timer's interrupt, in order.
-pub fn timer_entries(events: &[Event]) -> Vec<Instructions> {
+pub(crate) fn timer_entries(events: &[Event]) -> Vec<Instructions> {
     let entries = events.iter().filter(|e| e.kind == EventKind::TimerEntry);
     entries.map(|e| e.count).collect()
 }
 
 /// The instruction count at the clock read of each sample, in order.
-pub fn clock_reads(raw: &RawResult) -> Result<Vec<Instructions>, String> {
+pub(crate) fn clock_reads(raw: &RawResult) -> Result<Vec<Instructions>, String> {
     let mut reads = Vec::new();
     let mut last = None;
     for event in &raw.events {
@@ -118,7 +118,7 @@ fn irq_latency(latency: Nanos, read: Instructions, entries: &[Instructions], mip
 }
 
 /// The first entry of the timer's interrupt at or after the due time of the sample with this clock read.
-pub fn entry_after_due(
+pub(crate) fn entry_after_due(
     latency: Nanos,
     read: Instructions,
     entries: &[Instructions],

@@ -30,7 +30,7 @@ pub const BOOT: Instructions = Instructions(50_000_000_000);
 
 /// Limits of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MachineLimits {
+pub(crate) struct MachineLimits {
     instructions: Instructions,
     real: Duration,
     /// How long it may stand still.
@@ -53,7 +53,7 @@ impl MachineLimits {
 }
 
 /// Watches one QEMU.
-pub struct Watchdog {
+pub(crate) struct Watchdog {
     process: i32,
     /// The plugin's progress file; none before a machine runs.
     progress: Option<PathBuf>,

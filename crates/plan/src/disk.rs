@@ -28,7 +28,7 @@ pub enum NoDisk {
 
 impl DiskSpec {
     /// The disk of the article that the study `io-schedulers` repeats.
-    pub fn usual() -> DiskSpec {
+    pub(crate) fn usual() -> DiskSpec {
         DiskSpec(profiles::NAMES[0].into())
     }
 

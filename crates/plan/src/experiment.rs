@@ -351,7 +351,7 @@ impl Seeds {
     }
 
     /// A single seed.
-    pub const fn one(seed: u64) -> Seeds {
+    pub(crate) const fn one(seed: u64) -> Seeds {
         Seeds {
             first: seed,
             last: seed,

@@ -33,7 +33,7 @@ pub const fn usual(venue: Venue) -> Usual {
 }
 
 /// The usual length of a cell of a probe: on a host a person waits, so there it is a time.
-pub fn usual_length(venue: Venue, probe: Probe) -> CellLength {
+pub(crate) fn usual_length(venue: Venue, probe: Probe) -> CellLength {
     match (probe, venue) {
         (Probe::Bench(_), _) | (_, Venue::Lab) => CellLength::Samples(probe.usual_periods()),
         (_, Venue::Host) => CellLength::Time(Nanos::from_millis(60_000)),

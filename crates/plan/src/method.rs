@@ -44,7 +44,7 @@ pub struct UnknownWord {
 
 impl TimerKind {
     /// All.
-    pub const ALL: [TimerKind; 5] = [
+    pub(crate) const ALL: [TimerKind; 5] = [
         TimerKind::Nanosleep,
         TimerKind::Timerfd,
         TimerKind::Posix,
@@ -66,7 +66,7 @@ impl TimerKind {
 
 impl SchedulingPolicy {
     /// All.
-    pub const ALL: [SchedulingPolicy; 4] = [
+    pub(crate) const ALL: [SchedulingPolicy; 4] = [
         SchedulingPolicy::Fifo,
         SchedulingPolicy::Rr,
         SchedulingPolicy::Deadline,

@@ -27,7 +27,7 @@ pub struct UnknownModel(pub String);
 
 impl PreemptName {
     /// All models.
-    pub const ALL: [PreemptName; 5] = [
+    pub(crate) const ALL: [PreemptName; 5] = [
         PreemptName::None,
         PreemptName::Voluntary,
         PreemptName::Full,

@@ -35,10 +35,10 @@ impl Default for Smp {
 
 impl Smp {
     /// Larger quanta are no side by side.
-    pub const QUANTA: std::ops::RangeInclusive<Nanos> = Nanos(50)..=Nanos(1_000_000);
+    pub(crate) const QUANTA: std::ops::RangeInclusive<Nanos> = Nanos(50)..=Nanos(1_000_000);
 
     /// Whether it is the usual machine.
-    pub fn is_usual(&self) -> bool {
+    pub(crate) fn is_usual(&self) -> bool {
         *self == Smp::default()
     }
 

@@ -14,10 +14,10 @@ use worstcase_contract::{CellSpec, Device, Probe, Venue};
 use worstcase_instruments::order::{MachineOrder, Order};
 
 /// Virtual CPU speed unless another is asked for.
-pub const DEFAULT_MIPS: u32 = 1_000;
+pub(crate) const DEFAULT_MIPS: u32 = 1_000;
 /// Memory of the lab's machine unless another size is asked for. With 256 MiB the kernel's lists of free pages are so
 /// short that their refills dominate the latency.
-pub const DEFAULT_MEMORY_MB: u32 = 1_024;
+pub(crate) const DEFAULT_MEMORY_MB: u32 = 1_024;
 
 /// A virtual machine. Each further difference between machines becomes a field here and a row of
 /// [`crate::parameters`].
@@ -93,11 +93,11 @@ impl Default for VirtualMachine {
 
 impl VirtualMachine {
     /// Virtual CPU speeds: virtual time counts powers of two.
-    pub const MIPS: [u32; 4] = [1_000, 500, 250, 125];
+    pub(crate) const MIPS: [u32; 4] = [1_000, 500, 250, 125];
     /// Smallest memory in which the kernels of the archive boot with their initramfs, in MiB.
-    pub const MIN_MEMORY_MB: u32 = 192;
+    pub(crate) const MIN_MEMORY_MB: u32 = 192;
     /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
-    pub const MAX_MEMORY_MB: u32 = 2_048;
+    pub(crate) const MAX_MEMORY_MB: u32 = 2_048;
 
     pub(crate) fn check(&self) -> Result<(), Problem> {
         if !Self::MIPS.contains(&self.mips) {
@@ -161,7 +161,7 @@ pub(crate) fn needed_devices(probe: Probe, load: &str) -> BTreeSet<Device> {
 
 impl CpuModel {
     /// All.
-    pub const ALL: [CpuModel; 3] = [CpuModel::Max, CpuModel::Skylake, CpuModel::Rome];
+    pub(crate) const ALL: [CpuModel; 3] = [CpuModel::Max, CpuModel::Skylake, CpuModel::Rome];
 
     /// Its name.
     pub const fn name(self) -> &'static str {

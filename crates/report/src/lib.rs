@@ -76,12 +76,12 @@ impl ReportView<'_> {
     }
 
     /// Records whose samples are the lateness of a timer.
-    pub fn timed(&self) -> impl Iterator<Item = &Record> {
+    pub(crate) fn timed(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|r| r.details.is_none())
     }
 
     /// The quantities to show of a probe.
-    pub fn quantities_of(&self, probe: &str) -> &[Quantity] {
+    pub(crate) fn quantities_of(&self, probe: &str) -> &[Quantity] {
         match self.quantities {
             [] => judged(probe, self.records),
             chosen => chosen,

@@ -12,7 +12,7 @@ use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::ensembles;
 
 /// Schema of the JSON form.
-pub const SCHEMA: &str = "worstcase-sensitivity/1";
+pub(crate) const SCHEMA: &str = "worstcase-sensitivity/1";
 
 /// A maximum that moves by more than this factor depends on the varied property.
 const LARGEST: f64 = 2.0;
@@ -23,7 +23,7 @@ pub struct SensitivityRow {
     #[serde(skip)]
     property: VariedProperty,
     /// The same in words.
-    pub varied: &'static str,
+    pub(crate) varied: &'static str,
     /// Its value.
     pub value: String,
     /// Seeds.
@@ -31,13 +31,13 @@ pub struct SensitivityRow {
     /// Samples.
     pub samples: u64,
     /// Median over the seeds of their medians, in instructions.
-    pub median_instructions: u64,
+    pub(crate) median_instructions: u64,
     /// The same of the 99th percentile.
-    pub p99_instructions: Option<u64>,
+    pub(crate) p99_instructions: Option<u64>,
     /// The maximum over the seeds, in instructions.
-    pub max_instructions: u64,
+    pub(crate) max_instructions: u64,
     /// The maximum over that of the cell as it was measured.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
 }
 
 impl SensitivityRow {
@@ -56,9 +56,9 @@ pub struct Sensitivity {
     /// The rows, the cell as measured first.
     pub rows: Vec<SensitivityRow>,
     /// Properties under which the maximum moves by at most a factor of two.
-    pub holds_over: Vec<&'static str>,
+    pub(crate) holds_over: Vec<&'static str>,
     /// The others.
-    pub depends_on: Vec<&'static str>,
+    pub(crate) depends_on: Vec<&'static str>,
     /// The answer.
     pub sentence: String,
 }

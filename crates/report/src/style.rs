@@ -42,7 +42,7 @@ impl Style {
     }
 
     /// A verdict's word, told apart without colour too.
-    pub fn outcome(self, outcome: Outcome) -> String {
+    pub(crate) fn outcome(self, outcome: Outcome) -> String {
         let code = match outcome {
             Outcome::Pass => "32",
             Outcome::Inconclusive => "33",
@@ -52,7 +52,7 @@ impl Style {
     }
 
     /// The text of an agreement between our figures and published ones.
-    pub fn agreement(self, agreement: Agreement) -> String {
+    pub(crate) fn agreement(self, agreement: Agreement) -> String {
         let code = match agreement {
             Agreement::Agrees => "32",
             Agreement::CannotBeCompared => "33",

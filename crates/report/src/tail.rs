@@ -36,13 +36,13 @@ pub struct CellTail {
     /// Lab: the number of seeds.
     pub seeds: Option<usize>,
     /// Its clock.
-    pub time_unit: String,
+    pub(crate) time_unit: String,
     /// The estimate.
-    pub estimate: Option<LatencyTail>,
+    pub(crate) estimate: Option<LatencyTail>,
     /// Why there is none.
-    pub why_not: Option<String>,
+    pub(crate) why_not: Option<String>,
     /// The limits of the estimate, line by line.
-    pub warning: [&'static str; 3],
+    pub(crate) warning: [&'static str; 3],
 }
 
 impl CellTail {
@@ -95,7 +95,7 @@ impl CellTail {
 }
 
 /// The tails of several cells.
-pub fn several(tails: &[CellTail], style: Style) -> Vec<String> {
+pub(crate) fn several(tails: &[CellTail], style: Style) -> Vec<String> {
     let mut lines =
         vec![style.bold("Tail: latencies by how seldom they are exceeded (us; an estimate, 95 % intervals)")];
     for tail in tails {

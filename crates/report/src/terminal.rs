@@ -105,14 +105,14 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
 }
 
 /// The heading of a verdict: what is judged.
-pub fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
+pub(crate) fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
     let units = units(records.iter().map(|r| &r.subject)).join(", ");
     let limit = duration::show(criterion.limit);
     style.bold(&format!("Verdict: no latency above {limit} (times are {units})"))
 }
 
 /// A line for each verdict, further reasons below it.
-pub fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
+pub(crate) fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
     let width = verdicts.iter().map(|v| v.subject.as_str().len()).max().unwrap_or(0);
     let mut lines = Vec::new();
     for verdict in verdicts {

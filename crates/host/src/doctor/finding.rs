@@ -50,7 +50,7 @@ pub enum TemporaryChange {
 
 impl TemporaryChange {
     /// A setting.
-    pub fn set(file: impl Into<String>, value: impl ToString) -> TemporaryChange {
+    pub(crate) fn set(file: impl Into<String>, value: impl ToString) -> TemporaryChange {
         TemporaryChange::Set {
             file: file.into(),
             value: value.to_string(),
@@ -60,7 +60,7 @@ impl TemporaryChange {
 
 impl Finding {
     /// Whether the finding is bad and can be set for a while.
-    pub fn can_be_set(&self) -> bool {
+    pub(crate) fn can_be_set(&self) -> bool {
         self.level != FindingLevel::Good && !self.changes.is_empty()
     }
 

@@ -18,12 +18,12 @@ pub struct Cgroup {
     /// CPUs this process may use.
     pub allowed: Option<CpuList>,
     /// The cpuset that holds for the group.
-    pub cpuset: Option<Cpuset>,
+    pub(crate) cpuset: Option<Cpuset>,
 }
 
 /// A control group's CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cpuset {
+pub(crate) struct Cpuset {
     /// The nearest group that has a cpuset, from the root of its hierarchy.
     pub group: String,
     /// The CPUs that it allows.

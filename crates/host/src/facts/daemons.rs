@@ -11,7 +11,7 @@ pub struct Daemon {
     /// Its process.
     pub pid: u32,
     /// How often its threads went to sleep and were woken, a second, since it was started.
-    pub wakeups_per_s: f64,
+    pub(crate) wakeups_per_s: f64,
 }
 
 /// Clock ticks a second in /proc, on every architecture.

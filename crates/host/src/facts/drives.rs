@@ -5,16 +5,16 @@ use serde::Serialize;
 
 /// Drives that need the CPUs.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Drives {
+pub(crate) struct Drives {
     /// ATA devices with their transfer modes.
-    pub ata: Vec<AtaDevice>,
+    pub(crate) ata: Vec<AtaDevice>,
     /// Drives that the kernel polls.
-    pub polled: Vec<PolledDrive>,
+    pub(crate) polled: Vec<PolledDrive>,
 }
 
 /// An ATA device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AtaDevice {
+pub(crate) struct AtaDevice {
     /// The kernel's name without its first letters, e.g. dev1.0.
     pub name: String,
     /// E.g. XFER_UDMA_6.
@@ -23,18 +23,18 @@ pub struct AtaDevice {
 
 impl AtaDevice {
     /// Whether the CPU copies every word (PIO).
-    pub fn is_pio(&self) -> bool {
+    pub(crate) fn is_pio(&self) -> bool {
         self.mode.starts_with("XFER_PIO")
     }
 }
 
 /// A drive that cannot report by itself that its medium was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PolledDrive {
+pub(crate) struct PolledDrive {
     /// E.g. sr0.
     pub name: String,
     /// The interval of its polling.
-    pub every_ms: u32,
+    pub(crate) every_ms: u32,
 }
 
 pub(super) fn read(tree: &FileTree) -> Drives {
@@ -58,7 +58,7 @@ fn ata(tree: &FileTree, name: String) -> Option<AtaDevice> {
 }
 
 /// The file with the polling interval of a drive.
-pub fn poll_file(drive: &str) -> String {
+pub(crate) fn poll_file(drive: &str) -> String {
     format!("sys/block/{drive}/events_poll_msecs")
 }
 

@@ -25,7 +25,7 @@ pub struct Irq {
     /// The CPUs it may go to.
     pub allowed: Option<CpuList>,
     /// The CPUs it does go to.
-    pub effective: Option<CpuList>,
+    pub(crate) effective: Option<CpuList>,
     /// How often it came since boot.
     pub count: u64,
 }
@@ -39,7 +39,7 @@ impl Irq {
 }
 
 /// The file with an interrupt's CPUs.
-pub fn affinity_file(irq: u32) -> String {
+pub(crate) fn affinity_file(irq: u32) -> String {
     format!("proc/irq/{irq}/smp_affinity_list")
 }
 

@@ -19,7 +19,7 @@ pub struct RunningKernel {
     /// The file of its build configuration.
     pub configuration: Option<String>,
     /// Whether real-time tasks are bandwidth-limited group by group (CONFIG_RT_GROUP_SCHED).
-    pub rt_group_scheduling: Option<bool>,
+    pub(crate) rt_group_scheduling: Option<bool>,
     /// The preemption model.
     pub preemption: Preemption,
     /// Ticks a second.
@@ -43,7 +43,7 @@ impl RunningKernel {
     }
 
     /// The value of an argument `name=value` of the command line; the last one counts.
-    pub fn argument(&self, name: &str) -> Option<&str> {
+    pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         let words = self.command_line.as_deref()?.split_ascii_whitespace();
         words.rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }

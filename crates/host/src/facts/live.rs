@@ -8,11 +8,11 @@ use worstcase_instruments::sys::clock::{self, Clock};
 
 /// The measured facts.
 #[derive(Clone, Debug, Default)]
-pub struct LiveFacts {
+pub(crate) struct LiveFacts {
     /// What reading the clock costs (ns).
     pub clock_read_ns: Option<f64>,
     /// The tick's length (ns).
-    pub tick_ns: Option<u64>,
+    pub(crate) tick_ns: Option<u64>,
     /// How busy each CPU was (%).
     pub busy_percent: BTreeMap<u32, f64>,
     /// How much of all CPUs' time this machine's host took (%).
@@ -26,7 +26,7 @@ const READINGS: u32 = 500;
 
 impl LiveFacts {
     /// Measures.
-    pub fn measure() -> LiveFacts {
+    pub(crate) fn measure() -> LiveFacts {
         let before = cpu_times();
         std::thread::sleep(WINDOW);
         let window: BTreeMap<String, CpuTimes> = cpu_times()

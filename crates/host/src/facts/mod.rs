@@ -10,7 +10,7 @@ pub mod container;
 pub mod cpu;
 pub mod daemons;
 pub mod disks;
-pub mod drives;
+pub(crate) mod drives;
 pub mod identity;
 pub mod interrupts;
 pub mod isolation;
@@ -23,7 +23,7 @@ pub mod scheduling;
 pub mod tree;
 pub mod virtualization;
 
-pub use live::LiveFacts;
+pub(crate) use live::LiveFacts;
 pub use tree::FileTree;
 
 use serde::Serialize;
@@ -68,7 +68,7 @@ pub struct MachineFacts {
     /// Block devices.
     pub disks: Vec<disks::DiskFacts>,
     /// Drives that need the CPUs.
-    pub drives: drives::Drives,
+    pub(crate) drives: drives::Drives,
     /// Daemons, those that wake most first.
     pub daemons: Vec<daemons::Daemon>,
 }
@@ -85,7 +85,7 @@ impl MachineFacts {
     }
 
     /// The facts from a tree of files.
-    pub fn read(tree: &FileTree, live: LiveFacts) -> MachineFacts {
+    pub(crate) fn read(tree: &FileTree, live: LiveFacts) -> MachineFacts {
         let kernel = kernel::read(tree, live.tick_ns);
         let container = container::read(tree);
         MachineFacts {

@@ -37,7 +37,7 @@ pub struct IdleState {
 
 impl Power {
     /// The deepest state that may be entered now.
-    pub fn deepest_allowed(&self) -> Option<&IdleState> {
+    pub(crate) fn deepest_allowed(&self) -> Option<&IdleState> {
         let limit = self.latency_limit_us.map_or(u32::MAX, |us| us.max(0) as u32);
         let allowed = self.idle_states.iter().filter(|s| !s.disabled && s.exit_us <= limit);
         allowed.max_by_key(|s| s.exit_us)
@@ -81,7 +81,7 @@ pub(super) fn read(tree: &FileTree) -> Power {
 }
 
 /// The file with a CPU's governor.
-pub fn governor_file(cpu: u32) -> String {
+pub(crate) fn governor_file(cpu: u32) -> String {
     format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor")
 }
 

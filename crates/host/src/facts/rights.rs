@@ -14,7 +14,7 @@ pub struct Rights {
     pub rt_priority: Option<u32>,
     /// CPU time in us after which the kernel ends a real-time thread that does not sleep (RLIMIT_RTTIME); absent:
     /// never.
-    pub rt_time_us: Option<u64>,
+    pub(crate) rt_time_us: Option<u64>,
     /// How much memory may be locked without CAP_IPC_LOCK; absent where `locked_unlimited`.
     pub locked_bytes: Option<u64>,
     /// Locked memory has no limit.

@@ -33,7 +33,7 @@ pub struct Watchdogs {
     /// The CPUs that they watch.
     pub cpus: Option<CpuList>,
     /// The time after which they report.
-    pub threshold_s: Option<u32>,
+    pub(crate) threshold_s: Option<u32>,
 }
 
 pub(super) fn read(tree: &FileTree) -> SchedulerFacts {

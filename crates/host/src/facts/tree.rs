@@ -44,7 +44,7 @@ impl FileTree {
     }
 
     /// The choice in brackets of a file like `always [madvise] never`, or the only word of a file.
-    pub fn chosen(&self, name: &str) -> Option<String> {
+    pub(crate) fn chosen(&self, name: &str) -> Option<String> {
         let text = self.text(name)?;
         let bracketed = between(&text, '[', ']');
         bracketed.map(str::to_string).or((!text.contains(' ')).then_some(text))
@@ -59,7 +59,7 @@ impl FileTree {
     }
 
     /// The numbers N of the names `<prefix>N` in a folder.
-    pub fn numbers(&self, folder: &str, prefix: &str) -> Vec<u32> {
+    pub(crate) fn numbers(&self, folder: &str, prefix: &str) -> Vec<u32> {
         let names = self.names(folder);
         names
             .iter()

@@ -58,12 +58,12 @@ fn name(tree: &FileTree) -> Option<String> {
 pub(super) struct CpuTimes {
     pub total: u64,
     pub idle: u64,
-    pub steal: u64,
+    pub(crate) steal: u64,
 }
 
 impl CpuTimes {
     /// A line `cpu... user nice system idle iowait irq softirq steal ...`.
-    pub fn parse(line: &str) -> Option<CpuTimes> {
+    pub(crate) fn parse(line: &str) -> Option<CpuTimes> {
         let numbers: Option<Vec<u64>> = line.split_ascii_whitespace().skip(1).map(|n| n.parse().ok()).collect();
         let numbers = numbers.filter(|n| n.len() >= 8)?;
         Some(CpuTimes {
@@ -82,11 +82,11 @@ impl CpuTimes {
         }
     }
 
-    pub fn steal_percent(&self) -> Option<f64> {
+    pub(crate) fn steal_percent(&self) -> Option<f64> {
         (self.total > 0).then(|| 100.0 * self.steal as f64 / self.total as f64)
     }
 
-    pub fn busy_percent(&self) -> Option<f64> {
+    pub(crate) fn busy_percent(&self) -> Option<f64> {
         let busy = self.total.saturating_sub(self.idle);
         (self.total > 0).then(|| 100.0 * busy as f64 / self.total as f64)
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Bytes of one read.
 const CHUNK: usize = 2 << 10;
 
-pub struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     since: Instant,
     state: ConnectionState,
@@ -41,7 +41,7 @@ impl Connection {
     }
 
     /// The events to poll for.
-    pub fn waits_for(&self) -> PollFlags {
+    pub(crate) fn waits_for(&self) -> PollFlags {
         match self.state {
             ConnectionState::Asked(_) => PollFlags::IN,
             ConnectionState::Answered(..) => PollFlags::OUT,

@@ -38,7 +38,7 @@ pub struct HttpAnswer {
 }
 
 /// The answer to a request whose head is too long.
-pub const TOO_LONG: HttpAnswer = HttpAnswer::text("431 Request Header Fields Too Large", "too long a request\n");
+pub(crate) const TOO_LONG: HttpAnswer = HttpAnswer::text("431 Request Header Fields Too Large", "too long a request\n");
 const NOT_HTTP: HttpAnswer = HttpAnswer::text("400 Bad Request", "not HTTP/1\n");
 const HAS_BODY: HttpAnswer = HttpAnswer::text("413 Content Too Large", "a request here has no body\n");
 

@@ -28,11 +28,11 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
     /// Connections at a time. A new connection replaces the oldest one.
-    pub connections: usize,
+    pub(crate) connections: usize,
     /// Bytes of a request: its first line and its headers. It has no body.
     pub head: usize,
     /// Time until the request's first byte.
-    pub first_byte: Duration,
+    pub(crate) first_byte: Duration,
     /// Time until the answer is written.
     pub whole: Duration,
 }

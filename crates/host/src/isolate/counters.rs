@@ -18,14 +18,14 @@ pub enum Smis {
 
 /// Both counters of one CPU at one instant. Reading interrupts the CPU, so it is done before and after the observation.
 #[derive(Clone, Debug)]
-pub struct InterruptionCounters {
+pub(crate) struct InterruptionCounters {
     smis: Result<u64, String>,
     stolen: Option<u64>,
 }
 
 impl InterruptionCounters {
     /// Reads the counters now.
-    pub fn read(cpu: u32) -> InterruptionCounters {
+    pub(crate) fn read(cpu: u32) -> InterruptionCounters {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         InterruptionCounters {
             smis: smis(cpu),

@@ -30,7 +30,7 @@ struct CpuEntry {
 
 /// Follows one CPU.
 #[derive(Debug)]
-pub struct Follow {
+pub(crate) struct Follow {
     cpu: u32,
     /// Events before this time are not counted.
     from: Nanos,
@@ -43,9 +43,9 @@ pub struct Follow {
     works: HashMap<u32, RequestedFunction>,
     entry: Option<CpuEntry>,
     /// What was counted.
-    pub tally: EntryTally,
+    pub(crate) tally: EntryTally,
     /// Programs, by process id.
-    pub programs: BTreeMap<u32, ProgramRun>,
+    pub(crate) programs: BTreeMap<u32, ProgramRun>,
     /// How often the kernel checked whether the tick can stop: by what needed the tick; 0 where it stopped.
     pub ticks: BTreeMap<u32, u64>,
     /// Events that are missing.
@@ -73,7 +73,7 @@ impl Follow {
     }
 
     /// The CPU.
-    pub fn cpu(&self) -> u32 {
+    pub(crate) fn cpu(&self) -> u32 {
         self.cpu
     }
 

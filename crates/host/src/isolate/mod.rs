@@ -14,7 +14,7 @@ mod follow;
 pub mod observe;
 pub mod occupant;
 mod senders;
-pub mod tally;
+pub(crate) mod tally;
 mod threads;
 
 pub use counters::Smis;

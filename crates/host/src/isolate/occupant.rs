@@ -16,11 +16,11 @@ const READY: &[u8] = b"ready\n";
 
 /// A running occupant; ended when dropped.
 #[derive(Debug)]
-pub struct Occupant(Child);
+pub(crate) struct Occupant(Child);
 
 impl Occupant {
     /// Starts it, and returns when all CPUs are occupied.
-    pub fn start(cpus: &CpuList) -> Result<Occupant, HostError> {
+    pub(crate) fn start(cpus: &CpuList) -> Result<Occupant, HostError> {
         let failed = |e: io::Error| HostError::Worker(format!("CPUs {cpus} cannot be occupied: {e}"));
         // A new build may have replaced the file at our path.
         let mut process = Command::new("/proc/self/exe")

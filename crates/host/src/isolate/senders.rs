@@ -14,7 +14,7 @@ pub struct EntrySender {
 
 /// A function that was queued for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueuedFunction {
+pub(crate) struct QueuedFunction {
     /// Its address.
     pub function: u64,
     /// The sender that queued it.
@@ -36,7 +36,7 @@ const KEPT: usize = 1 << 16;
 
 /// Everything that was sent and has not arrived.
 #[derive(Debug, Default)]
-pub struct Senders {
+pub(crate) struct Senders {
     calls: HashMap<(u32, u64), QueuedFunction>,
     latest: HashMap<u32, u64>,
     many: Option<Many>,
@@ -53,7 +53,7 @@ impl Senders {
     }
 
     /// CPU `from` queues a function for several others.
-    pub fn call_many(&mut self, from: u32, called: QueuedFunction) {
+    pub(crate) fn call_many(&mut self, from: u32, called: QueuedFunction) {
         self.many = Some(Many {
             from,
             called,
@@ -67,7 +67,7 @@ impl Senders {
     }
 
     /// A thread is woken.
-    pub fn wake(&mut self, tid: u32, sender: EntrySender) {
+    pub(crate) fn wake(&mut self, tid: u32, sender: EntrySender) {
         bounded(&mut self.wakes).insert(tid, sender);
     }
 
@@ -77,13 +77,13 @@ impl Senders {
     }
 
     /// The sender of the function that begins on a CPU.
-    pub fn of_call(&mut self, cpu: u32, call: u64) -> Option<EntrySender> {
+    pub(crate) fn of_call(&mut self, cpu: u32, call: u64) -> Option<EntrySender> {
         self.calls.remove(&(cpu, call)).map(|called| called.sender)
     }
 
     /// The function that was queued last for a CPU on which no function was seen to begin: one for it alone, else one
     /// for several CPUs.
-    pub fn of_unseen_call(&mut self, cpu: u32) -> Option<QueuedFunction> {
+    pub(crate) fn of_unseen_call(&mut self, cpu: u32) -> Option<QueuedFunction> {
         if let Some(call) = self.latest.remove(&cpu) {
             return self.calls.remove(&(cpu, call));
         }
@@ -92,17 +92,17 @@ impl Senders {
     }
 
     /// The sender of the interrupt that a CPU takes.
-    pub fn of_interrupt(&mut self, cpu: u32) -> Option<EntrySender> {
+    pub(crate) fn of_interrupt(&mut self, cpu: u32) -> Option<EntrySender> {
         self.interrupts.remove(&cpu)
     }
 
     /// The sender of the wake-up of a thread that begins to run.
-    pub fn of_thread(&mut self, tid: u32) -> Option<EntrySender> {
+    pub(crate) fn of_thread(&mut self, tid: u32) -> Option<EntrySender> {
         self.wakes.remove(&tid)
     }
 
     /// The sender of the work that begins.
-    pub fn of_work(&mut self, work: u64) -> Option<EntrySender> {
+    pub(crate) fn of_work(&mut self, work: u64) -> Option<EntrySender> {
         self.works.remove(&work)
     }
 }

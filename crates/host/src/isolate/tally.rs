@@ -100,7 +100,7 @@ pub struct EntryGap {
 
 /// What a program did on the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProgramRun {
+pub(crate) struct ProgramRun {
     /// The name of its thread that ran first.
     pub name: ShortName,
     /// The first sender of a wake-up, where it is known.
@@ -108,12 +108,12 @@ pub struct ProgramRun {
     /// How often and how long it ran.
     pub runs: DurationFigures,
     /// Its page faults.
-    pub faults: u64,
+    pub(crate) faults: u64,
 }
 
 /// All entries into one CPU.
 #[derive(Debug, Default)]
-pub struct EntryTally {
+pub(crate) struct EntryTally {
     numbers: HashMap<(EntryCause, Option<EntrySender>), u32>,
     rows: Vec<CauseBySender>,
     gaps: HashMap<Vec<u32>, DurationFigures>,
@@ -156,7 +156,7 @@ impl EntryTally {
     }
 
     /// Counts several entries that have this single cause.
-    pub fn enter_alike(&mut self, cause: EntryCause, sender: Option<EntrySender>, figures: DurationFigures) {
+    pub(crate) fn enter_alike(&mut self, cause: EntryCause, sender: Option<EntrySender>, figures: DurationFigures) {
         let number = self.join(cause, sender, figures);
         self.gaps.entry(vec![number]).or_default().join(figures);
     }

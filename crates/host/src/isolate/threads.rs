@@ -11,7 +11,7 @@ const KEPT: usize = 1 << 16;
 
 /// The owner of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ThreadKind {
+pub(crate) enum ThreadKind {
     /// The CPU has nothing to do.
     Idle,
     /// The kernel.
@@ -22,7 +22,7 @@ pub enum ThreadKind {
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub(crate) struct Known {
     /// Its owner.
     pub kind: ThreadKind,
     /// Its name; empty if the thread ended before it could be read.
@@ -31,7 +31,7 @@ pub struct Known {
 
 /// All threads that were looked up or seen in the trace. The owner stays; the name may change.
 #[derive(Debug, Default)]
-pub struct KnownThreads {
+pub(crate) struct KnownThreads {
     kinds: HashMap<u32, ThreadKind>,
     lately: HashMap<u32, Known>,
     /// The last name that the trace reported; valid also for a thread that has ended.
@@ -59,7 +59,7 @@ impl KnownThreads {
 
     /// Takes a thread's name from the trace; for a new thread also the thread of the same process that made it, if
     /// there is one.
-    pub fn learn(&mut self, tid: u32, name: ShortName, is_new: Option<Option<u32>>) {
+    pub(crate) fn learn(&mut self, tid: u32, name: ShortName, is_new: Option<Option<u32>>) {
         if self.told.len() >= KEPT {
             self.told.clear();
         }
@@ -79,7 +79,7 @@ impl KnownThreads {
     }
 
     /// Called when threads may have got other names.
-    pub fn forget_names(&mut self) {
+    pub(crate) fn forget_names(&mut self) {
         self.lately.clear();
     }
 }

@@ -19,7 +19,7 @@ pub struct JournalOwner {
 
 impl JournalOwner {
     /// This process.
-    pub fn this(command: &str) -> JournalOwner {
+    pub(crate) fn this(command: &str) -> JournalOwner {
         JournalOwner {
             command: command.into(),
             pid: std::process::id(),

@@ -135,7 +135,7 @@ impl Journal {
     }
 
     /// Gives a kernel thread another priority, to be undone.
-    pub fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<SettingOutcome, HostError> {
+    pub(crate) fn set_priority(&mut self, thread: &KernelThread, priority: u8) -> Result<SettingOutcome, HostError> {
         let pid = thread.identity.pid;
         let set = priorities::policy(priority);
         let failed = |source| HostError::Set {
@@ -161,12 +161,12 @@ impl Journal {
     }
 
     /// Notes loads that will start with these traces: undoing kills their processes and removes what they made.
-    pub fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
+    pub(crate) fn will_load(&mut self, traces: &Traces) -> Result<(), HostError> {
         self.write(&JournalEntry::Loads { traces: traces.clone() })
     }
 
     /// Makes an instance of tracefs, to be removed.
-    pub fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
+    pub(crate) fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
         self.write(&JournalEntry::Tracing {
             instance: instance.to_path_buf(),
         })?;
@@ -178,7 +178,7 @@ impl Journal {
     }
 
     /// Notes a process group that its leader has just started: undoing kills all of it.
-    pub fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
+    pub(crate) fn end_group(&mut self, leader: u32) -> Result<(), HostError> {
         let leader = leader as i32;
         match processes::start_time(leader) {
             Some(started) => self.write(&JournalEntry::Group { leader, started }),

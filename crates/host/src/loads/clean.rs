@@ -30,7 +30,7 @@ pub struct Traces {
     /// The loads' work folder.
     pub work_dir: PathBuf,
     /// The folders of null_blk devices in configfs.
-    pub null_blk: Vec<PathBuf>,
+    pub(crate) null_blk: Vec<PathBuf>,
 }
 
 impl Traces {

@@ -31,7 +31,7 @@ pub use running::RunningHostLoad;
 use worstcase_instruments::loads::{Body, LoadKind};
 
 /// The bodies of the loads that only a host has.
-pub const BODIES: &[(LoadKind, Body)] = &[
+pub(crate) const BODIES: &[(LoadKind, Body)] = &[
     (LoadKind::Build, desktop::start_build),
     (LoadKind::Memory, memory::start),
     (LoadKind::Disk, disk::start),

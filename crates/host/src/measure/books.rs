@@ -5,7 +5,7 @@ use worstcase_contract::record::Periods;
 
 /// The account of a thread's periods, fed in their order.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PeriodBooks {
+pub(crate) struct PeriodBooks {
     periods: Periods,
     /// Periods missed since the last kept sample.
     missed_since: u64,
@@ -45,7 +45,7 @@ impl PeriodBooks {
     }
 
     /// Number of periods so far.
-    pub fn so_far(&self) -> u64 {
+    pub(crate) fn so_far(&self) -> u64 {
         self.periods.taken + self.periods.missed + self.periods.lost
     }
 

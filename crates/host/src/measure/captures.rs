@@ -19,7 +19,7 @@ pub(super) struct Captures {
 
 impl Captures {
     /// Begins to observe.
-    pub fn open(
+    pub(crate) fn open(
         spec: &HostSpec,
         watched: Vec<WatchedThread>,
         warnings: &mut Vec<String>,

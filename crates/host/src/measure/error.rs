@@ -27,7 +27,7 @@ pub enum MeasureError {
 
 impl MeasureError {
     /// Whether a right, a program or a kernel feature is missing, so that it may work on another machine.
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(
             self,
             MeasureError::Trace(_)
@@ -37,7 +37,7 @@ impl MeasureError {
     }
 
     /// Whether a file could not be written because of where it is.
-    pub fn is_storage(&self) -> bool {
+    pub(crate) fn is_storage(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         matches!(self, MeasureError::Write(e)
             if matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | FileTooLarge)

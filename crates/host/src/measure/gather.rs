@@ -14,9 +14,9 @@ use worstcase_results::record::{SampleSelection, Summary};
 
 /// One CPU's part of a segment, up to a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SegmentPart {
+pub(crate) struct SegmentPart {
     /// The thread's own account.
-    pub report: Report,
+    pub(crate) report: Report,
     /// All samples of the report's periods.
     pub summary: Option<Summary>,
     /// The largest samples, and their neighbours.
@@ -26,7 +26,7 @@ pub struct SegmentPart {
 }
 
 /// Gathers one CPU's samples.
-pub struct Gatherer {
+pub(crate) struct Gatherer {
     cpu: u32,
     ring: RingReader,
     unpacker: Unpacker,
@@ -76,7 +76,7 @@ impl Gatherer {
 
     /// Takes all samples that are in the ring; adds them to `samples` with their index over all segments. `each` gets every
     /// report with the samples before it.
-    pub fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(SegmentPart)) {
+    pub(crate) fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(SegmentPart)) {
         let Gatherer {
             ring,
             unpacker,
@@ -123,7 +123,7 @@ impl Gatherer {
     }
 
     /// The state of this CPU.
-    pub fn pulse(&self) -> Pulse {
+    pub(crate) fn pulse(&self) -> Pulse {
         Pulse {
             cpu: self.cpu,
             latencies: self.all.clone(),

@@ -50,7 +50,7 @@ struct ObservedGaps {
 
 impl TraceObserver {
     /// Begins to observe, if `spec` asks for it: always for `response`; for `noise` if the kernel permits it.
-    pub fn open(
+    pub(crate) fn open(
         spec: &HostSpec,
         threads: &[WatchedThread],
         warnings: &mut Vec<String>,
@@ -152,7 +152,7 @@ impl TraceObserver {
     }
 
     /// Takes out the snapshots of a CPU's samples before this index.
-    pub fn captures_before(&mut self, place: usize, index: u64) -> Vec<EventSnapshot> {
+    pub(crate) fn captures_before(&mut self, place: usize, index: u64) -> Vec<EventSnapshot> {
         match &mut self.what {
             ObservedKind::Samples { recorders, .. } => {
                 recorders.get_mut(place).map_or(Vec::new(), |r| r.take_before(index))

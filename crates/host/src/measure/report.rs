@@ -93,16 +93,16 @@ impl Report {
 }
 
 /// The thread's end.
-pub struct Reporter(RingWriter);
+pub(crate) struct Reporter(RingWriter);
 
 /// The collector's end.
-pub struct Reports {
+pub(crate) struct Reports {
     ring: RingReader,
     open: Vec<u64>,
 }
 
 /// A channel for reports.
-pub fn reports() -> (Reporter, Reports) {
+pub(crate) fn reports() -> (Reporter, Reports) {
     let (writer, reader) = ring(WORDS * WAITING);
     let reports = Reports {
         ring: reader,

@@ -10,7 +10,7 @@ use worstcase_plan::SchedulingPolicy;
 
 /// What the process holds while it measures; released when dropped.
 #[derive(Debug)]
-pub struct HeldRights {
+pub(crate) struct HeldRights {
     locked: bool,
     /// Limits the idle states as long as this file is open.
     _dma_latency: Option<File>,
@@ -18,7 +18,7 @@ pub struct HeldRights {
 
 impl HeldRights {
     /// Locks memory when it is touched from now on, and keeps the CPUs out of deep idle states.
-    pub fn acquire(warnings: &mut Vec<String>) -> HeldRights {
+    pub(crate) fn acquire(warnings: &mut Vec<String>) -> HeldRights {
         // Not the whole executable: a page is locked when it is touched, and the sampling loop touches all of its own pages
         // first.
         let locked = memory::lock_on_touch();
@@ -63,7 +63,7 @@ fn no_deep_idle(warnings: &mut Vec<String>) -> Option<File> {
 }
 
 /// Puts the calling thread on `cpu` with the measurement's policy.
-pub fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
+pub(crate) fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) -> io::Result<()> {
     if spec.scheduling.policy() == SchedulingPolicy::Deadline {
         // The kernel admits SCHED_DEADLINE only to threads that may run on all CPUs of their domain.
         warnings.push(

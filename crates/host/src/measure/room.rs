@@ -31,7 +31,7 @@ pub(super) struct Room {
 
 impl Room {
     /// For a measurement that begins now.
-    pub fn begin(spec: &HostSpec) -> Room {
+    pub(crate) fn begin(spec: &HostSpec) -> Room {
         let a_cell = CELL + WAITING + spec.captures as u64 * CAPTURE;
         Room {
             folder: spec.samples_dir.clone(),
@@ -42,7 +42,7 @@ impl Room {
     }
 
     /// Whether the disk has only just room for the samples so far. A disk whose space cannot be read is not short.
-    pub fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         let needed = needed(self.fixed, self.taken(), self.began.elapsed(), self.length);
         statvfs(&self.folder).is_ok_and(|disk| {
             let blocks = match rustix::process::geteuid().is_root() {

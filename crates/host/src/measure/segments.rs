@@ -52,7 +52,7 @@ impl OpenSegment {
 }
 
 /// Takes samples until `stop`; `schedule` is that of the first segment, with a report every `checkpoint` periods.
-pub fn take_segments<S: TimerSource>(
+pub(crate) fn take_segments<S: TimerSource>(
     source: &mut S,
     schedule: Schedule,
     checkpoint: u32,

@@ -14,7 +14,7 @@ pub struct Wake {
     /// The instant at which user code ran again.
     pub now: Nanos,
     /// Periods that became due after the awaited one.
-    pub overrun: u64,
+    pub(crate) overrun: u64,
 }
 
 /// A timer.
@@ -46,7 +46,7 @@ impl TimerSource for Nanosleep {
 }
 
 /// A periodic timerfd.
-pub struct Timerfd(OwnedFd);
+pub(crate) struct Timerfd(OwnedFd);
 
 impl Timerfd {
     /// A timer, not yet armed.
@@ -103,7 +103,7 @@ fn arm(alarm: &mut Alarm<SignalWake>, schedule: Schedule) -> io::Result<Schedule
 }
 
 /// SIGALRM of a timer that counts its overruns.
-pub struct PosixTimer(Alarm<SignalWake>);
+pub(crate) struct PosixTimer(Alarm<SignalWake>);
 
 impl PosixTimer {
     /// A timer of the calling thread, not yet armed.
@@ -125,7 +125,7 @@ impl TimerSource for PosixTimer {
 }
 
 /// SIGALRM of setitimer. It does not count overruns, so they are computed from the clock.
-pub struct IntervalTimer(Alarm<SignalWake>);
+pub(crate) struct IntervalTimer(Alarm<SignalWake>);
 
 impl IntervalTimer {
     /// The process's timer, not yet armed.
@@ -150,7 +150,7 @@ impl TimerSource for IntervalTimer {
 }
 
 /// The real-time clock's periodic interrupt. It has no due times: each one is the sample before plus the interval.
-pub struct RtcTicks {
+pub(crate) struct RtcTicks {
     rtc: Rtc,
     last: Nanos,
 }

@@ -17,7 +17,7 @@ pub struct Spun {
     /// Gaps that did not fit into the ring.
     pub lost: u64,
     /// Windows that were begun.
-    pub windows: u32,
+    pub(crate) windows: u32,
 }
 
 /// The windows in which a thread spins.

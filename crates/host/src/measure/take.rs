@@ -13,7 +13,7 @@ use worstcase_contract::record::Periods;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopResult {
     /// The schedule as the timer kept it.
-    pub schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// The account of the periods that were due until the loop ended.
     pub periods: Periods,
     /// Samples before their due time, which count as 0.
@@ -22,7 +22,7 @@ pub struct LoopResult {
 
 impl LoopResult {
     /// For a loop that reported its results on its way.
-    pub fn none(schedule: Schedule) -> LoopResult {
+    pub(crate) fn none(schedule: Schedule) -> LoopResult {
         LoopResult {
             schedule,
             periods: Periods::default(),

@@ -40,14 +40,14 @@ const TRIALS: usize = 200;
 pub(super) struct Outlet {
     pub ring: RingWriter,
     /// Only in an endless measurement.
-    pub reporter: Option<Reporter>,
+    pub(crate) reporter: Option<Reporter>,
 }
 
 /// What a thread is started with.
 pub(super) struct ThreadOrder<'a> {
     pub spec: &'a HostSpec,
     pub cpu: u32,
-    pub outlet: Outlet,
+    pub(crate) outlet: Outlet,
     pub stop: &'a AtomicBool,
     /// Where it reports that it is ready, with its thread id and what was refused.
     pub ready: SyncSender<Result<ReadyThread, String>>,
@@ -79,10 +79,10 @@ pub(super) struct ThreadResult {
     pub seen: ThreadCounts,
     /// Samples before their due time.
     pub early: u64,
-    pub lost_lines: u64,
+    pub(crate) lost_lines: u64,
     pub clock_read: Nanos,
     pub empty_sample: Nanos,
-    pub usage: Usage,
+    pub(crate) usage: Usage,
 }
 
 /// Runs a measuring thread to its end.

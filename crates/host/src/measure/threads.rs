@@ -24,7 +24,7 @@ pub(super) struct MeasuringThreads<'scope> {
 
 impl<'scope> MeasuringThreads<'scope> {
     /// Starts all of them and waits until each is ready.
-    pub fn start<'env>(
+    pub(crate) fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         spec: &'env HostSpec,
         outlets: Vec<Outlet>,
@@ -84,14 +84,14 @@ impl<'scope> MeasuringThreads<'scope> {
     }
 
     /// Tells every thread when its period 0 is due.
-    pub fn go(&self, watched: &[WatchedThread]) {
+    pub(crate) fn go(&self, watched: &[WatchedThread]) {
         for (sender, thread) in self.starts.iter().zip(watched) {
             // A thread that has ended says why when it is joined.
             let _ = sender.send(thread.start);
         }
     }
 
-    pub fn are_done(&self) -> bool {
+    pub(crate) fn are_done(&self) -> bool {
         self.handles.iter().all(ScopedJoinHandle::is_finished)
     }
 

@@ -28,7 +28,7 @@ const PATIENCE: Nanos = Nanos::from_millis(2_000);
 pub(super) struct RunningTracer(PathBuf);
 
 impl RunningTracer {
-    pub fn start(instance: &Path) -> Result<RunningTracer, TracingError> {
+    pub(crate) fn start(instance: &Path) -> Result<RunningTracer, TracingError> {
         let set = |file: &str, value: &str| {
             let path = instance.join(file);
             std::fs::write(&path, value).map_err(|source| TracingError::Set {

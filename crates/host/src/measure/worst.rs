@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use worstcase_results::record::SampleSelection;
 
 /// A period's number, and how late its sample was.
-pub type LatePeriod = (u32, u64);
+pub(crate) type LatePeriod = (u32, u64);
 
 /// Keeps the largest samples of a stream.
 #[derive(Debug)]
-pub struct WorstPeriods {
+pub(crate) struct WorstPeriods {
     selection: SampleSelection,
     /// The last samples, the oldest first.
     before: VecDeque<LatePeriod>,

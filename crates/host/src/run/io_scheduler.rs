@@ -12,11 +12,11 @@ const BEGUN_ANEW: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 
 /// A disk's request queue in sysfs.
 #[derive(Clone, Debug)]
-pub struct RequestQueue(PathBuf);
+pub(crate) struct RequestQueue(PathBuf);
 
 impl RequestQueue {
     /// The queue of the disk that holds a folder.
-    pub fn below(folder: &Path) -> Result<RequestQueue, HostError> {
+    pub(crate) fn below(folder: &Path) -> Result<RequestQueue, HostError> {
         let place = Place::of(folder).map_err(|source| HostError::Read {
             path: folder.to_path_buf(),
             source,
@@ -54,7 +54,7 @@ impl RequestQueue {
     }
 
     /// Sets the scheduler until the journal is finished.
-    pub fn hold(&self, journal: &mut Journal, scheduler: &IoScheduler) -> Result<(), HostError> {
+    pub(crate) fn hold(&self, journal: &mut Journal, scheduler: &IoScheduler) -> Result<(), HostError> {
         let iosched = self.0.join("iosched");
         let own = names(&iosched).into_iter().map(|name| iosched.join(name));
         let anew = BEGUN_ANEW.iter().map(|name| self.0.join(name));
@@ -107,7 +107,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// The setting, for a record.
-pub fn was_set(scheduler: &IoScheduler) -> WasSet {
+pub(crate) fn was_set(scheduler: &IoScheduler) -> WasSet {
     WasSet {
         id: format!("io-scheduler={scheduler}"),
         made: 1 + scheduler.settings.len(),

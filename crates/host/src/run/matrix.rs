@@ -18,7 +18,7 @@ pub struct HostMatrix {
     /// Notes before it begins, in lines.
     pub notes: Vec<String>,
     /// The parent of the folder in which the loads make their files.
-    pub work_parent: PathBuf,
+    pub(crate) work_parent: PathBuf,
     /// The machine that is measured, and its settings before.
     pub origin: RecordOrigin,
     /// What the doctor found for the CPUs that are measured.
@@ -39,7 +39,7 @@ impl HostMatrix {
     }
 
     /// This machine as the subject of a measurement.
-    pub fn subject_of(&self, spec: &HostSpec) -> Subject {
+    pub(crate) fn subject_of(&self, spec: &HostSpec) -> Subject {
         let mut subject = self.subject.clone();
         if let SubjectMachine::Host(host) = &mut subject.machine {
             host.io_scheduler = spec.io_scheduler.as_ref().map(ToString::to_string);

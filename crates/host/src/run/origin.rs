@@ -29,7 +29,7 @@ pub fn of(facts: &MachineFacts, findings: &[Finding]) -> RecordOrigin {
 }
 
 /// The settings that `--apply` made, for records.
-pub fn was_set(outcomes: &[AppliedFinding]) -> Vec<WasSet> {
+pub(crate) fn was_set(outcomes: &[AppliedFinding]) -> Vec<WasSet> {
     let one = |outcome: &AppliedFinding| WasSet {
         id: outcome.id.to_string(),
         made: outcome.made,

@@ -21,7 +21,7 @@ struct LogicalCpu {
 
 impl Topology {
     /// Reads the topology of these CPUs. A CPU without topology files counts as a core of its own that shares no cache.
-    pub fn read(tree: &FileTree, cpus: &[u32]) -> Topology {
+    pub(crate) fn read(tree: &FileTree, cpus: &[u32]) -> Topology {
         let place = |cpu: &u32| {
             let folder = format!("sys/devices/system/cpu/cpu{cpu}");
             let alone = || [*cpu].into_iter().collect::<CpuList>();

@@ -19,7 +19,7 @@ pub(crate) struct AppliedSettings {
 
 impl AppliedSettings {
     /// Begins a journal with a guard, and applies everything that is asked for; notes go to `note`.
-    pub fn make(
+    pub(crate) fn make(
         matrix: &HostMatrix,
         state: &StateFolder,
         command: &str,
@@ -61,7 +61,7 @@ impl AppliedSettings {
     }
 
     /// The settings, for records; `None` if none were asked for.
-    pub fn were_set(&self) -> Option<Vec<WasSet>> {
+    pub(crate) fn were_set(&self) -> Option<Vec<WasSet>> {
         let priority = |(thread, priority): &(String, u8)| WasSet {
             id: format!("{thread}={priority}"),
             made: 1,

@@ -38,7 +38,7 @@ pub fn check(tree: &FileTree, who: &str, cpus: &[u32], mhz: u32) -> Result<(), H
 }
 
 /// Holds the CPUs at a frequency until the journal is finished.
-pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
+pub(crate) fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> Result<(), HostError> {
     let khz = u64::from(mhz) * KHZ;
     for cpu in cpus {
         let most = read(tree, *cpu, "scaling_max_freq").unwrap_or(0);
@@ -65,7 +65,7 @@ pub fn hold(tree: &FileTree, journal: &mut Journal, cpus: &[u32], mhz: u32) -> R
 }
 
 /// The setting, for a record.
-pub fn was_set(cpus: &[u32], mhz: u32) -> WasSet {
+pub(crate) fn was_set(cpus: &[u32], mhz: u32) -> WasSet {
     WasSet {
         id: format!("cpu-speed={mhz}MHz"),
         made: cpus.len(),

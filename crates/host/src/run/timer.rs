@@ -15,7 +15,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub fn of(facts: &MachineFacts) -> Clocks {
+    pub(crate) fn of(facts: &MachineFacts) -> Clocks {
         Clocks {
             has_rtc: rtc::device().is_some(),
             in_threads: facts.kernel.preemption.model == Some(PreemptName::Rt),

@@ -12,7 +12,7 @@ use crate::CpuList;
 
 /// A trace of entries into some CPUs.
 #[derive(Debug)]
-pub struct EntryTrace {
+pub(crate) struct EntryTrace {
     tracer: Tracer,
     /// The kernel reports who calls a function on another CPU.
     pub tells_callers: bool,
@@ -24,7 +24,7 @@ pub struct EntryTrace {
 
 impl EntryTrace {
     /// Begins a trace of entries into `watched`, and of what any of `all` sends there.
-    pub fn open(watched: &CpuList, all: &CpuList) -> Result<EntryTrace, TracingError> {
+    pub(crate) fn open(watched: &CpuList, all: &CpuList) -> Result<EntryTrace, TracingError> {
         let tracefs = Tracefs::of_threads()?;
         let entries = points(&tracefs, &Purpose::Entries)?;
         let mut sends = points(

@@ -99,20 +99,12 @@ const SOFT: [&str; 10] = [
 
 impl CpuContext {
     /// Whether an entry and an exit may belong together.
-    pub fn is_same(&self, other: &CpuContext) -> bool {
+    pub(crate) fn is_same(&self, other: &CpuContext) -> bool {
         match (self, other) {
             (CpuContext::Device { irq: a, .. }, CpuContext::Device { irq: b, .. }) => a == b,
             (CpuContext::TimerFunction { timer: a, .. }, CpuContext::TimerFunction { timer: b, .. }) => a == b,
             _ => self == other,
         }
-    }
-
-    /// Whether it is a hardware interrupt.
-    pub fn is_interrupt(&self) -> bool {
-        matches!(
-            self,
-            CpuContext::Timer | CpuContext::Vector(_) | CpuContext::Device { .. }
-        )
     }
 }
 

@@ -76,7 +76,7 @@ impl RecordFields<'_> {
 
 /// One format file.
 #[derive(Clone, Debug)]
-pub struct EventFormat {
+pub(crate) struct EventFormat {
     name: String,
     /// The tracepoint's number.
     pub id: u64,
@@ -85,7 +85,7 @@ pub struct EventFormat {
 
 impl EventFormat {
     /// Parses a format file; `name` is for messages.
-    pub fn parse(name: &str, text: &str) -> Result<EventFormat, TracingError> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<EventFormat, TracingError> {
         let id = text
             .lines()
             .find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
@@ -97,7 +97,7 @@ impl EventFormat {
     }
 
     /// The place of the field.
-    pub fn field(&self, name: &'static str) -> Result<FieldPlace, TracingError> {
+    pub(crate) fn field(&self, name: &'static str) -> Result<FieldPlace, TracingError> {
         let found = self.fields.iter().find(|(own, _)| own == name);
         found.map(|(_, field)| *field).ok_or_else(|| missing(&self.name, name))
     }
@@ -136,7 +136,7 @@ fn field(line: &str) -> Option<(String, FieldPlace)> {
 }
 
 /// Parses a format file, and then reads a record with it, which follows two empty lines. For scripts/fuzz.
-pub fn fuzz_format(text: &str) {
+pub(crate) fn fuzz_format(text: &str) {
     let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
     let Ok(format) = EventFormat::parse("fuzz", text) else {
         return;

@@ -14,7 +14,7 @@ const WAY: Nanos = Nanos(2_000);
 
 /// What took the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NoiseSource {
+pub(crate) enum NoiseSource {
     /// A hardware interrupt.
     Interrupt {
         /// The interrupt.
@@ -40,18 +40,18 @@ pub enum NoiseSource {
 
 /// A cause's part of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CauseShare {
+pub(crate) struct CauseShare {
     /// What.
     pub cause: NoiseSource,
     /// How long.
     pub time: Nanos,
     /// In how many pieces.
-    pub pieces: u32,
+    pub(crate) pieces: u32,
 }
 
 /// The noise of one CPU, on which one thread spins.
 #[derive(Debug)]
-pub struct CpuNoise {
+pub(crate) struct CpuNoise {
     cpu: u32,
     tid: u32,
     timeline: Timeline,
@@ -84,7 +84,7 @@ impl CpuNoise {
     }
 
     /// The causes of a gap, the largest first; their times add up to the gap. Nested ones count for the innermost.
-    pub fn attribute(&self, start: Nanos, end: Nanos) -> Vec<CauseShare> {
+    pub(crate) fn attribute(&self, start: Nanos, end: Nanos) -> Vec<CauseShare> {
         let end = end.max(start);
         let first = self.stretches.partition_point(|s| s.end <= start);
         let within: Vec<TimeStretch> = self

@@ -15,7 +15,7 @@ pub struct TracePoint {
     pub name: String,
     pub source: CounterSource,
     /// The kernel's filter expression; empty keeps everything.
-    pub filter: String,
+    pub(crate) filter: String,
     /// With the kernel's call chain.
     pub chain: bool,
     pub decode: Decode,

@@ -101,7 +101,7 @@ impl EventRecorder {
     }
 
     /// Whether a sample with this latency would be kept; cheap enough to ask for every sample.
-    pub fn is_wanted(&self, latency: Nanos) -> bool {
+    pub(crate) fn is_wanted(&self, latency: Nanos) -> bool {
         self.kept.len() < self.keep || self.kept.last().is_some_and(|least| latency > least.latency())
     }
 
@@ -125,7 +125,7 @@ impl EventRecorder {
     }
 
     /// Takes out the snapshots of samples before this index, the latest first.
-    pub fn take_before(&mut self, index: u64) -> Vec<EventSnapshot> {
+    pub(crate) fn take_before(&mut self, index: u64) -> Vec<EventSnapshot> {
         let (before, rest) = std::mem::take(&mut self.kept)
             .into_iter()
             .partition(|s| s.index < index);
@@ -160,7 +160,7 @@ impl EventRecorder {
     }
 
     /// The snapshots, by value.
-    pub fn into_snapshots(self) -> Vec<EventSnapshot> {
+    pub(crate) fn into_snapshots(self) -> Vec<EventSnapshot> {
         self.kept
     }
 }

@@ -16,23 +16,23 @@ pub struct TracePointRow {
     pub needed: bool,
     /// The fields that are read.
     pub fields: &'static [&'static str],
-    pub make: MakeChange,
-    pub uses: &'static [TracePointUse],
+    pub(crate) make: MakeChange,
+    pub(crate) uses: &'static [TracePointUse],
 }
 
 /// How a tracepoint is used for a purpose.
 #[derive(Clone, Copy)]
-pub struct TracePointUse {
+pub(crate) struct TracePointUse {
     /// The purposes for which it is used.
     pub of: fn(&Purpose) -> bool,
-    pub passes: RecordFilter,
+    pub(crate) passes: RecordFilter,
     /// With the kernel's call chain.
     pub chain: bool,
 }
 
 /// The records that the kernel keeps.
 #[derive(Clone, Copy)]
-pub enum RecordFilter {
+pub(crate) enum RecordFilter {
     All,
     /// One of these fields is one of the purpose's threads.
     Threads(&'static [&'static str]),
@@ -97,7 +97,7 @@ const fn recorder_and_entries(purpose: &Purpose) -> bool {
 /// Reports who calls a function on another CPU; since Linux 6.5.
 pub const CALLS: &str = "csd/csd_queue_cpu";
 /// Reports who sends an interrupt; since Linux 6.4.
-pub const SENDS: &str = "ipi/ipi_send_cpu";
+pub(crate) const SENDS: &str = "ipi/ipi_send_cpu";
 
 /// The states in which a thread waits: all bits below TASK_REPORT_MAX. A preempted thread has that bit or none.
 const WAITS: i64 = 0xff;

@@ -4,7 +4,7 @@ use worstcase_contract::Nanos;
 
 /// One activation of a timerlat thread, from its two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Activation {
+pub(crate) struct Activation {
     /// The tracer's number, from 1. A period that the thread slept through has no number.
     pub number: u64,
     /// When its timer was due. The error is the microsecond of the line's time, plus the time that the kernel took to
@@ -19,14 +19,14 @@ pub struct Activation {
 /// A line that the tracer would not write, or that contradicts the lines before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the timerlat tracer wrote what worstcase cannot read, '{line}': {why}; please report this kernel's version")]
-pub struct LineError {
+pub(crate) struct LineError {
     line: String,
     why: &'static str,
 }
 
 /// Reads a CPU's lines, in any portions.
 #[derive(Debug, Default)]
-pub struct TimerlatLines {
+pub(crate) struct TimerlatLines {
     /// An incomplete line.
     cut: Vec<u8>,
     interrupt: Option<TimerlatInterrupt>,
@@ -133,7 +133,7 @@ pub struct Position {
 
 /// Assigns activations to periods: the tracer's numbers do not count periods that the thread slept through.
 #[derive(Clone, Copy, Debug)]
-pub struct ActivationPeriods {
+pub(crate) struct ActivationPeriods {
     interval: u64,
     start: u64,
     last: Option<(u64, Activation)>,

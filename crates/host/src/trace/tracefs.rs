@@ -18,7 +18,7 @@ pub struct Tracefs(OwnedFd);
 
 impl Tracefs {
     /// For a trace of threads: refused where thread ids are not the kernel's.
-    pub fn of_threads() -> Result<Tracefs, TracingError> {
+    pub(crate) fn of_threads() -> Result<Tracefs, TracingError> {
         match has_own_processes(&FileTree::at(Path::new("/"))) {
             true => Err(TracingError::OwnProcesses),
             false => Tracefs::open(),
@@ -80,7 +80,7 @@ impl Tracefs {
 }
 
 /// Whether this kernel has the tracer `timerlat`, which measures a timer's lateness in the kernel itself.
-pub fn timerlat_available() -> Result<bool, TracingError> {
+pub(crate) fn timerlat_available() -> Result<bool, TracingError> {
     let tracers = Tracefs::open()?.text("available_tracers")?;
     Ok(tracers.split_whitespace().any(|name| name == "timerlat"))
 }

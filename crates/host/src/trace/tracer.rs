@@ -8,7 +8,7 @@ use super::purpose::Purpose;
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 
@@ -143,11 +143,6 @@ impl Tracer {
     /// Events that did not fit into a ring so far, on all CPUs.
     pub fn lost(&self) -> u64 {
         self.lost
-    }
-
-    /// Descriptors for poll, one for each CPU; each becomes readable when half of its ring is full.
-    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.cpus.iter().map(|cpu| cpu.counters[0].as_fd())
     }
 }
 

@@ -6,7 +6,7 @@ use worstcase_base::utc::Utc;
 use worstcase_plan::Experiment;
 
 /// Its name.
-pub const WATCH_FILE: &str = "watch.json";
+pub(crate) const WATCH_FILE: &str = "watch.json";
 /// Its form.
 pub const SCHEMA: &str = "worstcase-watch/1";
 /// Limit for the gaps in the file; the oldest are forgotten.
@@ -14,7 +14,7 @@ const GAPS: usize = 1_000;
 
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WatchFile {
+pub(crate) struct WatchFile {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// Version of the tool that wrote it last.
@@ -24,13 +24,13 @@ pub struct WatchFile {
     /// What each segment measures.
     pub experiment: Experiment,
     /// Length of a segment.
-    pub rotate_ns: u64,
+    pub(crate) rotate_ns: u64,
     /// How often the state of a running segment is written.
-    pub checkpoint_ns: u64,
+    pub(crate) checkpoint_ns: u64,
     /// How many segments are kept.
     pub keep: u64,
     /// The boot in which it measured last.
-    pub boot_id: String,
+    pub(crate) boot_id: String,
     /// When measuring last began.
     pub since: Utc,
     /// When and why measuring ended in an orderly way; absent while it goes on, and if it was killed.
@@ -39,12 +39,12 @@ pub struct WatchFile {
     /// The gaps in which nothing was measured, in order.
     pub gaps: Vec<WatchGap>,
     /// Number of older gaps that were forgotten.
-    pub gaps_forgotten: u64,
+    pub(crate) gaps_forgotten: u64,
 }
 
 /// An orderly end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WatchEnd {
+pub(crate) struct WatchEnd {
     /// When.
     pub at: Utc,
     /// [`GapReason::Stopped`] or [`GapReason::Failed`].
@@ -115,7 +115,7 @@ impl WatchFile {
     }
 
     /// The gap until `now`, when measuring begins again in this boot; the newest record ends at `last`.
-    pub fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> WatchGap {
+    pub(crate) fn gap_until(&self, now: Utc, boot_id: &str, last: Option<Utc>) -> WatchGap {
         let measured = last.map_or(self.since, |last| last.max(self.since));
         let (from, why) = match self.ended {
             Some(ended) => (ended.at.max(measured), ended.why),

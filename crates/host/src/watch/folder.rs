@@ -72,7 +72,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WatchE
 
 /// A watch folder, locked by this process.
 #[derive(Debug)]
-pub struct WatchFolder {
+pub(crate) struct WatchFolder {
     /// The path that the user gave.
     dir: PathBuf,
     folder: OutputFolder,
@@ -83,7 +83,7 @@ pub struct WatchFolder {
 
 impl WatchFolder {
     /// Opens and locks the folder, and makes it if it is missing; also gives the watch that it holds.
-    pub fn open(dir: &Path, resume: bool) -> Result<(WatchFolder, Option<WatchFile>), WatchError> {
+    pub(crate) fn open(dir: &Path, resume: bool) -> Result<(WatchFolder, Option<WatchFile>), WatchError> {
         let is_there = dir.exists();
         let folder = OutputFolder::create(dir).map_err(failed(if is_there { "open" } else { "create" }, dir))?;
         if let Some(others) = output::others_in(&folder, dir).map_err(failed("look at", dir))? {

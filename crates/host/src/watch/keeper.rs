@@ -16,7 +16,7 @@ use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::{RecordOrigin, Run, RunPlan, SampleSelection, WasSet};
 
 /// What the keeper is to write.
-pub enum KeepOrder {
+pub(crate) enum KeepOrder {
     /// A segment, finished or not.
     Segment(Box<WatchSegment>),
     /// A gap.
@@ -24,7 +24,7 @@ pub enum KeepOrder {
 }
 
 /// Writes segments and gaps.
-pub struct Keeper<'a> {
+pub(crate) struct Keeper<'a> {
     pub folder: &'a WatchFolder,
     pub file: WatchFile,
     pub matrix: &'a HostMatrix,
@@ -39,7 +39,7 @@ pub struct Keeper<'a> {
 }
 
 /// A segment that is not over.
-pub struct RunningSegment {
+pub(crate) struct RunningSegment {
     segment: u64,
     run: Run,
     began: Utc,

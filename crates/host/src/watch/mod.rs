@@ -15,7 +15,7 @@ mod run;
 mod segment;
 mod suspend;
 
-pub use file::{GapReason, WATCH_FILE, WatchFile, WatchGap};
+pub use file::{GapReason, WatchGap};
 pub use folder::WatchError;
 pub use observer::{KeptSegment, WatchEvent, WatchObserver};
 pub use run::{WatchOrder, run};

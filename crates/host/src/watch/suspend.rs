@@ -7,7 +7,7 @@ use worstcase_contract::Nanos;
 const LEAST: Nanos = Nanos(500_000_000);
 
 /// How far the boot-time clock is ahead.
-pub struct Sleeps {
+pub(crate) struct Sleeps {
     ahead: Nanos,
 }
 

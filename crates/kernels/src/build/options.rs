@@ -12,7 +12,7 @@ pub struct BuildOptions(Vec<(String, String)>);
 
 impl BuildOptions {
     /// Parses a text like `CONFIG_PREEMPT=y+CONFIG_HZ=1000`.
-    pub fn parse(text: &str) -> Result<BuildOptions, String> {
+    pub(crate) fn parse(text: &str) -> Result<BuildOptions, String> {
         let mut options: Vec<(String, String)> = Vec::new();
         for one in text.strip_prefix("CONFIG_").unwrap_or(text).split("+CONFIG_") {
             let (option, value) = one

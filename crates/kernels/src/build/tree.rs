@@ -46,7 +46,7 @@ const BUILT: [&str; 22] = [
 ];
 
 /// A tree, and the folder for its copy.
-pub struct SourceTree {
+pub(crate) struct SourceTree {
     tree: PathBuf,
     folder: PathBuf,
     /// Whether the tree has a repository of its own.
@@ -55,7 +55,7 @@ pub struct SourceTree {
 
 impl SourceTree {
     /// Makes the folder ready.
-    pub fn open(tree: &Path, folder: &Path) -> Result<SourceTree, KernelBuildError> {
+    pub(crate) fn open(tree: &Path, folder: &Path) -> Result<SourceTree, KernelBuildError> {
         let mut opened = SourceTree {
             tree: tree.into(),
             folder: folder.into(),

@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 use worstcase_base::{digest, files};
 
 /// Numbers of tags.
-pub mod tags {
+pub(crate) mod tags {
     /// In the signature: the header's sha256.
-    pub const HEADER_SHA256: u32 = 273;
+    pub(crate) const HEADER_SHA256: u32 = 273;
     /// Name of the package.
     pub const NAME: u32 = 1000;
     /// Its version.
@@ -16,25 +16,25 @@ pub mod tags {
     /// And its release.
     pub const RELEASE: u32 = 1002;
     /// Length of each file; [`FILE_SIZES_LONG`] if one is longer than 32 bits can say.
-    pub const FILE_SIZES: u32 = 1028;
+    pub(crate) const FILE_SIZES: u32 = 1028;
     /// Type and rights of each file.
-    pub const FILE_MODES: u32 = 1030;
+    pub(crate) const FILE_MODES: u32 = 1030;
     /// Inode number of each file: hard links share one.
-    pub const FILE_INODES: u32 = 1096;
+    pub(crate) const FILE_INODES: u32 = 1096;
     /// For each file the index of its folder.
-    pub const DIR_INDEXES: u32 = 1116;
+    pub(crate) const DIR_INDEXES: u32 = 1116;
     /// For each file its name in the folder.
-    pub const BASE_NAMES: u32 = 1117;
+    pub(crate) const BASE_NAMES: u32 = 1117;
     /// The folders.
-    pub const DIR_NAMES: u32 = 1118;
+    pub(crate) const DIR_NAMES: u32 = 1118;
     /// Format of the payload: cpio.
-    pub const PAYLOAD_FORMAT: u32 = 1124;
+    pub(crate) const PAYLOAD_FORMAT: u32 = 1124;
     /// Compression of the payload: gzip, xz, zstd, ...
-    pub const PAYLOAD_COMPRESSOR: u32 = 1125;
+    pub(crate) const PAYLOAD_COMPRESSOR: u32 = 1125;
     /// Length of each file, in 64 bits.
-    pub const FILE_SIZES_LONG: u32 = 5008;
+    pub(crate) const FILE_SIZES_LONG: u32 = 5008;
     /// sha256 of the packed payload.
-    pub const PAYLOAD_SHA256: u32 = 5092;
+    pub(crate) const PAYLOAD_SHA256: u32 = 5092;
 }
 
 const MAGIC: [u8; 4] = [0x8e, 0xad, 0xe8, 1];
@@ -67,7 +67,7 @@ struct IndexEntry {
 
 impl Header {
     /// Reads a header.
-    pub fn read(input: &mut impl Read) -> Result<Header, String> {
+    pub(crate) fn read(input: &mut impl Read) -> Result<Header, String> {
         let mut bytes = vec![0; INTRO];
         input.read_exact(&mut bytes).map_err(|e| e.to_string())?;
         if !bytes.starts_with(&MAGIC) {
@@ -95,7 +95,7 @@ impl Header {
     }
 
     /// Its checksum.
-    pub fn sha256(&self) -> String {
+    pub(crate) fn sha256(&self) -> String {
         digest::hex(&Sha256::digest(&self.bytes))
     }
 
@@ -105,7 +105,7 @@ impl Header {
     }
 
     /// The texts of a tag, as far as they are in the store.
-    pub fn texts(&self, tag: u32) -> Option<impl Iterator<Item = &str>> {
+    pub(crate) fn texts(&self, tag: u32) -> Option<impl Iterator<Item = &str>> {
         let entry = self.entry(tag)?;
         let count = match entry.kind {
             STRING => 1,

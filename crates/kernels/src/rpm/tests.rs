@@ -389,7 +389,7 @@ printf image > $m/vmlinuz; printf module > $m/kernel/m.ko; ln -s /x $m/build; : 
 }
 
 /// For the tests with little memory: a member, or a name, of many zeros.
-pub fn bombs() -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     const HUGE: u64 = 30_000_000;
     let member = |name: u64, size: u64| {
         let fields = [0, 0o100_644, 0, 0, 1, 0, size, 0, 0, 0, 0, name, 0];

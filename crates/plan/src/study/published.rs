@@ -272,7 +272,7 @@ impl fmt::Display for PublishedValue {
 
 impl Compare {
     /// Both.
-    pub const ALL: [Compare; 2] = [Compare::Rank, Compare::Factor];
+    pub(crate) const ALL: [Compare; 2] = [Compare::Rank, Compare::Factor];
 
     /// Its name in study files.
     pub const fn name(self) -> &'static str {
@@ -285,7 +285,7 @@ impl Compare {
 
 impl Relation {
     /// The relations that are written out.
-    pub const ALL: [Relation; 5] = [
+    pub(crate) const ALL: [Relation; 5] = [
         Relation::About,
         Relation::AtMost,
         Relation::AtLeast,
@@ -308,7 +308,7 @@ impl Relation {
 
 impl Statistic {
     /// All.
-    pub const ALL: [Statistic; 9] = [
+    pub(crate) const ALL: [Statistic; 9] = [
         Statistic::Min,
         Statistic::Mean,
         Statistic::P50,

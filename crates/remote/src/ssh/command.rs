@@ -62,7 +62,7 @@ impl<'a> SshMachine<'a> {
     }
 
     /// Runs a command to its end; gives what it printed on standard output.
-    pub(crate) fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
+    fn run(&self, script: &str, input: Stdio) -> Result<Vec<u8>, RemoteError> {
         let mut command = self.command(script);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| self.no_ssh(&e))?;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
 /// Boxes with less than this part of the time, in per cent, are left out: spires of a pixel's width hide the rest.
-pub const NARROWEST: f64 = 0.25;
+pub(crate) const NARROWEST: f64 = 0.25;
 
 /// A function's box, and the boxes of the functions that it called.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct Flame {
+pub(crate) struct Flame {
     /// The function; `all` for the box that holds every other.
     #[serde(rename = "n")]
     pub name: String,
@@ -19,12 +19,12 @@ pub struct Flame {
     pub ns: u64,
     /// The functions that it called, by name.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
-    pub called: Vec<Flame>,
+    pub(crate) called: Vec<Flame>,
 }
 
 impl Flame {
     /// Reads lines `outer;inner 123`.
-    pub fn of(folded: &str) -> Flame {
+    pub(crate) fn of(folded: &str) -> Flame {
         let mut chains: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
         for line in folded.lines() {
             if let Some((chain, ns)) = line.rsplit_once(' ') {
@@ -54,7 +54,7 @@ impl Flame {
     }
 
     /// Drops boxes that are too narrow to be seen.
-    pub fn thin(mut self) -> Flame {
+    pub(crate) fn thin(mut self) -> Flame {
         let least = (self.ns as f64 * NARROWEST / 100.0) as u64;
         self.drop_below(Nanos(least.max(1)));
         self
@@ -66,7 +66,7 @@ impl Flame {
     }
 
     /// The box of a function that this one called.
-    pub fn calls(&self, name: &str) -> Option<&Flame> {
+    pub(crate) fn calls(&self, name: &str) -> Option<&Flame> {
         self.called.iter().find(|f| f.name == name)
     }
 

@@ -181,7 +181,7 @@ pub fn shown(place: &CodePlace) -> String {
 }
 
 /// A call chain: in one line, wrapped; or a line for each frame behind `indent`, if the source is known.
-pub fn chained(lead: &str, indent: usize, frames: &[StackFrame]) -> Vec<String> {
+pub(crate) fn chained(lead: &str, indent: usize, frames: &[StackFrame]) -> Vec<String> {
     if frames.iter().all(|f| f.source.is_none()) {
         let (first, rest) = lead.split_at(lead.len().min(indent));
         return wrapped(first, &format!("{rest}{}", chain(frames)));

@@ -14,12 +14,12 @@ pub fn value(measure: ComparedMeasure, value: u64) -> String {
 }
 
 /// The lowest and the highest of the seeds.
-pub fn spread(measure: ComparedMeasure, values: &SideValues) -> String {
+pub(crate) fn spread(measure: ComparedMeasure, values: &SideValues) -> String {
     range(values.lowest, values.highest, |v| value(measure, v))
 }
 
 /// A difference with its sign.
-pub fn signed(measure: ComparedMeasure, difference: f64) -> String {
+pub(crate) fn signed(measure: ComparedMeasure, difference: f64) -> String {
     let shown = value(measure, difference.abs().round() as u64);
     match difference {
         _ if difference.abs() < 0.5 => "0".to_string(),
@@ -29,7 +29,7 @@ pub fn signed(measure: ComparedMeasure, difference: f64) -> String {
 }
 
 /// A difference in microseconds, to the nanosecond.
-pub fn signed_exact(ns: i64) -> String {
+pub(crate) fn signed_exact(ns: i64) -> String {
     let sign = if ns < 0 { '-' } else { '+' };
     format!("{sign}{}", micros_exact(Nanos(ns.unsigned_abs())))
 }
@@ -50,12 +50,12 @@ pub fn ratio(ratio: Option<&Shift>) -> String {
 }
 
 /// `1.01..1.07`.
-pub fn ratio_interval(ratio: Option<&Shift>) -> String {
+pub(crate) fn ratio_interval(ratio: Option<&Shift>) -> String {
     ratio.map_or("-".to_string(), |r| format!("{}..{}", times(r.low), times(r.high)))
 }
 
 /// A probability.
-pub fn probability(p: Option<f64>) -> String {
+pub(crate) fn probability(p: Option<f64>) -> String {
     match p {
         None => "-".to_string(),
         Some(p) if p < 0.0001 => "<0.0001".to_string(),

@@ -153,7 +153,7 @@ fn of_shift(
 }
 
 /// The changes of these cells that are wanted.
-pub fn of_cells<'a>(
+pub(crate) fn of_cells<'a>(
     title: String,
     cells: impl IntoIterator<Item = &'a Compared>,
     wanted: fn(&JudgedChange) -> bool,

@@ -9,12 +9,12 @@ use worstcase_results::compare::gate::GateCell;
 use worstcase_results::compare::judged::{GateLimits, JudgedMeasure};
 
 /// A cell as people call it.
-pub fn name_of(cell: &GateCell) -> String {
+pub(crate) fn name_of(cell: &GateCell) -> String {
     format!("{}: {}", cell.subject, cell.how.name())
 }
 
 /// Every cell with its outcome and the reasons for it.
-pub fn of_cells(cells: &[GateCell], limits: GateLimits) -> Table {
+pub(crate) fn of_cells(cells: &[GateCell], limits: GateLimits) -> Table {
     let mut fields = vec![
         field(ColumnKind::Outcome, "outcome", "", |cell: &GateCell| cell.outcome),
         name("cell", "cell", name_of),

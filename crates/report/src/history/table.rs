@@ -48,7 +48,7 @@ fn word(change: &HistoryChange) -> &'static str {
 }
 
 /// The changes at a point: `p99.9 rose`.
-pub fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String> {
+pub(crate) fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String> {
     line.series.iter().flat_map(move |series| {
         let here = series.found().iter().filter(move |c| c.at == at);
         here.map(move |c| format!("{} {}", series.measure.name(), word(c)))
@@ -115,7 +115,7 @@ fn columns<'a>(in_lab: bool, typical: HistoryMeasure) -> Vec<TableField<PointRow
 }
 
 /// Some points of a line, for people.
-pub fn of_line(line: &HistoryLine, shown: &[usize]) -> Table {
+pub(crate) fn of_line(line: &HistoryLine, shown: &[usize]) -> Table {
     let rows: Vec<PointRow> = shown.iter().map(|at| PointRow { line, at: *at }).collect();
     let fields = columns(line.key.venue == Venue::Lab, typical(line));
     Table::new("points", "", &fields, &rows)

@@ -14,7 +14,7 @@ use worstcase_results::verdict::{Criterion, Outcome, Verdict, worst};
 
 /// The answer.
 #[derive(Debug, Serialize)]
-pub struct ReportAnswer {
+pub(crate) struct ReportAnswer {
     /// The answer in a few words.
     headline: String,
     /// The outcome of the verdicts, if there was a criterion.
@@ -39,7 +39,7 @@ struct JudgedSubject {
 
 impl ReportAnswer {
     /// The answer of a run.
-    pub fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
+    pub(crate) fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
             format!(

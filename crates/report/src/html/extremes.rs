@@ -20,7 +20,7 @@ pub fn family(probe: &str) -> &str {
 }
 
 /// A quantity of a family of probes.
-pub struct ExtremesQuestion<'a> {
+pub(crate) struct ExtremesQuestion<'a> {
     /// The family.
     pub family: &'a str,
     /// Any of its probes.
@@ -34,7 +34,7 @@ pub struct ExtremesQuestion<'a> {
 }
 
 /// All questions that a run's records answer, in their order.
-pub fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
+pub(crate) fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
     let records: &'a [Record] = view.records;
     let mut all = Vec::new();
     for asked in distinct(records.iter().map(|r| family(&r.cell.probe))) {
@@ -58,7 +58,7 @@ pub fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> {
 }
 
 /// A sentence for each question.
-pub fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
+pub(crate) fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
     questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
 }
 

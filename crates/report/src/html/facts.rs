@@ -9,7 +9,7 @@ use worstcase_results::record::{Record, SelfCostRecord, Subject, SubjectMachine}
 
 /// The facts of a run.
 #[derive(Debug, Serialize)]
-pub struct RunFacts {
+pub(crate) struct RunFacts {
     /// Name and value, of all subjects.
     common: Vec<Fact>,
     subjects: Vec<SubjectFacts>,
@@ -30,7 +30,7 @@ struct Fact {
 
 impl RunFacts {
     /// The facts of these records.
-    pub fn of(records: &[Record], labels: &SubjectLabels) -> RunFacts {
+    pub(crate) fn of(records: &[Record], labels: &SubjectLabels) -> RunFacts {
         let mut subjects: Vec<SubjectFacts> = Vec::new();
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();

@@ -8,7 +8,7 @@ use worstcase_results::record::{Record, RunPlan, SubjectId};
 /// The label of each subject, as in its pictures.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub struct SubjectLabels(BTreeMap<SubjectId, String>);
+pub(crate) struct SubjectLabels(BTreeMap<SubjectId, String>);
 
 impl SubjectLabels {
     pub(super) fn of(plan: &RunPlan, records: &[Record]) -> SubjectLabels {

@@ -8,7 +8,7 @@ use worstcase_host::buckets::{BOUNDS, Buckets, SCHEMA};
 use worstcase_host::message::Pulse;
 
 /// All families. Names of counters end in `_total`.
-pub fn families(watched: &WatchMetrics) -> Vec<MetricFamily> {
+pub(crate) fn families(watched: &WatchMetrics) -> Vec<MetricFamily> {
     let one = |value: f64| vec![(Vec::new(), value)];
     let each = |of: fn(&Pulse) -> f64| -> Vec<(Vec<LabelPair>, f64)> {
         let cpus = watched.cpus.iter();

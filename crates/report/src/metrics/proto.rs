@@ -13,13 +13,13 @@ pub struct MetricFamily {
     #[prost(enumeration = "MetricType", optional, tag = "3")]
     pub kind: Option<i32>,
     #[prost(message, repeated, tag = "4")]
-    pub metric: Vec<Metric>,
+    pub(crate) metric: Vec<Metric>,
 }
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
-pub enum MetricType {
+pub(crate) enum MetricType {
     Counter = 0,
     Gauge = 1,
     Histogram = 4,
@@ -27,20 +27,20 @@ pub enum MetricType {
 
 /// A metric of a family.
 #[derive(Clone, PartialEq, Message)]
-pub struct Metric {
+pub(crate) struct Metric {
     #[prost(message, repeated, tag = "1")]
     pub label: Vec<LabelPair>,
     #[prost(message, optional, tag = "2")]
-    pub gauge: Option<Value>,
+    pub(crate) gauge: Option<Value>,
     #[prost(message, optional, tag = "3")]
-    pub counter: Option<Value>,
+    pub(crate) counter: Option<Value>,
     #[prost(message, optional, tag = "7")]
     pub histogram: Option<MetricHistogram>,
 }
 
 /// A label.
 #[derive(Clone, PartialEq, Message)]
-pub struct LabelPair {
+pub(crate) struct LabelPair {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -56,39 +56,39 @@ pub struct Value {
 
 /// A histogram in both ways: with explicit bounds, and with exponential ones.
 #[derive(Clone, PartialEq, Message)]
-pub struct MetricHistogram {
+pub(crate) struct MetricHistogram {
     #[prost(uint64, optional, tag = "1")]
-    pub sample_count: Option<u64>,
+    pub(crate) sample_count: Option<u64>,
     #[prost(double, optional, tag = "2")]
-    pub sample_sum: Option<f64>,
+    pub(crate) sample_sum: Option<f64>,
     #[prost(message, repeated, tag = "3")]
     pub bucket: Vec<MetricBucket>,
     #[prost(sint32, optional, tag = "5")]
-    pub schema: Option<i32>,
+    pub(crate) schema: Option<i32>,
     #[prost(double, optional, tag = "6")]
-    pub zero_threshold: Option<f64>,
+    pub(crate) zero_threshold: Option<f64>,
     #[prost(uint64, optional, tag = "7")]
-    pub zero_count: Option<u64>,
+    pub(crate) zero_count: Option<u64>,
     #[prost(message, repeated, tag = "12")]
-    pub positive_span: Vec<BucketSpan>,
+    pub(crate) positive_span: Vec<BucketSpan>,
     #[prost(sint64, repeated, tag = "13")]
-    pub positive_delta: Vec<i64>,
+    pub(crate) positive_delta: Vec<i64>,
 }
 
 /// A bucket of a classic histogram.
 #[derive(Clone, PartialEq, Message)]
-pub struct MetricBucket {
+pub(crate) struct MetricBucket {
     #[prost(uint64, optional, tag = "1")]
-    pub cumulative_count: Option<u64>,
+    pub(crate) cumulative_count: Option<u64>,
     #[prost(double, optional, tag = "2")]
-    pub upper_bound: Option<f64>,
+    pub(crate) upper_bound: Option<f64>,
 }
 
 /// For a native histogram: buckets that follow each other.
 #[derive(Clone, PartialEq, Message)]
-pub struct BucketSpan {
+pub(crate) struct BucketSpan {
     #[prost(sint32, optional, tag = "1")]
-    pub offset: Option<i32>,
+    pub(crate) offset: Option<i32>,
     #[prost(uint32, optional, tag = "2")]
     pub length: Option<u32>,
 }

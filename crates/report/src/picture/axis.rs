@@ -9,11 +9,11 @@ const WIDE: f64 = 20.0;
 /// Room beyond the outermost values, as a share of the axis.
 const ROOM: f64 = 0.04;
 /// The finest time that can be measured: 1 ns, in us. A 0 on a logarithmic axis is drawn there.
-pub const FINEST: f64 = 0.001;
+pub(crate) const FINEST: f64 = 0.001;
 
 impl PictureAxis {
     /// Linear, from 0, or from the smallest value if it is below 0, to the largest and a little more.
-    pub fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
+    pub(crate) fn linear(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values).unwrap_or((0.0, 0.0));
         let (low, high) = (low.min(0.0), high.max(0.0));
         let span = if high > low { high - low } else { 1.0 };
@@ -28,7 +28,7 @@ impl PictureAxis {
     }
 
     /// Logarithmic, around all values above 0.
-    pub fn logarithmic(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
+    pub(crate) fn logarithmic(label: &str, unit: &str, values: impl Iterator<Item = f64>) -> PictureAxis {
         let (low, high) = ends(values.map(|v| v.max(FINEST))).unwrap_or((1.0, 10.0));
         // Never less than a factor of 4: a tick with a round number is in there.
         let lacking = (4.0 * low / high).max(1.0).sqrt();
@@ -44,7 +44,7 @@ impl PictureAxis {
     }
 
     /// Names instead of numbers.
-    pub fn named(label: &str, names: Vec<String>) -> PictureAxis {
+    pub(crate) fn named(label: &str, names: Vec<String>) -> PictureAxis {
         PictureAxis {
             label: label.to_string(),
             from: -0.5,
@@ -55,7 +55,7 @@ impl PictureAxis {
     }
 
     /// The place of a value: 0 at the lower end, 1 at the upper one.
-    pub fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let share = match self.log {
             true => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
             false => (value - self.from) / (self.to - self.from),
@@ -77,7 +77,7 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// The axis that all pictures of a question share: from the smallest to the largest sample, and the limit.
-pub fn of_question(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
+pub(crate) fn of_question(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
     let summaries = || question.records.iter().filter_map(|r| r.summary(question.quantity));
     let us = |ns: u64| ns as f64 / 1_000.0;
     let limit = question.limit(data).map(|limit| us(limit.0));
@@ -93,7 +93,7 @@ pub fn of_question(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Pi
 }
 
 /// The axis of signed jitter: the same to both sides, linear, as in the article.
-pub fn signed(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
+pub(crate) fn signed(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> PictureAxis {
     let summaries = question.records.iter().filter_map(|r| r.summary(Quantity::Jitter));
     let largest = summaries.map(|s| s.max_ns as f64 / 1_000.0).fold(FINEST, f64::max);
     PictureAxis::linear(

@@ -28,7 +28,7 @@ pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
 }
 
 /// The overhead that is subtracted from a repetition, in ns.
-pub type Overhead = fn(&SwitchRepetition) -> u64;
+pub(crate) type Overhead = fn(&SwitchRepetition) -> u64;
 
 /// The same passing and touching, with warm caches.
 pub fn hot(repetition: &SwitchRepetition) -> u64 {
@@ -42,7 +42,7 @@ fn cold(repetition: &SwitchRepetition) -> u64 {
 /// A record of a probe that has details, with its parameters.
 pub struct BenchRecord<'a> {
     /// Its parameters.
-    pub bench: Bench,
+    pub(crate) bench: Bench,
     /// The probe's details.
     pub details: &'a Details,
     /// The record that holds them.
@@ -66,12 +66,12 @@ pub fn measured<'a>(data: &PictureData<'a>) -> Vec<Vec<BenchRecord<'a>>> {
 }
 
 /// Cost of a switch in us: the mean over the seeds of each seed's repetitions, trimmed.
-pub fn switch_cost(seeds: &[BenchRecord<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
+pub(crate) fn switch_cost(seeds: &[BenchRecord<'_>], overhead: Overhead) -> Option<(f64, Option<[f64; 2]>)> {
     over_seeds(seeds.iter().map(|seed| costs(seed, overhead)))
 }
 
 /// Cost of a switch in us, of each repetition.
-pub fn costs(seed: &BenchRecord<'_>, overhead: Overhead) -> Vec<f64> {
+pub(crate) fn costs(seed: &BenchRecord<'_>, overhead: Overhead) -> Vec<f64> {
     let Details::Switch(details) = seed.details else {
         return Vec::new();
     };

@@ -60,7 +60,7 @@ pub struct PictureData<'a> {
 
 /// One quantity of one probe, shown on common axes.
 #[derive(Debug)]
-pub struct PictureQuestion<'a> {
+pub(crate) struct PictureQuestion<'a> {
     /// The instrument.
     pub probe: &'a str,
     /// The quantity of the probe.
@@ -102,7 +102,7 @@ impl<'a> PictureData<'a> {
     }
 
     /// The questions about lateness, in the order in which the records name their probes.
-    pub fn questions(&self) -> Vec<PictureQuestion<'a>> {
+    pub(crate) fn questions(&self) -> Vec<PictureQuestion<'a>> {
         let mut all = Vec::new();
         for probe in distinct(self.records.iter().map(|r| r.cell.probe.as_str())) {
             if names::parse(probe).is_ok() {
@@ -124,7 +124,7 @@ impl<'a> PictureData<'a> {
     }
 
     /// For each record's subject, the subject without its I/O scheduler: a name and a label.
-    pub fn but_for_schedulers(&self) -> BTreeMap<SubjectId, (SubjectId, String)> {
+    pub(crate) fn but_for_schedulers(&self) -> BTreeMap<SubjectId, (SubjectId, String)> {
         let rest: Vec<Subject> = self
             .subjects
             .iter()
@@ -157,7 +157,7 @@ impl<'a> PictureData<'a> {
 
 impl<'a> PictureQuestion<'a> {
     /// Its records of a subject and a load.
-    pub fn records_for(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
+    pub(crate) fn records_for(&self, subject: &ShownSubject<'_>, load: &str) -> Vec<&'a Record> {
         let wanted = |r: &&&Record| r.cell.load == load && r.subject.id() == subject.id;
         self.records.iter().filter(wanted).copied().collect()
     }
@@ -209,7 +209,7 @@ fn quantities(probe: &str, records: &[&Record]) -> Vec<Quantity> {
 const SLUG_LEN: usize = 60;
 
 /// Text that can be part of a picture's name, and so of a file's.
-pub fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let readable = readable(text);
     // `apps:30` is as readable as any name; other text gets a suffix that tells it from similar text.
     match text {

@@ -5,7 +5,7 @@ use super::{LinePoint, LinesPanel, PictureLine, SeriesLabel};
 
 /// Panels with their lines, each at the place of its first name.
 #[derive(Debug, Default)]
-pub struct PanelGrid {
+pub(crate) struct PanelGrid {
     panels: Vec<LinesPanel>,
 }
 
@@ -39,7 +39,7 @@ impl PanelGrid {
     }
 
     /// The panels: points in order of x, a line of the same label with the same style everywhere, no panel with too many lines.
-    pub fn panels(mut self) -> Vec<LinesPanel> {
+    pub(crate) fn panels(mut self) -> Vec<LinesPanel> {
         let labels = self.panels.iter().flat_map(|p| &p.series).map(|s| s.of.label.clone());
         let labels = distinct(labels);
         for line in self.panels.iter_mut().flat_map(|p| &mut p.series) {

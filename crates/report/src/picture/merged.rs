@@ -5,7 +5,7 @@ use worstcase_results::record::{Quantity, Record};
 use worstcase_results::stats::quantile::{at_rank, rank};
 
 /// Several records as one.
-pub struct Merged {
+pub(crate) struct Merged {
     /// All samples at three digits.
     pub histogram: Histogram<u64>,
     /// The largest, exactly.
@@ -34,7 +34,7 @@ impl Merged {
     }
 
     /// Values in us and how often, ascending; none outside of the smallest and the largest.
-    pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (f64, u64)> {
         let values = self.histogram.iter_recorded();
         values.map(|bin| {
             let value = self.histogram.median_equivalent(bin.value_iterated_to());
@@ -43,7 +43,7 @@ impl Merged {
     }
 
     /// The value that one sample in `one_in` is above, in us.
-    pub fn exceeded_once_in(&self, one_in: f64) -> f64 {
+    pub(crate) fn exceeded_once_in(&self, one_in: f64) -> f64 {
         let values = self.histogram.iter_recorded();
         let counted = values.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
         let value = at_rank(counted, rank(self.histogram.len(), one_in)).unwrap_or(self.max);

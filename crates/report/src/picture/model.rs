@@ -51,7 +51,7 @@ pub struct PictureAxis {
     /// The unit of its numbers; empty for a count.
     pub unit: String,
     /// Logarithmic. `from` is above 0 then.
-    pub log: bool,
+    pub(crate) log: bool,
     /// Lower end; everything drawn is within.
     pub from: f64,
     /// Upper end, above `from`.
@@ -78,7 +78,7 @@ pub struct SeriesLabel {
 
 impl SeriesLabel {
     /// A label for one of several series.
-    pub fn label(text: &str) -> SeriesLabel {
+    pub(crate) fn label(text: &str) -> SeriesLabel {
         SeriesLabel {
             label: plain(text),
             ..SeriesLabel::default()
@@ -86,7 +86,7 @@ impl SeriesLabel {
     }
 
     /// A label for a load, of any subject.
-    pub fn load(load: &str) -> SeriesLabel {
+    pub(crate) fn load(load: &str) -> SeriesLabel {
         SeriesLabel {
             load: plain(load),
             ..SeriesLabel::label(load)
@@ -99,14 +99,14 @@ impl SeriesLabel {
 pub struct Dots {
     /// The common part of all pictures.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// One panel for each subject (and CPU, on a host with few of them).
-    pub panels: Vec<DotsPanel>,
+    pub(crate) panels: Vec<DotsPanel>,
 }
 
 /// A subject's samples: all its seeds, one over the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DotsPanel {
+pub(crate) struct DotsPanel {
     /// The label of the panel.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -117,7 +117,7 @@ pub struct DotsPanel {
     /// Periods without a sample.
     pub missed: u64,
     /// When: beginning and end of stretches with missed periods, in order, close ones joined.
-    pub missed_at: Vec<[f64; 2]>,
+    pub(crate) missed_at: Vec<[f64; 2]>,
 }
 
 /// Number of samples over value: counts in bins that all series share.
@@ -125,16 +125,16 @@ pub struct DotsPanel {
 pub struct HistogramPicture {
     /// The common part of all pictures.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// Borders of the bins, ascending: one more than there are bins.
-    pub edges: Vec<f64>,
+    pub(crate) edges: Vec<f64>,
     /// A panel a subject with a series a load, or a panel a load with a series a subject.
-    pub panels: Vec<HistogramPanel>,
+    pub(crate) panels: Vec<HistogramPanel>,
 }
 
 /// Histograms over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistogramPanel {
+pub(crate) struct HistogramPanel {
     /// The common label of its series.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -144,12 +144,12 @@ pub struct HistogramPanel {
 
 /// A histogram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistogramSeries {
+pub(crate) struct HistogramSeries {
     /// The label of the series.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// Samples in each bin.
-    pub counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
     /// Their sum.
     pub samples: u64,
     /// Periods without a sample.
@@ -163,14 +163,14 @@ pub struct HistogramSeries {
 pub struct Percentiles {
     /// The common part of all pictures.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// A panel a load with a line a subject, or the other way around.
-    pub panels: Vec<PercentilesPanel>,
+    pub(crate) panels: Vec<PercentilesPanel>,
 }
 
 /// Curves over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PercentilesPanel {
+pub(crate) struct PercentilesPanel {
     /// The common label of its lines.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -180,7 +180,7 @@ pub struct PercentilesPanel {
 
 /// A curve, to the last percentile that the count bears.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PercentilesSeries {
+pub(crate) struct PercentilesSeries {
     /// The label of the series.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -195,7 +195,7 @@ pub struct PercentilesSeries {
 pub struct Heat {
     /// The common part of all pictures. Both axes have names; the values' unit is `unit`.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// The unit of the values.
     pub unit: String,
     /// The lower end of the colours: the smallest value. They are logarithmic.
@@ -238,7 +238,7 @@ pub struct HeatCell {
     /// Periods without a sample.
     pub missed: u64,
     /// A sample is above the criterion.
-    pub above: bool,
+    pub(crate) above: bool,
 }
 
 /// Lines with intervals.
@@ -246,14 +246,14 @@ pub struct HeatCell {
 pub struct LinesPicture {
     /// The common part of all pictures.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// Common axes.
-    pub panels: Vec<LinesPanel>,
+    pub(crate) panels: Vec<LinesPanel>,
 }
 
 /// Lines over each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinesPanel {
+pub(crate) struct LinesPanel {
     /// The common label of its lines.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -263,7 +263,7 @@ pub struct LinesPanel {
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PictureLine {
+pub(crate) struct PictureLine {
     /// The label of the line.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -273,7 +273,7 @@ pub struct PictureLine {
 
 /// A point of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinePoint {
+pub(crate) struct LinePoint {
     /// The value of x; a place on the axis if the axis has names.
     pub x: f64,
     /// The value.
@@ -288,51 +288,51 @@ pub struct LinePoint {
 pub struct Bars {
     /// The common part of all pictures. The axes are names: the scales, and all rows.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// A panel for each test.
-    pub panels: Vec<BarsPanel>,
+    pub(crate) panels: Vec<BarsPanel>,
 }
 
 /// A test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BarsPanel {
+pub(crate) struct BarsPanel {
     /// The common label of its rows.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// The test.
     pub probe: String,
     /// The scales, from left to right.
-    pub scales: Vec<BarScale>,
+    pub(crate) scales: Vec<BarScale>,
     /// The rows, from top to bottom.
     pub rows: Vec<BarsRow>,
 }
 
 /// A scale of bars, from 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BarScale {
+pub(crate) struct BarScale {
     /// The name of the scale.
     pub label: String,
     /// The unit of its numbers.
     pub unit: String,
     /// The better end, in words.
-    pub better: String,
+    pub(crate) better: String,
     /// Its upper end, above 0.
     pub to: f64,
 }
 
 /// The bars of a subject, one beside the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BarsRow {
+pub(crate) struct BarsRow {
     /// The label of the row.
     #[serde(flatten)]
     pub of: SeriesLabel,
     /// A bar for each scale; nothing where there is no value.
-    pub bars: Vec<Option<Bar>>,
+    pub(crate) bars: Vec<Option<Bar>>,
 }
 
 /// A bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bar {
+pub(crate) struct Bar {
     /// Its length: the median over the seeds.
     pub value: f64,
     /// Each seed's, in the order of the seeds.
@@ -346,14 +346,14 @@ pub struct Bar {
 pub struct Requests {
     /// The common part of all pictures.
     #[serde(flatten)]
-    pub head: PictureHead,
+    pub(crate) head: PictureHead,
     /// A panel for each subject.
-    pub panels: Vec<RequestsPanel>,
+    pub(crate) panels: Vec<RequestsPanel>,
 }
 
 /// A subject's requests: those of one seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RequestsPanel {
+pub(crate) struct RequestsPanel {
     /// The label of the panel.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -372,12 +372,12 @@ pub struct RequestsPanel {
     /// Its beginning and length, in words.
     pub said: String,
     /// Requests that are drawn at the edge, because their place is beyond the axis.
-    pub outside: usize,
+    pub(crate) outside: usize,
 }
 
 /// Requests of one action.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RequestSeries {
+pub(crate) struct RequestSeries {
     /// The action.
     #[serde(flatten)]
     pub of: SeriesLabel,
@@ -386,7 +386,7 @@ pub struct RequestSeries {
 }
 
 /// Series that one panel bears: as many as there are colours to tell apart.
-pub const MOST_SERIES: usize = 8;
+pub(crate) const MOST_SERIES: usize = 8;
 
 impl Picture {
     /// The common part of all pictures.

@@ -5,7 +5,7 @@ const TRIMMED: f64 = 0.1;
 
 /// The trimmed mean of the repetitions of each seed, which share a path and so are one value; then the trimmed mean of the
 /// seeds and its interval. Nothing if there are no values.
-pub fn over_seeds(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<(f64, Option<[f64; 2]>)> {
+pub(crate) fn over_seeds(seeds: impl IntoIterator<Item = Vec<f64>>) -> Option<(f64, Option<[f64; 2]>)> {
     let means = seeds.into_iter().filter_map(trimmed_mean).map(|(mean, _)| mean);
     trimmed_mean(means.collect())
 }

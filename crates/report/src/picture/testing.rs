@@ -84,7 +84,7 @@ pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
 }
 
 /// Turns a record into one of this probe, with these details.
-pub fn of_bench(mut record: Record, probe: &str, details: worstcase_contract::bench::Details) -> Record {
+pub(crate) fn of_bench(mut record: Record, probe: &str, details: worstcase_contract::bench::Details) -> Record {
     record.cell.probe = probe.into();
     record.details = Some(details);
     record

@@ -9,14 +9,14 @@ use std::collections::{BTreeSet, BinaryHeap};
 use worstcase_contract::prng::SplitMix64;
 
 /// A sample: when, in ns since the first was due, and its value in ns.
-pub type Dot = (u64, i64);
+pub(crate) type Dot = (u64, i64);
 
 /// Places of a column of the grid.
 const ROWS: usize = 120;
 
 /// The facts about samples that are known before they are read.
 #[derive(Clone, Copy, Debug)]
-pub struct SampleFrame {
+pub(crate) struct SampleFrame {
     /// All of them are within so many ns, about.
     pub length: u64,
     /// Smallest value.
@@ -24,13 +24,13 @@ pub struct SampleFrame {
     /// Largest value.
     pub high: i64,
     /// Places are spread over the logarithm of the value.
-    pub log: bool,
+    pub(crate) log: bool,
     /// Dots wanted, at most.
-    pub budget: usize,
+    pub(crate) budget: usize,
 }
 
 /// Takes samples, gives dots.
-pub struct Thinner {
+pub(crate) struct Thinner {
     frame: SampleFrame,
     taken: u64,
     all: Vec<Dot>,

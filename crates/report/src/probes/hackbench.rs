@@ -25,7 +25,7 @@ pub(crate) struct HackbenchPoint {
     /// CPU time of each run, in ns.
     pub cpu: SeedValues,
     /// Switches a message, of both kinds.
-    pub switches: f64,
+    pub(crate) switches: f64,
     /// How often in a run a sender or receiver was found on another CPU than before; not known for some old
     /// records.
     pub moves: Option<f64>,

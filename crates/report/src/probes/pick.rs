@@ -13,11 +13,11 @@ pub(crate) struct PickPoint {
     /// The name of the point.
     pub place: PointName,
     /// Among how many.
-    pub pick: Pick,
+    pub(crate) pick: Pick,
     /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Choices of the task that had just given the CPU away.
-    pub same: u64,
+    pub(crate) same: u64,
     /// The turns of the task with the fewest and of the task with the most, over all seeds.
     pub turns: (u64, u64),
 }

@@ -14,7 +14,7 @@ pub(crate) struct RemotePoint {
     /// The name of the point.
     pub place: PointName,
     /// The kind of wake-up.
-    pub bench: Bench,
+    pub(crate) bench: Bench,
     /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// The cost to the waking thread: shortest and longest, and the median of the seeds' medians.

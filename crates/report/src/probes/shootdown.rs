@@ -13,7 +13,7 @@ pub(crate) struct ShootdownPoint {
     /// The name of the point.
     pub place: PointName,
     /// The size of the mapping, and the number of threads beside.
-    pub shootdown: Shootdown,
+    pub(crate) shootdown: Shootdown,
     /// The number and the times of the rounds.
     pub rounds: RoundFigures,
     /// Rounds in which every other thread was seen running right before.

@@ -17,7 +17,7 @@ pub(crate) struct SwitchPoint {
     /// The name of the point.
     pub place: PointName,
     /// The kind of ring.
-    pub ring: Switch,
+    pub(crate) ring: Switch,
     /// Passing, touching and switching.
     pub raw: SeedValues,
     /// Passing and touching alone, always the same working set.
@@ -25,11 +25,11 @@ pub(crate) struct SwitchPoint {
     /// Passing and touching alone, each member's working set in turn.
     pub cold: SeedValues,
     /// `raw - hot` of each repetition: the switch, and filling the caches again.
-    pub net: SeedValues,
+    pub(crate) net: SeedValues,
     /// `raw - cold` of each repetition: the switch alone.
-    pub net_cold: SeedValues,
+    pub(crate) net_cold: SeedValues,
     /// Like `net`, for the repetitions as they were first measured.
-    pub net_first: SeedValues,
+    pub(crate) net_first: SeedValues,
     /// The repetitions that were measured again.
     pub again: RepeatedPoints,
     /// Switches a hop because a member waited.

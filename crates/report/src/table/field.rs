@@ -39,19 +39,19 @@ pub fn name<S, V: Into<TableValue>>(
 
 impl<S> TableField<S> {
     /// A column for programs only: people have the same in other words, or enough without it.
-    pub fn programs(mut self) -> TableField<S> {
+    pub(crate) fn programs(mut self) -> TableField<S> {
         self.column.audience = Audience::Programs;
         self
     }
 
     /// A column for every form but the terminal, which is narrow.
-    pub fn wide(mut self) -> TableField<S> {
+    pub(crate) fn wide(mut self) -> TableField<S> {
         self.column.audience = Audience::Wide;
         self
     }
 
     /// People are spared it where no row has a value.
-    pub fn optional(mut self) -> TableField<S> {
+    pub(crate) fn optional(mut self) -> TableField<S> {
         self.column.is_optional = true;
         self
     }

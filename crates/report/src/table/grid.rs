@@ -8,7 +8,7 @@ const COLUMN_GAP: &str = "  ";
 
 /// A group of columns under one title.
 #[derive(Clone, Debug, Default)]
-pub struct ColumnGroup {
+pub(crate) struct ColumnGroup {
     /// Its title.
     pub title: String,
     /// The texts of each row of the table, one for each column.
@@ -17,7 +17,7 @@ pub struct ColumnGroup {
 
 /// The table.
 #[derive(Clone, Debug, Default)]
-pub struct TableGrid {
+pub(crate) struct TableGrid {
     /// Heading of the label column.
     pub heading: String,
     /// The rows' labels.
@@ -25,7 +25,7 @@ pub struct TableGrid {
     /// Headings of the columns of every group.
     pub columns: Vec<String>,
     /// For each column, whether it is aligned left; numbers are not.
-    pub is_left: Vec<bool>,
+    pub(crate) is_left: Vec<bool>,
     /// The groups.
     pub groups: Vec<ColumnGroup>,
 }

@@ -44,11 +44,11 @@ pub struct Table {
     /// The rows, with a value for each column.
     pub rows: Vec<Vec<TableValue>>,
     /// The key of the name whose values become groups of columns, where a form has room for groups.
-    pub across: Option<&'static str>,
+    pub(crate) across: Option<&'static str>,
     /// Whether another table by the same key has these columns too; programs need only that one.
-    pub is_view: bool,
+    pub(crate) is_view: bool,
     /// A terminal shows so many rows, and the last, which sums up.
-    pub terminal_rows: Option<usize>,
+    pub(crate) terminal_rows: Option<usize>,
     /// Lines below.
     pub notes: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub struct TableGroup {
     /// Lines below it.
     pub lines: Vec<String>,
     /// The tables, in order.
-    pub tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
 }
 
 impl From<Table> for TableGroup {
@@ -83,16 +83,16 @@ pub struct TableColumn {
     /// The kind of its values.
     pub kind: ColumnKind,
     /// The forms that have the column.
-    pub audience: Audience,
+    pub(crate) audience: Audience,
     /// Whether people are spared it where no row has a value.
-    pub is_optional: bool,
+    pub(crate) is_optional: bool,
     /// For ranges: the names that programs use for the two ends.
     pub ends: Option<[&'static str; 2]>,
 }
 
 /// The forms that have a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Audience {
+pub(crate) enum Audience {
     /// Everybody.
     Everybody,
     /// All forms but the terminal, which is narrow and says it in a line above or below.
@@ -184,7 +184,7 @@ impl Table {
     }
 
     /// Some of its columns, under headings of their own, for people: programs have the whole table.
-    pub fn view(&self, title: impl Into<String>, wanted: &[(&str, &str)]) -> Table {
+    pub(crate) fn view(&self, title: impl Into<String>, wanted: &[(&str, &str)]) -> Table {
         let at = |(key, heading): &(&str, &str)| {
             let at = self.columns.iter().position(|column| column.key == *key);
             (at.expect("the table has the column"), heading.to_string())
@@ -214,7 +214,7 @@ impl Table {
     }
 
     /// Makes groups of columns from the values of a name.
-    pub fn across(mut self, key: &'static str) -> Table {
+    pub(crate) fn across(mut self, key: &'static str) -> Table {
         self.across = Some(key);
         self
     }
@@ -237,15 +237,15 @@ impl Table {
 
 impl TableValue {
     /// Absent, with nothing to say of it.
-    pub const NONE: TableValue = TableValue::Absent("");
+    pub(crate) const NONE: TableValue = TableValue::Absent("");
 
     /// A text for people, and a value for programs.
-    pub fn in_words(text: impl Into<String>, value: impl Into<TableValue>) -> TableValue {
+    pub(crate) fn in_words(text: impl Into<String>, value: impl Into<TableValue>) -> TableValue {
         TableValue::InWords(text.into(), Box::new(value.into()))
     }
 
     /// The name by which JSON knows a value of a plain enum.
-    pub fn key_of(value: &impl Serialize) -> TableValue {
+    pub(crate) fn key_of(value: &impl Serialize) -> TableValue {
         match serde_json::to_value(value) {
             Ok(Value::String(name)) => TableValue::Text(name),
             other => TableValue::Data(other.unwrap_or_default()),

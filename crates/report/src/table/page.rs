@@ -6,7 +6,7 @@ use worstcase_results::verdict::Outcome;
 
 /// Tables under a heading.
 #[derive(Debug, Serialize)]
-pub struct PageGroup {
+pub(crate) struct PageGroup {
     heading: String,
     lines: Vec<String>,
     tables: Vec<ScriptTable>,
@@ -25,7 +25,7 @@ impl PageGroup {
 
 /// A table as the page's script takes it.
 #[derive(Debug, Serialize)]
-pub struct ScriptTable {
+pub(crate) struct ScriptTable {
     title: String,
     about: Vec<String>,
     columns: Vec<PageColumn>,

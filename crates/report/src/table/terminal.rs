@@ -16,7 +16,7 @@ pub fn lines(table: &Table, style: Style) -> Vec<String> {
 }
 
 /// The same, at most `most` characters wide.
-pub fn lines_within(table: &Table, style: Style, most: usize) -> Vec<String> {
+pub(crate) fn lines_within(table: &Table, style: Style, most: usize) -> Vec<String> {
     let mut lines = vec![style.bold(&plain(&table.title))];
     lines.extend(table.about.iter().map(|line| plain(line)));
     if table.across.is_some() {
@@ -45,7 +45,7 @@ pub fn groups(groups: &[TableGroup], style: Style) -> Vec<String> {
 
 /// The headings and rows alone, each with lines below it; longer lines are cut. `below` gets the row's number and where the
 /// last column begins, under which its lines are to stand.
-pub fn figures_with(table: &Table, below: impl Fn(usize, usize) -> Vec<String>) -> Vec<String> {
+pub(crate) fn figures_with(table: &Table, below: impl Fn(usize, usize) -> Vec<String>) -> Vec<String> {
     let lines = rendered(table, usize::MAX);
     let heading = lines.first().map_or(0, |line| line.chars().count());
     let last = table.shown(Audience::Everybody).into_iter().next_back();

@@ -66,7 +66,7 @@ impl Serialize for HistoryMeasure {
 }
 
 /// The whole to which shares refer.
-pub(crate) const SHARE: u64 = 1_000_000_000;
+const SHARE: u64 = 1_000_000_000;
 
 fn share(part: u64, all: u64) -> Option<u64> {
     let share = u128::from(part) * u128::from(SHARE) / u128::from(all.max(1));

@@ -8,7 +8,7 @@ use worstcase_plan::{Experiment, Problem};
 
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]
-pub struct KeptArgs {
+pub(crate) struct KeptArgs {
     /// The run's folder [default: lab worstcase-run; host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -18,7 +18,7 @@ pub struct KeptArgs {
 }
 
 /// The folder of a run in the lab, if nobody names one: the same cell gives the same there, so the same folder goes on.
-pub const LAB_RUN: &str = "worstcase-run";
+pub(crate) const LAB_RUN: &str = "worstcase-run";
 
 /// Adds the given limit, or the usual one of the probes; an error if the experiment cannot be measured.
 pub fn judged(mut experiment: Experiment, criterion: Option<Nanos>) -> Result<Experiment, Problem> {

@@ -116,7 +116,7 @@ pub struct ListArgs {
 
 /// Archives beside the system's.
 #[derive(Debug, Args)]
-pub struct ArchiveArgs {
+pub(crate) struct ArchiveArgs {
     /// An older state of Debian's archive to ask, too, by its address or folder; may be given again. It stays until others are
     /// named; "none" forgets all
     #[arg(long = "archive", value_name = "URI SUITE", value_parser = named_archive)]

@@ -41,7 +41,7 @@ pub enum ManError {
 
 impl ManError {
     /// The exit code that a script gets.
-    pub fn exit(&self) -> ExitKind {
+    pub(crate) fn exit(&self) -> ExitKind {
         ExitKind::Storage
     }
 }

@@ -1,6 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
-pub mod bisect;
+pub(crate) mod bisect;
 mod cell_names;
 pub mod census;
 pub mod compare;
@@ -16,7 +16,7 @@ pub mod kept;
 mod kernels;
 pub mod lab;
 pub mod licences;
-pub mod man;
+pub(crate) mod man;
 mod output;
 mod parameters;
 pub mod plot;
@@ -45,7 +45,7 @@ use worstcase_plan::ExperimentPlan;
 pub struct Cli {
     /// Show no progress
     #[arg(long, short, global = true)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -11,12 +11,12 @@ pub struct OutputError(#[from] io::Error);
 
 /// Writes text for people to standard output, whatever records, kernels and packages hold that it tells of; a reader that
 /// went away (`| head`) is no error.
-pub fn print(text: &str) -> Result<(), OutputError> {
+pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     print_data(&plain_lines(text))
 }
 
 /// Writes what programs read, as it is.
-pub fn print_data(text: &str) -> Result<(), OutputError> {
+pub(crate) fn print_data(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -25,7 +25,7 @@ pub fn print_data(text: &str) -> Result<(), OutputError> {
 }
 
 /// Writes a value to standard output as JSON.
-pub fn print_json(value: &impl Serialize) -> Result<(), OutputError> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), OutputError> {
     let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
     print_data(&format!("{json}\n"))
 }

@@ -12,7 +12,7 @@ use worstcase_plan::Venue;
 use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
 /// The parameters that a command takes.
-pub trait ParameterChoice {
+pub(crate) trait ParameterChoice {
     /// The venue of the parameters.
     const VENUE: Venue;
     /// Keys of those that it takes.
@@ -23,9 +23,9 @@ pub trait ParameterChoice {
 
 /// What was given of them.
 #[derive(Debug)]
-pub struct ParameterArgs<C> {
+pub(crate) struct ParameterArgs<C> {
     /// Values by parameter.
-    pub given: GivenValues,
+    pub(crate) given: GivenValues,
     choice: PhantomData<C>,
 }
 

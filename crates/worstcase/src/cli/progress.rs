@@ -13,12 +13,12 @@ use worstcase_base::progress::{CountedWork, Progress};
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Shows no progress from now on.
-pub fn be_quiet() {
+pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
 /// Whether no progress is shown.
-pub fn is_quiet() -> bool {
+pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
@@ -78,7 +78,7 @@ impl ProgressDisplay {
     }
 
     /// Does something that writes to the terminal.
-    pub fn suspended<T>(&self, what: impl FnOnce() -> T) -> T {
+    pub(crate) fn suspended<T>(&self, what: impl FnOnce() -> T) -> T {
         match &self.target {
             ProgressTarget::Terminal(bar) => bar.suspend(what),
             ProgressTarget::Pipe | ProgressTarget::Nothing => what(),

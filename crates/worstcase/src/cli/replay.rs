@@ -10,7 +10,7 @@ use worstcase_plan::{Added, LabModule};
 
 /// What was put into the machines.
 #[derive(Debug, Args)]
-pub struct AddedArgs {
+pub(crate) struct AddedArgs {
     /// The programs that were added when the run was measured [default: those that the run names]
     #[arg(long = "add", value_name = "PATH[:DEST]")]
     added: Vec<Added>,
@@ -21,7 +21,7 @@ pub struct AddedArgs {
 
 /// What a cell of the lab is replayed with.
 #[derive(Debug, Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
@@ -38,7 +38,7 @@ impl AddedArgs {
 
 impl ReplayArgs {
     /// The means to replay with these options, and the places of kernels.
-    pub fn means<'a>(
+    pub(crate) fn means<'a>(
         &'a self,
         additions: &'a Additions,
         options: &'a ResolveOptions<'a>,

@@ -12,7 +12,7 @@ use worstcase_results::record::{CompletedCells, Run};
 const BY_SIGNAL: i32 = 128;
 
 /// Becomes true when the user wants an end.
-pub fn on_signals() -> Result<Arc<AtomicBool>, Error> {
+pub(crate) fn on_signals() -> Result<Arc<AtomicBool>, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let second = flag::register_conditional_shutdown(signal, BY_SIGNAL + signal, stop.clone());

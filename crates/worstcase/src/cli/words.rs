@@ -8,7 +8,7 @@ use worstcase_contract::probe::PROBES;
 use worstcase_plan::study;
 
 /// The version, and the commit where it was built from a repository.
-pub const VERSION: &str = env!("WORSTCASE_VERSION");
+pub(crate) const VERSION: &str = env!("WORSTCASE_VERSION");
 
 /// Reads any value, and completes these words.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use worstcase_contract::Nanos;
 
 /// A function that some sender requested to run here.
 #[derive(Clone, Copy, Debug)]
-pub struct RequestedFunction {
+pub(crate) struct RequestedFunction {
     pub function: u64,
     /// When it began on this CPU; for work that was switched out, when it was resumed.
     pub began: Nanos,
@@ -18,7 +18,7 @@ pub struct RequestedFunction {
 
 /// A frame that has not ended.
 #[derive(Debug)]
-pub struct UnfinishedFrame {
+pub(crate) struct UnfinishedFrame {
     pub context: RunContext,
     pub sender: Option<EntrySender>,
     pub began: Nanos,
@@ -26,8 +26,8 @@ pub struct UnfinishedFrame {
     pub own: Nanos,
     pub runs: Vec<RequestedFunction>,
     /// The last function has not ended.
-    pub is_in_run: bool,
-    pub opens_entry: bool,
+    pub(crate) is_in_run: bool,
+    pub(crate) opens_entry: bool,
 }
 
 /// The context in which a function runs.

@@ -11,7 +11,7 @@ const KEPT_LOSSES: usize = 64;
 
 /// A change of a thread's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// Its wake-up is issued.
     Woken {
         /// The entry of the timer interrupt in which it was issued, if there was one.
@@ -28,15 +28,15 @@ pub enum Turn {
 
 /// A change, when and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryStep {
+pub(crate) struct HistoryStep {
     pub at: Nanos,
     pub cpu: u32,
-    pub turn: Turn,
+    pub(crate) turn: Turn,
 }
 
 /// A thread's last steps, in order of time.
 #[derive(Debug, Default)]
-pub struct ThreadHistory {
+pub(crate) struct ThreadHistory {
     steps: VecDeque<HistoryStep>,
     /// Whether older steps were dropped.
     has_forgotten: bool,
@@ -76,7 +76,7 @@ struct TimerInterrupt {
 
 /// A CPU's last timer interrupts, and its losses of events.
 #[derive(Debug, Default)]
-pub struct CpuHistory {
+pub(crate) struct CpuHistory {
     timers: VecDeque<TimerInterrupt>,
     losses: VecDeque<(Nanos, Nanos)>,
     /// Timer interrupts entered before this time are not all known.
@@ -121,13 +121,13 @@ impl CpuHistory {
     }
 
     /// The entry of the timer interrupt that runs now.
-    pub fn in_timer(&self) -> Option<Nanos> {
+    pub(crate) fn in_timer(&self) -> Option<Nanos> {
         let last = self.timers.back()?;
         last.left.is_none().then_some(last.entered)
     }
 
     /// Whether events between the two instants may be missing.
-    pub fn may_have_lost(&self, from: Nanos, to: Nanos) -> bool {
+    pub(crate) fn may_have_lost(&self, from: Nanos, to: Nanos) -> bool {
         self.forgotten_loss.is_some_and(|until| until >= from)
             || self.losses.iter().any(|(since, until)| *since <= to && *until >= from)
     }

@@ -47,7 +47,7 @@ pub struct LatenessParts {
 
 impl LatenessParts {
     /// All of the latency unexplained.
-    pub fn unexplained(latency: Nanos) -> LatenessParts {
+    pub(crate) fn unexplained(latency: Nanos) -> LatenessParts {
         LatenessParts {
             unexplained: latency,
             ..LatenessParts::default()

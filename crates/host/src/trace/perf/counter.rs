@@ -37,7 +37,7 @@ const ARGUMENTS: u64 = match cfg!(target_arch = "x86_64") {
 
 /// What to count, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct CounterRequest<'s> {
+pub(crate) struct CounterRequest<'s> {
     /// What is counted.
     pub source: &'s CounterSource,
     /// The CPU.
@@ -54,7 +54,7 @@ pub struct Counter(OwnedFd);
 
 impl Counter {
     /// Makes the counter, disabled, for all threads of the CPU.
-    pub fn open(request: CounterRequest<'_>) -> io::Result<Counter> {
+    pub(crate) fn open(request: CounterRequest<'_>) -> io::Result<Counter> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,
             clockid: libc::CLOCK_MONOTONIC,
@@ -112,13 +112,13 @@ impl Counter {
     }
 
     /// Redirects records to the ring of `first`, which must be mapped and belong to the same CPU.
-    pub fn write_to_ring_of(&self, first: &Counter) -> io::Result<()> {
+    pub(crate) fn write_to_ring_of(&self, first: &Counter) -> io::Result<()> {
         // SAFETY: no pointers are passed.
         check(unsafe { ioctls::SET_OUTPUT(self.0.as_raw_fd(), first.0.as_raw_fd()) })
     }
 
     /// Begins.
-    pub fn enable(&self) -> io::Result<()> {
+    pub(crate) fn enable(&self) -> io::Result<()> {
         // SAFETY: no pointers are passed.
         check(unsafe { ioctls::ENABLE(self.0.as_raw_fd(), 0) })
     }

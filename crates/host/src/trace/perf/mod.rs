@@ -3,5 +3,7 @@
 mod counter;
 mod ring;
 
-pub use counter::{Counter, CounterRequest, CounterSource};
-pub use ring::{Ring, RingRecord, fuzz_records};
+pub(crate) use counter::CounterRequest;
+pub use counter::{Counter, CounterSource};
+pub(crate) use ring::fuzz_records;
+pub use ring::{Ring, RingRecord};

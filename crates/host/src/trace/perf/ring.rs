@@ -41,7 +41,7 @@ pub struct Rest<'r>(&'r [u64]);
 
 impl<'r> Rest<'r> {
     /// Takes off the call chain: return addresses, innermost first, with markers between contexts.
-    pub fn take_chain(&mut self) -> &'r [u64] {
+    pub(crate) fn take_chain(&mut self) -> &'r [u64] {
         let Some((count, rest)) = self.0.split_first() else {
             return &[];
         };
@@ -51,7 +51,7 @@ impl<'r> Rest<'r> {
     }
 
     /// The first two arguments of the function that begins; they follow its record.
-    pub fn arguments(&self) -> Option<[u64; 2]> {
+    pub(crate) fn arguments(&self) -> Option<[u64; 2]> {
         let record = (4 + *self.0.first()? as u32 as usize).div_ceil(8);
         // The registers' ABI, then the requested registers in perf's order: on x86 the second argument comes first.
         let [first, second] = self.0.get(record + 1..record + 3)?.try_into().ok()?;
@@ -89,7 +89,7 @@ unsafe impl Send for Ring {}
 
 impl Ring {
     /// Maps a counter's ring of `data` bytes: a power of two, at least a page.
-    pub fn map(fd: BorrowedFd<'_>, data: usize, with_chains: bool) -> io::Result<Ring> {
+    pub(crate) fn map(fd: BorrowedFd<'_>, data: usize, with_chains: bool) -> io::Result<Ring> {
         // SAFETY: no pointers are passed; the page size always exists.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         assert!(data.is_power_of_two() && data >= page, "a ring of {data} bytes");
@@ -218,7 +218,7 @@ fn parse(kind: u32, body: &[u64]) -> Option<RingRecord<'_>> {
 }
 
 /// Parses a record in every way; the first word is its kind. For scripts/fuzz.
-pub fn fuzz_records(words: &[u64]) {
+pub(crate) fn fuzz_records(words: &[u64]) {
     let Some((kind, body)) = words.split_first() else {
         return;
     };

@@ -25,12 +25,12 @@ pub struct Font {
     /// Colour.
     pub colour: &'static str,
     /// Heavy.
-    pub bold: bool,
+    pub(crate) bold: bool,
 }
 
 impl Font {
     /// Width of a text, estimated: a little more than any common sans serif takes.
-    pub fn width(&self, text: &str) -> f64 {
+    pub(crate) fn width(&self, text: &str) -> f64 {
         let wide = |c: char| match c {
             'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | ' ' | '\'' | '|' | 'I' | 'f' | 't' | 'r' => 0.38,
             'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.95,
@@ -43,7 +43,7 @@ impl Font {
     }
 
     /// The text, or its beginning and end if it is wider than that.
-    pub fn fit(&self, text: &str, width: f64) -> String {
+    pub(crate) fn fit(&self, text: &str, width: f64) -> String {
         if self.width(text) <= width {
             return text.to_string();
         }
@@ -61,7 +61,7 @@ impl Font {
     }
 
     /// The text in lines that are no wider than that, broken at spaces; longer words are shortened.
-    pub fn wrap(&self, text: &str, width: f64) -> Vec<String> {
+    pub(crate) fn wrap(&self, text: &str, width: f64) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in text.split(' ') {
             let joined = lines.last().map(|line| format!("{line} {word}"));
@@ -82,7 +82,7 @@ pub const TEXT: f64 = 11.0;
 /// The canvas of a picture, in units of which 420 are a column of a paper.
 pub struct Canvas {
     /// Colours.
-    pub theme: Theme,
+    pub(crate) theme: Theme,
     nodes: Vec<Element>,
 }
 
@@ -96,7 +96,7 @@ impl Canvas {
     }
 
     /// Ordinary text.
-    pub fn font(&self) -> Font {
+    pub(crate) fn font(&self) -> Font {
         Font {
             size: TEXT,
             colour: self.theme.ink(),
@@ -110,7 +110,7 @@ impl Canvas {
     }
 
     /// A text, turned around its place.
-    pub fn turned(&mut self, x: f64, y: f64, degrees: f64, anchor: Anchor, font: Font, text: &str) {
+    pub(crate) fn turned(&mut self, x: f64, y: f64, degrees: f64, anchor: Anchor, font: Font, text: &str) {
         // Without `dominant-baseline`, which programs that set papers do not know.
         let mut node = element(
             "text",
@@ -143,7 +143,7 @@ impl Canvas {
     }
 
     /// A filled rectangle.
-    pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
+    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
         self.put(
             "rect",
             &[
@@ -157,7 +157,7 @@ impl Canvas {
     }
 
     /// A stroke along a path.
-    pub fn stroke(&mut self, path: &str, colour: &str, width: f64, dash: &str) {
+    pub(crate) fn stroke(&mut self, path: &str, colour: &str, width: f64, dash: &str) {
         let width = units(width);
         let mut attributes = vec![
             ("d", path),
@@ -172,7 +172,7 @@ impl Canvas {
     }
 
     /// Thick lines with round ends, as one path.
-    pub fn thick(&mut self, path: &str, colour: &str, width: f64) {
+    pub(crate) fn thick(&mut self, path: &str, colour: &str, width: f64) {
         let width = units(width);
         let attributes = [
             ("d", path),
@@ -186,7 +186,7 @@ impl Canvas {
 
     /// A filled rectangle with a text for the pointer; it shows as much of a text as fits into it.
     #[expect(clippy::too_many_arguments, reason = "a box, and what is in it")]
-    pub fn labelled(
+    pub(crate) fn labelled(
         &mut self,
         x: f64,
         y: f64,
@@ -223,7 +223,7 @@ impl Canvas {
     }
 
     /// Many round dots as one path, a twelfth of the size of a circle for each.
-    pub fn dots(&mut self, places: impl Iterator<Item = (f64, f64)>, colour: &str, size: f64) {
+    pub(crate) fn dots(&mut self, places: impl Iterator<Item = (f64, f64)>, colour: &str, size: f64) {
         let mut path = String::new();
         for (x, y) in places {
             let _ = write!(path, "M{} {}h.01", units(x), units(y));
@@ -291,7 +291,7 @@ impl Canvas {
     }
 
     /// A filled shape.
-    pub fn polygon(&mut self, corners: &[(f64, f64)], fill: &str) {
+    pub(crate) fn polygon(&mut self, corners: &[(f64, f64)], fill: &str) {
         let corners: Vec<String> = corners
             .iter()
             .map(|(x, y)| format!("{} {}", units(*x), units(*y)))
@@ -306,7 +306,7 @@ impl Canvas {
     }
 
     /// The document, for a screen: a unit is a pixel.
-    pub fn finish_in_pixels(self, width: f64, height: f64, title: &str, description: &str) -> String {
+    pub(crate) fn finish_in_pixels(self, width: f64, height: f64, title: &str, description: &str) -> String {
         self.sized(width, height, units, title, description)
     }
 

@@ -7,15 +7,15 @@ use super::ticks::{Tick, ticks};
 use crate::picture::{PictureAxis, PictureHead};
 
 /// Room at all sides.
-pub const EDGE: f64 = 8.0;
+pub(crate) const EDGE: f64 = 8.0;
 /// Between panels beside each other.
-pub const GAP: f64 = 16.0;
+pub(crate) const GAP: f64 = 16.0;
 /// A line of text.
-pub const LINE: f64 = 15.0;
+pub(crate) const LINE: f64 = 15.0;
 /// A column of a paper.
-pub const COLUMN: f64 = 420.0;
+pub(crate) const COLUMN: f64 = 420.0;
 /// Panels beside each other need less width than a column each.
-pub const MORE: f64 = 240.0;
+pub(crate) const MORE: f64 = 240.0;
 
 /// The text above a panel.
 pub struct Caption {
@@ -24,7 +24,7 @@ pub struct Caption {
     /// Numbers to the right, left out if they do not fit.
     pub note: String,
     /// Its own legend, if there is none for all.
-    pub legend: Vec<LegendEntry>,
+    pub(crate) legend: Vec<LegendEntry>,
 }
 
 /// A panel's place.
@@ -39,7 +39,7 @@ pub struct PanelArea<'a> {
     /// Its height.
     pub height: f64,
     /// Its axes.
-    pub head: &'a PictureHead,
+    pub(crate) head: &'a PictureHead,
 }
 
 impl PanelArea<'_> {
@@ -52,7 +52,7 @@ impl PanelArea<'_> {
     }
 
     /// The lower edge.
-    pub fn bottom(&self) -> f64 {
+    pub(crate) fn bottom(&self) -> f64 {
         self.top + self.height
     }
 }
@@ -176,7 +176,7 @@ pub fn title(canvas: &mut Canvas, head: &PictureHead, width: f64) -> f64 {
 }
 
 /// `latency (us)`.
-pub fn axis_name(axis: &PictureAxis) -> String {
+pub(crate) fn axis_name(axis: &PictureAxis) -> String {
     match axis.unit.is_empty() {
         true => axis.label.clone(),
         false => format!("{} ({})", axis.label, axis.unit),

@@ -4,7 +4,7 @@ use super::canvas::{Anchor, Canvas, TEXT};
 use super::theme::{dash, marker};
 
 /// Height of a row.
-pub const ROW: f64 = 15.0;
+pub(crate) const ROW: f64 = 15.0;
 /// Room for the sample of a line.
 const SAMPLE: f64 = 26.0;
 const GAP: f64 = 12.0;
@@ -28,7 +28,7 @@ enum Sign {
 
 impl LegendEntry {
     /// A line, with markers or without.
-    pub fn series(label: &str, style: usize, marked: bool) -> LegendEntry {
+    pub(crate) fn series(label: &str, style: usize, marked: bool) -> LegendEntry {
         LegendEntry {
             text: label.to_string(),
             sign: Sign::Series { style, marked },
@@ -36,22 +36,22 @@ impl LegendEntry {
     }
 
     /// A request of a disk.
-    pub fn request(label: &str, style: usize) -> LegendEntry {
+    pub(crate) fn request(label: &str, style: usize) -> LegendEntry {
         LegendEntry::of(label, Sign::Request { style })
     }
 
     /// A request that waits.
-    pub fn waiting(label: &str, style: usize) -> LegendEntry {
+    pub(crate) fn waiting(label: &str, style: usize) -> LegendEntry {
         LegendEntry::of(label, Sign::Waiting { style })
     }
 
     /// Its arm.
-    pub fn moving(label: &str) -> LegendEntry {
+    pub(crate) fn moving(label: &str) -> LegendEntry {
         LegendEntry::of(label, Sign::Moving)
     }
 
     /// A stretch of time.
-    pub fn shaded(label: &str) -> LegendEntry {
+    pub(crate) fn shaded(label: &str) -> LegendEntry {
         LegendEntry::of(label, Sign::Shaded)
     }
 
@@ -63,7 +63,7 @@ impl LegendEntry {
     }
 
     /// The criterion.
-    pub fn limit(text: String) -> LegendEntry {
+    pub(crate) fn limit(text: String) -> LegendEntry {
         LegendEntry {
             text,
             sign: Sign::Limit,
@@ -72,7 +72,7 @@ impl LegendEntry {
 }
 
 /// Entries in rows that fit a width.
-pub struct Legend {
+pub(crate) struct Legend {
     rows: Vec<Vec<(f64, LegendEntry)>>,
 }
 

@@ -18,18 +18,18 @@ pub struct HistoryRow {
     /// Its name.
     pub title: String,
     /// Side by side.
-    pub panels: Vec<Panel>,
+    pub(crate) panels: Vec<Panel>,
     /// Kernels with their numbers.
     pub kernels: Vec<String>,
     /// The points at which the kernel changed.
-    pub marks: Vec<KernelMark>,
+    pub(crate) marks: Vec<KernelMark>,
     /// The texts below the first and the last point.
     pub ends: [String; 2],
 }
 
 /// Another kernel.
 #[derive(Clone, Debug)]
-pub struct KernelMark {
+pub(crate) struct KernelMark {
     /// The place, from 0 to 1.
     pub x: f64,
     /// Its number.
@@ -38,22 +38,22 @@ pub struct KernelMark {
 
 /// One measure.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// The title.
     pub title: String,
     /// Its values.
     pub y: PictureAxis,
     /// Points, joined where there is no gap.
-    pub stretches: Vec<JoinedPoints>,
+    pub(crate) stretches: Vec<JoinedPoints>,
     /// Medians: from, to, value.
-    pub levels: Vec<(f64, f64, f64)>,
+    pub(crate) levels: Vec<(f64, f64, f64)>,
     /// The places at which the measure changed.
     pub changes: Vec<f64>,
 }
 
 /// Points that are joined.
 #[derive(Clone, Debug)]
-pub struct JoinedPoints {
+pub(crate) struct JoinedPoints {
     /// The first series or the second.
     pub style: usize,
     /// Place from 0 to 1, and value.

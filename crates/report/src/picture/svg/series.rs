@@ -69,7 +69,7 @@ fn steps(canvas: &mut Canvas, area: &PanelArea<'_>, edges: &[f64], series: &Hist
 }
 
 /// A picture of percentile curves.
-pub fn percentiles(theme: Theme, percentiles: &Percentiles) -> String {
+pub(crate) fn percentiles(theme: Theme, percentiles: &Percentiles) -> String {
     let panels = percentiles.panels.iter();
     let panels: Vec<(SeriesLabel, Vec<SeriesLabel>)> = panels
         .map(|p| (p.of.clone(), p.series.iter().map(|s| s.of.clone()).collect()))

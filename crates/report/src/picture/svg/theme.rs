@@ -62,27 +62,27 @@ const MARKERS: [Marker; 8] = [
 
 impl Theme {
     /// Text and frames.
-    pub fn ink(self) -> &'static str {
+    pub(crate) fn ink(self) -> &'static str {
         self.choose("#1a1a1a", "#e6e6e6")
     }
 
     /// Text of less weight.
-    pub fn faint(self) -> &'static str {
+    pub(crate) fn faint(self) -> &'static str {
         self.choose("#595959", "#a8a8a8")
     }
 
     /// Lines of the grid.
-    pub fn grid(self) -> &'static str {
+    pub(crate) fn grid(self) -> &'static str {
         self.choose("#e0e0e0", "#333333")
     }
 
     /// The shade of a marked stretch of time.
-    pub fn shade(self) -> &'static str {
+    pub(crate) fn shade(self) -> &'static str {
         self.choose("#f3ecd2", "#3a3418")
     }
 
     /// The ground.
-    pub fn ground(self) -> &'static str {
+    pub(crate) fn ground(self) -> &'static str {
         self.choose("#ffffff", "#121212")
     }
 
@@ -92,7 +92,7 @@ impl Theme {
     }
 
     /// The colour of a series.
-    pub fn colour(self, style: usize) -> &'static str {
+    pub(crate) fn colour(self, style: usize) -> &'static str {
         match self {
             Theme::Light => LIGHT[style % LIGHT.len()],
             Theme::Dark => DARK[style % DARK.len()],
@@ -100,12 +100,12 @@ impl Theme {
     }
 
     /// The colour of a field that is later than others: far from the ground.
-    pub fn later(self) -> &'static str {
+    pub(crate) fn later(self) -> &'static str {
         self.choose("darker", "brighter")
     }
 
     /// The colour of a field, for a share from 0 to 1, and that of the text on it.
-    pub fn heat(self, share: f64) -> (String, &'static str) {
+    pub(crate) fn heat(self, share: f64) -> (String, &'static str) {
         let share = match self {
             Theme::Light => share,
             Theme::Dark => 1.0 - share,
@@ -131,7 +131,7 @@ impl Theme {
 }
 
 /// The dash of a series' line. The ninth has the colour of the first, but another dash.
-pub fn dash(style: usize) -> &'static str {
+pub(crate) fn dash(style: usize) -> &'static str {
     DASHES[(style + style / DASHES.len()) % DASHES.len()]
 }
 

@@ -13,19 +13,19 @@ pub(crate) struct IoPoint {
     /// The name of the point.
     pub place: PointName,
     /// The work.
-    pub io: Io,
+    pub(crate) io: Io,
     /// The number and the times of the operations.
     pub rounds: RoundFigures,
     /// Bytes a second of each seed. This field and the next are absent if a foreign file does not have them.
-    pub bytes_a_second: Option<SeedValues>,
+    pub(crate) bytes_a_second: Option<SeedValues>,
     /// Operations a second, of each seed.
-    pub operations_a_second: Option<SeedValues>,
+    pub(crate) operations_a_second: Option<SeedValues>,
     /// The longest that the last fsync took, where there was one.
-    pub sync: Option<Nanos>,
+    pub(crate) sync: Option<Nanos>,
     /// The work of others meanwhile, if there were any.
     pub beside: Option<BesideRates>,
     /// Whether a scheduler can make a difference.
-    pub schedulers: Schedulers,
+    pub(crate) schedulers: Schedulers,
 }
 
 /// The work of others in a second, over all seeds.
@@ -36,7 +36,7 @@ pub(crate) struct BesideRates {
     /// Bytes that writers wrote.
     pub written: f64,
     /// Operations of seekers.
-    pub seeks: f64,
+    pub(crate) seeks: f64,
 }
 
 impl BesideRates {
@@ -89,11 +89,11 @@ pub(crate) struct DeviceQueue {
     /// The scheduler that it had.
     pub scheduler: String,
     /// The schedulers that the device offers.
-    pub schedulers: Vec<String>,
+    pub(crate) schedulers: Vec<String>,
     /// Requests, from the queue to their end, on average while there was one.
-    pub average: f64,
+    pub(crate) average: f64,
     /// Share of the looks at a busy device that saw several in flight; none without such a look.
-    pub several: Option<f64>,
+    pub(crate) several: Option<f64>,
     /// The most that a look saw.
     pub most: u64,
     /// Requests that the device takes at once, if it tells: it may choose among them by itself.
@@ -116,7 +116,7 @@ impl Schedulers {
     }
 
     /// Whether there was something to choose from, and another process to choose.
-    pub fn matter(&self) -> bool {
+    pub(crate) fn matter(&self) -> bool {
         self.queue().is_some_and(|queue| {
             let meet = queue.average >= AVERAGE || queue.several.is_some_and(|share| share >= SHARE);
             meet && queue.schedulers.len() > 1

@@ -17,7 +17,7 @@ use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
 const DIGITS: usize = 12;
 
 /// The candidates.
-pub struct CandidateArgs {
+pub(crate) struct CandidateArgs {
     good: String,
     bad: String,
     from: From,
@@ -31,7 +31,7 @@ enum From {
 
 impl CandidateArgs {
     /// The candidates that the user names.
-    pub fn of(
+    pub(crate) fn of(
         args: &BisectArgs,
         output: &Path,
         options: &ResolveOptions<'_>,
@@ -80,7 +80,7 @@ impl CandidateArgs {
     }
 
     /// All candidates of a list; none of a tree.
-    pub fn list(&mut self, options: &ResolveOptions<'_>) -> Result<Vec<String>, BisectError> {
+    pub(crate) fn list(&mut self, options: &ResolveOptions<'_>) -> Result<Vec<String>, BisectError> {
         let between = match &self.from {
             From::Series(series, flavour) => of_series((series, *flavour), &self.good, &self.bad, options)?,
             From::Folder(folder) => of_folder(folder, &self.good, &self.bad)?,
@@ -93,7 +93,7 @@ impl CandidateArgs {
     }
 
     /// The candidates that are the ends.
-    pub fn ends(&self, list: &[String]) -> Result<[String; 2], BisectError> {
+    pub(crate) fn ends(&self, list: &[String]) -> Result<[String; 2], BisectError> {
         match (&self.from, list) {
             (From::Tree(tree), _) => {
                 let ends = [tree.0.resolve(&self.good)?, tree.0.resolve(&self.bad)?];
@@ -106,7 +106,7 @@ impl CandidateArgs {
     }
 
     /// The order of the candidates.
-    pub fn order(&self, list: &[String]) -> Box<dyn CandidateOrder> {
+    pub(crate) fn order(&self, list: &[String]) -> Box<dyn CandidateOrder> {
         match &self.from {
             From::Tree(tree) => Box::new(tree.0.clone()),
             _ => Box::new(List(list.to_vec())),
@@ -137,7 +137,7 @@ impl CandidateArgs {
     }
 
     /// The same of a commit without what another one changed.
-    pub fn reverted(&self, base: &str, commit: &str) -> Result<Result<String, String>, BisectError> {
+    pub(crate) fn reverted(&self, base: &str, commit: &str) -> Result<Result<String, String>, BisectError> {
         let From::Tree(tree) = &self.from else {
             return Ok(Err("there is no tree to revert it in".into()));
         };
@@ -152,7 +152,7 @@ impl CandidateArgs {
     }
 
     /// The description of a commit.
-    pub fn commit(&self, candidate: &str) -> Result<Option<Commit>, BisectError> {
+    pub(crate) fn commit(&self, candidate: &str) -> Result<Option<Commit>, BisectError> {
         match &self.from {
             From::Tree(tree) => tree.0.commit(candidate).map(Some),
             _ => Ok(None),

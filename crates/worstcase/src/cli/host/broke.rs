@@ -18,7 +18,7 @@ use worstcase_results::record::{CellId, ENDED_EARLY, Run};
 
 /// A sample above the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Late {
+pub(crate) struct Late {
     cpu: u32,
     index: u64,
     latency: Nanos,
@@ -30,7 +30,7 @@ pub struct Late {
 
 /// Whether there was one; and the command that runs because of it.
 #[derive(Clone, Default)]
-pub struct Broke(Arc<Mutex<HeldBreak>>);
+pub(crate) struct Broke(Arc<Mutex<HeldBreak>>);
 
 #[derive(Default)]
 struct HeldBreak {
@@ -40,7 +40,7 @@ struct HeldBreak {
 
 impl Broke {
     /// Looks on beside `inner`.
-    pub fn watch(
+    pub(crate) fn watch(
         &self,
         inner: Box<dyn MeasurementObserver + Send>,
         on_break: Option<Vec<String>>,
@@ -55,7 +55,7 @@ impl Broke {
     }
 
     /// The sample, if there was one; waits for the command's end.
-    pub fn end(&self) -> Option<Late> {
+    pub(crate) fn end(&self) -> Option<Late> {
         let (late, command) = {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             (held.late.take(), held.command.take())
@@ -70,7 +70,7 @@ impl Broke {
 }
 
 /// Hands everything on, and takes note of the sample.
-pub struct Watching {
+pub(crate) struct Watching {
     inner: Box<dyn MeasurementObserver + Send>,
     on_break: Option<Vec<String>>,
     folder: std::path::PathBuf,
@@ -126,7 +126,7 @@ impl Late {
     }
 
     /// Prints the sample and its breakdown, if the trace around it was kept.
-    pub fn tell(&self, run: &Run) -> Result<(), Error> {
+    pub(crate) fn tell(&self, run: &Run) -> Result<(), Error> {
         let records = run.records()?;
         let of = |r: &&worstcase_results::record::Record| {
             let cell = &r.cell;

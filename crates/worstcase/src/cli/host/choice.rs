@@ -6,7 +6,7 @@ use worstcase_plan::parameters::OF_STUDY_RUN;
 
 /// `host run`: all.
 #[derive(Debug)]
-pub struct EveryHost;
+pub(crate) struct EveryHost;
 
 impl ParameterChoice for EveryHost {
     const VENUE: Venue = Venue::Host;
@@ -18,7 +18,7 @@ impl ParameterChoice for EveryHost {
 
 /// `host watch`: it has no end, measures with one seed, and has its own way with captures.
 #[derive(Debug)]
-pub struct OfWatch;
+pub(crate) struct OfWatch;
 
 impl ParameterChoice for OfWatch {
     const VENUE: Venue = Venue::Host;
@@ -30,7 +30,7 @@ impl ParameterChoice for OfWatch {
 
 /// The choice of `study run`: parameters that the study cannot know.
 #[derive(Debug)]
-pub struct OfStudy;
+pub(crate) struct OfStudy;
 
 impl ParameterChoice for OfStudy {
     const VENUE: Venue = Venue::Host;

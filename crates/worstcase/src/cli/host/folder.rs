@@ -15,7 +15,7 @@ pub struct RunPlace {
     /// Its folder.
     pub dir: PathBuf,
     /// The run was begun there, and goes on.
-    pub resume: bool,
+    pub(crate) resume: bool,
 }
 
 /// A folder that is not there yet, in the present one: `host-NAME-YYYYMMDD-HHMM`.
@@ -29,7 +29,7 @@ pub fn new(kept: &str) -> PathBuf {
 }
 
 /// A title that tells this measurement from that of another machine, or another day.
-pub fn titled(title: &str) -> String {
+pub(crate) fn titled(title: &str) -> String {
     format!("{title}: {}, {}", host(), Utc::now().readable())
 }
 

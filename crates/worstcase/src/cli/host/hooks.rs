@@ -8,7 +8,7 @@ use worstcase_host::HostError;
 
 /// Commands, as they are typed.
 #[derive(Debug, Default, Args)]
-pub struct HookArgs {
+pub(crate) struct HookArgs {
     /// Run this at once when a sample is above --break. It is split into words like a shell's, and no shell runs it; it finds
     /// WORSTCASE_RUN, WORSTCASE_CPU, WORSTCASE_SAMPLE and WORSTCASE_LATENCY_NS in its environment
     #[arg(long, value_name = "COMMAND")]
@@ -30,7 +30,7 @@ pub struct Hooks {
 
 impl HookArgs {
     /// Split into words.
-    pub fn parsed(&self) -> Result<Hooks, HostError> {
+    pub(crate) fn parsed(&self) -> Result<Hooks, HostError> {
         Ok(Hooks {
             on_break: words("--on-break", self.on_break.as_deref())?,
             on_end: words("--on-end", self.on_end.as_deref())?,

@@ -12,7 +12,7 @@ use worstcase_host::run::MeasurementObserver;
 const EVERY: Nanos = Nanos(10_000_000_000);
 
 /// Shows only the necessary messages.
-pub struct Quiet;
+pub(crate) struct Quiet;
 
 impl MeasurementObserver for Quiet {
     fn note(&mut self, note: &str) {
@@ -28,7 +28,7 @@ impl MeasurementObserver for Quiet {
 
 /// A line when a measurement begins, one every ten seconds, one at its end.
 #[derive(Debug, Default)]
-pub struct ProgressLines {
+pub(crate) struct ProgressLines {
     /// When the next line is due.
     next: Nanos,
     latest: Option<String>,

@@ -16,7 +16,7 @@ mod show;
 mod try_settings;
 mod watch;
 
-pub use choice::OfStudy;
+pub(crate) use choice::OfStudy;
 pub use folder::{RunPlace, usual as usual_folder};
 
 use crate::cli::Error;
@@ -130,7 +130,7 @@ pub struct GuardArgs {
 }
 
 /// Runs the measuring process.
-pub fn run_worker() -> Result<ExitCode, Error> {
+pub(crate) fn run_worker() -> Result<ExitCode, Error> {
     worstcase_host::run::worker::run().map_err(|e| HostError::Worker(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -143,13 +143,13 @@ pub struct OccupantArgs {
 }
 
 /// Runs the occupant.
-pub fn run_occupant(args: &OccupantArgs) -> Result<ExitCode, Error> {
+pub(crate) fn run_occupant(args: &OccupantArgs) -> Result<ExitCode, Error> {
     worstcase_host::isolate::occupant::run(&args.cpus).map_err(|e| HostError::Worker(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the guard.
-pub fn run_guard(args: &GuardArgs) -> Result<ExitCode, Error> {
+pub(crate) fn run_guard(args: &GuardArgs) -> Result<ExitCode, Error> {
     guard_process::run(&args.journal).map_err(|e| HostError::Guard(e.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,7 @@ pub fn run(restored: &Restored) -> Result<ExitCode, Error> {
 }
 
 /// Says on standard error what another command undid before its own work; nothing, usually.
-pub fn note(restored: &Restored) {
+pub(crate) fn note(restored: &Restored) {
     for line in describe_left_over(restored).lines() {
         eprintln!("worstcase: {line}");
     }

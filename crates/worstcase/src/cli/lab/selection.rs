@@ -10,15 +10,15 @@ use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue};
 
 /// Which kernels.
 #[derive(Debug, Args)]
-pub struct KernelArgs {
+pub(crate) struct KernelArgs {
     /// A kernel (see `worstcase kernels show --help`); may be given again
     #[arg(long = "kernel", value_name = "NAME", required = true)]
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
 }
 
 /// Which cells of each kernel.
 #[derive(Debug, Args)]
-pub struct CellSelection {
+pub(crate) struct CellSelection {
     /// Preemption models, separated by commas; of several kernels each boots those that it has [default: all that each
     /// kernel can boot]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
@@ -41,7 +41,7 @@ impl ParameterChoice for EveryLab {
 
 impl CellSelection {
     /// The experiment that the options ask for with these kernels.
-    pub fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
+    pub(crate) fn experiment(&self, kernels: &[String], criterion: Option<Nanos>) -> Result<Experiment, Error> {
         let models: Vec<PreemptChoice> = match &self.preempt[..] {
             [] => vec![PreemptChoice::All],
             models => models.iter().copied().map(PreemptChoice::One).collect(),

@@ -12,7 +12,7 @@ use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 /// Only versions built for the same Debian as the newest one: another Debian has another compiler, which would change
 /// the results of every other step. Each is fetched if it is not here; a version that the archive lists but no longer
 /// has is left out.
-pub fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
+pub(crate) fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for name in names {
         let (series, flavour) = series(name)?;

@@ -38,7 +38,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
 }
 
 /// The messages at a time: latencies around 3 us, rarely up to 90, later on higher CPUs.
-pub fn tick(spec: &HostSpec, elapsed: Nanos) -> Message {
+pub(crate) fn tick(spec: &HostSpec, elapsed: Nanos) -> Message {
     let cpu = |cpu: &u32| {
         let mut stats = CpuStats {
             cpu: *cpu,

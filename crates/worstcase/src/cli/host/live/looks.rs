@@ -7,14 +7,14 @@ use ratatui::style::{Color, Modifier, Style};
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalLooks {
     /// Colours are wanted.
-    pub colour: bool,
+    pub(crate) colour: bool,
     /// More than ASCII.
-    pub unicode: bool,
+    pub(crate) unicode: bool,
 }
 
 impl TerminalLooks {
     /// The abilities by the environment: `NO_COLOR` (no-color.org), and the locale.
-    pub fn of_environment() -> TerminalLooks {
+    pub(crate) fn of_environment() -> TerminalLooks {
         let set = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         let is_utf8 = |l: String| ["utf-8", "utf8"].iter().any(|name| l.to_lowercase().ends_with(name));
@@ -25,12 +25,12 @@ impl TerminalLooks {
     }
 
     /// The style of samples.
-    pub fn bar(self) -> Style {
+    pub(crate) fn bar(self) -> Style {
         self.style(Color::Cyan)
     }
 
     /// The style of samples above the criterion.
-    pub fn above(self) -> Style {
+    pub(crate) fn above(self) -> Style {
         self.style(Color::Yellow)
     }
 
@@ -43,4 +43,4 @@ impl TerminalLooks {
 }
 
 /// Headings.
-pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(crate) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);

@@ -20,7 +20,7 @@ mod terminal;
 mod tests;
 pub(super) mod words;
 
-pub use terminal::is_usable;
+pub(crate) use terminal::is_usable;
 
 use super::lines::ProgressLines;
 use model::LiveModel;
@@ -33,7 +33,7 @@ use worstcase_host::message::Message;
 use worstcase_host::run::MeasurementObserver;
 
 /// The whole screen; lines where there is none to be had.
-pub struct LiveScreen {
+pub(crate) struct LiveScreen {
     criterion: Option<Nanos>,
     stop: Arc<AtomicBool>,
     view: LiveView,

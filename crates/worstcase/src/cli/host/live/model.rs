@@ -12,7 +12,7 @@ const RECENT: Nanos = Nanos(2_000_000_000);
 
 /// The progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// The load starts.
     Starting,
     /// The load runs alone, for this long.
@@ -35,9 +35,9 @@ pub struct LiveModel {
     /// The limit that no latency should exceed.
     pub criterion: Option<Nanos>,
     /// The progress.
-    pub phase: Phase,
+    pub(crate) phase: Phase,
     /// The time measured so far.
-    pub elapsed: Nanos,
+    pub(crate) elapsed: Nanos,
     /// Samples so far.
     pub cpus: Vec<CpuStats>,
     /// The load's work at the latest ticks, the oldest first.
@@ -64,7 +64,7 @@ impl LiveModel {
     }
 
     /// Takes in a message.
-    pub fn message(&mut self, message: &Message) {
+    pub(crate) fn message(&mut self, message: &Message) {
         match message {
             Message::WarmUp { length } => self.phase = Phase::WarmUp(*length),
             Message::Tick { elapsed, cpus, work } => {
@@ -83,12 +83,12 @@ impl LiveModel {
     }
 
     /// The samples are gaps.
-    pub fn is_noise(&self) -> bool {
+    pub(crate) fn is_noise(&self) -> bool {
         self.spec.probe == Probe::Noise
     }
 
     /// The share of the time that is over, 0 to 1.
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         match self.phase {
             Phase::Keeping => 1.0,
             _ if self.spec.length().0 == 0 => {
@@ -124,7 +124,7 @@ impl LiveModel {
     }
 
     /// The load's work per second, by unit.
-    pub fn rates(&self) -> Vec<(&str, f64)> {
+    pub(crate) fn rates(&self) -> Vec<(&str, f64)> {
         let (Some((from, before)), Some((to, now))) = (self.recent.front(), self.recent.back()) else {
             return Vec::new();
         };

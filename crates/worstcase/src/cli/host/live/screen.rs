@@ -16,7 +16,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The open view.
-pub struct Screen {
+pub(crate) struct Screen {
     shared: Arc<SharedModel>,
     thread: Option<JoinHandle<()>>,
 }
@@ -36,7 +36,7 @@ impl SharedModel {
 
 impl Screen {
     /// Takes the terminal over.
-    pub fn open(stop: Arc<AtomicBool>) -> io::Result<Screen> {
+    pub(crate) fn open(stop: Arc<AtomicBool>) -> io::Result<Screen> {
         let (taken, frames) = RawTerminal::take()?;
         let shared = Arc::new(SharedModel::default());
         let looks = TerminalLooks::of_environment();
@@ -60,13 +60,13 @@ impl Screen {
     }
 
     /// Another measurement.
-    pub fn show(&self, model: LiveModel) {
+    pub(crate) fn show(&self, model: LiveModel) {
         self.shared.with(|m| *m = Some(model));
         self.shared.changed.store(true, Ordering::Release);
     }
 
     /// News of the one that is shown.
-    pub fn change(&self, act: impl FnOnce(&mut LiveModel)) {
+    pub(crate) fn change(&self, act: impl FnOnce(&mut LiveModel)) {
         self.shared.with(|m| m.as_mut().map(act));
         self.shared.changed.store(true, Ordering::Release);
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const FRAME: usize = 1 << 16;
 
 /// Somebody looks at standard error, and it can do more than lines. A job in the background is not stopped for it.
-pub fn is_usable() -> bool {
+pub(crate) fn is_usable() -> bool {
     let name = std::env::var_os("TERM").unwrap_or_default();
     let foreground = || rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group == rustix::process::getpgrp());
     io::stderr().is_terminal() && !name.is_empty() && name != "dumb" && foreground()
@@ -22,14 +22,14 @@ pub fn is_usable() -> bool {
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal to which frames go.
-pub type Frames = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
+pub(crate) type Frames = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
 /// Gives the terminal back when it is dropped.
-pub struct RawTerminal(());
+pub(crate) struct RawTerminal(());
 
 impl RawTerminal {
     /// Takes it.
-    pub fn take() -> io::Result<(RawTerminal, Frames)> {
+    pub(crate) fn take() -> io::Result<(RawTerminal, Frames)> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -47,7 +47,7 @@ impl RawTerminal {
     }
 
     /// A panic elsewhere gave it back already.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         !TAKEN.load(Ordering::SeqCst)
     }
 }

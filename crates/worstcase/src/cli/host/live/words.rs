@@ -37,7 +37,7 @@ pub fn method(spec: &HostSpec) -> String {
 }
 
 /// The amount to measure: `1:00`, or `10 samples` if their time is not known.
-pub fn amount(spec: &HostSpec) -> String {
+pub(crate) fn amount(spec: &HostSpec) -> String {
     match spec.length() {
         Nanos(0) => format!("{} samples", grouped(u64::from(spec.periods))),
         length => clock(length),
@@ -45,7 +45,7 @@ pub fn amount(spec: &HostSpec) -> String {
 }
 
 /// `1:05`, `2:00:00`.
-pub fn clock(time: Nanos) -> String {
+pub(crate) fn clock(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -55,7 +55,7 @@ pub fn clock(time: Nanos) -> String {
 }
 
 /// `1 204 forks/s`, `0.5 rounds/s`, `22.4 MB/s`.
-pub fn rate(unit: &str, a_second: f64) -> String {
+pub(crate) fn rate(unit: &str, a_second: f64) -> String {
     let (number, unit) = match unit {
         "bytes" => (a_second / 1e6, "MB"),
         other => (a_second, other),
@@ -68,7 +68,7 @@ pub fn rate(unit: &str, a_second: f64) -> String {
 }
 
 /// A power of ten: `1`, `10`, `100k`, `1M`.
-pub fn power(exponent: u32) -> String {
+pub(crate) fn power(exponent: u32) -> String {
     let suffix = ["", "k", "M", "G", "T", "P", "E"][(exponent as usize / 3).min(6)];
     format!("{}{suffix}", 10_u32.pow(exponent % 3))
 }

@@ -16,7 +16,7 @@ use worstcase_host::watch::{KeptSegment, WatchEvent, WatchObserver, WatchOrder};
 use worstcase_report::metrics::WatchMetrics;
 
 /// Looks on.
-pub struct Looker {
+pub(crate) struct Looker {
     watched: Arc<Mutex<WatchMetrics>>,
     bar: ProgressBar,
     quiet: bool,
@@ -50,12 +50,12 @@ impl Looker {
     }
 
     /// The state from which metrics are made.
-    pub fn watched(&self) -> Arc<Mutex<WatchMetrics>> {
+    pub(crate) fn watched(&self) -> Arc<Mutex<WatchMetrics>> {
         self.watched.clone()
     }
 
     /// Says where metrics are.
-    pub fn serves(&self, address: SocketAddr) {
+    pub(crate) fn serves(&self, address: SocketAddr) {
         if !self.quiet {
             eprintln!("worstcase: metrics are at http://{address}/metrics");
         }
@@ -67,7 +67,7 @@ impl Looker {
     }
 
     /// Says where it is kept.
-    pub fn tell_end(&self, folder: &Path) {
+    pub(crate) fn tell_end(&self, folder: &Path) {
         if !self.quiet {
             eprintln!("worstcase: kept in {}", plain(&folder.display().to_string()));
         }

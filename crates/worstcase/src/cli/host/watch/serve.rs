@@ -58,14 +58,14 @@ impl Drop for ServingThread {
 }
 
 /// Metrics over HTTP.
-pub struct Served {
+pub(crate) struct Served {
     address: SocketAddr,
     _worker: ServingThread,
 }
 
 impl Served {
     /// Listens at this address alone.
-    pub fn open(at: SocketAddr, cpus: &[u32], watched: SharedWatched) -> Result<Served, HostError> {
+    pub(crate) fn open(at: SocketAddr, cpus: &[u32], watched: SharedWatched) -> Result<Served, HostError> {
         let refused = |e: std::io::Error| {
             let remedy = match e.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::MFILE | Errno::NFILE) => "allow it more open files (ulimit -n, LimitNOFILE)",
@@ -85,7 +85,7 @@ impl Served {
     }
 
     /// The address on which it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -102,13 +102,13 @@ fn answer(request: &HttpRequest<'_>, watched: &SharedWatched) -> HttpAnswer {
 }
 
 /// Metrics in a file.
-pub struct Textfile {
+pub(crate) struct Textfile {
     _worker: ServingThread,
 }
 
 impl Textfile {
     /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
-    pub fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
+    pub(crate) fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
         let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
         output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)).map_err(refused)?;
