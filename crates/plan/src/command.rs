@@ -127,7 +127,7 @@ mod tests {
         let words = command(&lab(), None, "a run".as_ref());
         assert_eq!(
             words.join(" "),
-            "worstcase lab run --kernel debian:6.1 --preempt none --load idle --probe wakeup --seeds 5 --samples 400 \
+            "worstcase lab run --kernel debian:6.1 --preempt none --load idle --probe wakeup --seeds 10 --samples 400 \
              --output a run"
         );
         let words = command(&host(), None, "r".as_ref());

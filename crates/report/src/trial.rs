@@ -134,15 +134,15 @@ mod tests {
         let text = terminal(&trial, "a trial", Style::PLAIN);
         insta::assert_snapshot!(text, @r"
         a trial
-        the highest latency of each of 6 rounds, in us; ratio: to the machine as it is
+        the highest latency of each of 8 rounds, in us; ratio: to the machine as it is
 
         set           median  lowest  highest  ratio    interval  says
-        as-it-is         210     190      300      -           -
-        ksm              230     195      310  x1.00  0.78..1.24  no difference shown
-        idle-states     41.0    38.0     60.0  x0.20  0.15..0.27  better
+        as-it-is         220     190      300      -           -
+        ksm              230     195      310  x1.01  0.95..1.07  no difference shown
+        idle-states     44.0    38.0     60.0  x0.20  0.16..0.24  better
 
         It helps: idle-states.
-        The fewest settings that stayed within 100 us in every round: idle-states.
+        The fewest settings that stayed within 100 us in every round, and in 8 fresh ones: idle-states.
         ");
     }
 }
