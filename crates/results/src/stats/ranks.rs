@@ -180,10 +180,21 @@ impl Shift {
     /// The Hodges-Lehmann estimate of the difference, or ratio, that `between` computes from a value of `a` and one
     /// of `b`.
     pub fn of<T: Copy>(a: &[T], b: &[T], between: fn(T, T) -> f64) -> Option<Shift> {
-        let mut all: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| between(*x, *y))).collect();
+        let all = a.iter().flat_map(|x| b.iter().map(move |y| between(*x, *y)));
+        Shift::of_estimates(all.collect(), beyond(a.len(), b.len()))
+    }
+
+    /// The median of single estimates, and an interval from one of them to one of them; `beyond` gives the probability that the
+    /// test refuses as many at one end. Nothing without an estimate.
+    pub(super) fn of_estimates(mut all: Vec<f64>, beyond: impl Fn(usize) -> f64) -> Option<Shift> {
         all.sort_by(f64::total_cmp);
         let last = all.len().checked_sub(1)?;
-        let (cut, coverage) = cut(a.len(), b.len());
+        // The ends, counted from either side.
+        let mut cut = 1;
+        while cut < all.len() / 2 && 1.0 - 2.0 * beyond(cut + 1) >= AIM {
+            cut += 1;
+        }
+        let coverage = (1.0 - 2.0 * beyond(cut)).max(0.0);
         Some(Shift {
             best: (all[last / 2] + all[last.div_ceil(2)]) / 2.0,
             low: all[cut - 1],
@@ -194,27 +205,21 @@ impl Shift {
     }
 }
 
-/// The number of the ordered pair, counted from either end, that is the interval's end, and the interval's
-/// coverage.
-fn cut(a: usize, b: usize) -> (usize, f64) {
-    let beyond: Box<dyn Fn(usize) -> f64> = match a + b <= COUNTED {
-        true => {
+/// Of so many differences, of all values of one side from all of the other: the probability of a rank sum that refuses as many.
+fn beyond(a: usize, b: usize) -> Box<dyn Fn(usize) -> f64> {
+    match a + b <= COUNTED {
+        true if a > 0 && b > 0 => {
             let ranks: Vec<usize> = (1..=a + b).collect();
             let (ways, lowest) = (ways(&ranks, b), b * (b + 1) / 2);
             let all: f64 = ways.iter().sum();
             Box::new(move |k| ways[lowest..lowest + k].iter().sum::<f64>() / all)
         }
-        false => {
+        _ => {
             let (a, b) = (a as f64, b as f64);
             let lowest = b * (b + 1.0) / 2.0;
             Box::new(move |k| normal(a, b, lowest + k as f64 - 1.0, 0.0).less)
         }
-    };
-    let mut cut = 1;
-    while cut < (a * b) / 2 && 1.0 - 2.0 * beyond(cut + 1) >= AIM {
-        cut += 1;
     }
-    (cut, (1.0 - 2.0 * beyond(cut)).max(0.0))
 }
 
 #[cfg(test)]

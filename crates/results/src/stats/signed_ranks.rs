@@ -7,7 +7,7 @@
 //! and the count stays exact. The estimate is the median of all means of two differences (J. L. Hodges, E. L. Lehmann, Annals of
 //! Mathematical Statistics 34, 1963), its interval those of them that the test does not refuse.
 
-use super::ranks::{AIM, RankTest, Shift};
+use super::ranks::{RankTest, Shift};
 
 /// Pairs up to which ways are counted; above, their number is taken to be normal.
 const COUNTED: usize = 200;
@@ -114,34 +114,16 @@ pub fn ratio(pairs: &[(u64, u64)]) -> Option<Shift> {
 fn walsh(values: Vec<f64>) -> Option<Shift> {
     let with_all_before =
         |(at, x): (usize, &f64)| values[..=at].iter().map(move |y| (x + y) / 2.0).collect::<Vec<f64>>();
-    let mut means: Vec<f64> = values.iter().enumerate().flat_map(with_all_before).collect();
-    means.sort_by(f64::total_cmp);
-    let last = means.len().checked_sub(1)?;
-    let (cut, coverage) = cut(values.len());
-    Some(Shift {
-        best: (means[last / 2] + means[last.div_ceil(2)]) / 2.0,
-        low: means[cut - 1],
-        high: means[last + 1 - cut],
-        coverage: (coverage * 1e4).round() / 1e4,
-    })
-}
-
-/// Which of the ordered means, counted from either end, is the interval's end, and what it covers.
-fn cut(pairs: usize) -> (usize, f64) {
-    let ranks: Vec<usize> = (1..=pairs).collect();
-    let shares = match pairs <= COUNTED {
+    let means = values.iter().enumerate().flat_map(with_all_before);
+    let ranks: Vec<usize> = (1..=values.len()).collect();
+    let shares = match values.len() <= COUNTED {
         true => shares(&ranks),
         false => Vec::new(),
     };
-    let beyond = |k: usize| match shares.is_empty() {
+    Shift::of_estimates(means.collect(), |k| match shares.is_empty() {
         true => normal(&ranks, k - 1).1,
         false => shares[..k].iter().sum(),
-    };
-    let mut cut = 1;
-    while cut < pairs * (pairs + 1) / 4 && 1.0 - 2.0 * beyond(cut + 1) >= AIM {
-        cut += 1;
-    }
-    (cut, (1.0 - 2.0 * beyond(cut)).max(0.0))
+    })
 }
 
 #[cfg(test)]
