@@ -8,7 +8,7 @@ use worstcase_results::compare::Side;
 use worstcase_results::compare::words::{Compared, LEVEL};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-compare/4";
+pub const SCHEMA: &str = "worstcase-compare/5";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownComparison) -> String {

@@ -6,6 +6,7 @@ use crate::markup::{commands, text};
 use crate::table::markdown::figures;
 use worstcase_base::format::shell;
 use worstcase_results::compare::pair::ComparedSide;
+use worstcase_results::compare::words::Compared;
 
 /// The text.
 pub fn lines(shown: &ShownComparison) -> String {
@@ -27,6 +28,11 @@ pub fn lines(shown: &ShownComparison) -> String {
         .iter()
         .filter_map(|c| Some(format!("- {}: {}", text(&c.pair.name()), exact(c)?)));
     out.extend(exact);
+    let doubts = |c: &Compared| -> Vec<String> {
+        let line = |doubt: &String| format!("- {}: {}", text(&c.pair.name()), text(doubt));
+        c.pair.doubts.iter().map(line).collect()
+    };
+    out.extend(cells.iter().flat_map(doubts));
     out.extend([String::new(), "</details>".to_string(), String::new()]);
     if !shown.comparison.unmatched.is_empty() {
         out.push("Not compared:".to_string());

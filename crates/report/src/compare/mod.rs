@@ -11,7 +11,7 @@ use worstcase_base::distinct;
 use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
-use worstcase_results::compare::{Side, SideComparison};
+use worstcase_results::compare::{Replicates, Side, SideComparison};
 
 /// A comparison, ready to be shown.
 #[derive(Debug)]
@@ -58,28 +58,39 @@ impl ShownComparison<'_> {
 
     /// The basis of the words.
     fn notes(&self) -> Vec<String> {
+        let replicates = self.comparison.cells.iter().map(|c| c.pair.replicates).max();
+        let noun = replicates.unwrap_or_default().noun();
+        let one = replicates.unwrap_or_default().one();
         let mut notes = vec![
-            "A, B: the median over the seeds of each seed's value. difference, ratio: Hodges-Lehmann over the seeds."
-                .to_string(),
             format!(
-                "better, worse: exact {} over the seeds, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
+                "A, B: the median over the {noun} of each {one}'s value. difference, ratio: Hodges-Lehmann over the {noun}."
+            ),
+            format!(
+                "better, worse: exact {} over the {noun}, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
                 test_names(&self.comparison.cells),
                 self.comparison.tests
             ),
         ];
-        if self.comparison.cells.iter().any(|c| c.pair.one_draw) {
+        if replicates == Some(Replicates::SeedsOfOneRun) {
             notes.push(
                 "A run of a real machine is one draw: what differs between two runs may differ as much between two of the same. \
-                 `worstcase host try` measures settings in turns, and can tell."
+                 To tell, measure five runs of each, in turns: `worstcase compare A1 A2 A3 A4 A5 --to B1 B2 B3 B4 B5`; \
+                 `worstcase host try` does it for settings."
                     .to_string(),
             );
         }
-        let too_few = |c: &&Compared| c.said.iter().any(|s| matches!(s.word, ChangeWord::TooFewSeeds { .. }));
+        if replicates == Some(Replicates::Runs) {
+            notes.push(
+                "The runs of A and B are taken as made in turns: else the time of day is part of the difference."
+                    .to_string(),
+            );
+        }
+        let too_few = |c: &&Compared| c.said.iter().any(|s| matches!(s.word, ChangeWord::TooFew { .. }));
         if let Some(cell) = self.comparison.cells.iter().find(too_few) {
             let all: usize = self.comparison.cells.iter().map(|c| c.said.len()).sum();
             let needed = |tests: usize| cell.pair.design.needed(LEVEL / 2.0 / tests.max(1) as f64);
             notes.push(format!(
-                "Too few seeds to tell: no outcome of the test could show a difference; {} on each side can if most cells change, {} if one does.",
+                "Too few {noun} to tell: no outcome of the test could show a difference; {} on each side can if most cells change, {} if one does.",
                 needed(1),
                 needed(all)
             ));
@@ -111,7 +122,7 @@ fn word(word: ChangeWord) -> String {
         ChangeWord::NoDifferenceShown => "no difference shown".to_string(),
         ChangeWord::Identical => "identical".to_string(),
         ChangeWord::Equal => "equal".to_string(),
-        ChangeWord::TooFewSeeds { needs } => format!("too few seeds, needs {needs}"),
+        ChangeWord::TooFew { needs, of } => format!("too few {}, needs {needs}", of.noun()),
     }
 }
 

@@ -43,7 +43,7 @@ fn columns<'a>() -> Vec<TableField<ChangeRow<'a>>> {
         }),
         field(ColumnKind::Count, "needs", "needs", |row: &ChangeRow| {
             match row.judged.word {
-                ChangeWord::TooFewSeeds { needs } => Some(needs),
+                ChangeWord::TooFew { needs, .. } => Some(needs),
                 _ => None,
             }
         })
@@ -112,7 +112,7 @@ fn of_side(key: &str, heading: &str, side: fn(&MeasureChange) -> &SideValues) ->
         field(
             ColumnKind::Words,
             format!("{key}.of_seeds"),
-            "of seeds",
+            "range",
             move |c: &MeasureChange| TableValue::in_words(spread(c.measure, side(c)), json!(side(c).of_seeds)),
         ),
         end("lowest", |values| values.lowest),

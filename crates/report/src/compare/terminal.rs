@@ -49,16 +49,19 @@ fn table(cell: &Compared, style: Style) -> Vec<String> {
     let coverage = cell.said.first().map_or(0.0, |s| s.change.difference.coverage);
     let [a, b] = pair.seeds;
     let heading = format!(
-        "{} ({}; {a} against {b} seeds, intervals of {:.0} %)",
+        "{} ({}; {a} against {b} {}, intervals of {:.0} %)",
         pair.name(),
         pair.unit(),
+        pair.replicates.noun(),
         coverage * 100.0
     );
     let mut lines = lines_within(&of_cells(heading, [cell], |_| true), style, WIDTH);
+    lines.extend(pair.doubts.iter().map(|doubt| format!("  {}", plain(doubt))));
     lines.extend(exact(cell).map(|line| format!("  {line}")));
     if !pair.lacking.is_empty() {
         lines.push(format!(
-            "  not compared, some seeds have none: {}",
+            "  not compared, some {} have none: {}",
+            pair.replicates.noun(),
             pair.lacking.join(", ")
         ));
     }

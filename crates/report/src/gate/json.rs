@@ -8,7 +8,7 @@ use serde_json::json;
 use worstcase_results::compare::judged::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/5";
+pub const SCHEMA: &str = "worstcase-gate/6";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownGate) -> String {

@@ -163,8 +163,14 @@ fn look(shown: &ShownGate) -> Vec<String> {
         size(x).cmp(&size(y))
     });
     let seed = beyond.map_or(0, |m| m.worst_seed.seed);
-    let id = CellId::new(&cell.subject, &cell.how.load, &cell.how.probe, seed, cell.how.cpu);
-    let command = ["worstcase", "explain", shown.folder, "--cell", id.as_str()].map(String::from);
+    let mut command = ["worstcase", "explain"].map(String::from).to_vec();
+    match &shown.folders[..] {
+        [folder] => {
+            let id = CellId::new(&cell.subject, &cell.how.load, &cell.how.probe, seed, cell.how.cpu);
+            command.extend([folder.clone(), "--cell".into(), id.as_str().into()]);
+        }
+        several => command.extend(several.get((seed as usize).saturating_sub(1)).cloned()),
+    }
     vec![
         "What ran in the worst sample:".to_string(),
         String::new(),

@@ -8,9 +8,9 @@ mod table;
 pub mod terminal;
 
 use super::compare::figures::{probability, ratio, ratio_interval, times, value};
-use worstcase_results::compare::Side;
 use worstcase_results::compare::gate::{Gate, GateCell};
 use worstcase_results::compare::judged::{GateLimits, JudgedMeasure, LEVEL};
+use worstcase_results::compare::{Replicates, Side};
 use worstcase_results::record::Record;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict};
 
@@ -25,8 +25,8 @@ pub struct ShownGate<'a> {
     pub baseline: &'a Side,
     /// The run.
     pub run: &'a Side,
-    /// The run's folder, as it was typed.
-    pub folder: &'a str,
+    /// The folders of its runs, as they were typed.
+    pub folders: Vec<String>,
     /// The command that asks again.
     pub command: String,
     /// With a criterion: its verdict on each subject, and the judged records.
@@ -67,6 +67,13 @@ impl ShownGate<'_> {
                 "worse: the highest maximum of the seeds, or their missed periods, above the baseline's{by}"
             );
         }
+        if self.gate.cells.iter().any(|c| c.replicates == Replicates::Runs) {
+            return format!(
+                "worse: the typical run (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test over the runs, Holm's correction for {} tests)",
+                percent(limits.tolerance),
+                self.gate.tests,
+            );
+        }
         format!(
             "worse: the typical seed (Hodges-Lehmann) more than {} % above the baseline and p at most {LEVEL} (exact one-sided rank test, Holm's correction for {} tests); or, in the lab, the worst seed more than {} % above the baseline's worst, or two seeds more than {} %",
             percent(limits.tolerance),
@@ -98,10 +105,10 @@ fn why(cell: &GateCell, limits: &GateLimits) -> Vec<String> {
         .collect();
     let (beyond, within): (Vec<&JudgedMeasure>, Vec<&JudgedMeasure>) =
         cell.measures.iter().partition(|m| m.worst_seed.beyond);
-    lines.extend(beyond.into_iter().map(|m| worst_seed(m, &cell.unit)));
+    lines.extend(beyond.into_iter().map(|m| worst_seed(m, cell)));
     lines.extend(cell.reasons.iter().cloned());
     if limits.exact {
-        lines.extend(within.into_iter().map(|m| values_of_worst(m, &cell.unit)));
+        lines.extend(within.into_iter().map(|m| values_of_worst(m, cell)));
         return lines;
     }
     let rest: Vec<String> = cell.measures.iter().filter(|m| !m.regression).map(at_most).collect();
@@ -110,33 +117,34 @@ fn why(cell: &GateCell, limits: &GateLimits) -> Vec<String> {
     }
     if !within.is_empty() {
         let within: Vec<String> = within.into_iter().map(worst_within).collect();
-        lines.push(format!("worst seed: {}", within.join(", ")));
+        lines.push(format!("worst {}: {}", cell.replicates.one(), within.join(", ")));
     }
     lines
 }
 
 /// A worst seed above its limit.
-fn worst_seed(m: &JudgedMeasure, unit: &str) -> String {
-    let values = values_of_worst(m, unit);
+fn worst_seed(m: &JudgedMeasure, cell: &GateCell) -> String {
+    let (values, one) = (values_of_worst(m, cell), cell.replicates.one());
     match m.worst_seed.second {
         Some(second) => format!(
-            "{values} (seed {}), and seed {second} is above it too",
+            "{values} ({one} {}), and {one} {second} is above it too",
             m.worst_seed.seed
         ),
-        None => format!("{values}, above its limit (seed {})", m.worst_seed.seed),
+        None => format!("{values}, above its limit ({one} {})", m.worst_seed.seed),
     }
 }
 
 /// A worst seed with its values.
-fn values_of_worst(m: &JudgedMeasure, unit: &str) -> String {
+fn values_of_worst(m: &JudgedMeasure, cell: &GateCell) -> String {
     let (worst, measure) = (&m.worst_seed, m.change.measure);
     let by = worst.ratio.map_or(String::new(), |r| format!(", x{}", times(r)));
     format!(
-        "worst seed: {} {} -> {} {}{by}",
+        "worst {}: {} {} -> {} {}{by}",
+        cell.replicates.one(),
         m.name,
         value(measure, worst.baseline),
         value(measure, worst.run),
-        m.unit(unit)
+        m.unit(&cell.unit)
     )
 }
 

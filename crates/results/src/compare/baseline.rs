@@ -1,4 +1,4 @@
-//! The file that a gate compares with: `worstcase-baseline/3`, small enough for a repository.
+//! The file that a gate compares with: `worstcase-baseline/4`, small enough for a repository.
 
 use super::{CompareError, Side};
 use crate::record::{SubjectId, bounds};
@@ -9,7 +9,7 @@ use worstcase_base::format::{grouped, shell};
 use worstcase_plan::grammar;
 
 /// The form of the file; see the versioning policy in `docs/formats.md`.
-pub const SCHEMA: &str = "worstcase-baseline/3";
+pub const SCHEMA: &str = "worstcase-baseline/4";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Baseline {

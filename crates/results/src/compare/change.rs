@@ -1,8 +1,8 @@
 //! One cell on both sides: the compared measures, their differences, and what the test says.
 
-use super::CellConditions;
 use super::design::SeedDesign;
 use super::side::{DistributionFigures, SeedGroup, SeedResult, Side};
+use super::{CellConditions, Replicates};
 use crate::record::{GapAccount, Quantity, SubjectId};
 use crate::stats::median;
 use crate::stats::ranks::{RankTest, Shift};
@@ -218,13 +218,15 @@ pub struct Pair {
     /// Which of them belong together.
     #[serde(flatten)]
     pub design: SeedDesign,
-    /// Of a real machine: each side is one run, which is one draw.
-    pub one_draw: bool,
+    /// What a side's results repeat.
+    pub replicates: Replicates,
     /// In the lab: the exact comparison.
     pub exact: Option<Exact>,
     /// Measure by measure.
     #[serde(skip)]
     pub changes: Vec<MeasureChange>,
+    /// Interference beside what is compared, a line a side; a gate is INCONCLUSIVE for it.
+    pub doubts: Vec<String>,
     /// Measures that a seed of either side lacks.
     pub lacking: Vec<String>,
 }
@@ -241,9 +243,10 @@ impl Pair {
             units: [unit(a, of_a), unit(b, of_b)],
             seeds: [of_a.seeds.len(), of_b.seeds.len()],
             design: SeedDesign::of(of_a, of_b, in_lab),
-            one_draw: a.is_one_draw(&of_a.subject) || b.is_one_draw(&of_b.subject),
+            replicates: a.replicates(&of_a.subject).max(b.replicates(&of_b.subject)),
             exact: in_lab.then(|| Exact::of(&of_a.seeds, &of_b.seeds)),
             changes: Vec::new(),
+            doubts: [of_a.disturbed("A"), of_b.disturbed("B")].concat(),
             lacking: Vec::new(),
         };
         for quantity in quantities(of_a, of_b) {

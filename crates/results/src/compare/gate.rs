@@ -11,7 +11,7 @@
 use super::change::{ComparedMeasure, MeasureChange, Pair};
 use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
 use super::pair::{ComparedSide, MappedSubjects, Unmatched, pair};
-use super::{CellConditions, CompareError, SeedGroup, Side};
+use super::{CellConditions, CompareError, Replicates, SeedGroup, Side};
 use crate::record::SubjectId;
 use crate::verdict::Outcome;
 use serde::Serialize;
@@ -28,6 +28,8 @@ pub struct GateCell {
     pub how: CellConditions,
     /// Unit of its times.
     pub unit: String,
+    /// What a side's results repeat.
+    pub replicates: Replicates,
     /// The answer.
     pub outcome: Outcome,
     /// Why, the weightiest first.
@@ -125,6 +127,7 @@ fn not_compared(unmatched: Unmatched) -> GateCell {
         subject: unmatched.subject,
         how: unmatched.how,
         unit: String::new(),
+        replicates: Replicates::default(),
         outcome: Outcome::Inconclusive,
         reasons: vec![why],
         measures: Vec::new(),
@@ -194,6 +197,7 @@ impl PairedCell {
             subject: self.pair.b.clone(),
             how: self.pair.how.clone(),
             unit: self.pair.unit(),
+            replicates: self.pair.replicates,
             outcome: Outcome::Pass,
             reasons: Vec::new(),
             measures: Vec::new(),
@@ -217,7 +221,9 @@ impl PairedCell {
             false => self.judged().zip(corrected).map(judge).collect(),
         };
         let exact = self.pair.exact.is_some();
-        let proof = |m: &JudgedMeasure| (m.regression && !self.pair.one_draw) || (exact && m.worst_seed.beyond);
+        let proof = |m: &JudgedMeasure| {
+            (m.regression && self.pair.replicates != Replicates::SeedsOfOneRun) || (exact && m.worst_seed.beyond)
+        };
         cell.reasons = match limits.exact {
             true => self.other_seeds(),
             false => self.open(&cell.measures, tests),
@@ -253,28 +259,34 @@ impl PairedCell {
         let few = self.pair.design.least() > tests.needed;
         if few && differs {
             open.push(format!(
-                "too few seeds to tell: {a} in the baseline, {b} in the run; needs {} in each",
+                "too few {} to tell: {a} in the baseline, {b} in the run; needs {} in each",
+                self.pair.replicates.noun(),
                 self.pair.design.needed(LEVEL / tests.could_be.max(1) as f64)
             ));
         }
         let tied = measures.iter().filter(|m| !few && m.untested_and_worse());
         open.extend(tied.map(|m| {
             format!(
-                "{} is higher, but too many seeds have the same value for a test to show it",
-                m.name
+                "{} is higher, but too many {} have the same value for a test to show it",
+                m.name,
+                self.pair.replicates.noun()
             )
         }));
-        if self.pair.one_draw && measures.iter().any(|m| m.regression) {
+        if self.pair.replicates == Replicates::SeedsOfOneRun && measures.iter().any(|m| m.regression) {
             open.push(
-                "a run of a real machine is one draw, and another of the same may be as high; measure both again, in turns"
+                "a run of a real machine is one draw, and another of the same may be as high; measure five runs of each, in turns"
                     .to_string(),
             );
         }
         if self.pair.exact.is_none() && measures.iter().any(|m| m.worst_seed.beyond) {
-            open.push("on a real machine one seed is no proof; measure again".to_string());
+            open.push(format!(
+                "on a real machine one {} is no proof; measure again",
+                self.pair.replicates.one()
+            ));
         }
         if !self.pair.lacking.is_empty() {
-            open.push(format!("some seeds have no {}", self.pair.lacking.join(", no ")));
+            let noun = self.pair.replicates.noun();
+            open.push(format!("some {noun} have no {}", self.pair.lacking.join(", no ")));
         }
         open
     }
@@ -282,11 +294,8 @@ impl PairedCell {
 
 /// The reasons why the samples of both sides cannot be compared.
 fn doubts(baseline: &SeedGroup, run: &SeedGroup) -> Vec<String> {
-    let of = |side: &'static str, reasons: &[String]| -> Vec<String> {
-        reasons.iter().map(|r| format!("{side}: {r}")).collect()
-    };
-    let mut doubts = of("the baseline", &baseline.interference);
-    doubts.extend(of("the run", &run.interference));
+    let mut doubts = baseline.disturbed("the baseline");
+    doubts.extend(run.disturbed("the run"));
     let new = run.warnings.iter().filter(|w| !baseline.warnings.contains(w));
     doubts.extend(new.map(|w| format!("a warning that the baseline does not have: {w}")));
     let gone = baseline.warnings.iter().filter(|w| !run.warnings.contains(w));

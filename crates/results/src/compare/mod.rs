@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! run folder, baseline file -> Side: each cell's figures, seed by seed          side, baseline
+//! several runs of a real machine -> one side, a result of each run              runs
 //! two sides -> cells that belong together, and those that do not                pair
 //! a cell on both sides -> differences, ratios, tests, exact differences         change, design
 //! all cells -> what is called better or worse                                   words   (worstcase compare)
@@ -16,10 +17,12 @@ pub mod design;
 pub mod gate;
 pub mod judged;
 pub mod pair;
+pub mod runs;
 pub mod side;
 pub mod words;
 
 pub use pair::MappedSubjects;
+pub use runs::Replicates;
 pub use side::{CellConditions, SeedGroup, SeedResult, Side};
 pub use words::{SideComparison, compare};
 
@@ -81,6 +84,23 @@ worstcase_base::errors! {
             many: bool,
             /// The known names.
             known: Vec<String>,
+        } => Usage,
+        /// The same run on both sides, or twice on one.
+        #[error("a run is named twice; each run of a side is one draw")]
+        RunTwice => Usage,
+        /// A baseline of several runs among other runs.
+        #[error("a baseline of several runs cannot be joined with other runs; name it alone")]
+        JoinedTwice => Usage,
+        /// Several runs of the lab.
+        #[error("{0} was measured in the lab, where a run has all its seeds: name one run (`worstcase lab run --seeds N` measures more)")]
+        LabRuns(SubjectId) => Usage,
+        /// Runs that do not compare.
+        #[error("the runs have {} seeds of {cell}; a maximum grows with their number, so measure as many in each", counts.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))]
+        SeedsOfRuns {
+            /// The cell.
+            cell: String,
+            /// The numbers there are.
+            counts: Vec<usize>,
         } => Usage,
         /// Only the lab is exact.
         #[error(

@@ -14,7 +14,7 @@ use std::path::Path;
 use worstcase_contract::Nanos;
 
 /// A run, or the figures that a baseline kept of one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// The question.
     pub title: String,
@@ -46,6 +46,9 @@ pub struct SeedGroup {
     /// Interference beside the kernel under test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) interference: Vec<String>,
+    /// Where a result is a run: the number of seeds of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) seeds_a_run: Vec<usize>,
     /// The results, in order of the seeds.
     pub seeds: Vec<SeedResult>,
 }
@@ -127,6 +130,17 @@ pub struct SeedResult {
     pub noise: Option<GapAccount>,
     /// The figures of each quantity of the probe; `noise` has none.
     pub quantities: BTreeMap<Quantity, DistributionFigures>,
+}
+
+impl SeedGroup {
+    /// The interference with it, if there was any: the first, and how many more.
+    pub(super) fn disturbed(&self, side: &str) -> Vec<String> {
+        let line = |first: &String| match self.interference.len() - 1 {
+            0 => format!("{side}: {first}"),
+            more => format!("{side}: {first} (and {more} more)"),
+        };
+        self.interference.first().map(line).into_iter().collect()
+    }
 }
 
 impl SeedResult {
@@ -217,12 +231,6 @@ impl Side {
         self.subject(id).is_some_and(|s| s.venue() == Venue::Lab)
     }
 
-    /// Whether a subject is a machine that worstcase measured. Its seeds are of one run, and a run is one draw: they are no
-    /// independent ones.
-    pub fn is_one_draw(&self, id: &SubjectId) -> bool {
-        !self.in_lab(id) && !self.is_foreign(id)
-    }
-
     /// Whether another tool measured a subject.
     pub(crate) fn is_foreign(&self, id: &SubjectId) -> bool {
         let machine = self.subject(id).map(|s| &s.machine);
@@ -258,6 +266,7 @@ fn group(subject: SubjectId, how: CellConditions, of: &[&Record], all: &[Record]
             .chain(another_model(of))
             .chain(of.iter().filter_map(|r| lost(r)))
             .collect(),
+        seeds_a_run: Vec::new(),
         seeds,
     }
 }

@@ -3,7 +3,7 @@
 
 use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
-use super::{CompareError, Side};
+use super::{CompareError, Replicates, Side};
 use crate::stats::many::benjamini_hochberg;
 use serde::Serialize;
 
@@ -31,9 +31,11 @@ pub enum ChangeWord {
     /// Every seed of both sides has the same value.
     Equal,
     /// No outcome of the test could have shown a change.
-    TooFewSeeds {
-        /// The number of seeds on each side with which a test can show one.
+    TooFew {
+        /// The number of seeds, or runs, on each side with which a test can show one.
         needs: usize,
+        /// What is too few.
+        of: Replicates,
     },
 }
 
@@ -159,7 +161,10 @@ fn word(pair: &Pair, change: &MeasureChange, p: Option<f64>) -> ChangeWord {
     match p {
         _ if pair.identical() => ChangeWord::Identical,
         Some(p) if p <= LEVEL && change.slight() => ChangeWord::Slight,
-        Some(p) if p <= LEVEL => match (change.test.greater < change.test.less, pair.one_draw) {
+        Some(p) if p <= LEVEL => match (
+            change.test.greater < change.test.less,
+            pair.replicates == Replicates::SeedsOfOneRun,
+        ) {
             (true, false) => ChangeWord::Worse,
             (false, false) => ChangeWord::Better,
             (true, true) => ChangeWord::HigherInThisRun,
@@ -167,8 +172,9 @@ fn word(pair: &Pair, change: &MeasureChange, p: Option<f64>) -> ChangeWord {
         },
         Some(_) => ChangeWord::NoDifferenceShown,
         None if change.constant() => ChangeWord::Equal,
-        None if 2.0 * pair.design.least() > LEVEL => ChangeWord::TooFewSeeds {
+        None if 2.0 * pair.design.least() > LEVEL => ChangeWord::TooFew {
             needs: pair.design.needed(LEVEL / 2.0),
+            of: pair.replicates,
         },
         None => ChangeWord::NoDifferenceShown,
     }

@@ -40,6 +40,17 @@ impl GapAccount {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
+    /// Both together.
+    pub(crate) fn and(self, other: GapAccount) -> GapAccount {
+        GapAccount {
+            observed_ns: self.observed_ns + other.observed_ns,
+            gaps: self.gaps + other.gaps,
+            lost: self.lost + other.lost,
+            noise_ns: self.noise_ns + other.noise_ns,
+            max_single_ns: self.max_single_ns.max(other.max_single_ns),
+        }
+    }
+
     /// The CPU time that was left, as a share of the observation time (rtla: % CPU available).
     pub fn available(&self) -> f64 {
         1.0 - self.noise_ns as f64 / self.observed_ns.max(1) as f64

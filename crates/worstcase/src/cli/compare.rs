@@ -27,20 +27,23 @@ Examples:
   worstcase compare BEFORE AFTER --map 6.1.0-56-amd64.full=6.12.1-amd64.lazy
   worstcase compare BEFORE AFTER --explain                 replays both worst samples of the largest worsening
   worstcase compare BEFORE AFTER --markdown > comment.md
+  worstcase compare A1 A2 A3 A4 A5 --to B1 B2 B3 B4 B5     a real machine: five runs of each, made in turns
 
 Cells belong together if load, probe and CPU are the same. Subjects: as --map says; the only one on each side; those of
 one name; those that differ in the kernel alone. Only what was measured alike compares (period, periods, warm-up,
 priority, timer); the rest is listed with its reason.
 better and worse are said only of what an exact rank test over the seeds shows (level 0.05, all tests of the comparison
-corrected together), so it takes at least 4 seeds on each side. In the lab the samples are compared bit by bit, too.
+corrected together), so it takes at least 4 seeds on each side. Of a real machine a run is one draw: two runs tell no more
+than that one is higher or lower, five of each side can show worse and better. In the lab the samples are compared bit by bit, too.
 Exit code: 0 whatever changed; worstcase gate decides.")]
 pub struct CompareArgs {
-    /// The run to compare with: its folder, or a baseline's file
-    #[arg(value_name = "A")]
-    a: PathBuf,
-    /// The run that is compared [default: A, with --subject and --with]
-    #[arg(value_name = "B", required_unless_present = "with")]
-    b: Option<PathBuf>,
+    /// The run to compare with and the run that is compared: folders, or a baseline's file; with --subject and --with one
+    /// run; with --to all runs of A
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// The runs of B, where a side has several: of a real machine, which needs five, made in turns with those of A
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    to: Vec<PathBuf>,
     /// Only this subject of A; a part of its name will do
     #[arg(long, value_name = "SUBJECT", requires = "with", conflicts_with = "map")]
     subject: Option<String>,
@@ -50,7 +53,7 @@ pub struct CompareArgs {
     /// A subject of A and the one of B that belongs to it; may be given again
     #[arg(long, value_name = "A=B")]
     map: Vec<MappedSubjects>,
-    /// Print JSON (worstcase-compare/4), times in ns
+    /// Print JSON (worstcase-compare/5), times in ns
     #[arg(long)]
     json: bool,
     /// Print Markdown
@@ -71,6 +74,9 @@ worstcase_base::errors! {
         /// Comparing failed.
         #[error(transparent)]
         Compare(#[from] CompareError) => within,
+        /// It is open which run belongs to which side.
+        #[error("name two runs, or one with --subject and --with, or the runs of each side: A1 A2 ... --to B1 B2 ...")]
+        WhichRuns => Usage,
         /// Nothing got worse, or the cells are not of the lab.
         #[error(
             "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
@@ -81,9 +87,8 @@ worstcase_base::errors! {
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
-    let path_b = args.b.as_ref().unwrap_or(&args.a);
-    let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
-    let (a, b) = (open(&args.a)?, open(path_b)?);
+    let (of_a, of_b) = sides(args)?;
+    let [a, b] = Side::open_both(of_a, of_b).map_err(CompareCliError::from)?;
     let chosen = args
         .subject
         .clone()
@@ -111,10 +116,20 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
         let additions = args.replay.added.named()?;
         let means = args.replay.means(&additions, &options, None);
-        let told = breakdown(&means, &args.a, path_b, worst)?;
+        let told = breakdown(&means, &of_a[0], &of_b[0], worst)?;
         print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The runs of both sides.
+fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), CompareCliError> {
+    match (&args.runs[..], &args.to[..]) {
+        ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
+        (one @ [_], []) if args.with.is_some() => Ok((one, one)),
+        (_, []) => Err(CompareCliError::WhichRuns),
+        (a, b) => Ok((a, b)),
+    }
 }
 
 /// The cell whose maximum grew most: of those that the test shows, if it shows any.
@@ -135,8 +150,7 @@ pub(super) fn worsening(comparison: &SideComparison) -> Option<&Compared> {
 /// This command, with the breakdown.
 fn again(args: &CompareArgs) -> String {
     let mut words = ["worstcase", "compare"].map(String::from).to_vec();
-    words.push(args.a.display().to_string());
-    words.extend(args.b.iter().map(|b| b.display().to_string()));
+    words.extend(args.runs.iter().map(|run| run.display().to_string()));
     for (option, subject) in [("--subject", &args.subject), ("--with", &args.with)] {
         words.extend(subject.iter().flat_map(|s| [option.to_string(), s.clone()]));
     }
@@ -146,6 +160,10 @@ fn again(args: &CompareArgs) -> String {
             .flat_map(|m| ["--map".to_string(), format!("{}={}", m.a, m.b)]),
     );
     words.push("--explain".to_string());
+    if !args.to.is_empty() {
+        words.push("--to".to_string());
+        words.extend(args.to.iter().map(|run| run.display().to_string()));
+    }
     shell(&words)
 }
 

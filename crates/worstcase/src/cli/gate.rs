@@ -26,6 +26,7 @@ Examples:
   worstcase gate RUN --baseline baseline.json --junit gate.xml --markdown gate.md
   worstcase gate RUN --baseline baseline.json --tolerance 25% --criterion 200us
   worstcase gate RUN --baseline baseline.json --exact
+  worstcase gate A1 A2 A3 A4 A5 --write-baseline baseline.json        real machine: a run is one draw
 
 Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 2 INCONCLUSIVE, or the input is wrong.
 A cell FAILs if a median, p99, maximum or count of missed periods is higher by more than the tolerance and an exact rank
@@ -40,8 +41,9 @@ With --exact a cell of the lab FAILs if its maximum, of all seeds, is above the 
 than --worst-seed, if that is given), or if more periods were missed; else it PASSes. It needs the same seeds on both sides;
 one is enough.")]
 pub struct GateArgs {
-    /// The run's folder
-    run: PathBuf,
+    /// The run's folder; of a real machine several runs, made in turns with those of the baseline
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
     /// What to compare with: a file that --write-baseline wrote, or a run's folder
     #[arg(long, value_name = "FILE", required_unless_present = "write_baseline")]
     baseline: Option<PathBuf>,
@@ -69,7 +71,7 @@ pub struct GateArgs {
     /// Write Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Print JSON (worstcase-gate/5), times in ns
+    /// Print JSON (worstcase-gate/6), times in ns
     #[arg(long)]
     json: bool,
 }
@@ -105,6 +107,9 @@ worstcase_base::errors! {
         /// Comparing failed.
         #[error(transparent)]
         Compare(#[from] CompareError) => within,
+        /// A criterion is asked of one run.
+        #[error("--criterion is of one run; ask each: worstcase verdict RUN --criterion DURATION")]
+        CriterionOfSeveral => Usage,
         /// The XML cannot be written.
         #[error("cannot write JUnit XML: {0}")]
         Junit(#[from] quick_junit::SerializeError) => Storage,
@@ -124,19 +129,24 @@ worstcase_base::errors! {
 
 /// Runs the command.
 pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
-    let run = Run::open(&args.run)?;
-    let side = Side::of_run(&run)?;
-    if let Some(path) = &args.write_baseline {
+    let runs = args.runs.iter().map(|path| Run::open(path));
+    let runs = runs.collect::<Result<Vec<Run>, RunError>>()?;
+    let Some(path) = &args.baseline else {
+        let [side, _] = Side::open_both(&args.runs, &[])?;
+        let path = args.write_baseline.as_ref().expect("clap asks for one of both");
         baseline::write(path, &side)?;
         print(&written(path, &side))?;
         return Ok(ExitCode::SUCCESS);
-    }
-    let path = args.baseline.as_ref().expect("clap asks for one of both");
-    let baseline = Side::open(path)?;
+    };
+    let [baseline, side] = Side::open_both(std::slice::from_ref(path), &args.runs)?;
     let limits = limits(args);
     let gated = gate(&baseline, &side, &args.map, &limits)?;
-    let records = run.records()?;
-    let criterion = args.criterion.map(|limit| judge(&run, &records, limit));
+    let (run, records) = match (&runs[..], args.criterion) {
+        ([run], _) => (run, run.records()?),
+        ([first, ..], None) => (first, Vec::new()),
+        _ => return Err(GateError::CriterionOfSeveral),
+    };
+    let criterion = args.criterion.map(|limit| judge(run, &records, limit));
     let outcome = match &criterion {
         Some((_, verdicts)) => gated.outcome.max(worst(verdicts)),
         None => gated.outcome,
@@ -146,7 +156,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         gate: &gated,
         baseline: &baseline,
         run: &side,
-        folder: &args.run.display().to_string(),
+        folders: args.runs.iter().map(|run| run.display().to_string()).collect(),
         command: again(args),
         criterion: criterion.map(|(criterion, verdicts)| (criterion, verdicts, records.as_slice())),
     };
@@ -191,8 +201,10 @@ fn written(path: &Path, side: &Side) -> String {
         .map(|c| c.seeds.first().map_or(0, SeedResult::measures))
         .sum();
     let level = LEVEL / tests.max(1) as f64;
+    let replicates = side.subjects.iter().map(|s| side.replicates(&s.id())).max();
+    let noun = replicates.unwrap_or_default().noun();
     let mut text = format!(
-        "wrote {}: {} cells, {fewest} seeds or more of each\n",
+        "wrote {}: {} cells, {fewest} {noun} or more of each\n",
         path.display(),
         side.cells.len()
     );
@@ -202,7 +214,7 @@ fn written(path: &Path, side: &Side) -> String {
         false => (ranks::least(fewest, fewest), ranks::needed(level)),
     };
     if least > level {
-        text += &format!("too few seeds for a run of other inputs: {tests} tests need {needs} in baseline and run\n");
+        text += &format!("too few {noun} for a run of other inputs: {tests} tests need {needs} in baseline and run\n");
     }
     text
 }
@@ -210,7 +222,7 @@ fn written(path: &Path, side: &Side) -> String {
 /// The command that asks again.
 fn again(args: &GateArgs) -> String {
     let mut words = ["worstcase", "gate"].map(String::from).to_vec();
-    words.push(args.run.display().to_string());
+    words.extend(args.runs.iter().map(|run| run.display().to_string()));
     let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
     if let Some(baseline) = &args.baseline {
         option("--baseline", baseline.display().to_string());

@@ -338,7 +338,7 @@ fn markdown_junit_and_json() {
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
     assert_eq!(
         (&json["schema"], &json["outcome"]),
-        (&"worstcase-gate/5".into(), &"FAIL".into())
+        (&"worstcase-gate/6".into(), &"FAIL".into())
     );
     assert_eq!(
         (&json["cells"][0]["load"], &json["cells"][1]["outcome"]),
@@ -382,7 +382,7 @@ fn bad_input_is_one_line_and_two() {
         "",
         "[1]",
         &whole[..whole.len() / 2],
-        &whole.replace("worstcase-baseline/3", "worstcase-baseline/\x1b"),
+        &whole.replace("worstcase-baseline/4", "worstcase-baseline/\x1b"),
         &whole.replace("\"seed\": 2", "\"seed\": 1"),
         &whole.replace("\"subject\": \"6.1.full\"", "\"subject\": \"other\""),
     ] {

@@ -31,6 +31,7 @@ mod run_folder;
 mod security;
 mod selection;
 mod several_cpus;
+mod several_runs;
 mod tables;
 mod then_now;
 mod verdict_command;
