@@ -52,6 +52,7 @@ bench: build
 	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect
+	scripts/bench-statistics
 	scripts/stop-qemu
 	scripts/kill-commands
 	scripts/kill-commands --victim qemu --instants 20

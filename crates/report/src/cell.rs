@@ -8,7 +8,9 @@ use crate::style::{Style, WIDTH};
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
+use worstcase_results::record::intervals::{PercentileBlocks, PercentileInterval};
 use worstcase_results::record::{Accounting, Quantity, Record, SampleRow, SubjectMachine, Summary, Venue, title_of};
+use worstcase_results::stats::blocks::BLOCKS;
 use worstcase_results::stats::bucket_counts::{BucketCounts, CountedBucket, SixADecade};
 use worstcase_results::stats::tail::Peaks;
 
@@ -23,13 +25,26 @@ pub struct GatheredSamples {
     steps: BucketCounts<SixADecade>,
     worst: Vec<SampleRow>,
     peaks: Peaks,
+    blocks: Option<PercentileBlocks>,
 }
 
 impl GatheredSamples {
+    /// For the samples of this record.
+    pub fn of(record: &Record) -> GatheredSamples {
+        GatheredSamples {
+            // In the lab seeds are the draws.
+            blocks: PercentileBlocks::new(record).filter(|_| record.subject.venue() == Venue::Host),
+            ..GatheredSamples::default()
+        }
+    }
+
     /// Takes a sample in.
     pub fn add(&mut self, row: SampleRow) {
         self.steps.add(row.latency.0, 1);
         self.peaks.add(row.latency);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.add(row.index, row.latency);
+        }
         let place = self.worst.partition_point(|w| w.latency >= row.latency);
         if place < WORST {
             self.worst.insert(place, row);
@@ -206,6 +221,8 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
                 subject.time_unit()
             )));
             out.push(format!("  {}", figures(summary)));
+            let blocks = gathered.blocks.as_ref().filter(|_| quantity == Quantity::Latency);
+            out.extend(blocks.and_then(|blocks| intervals(&blocks.intervals(record))));
         }
     }
     let row = record.accounting.row_name();
@@ -260,6 +277,25 @@ fn held_histogram(record: &Record, style: Style) -> Vec<String> {
     };
     let heading = style.bold(&format!("Histogram (us, count on a log scale){whose}"));
     [vec![String::new(), heading], histogram(&gathered)].concat()
+}
+
+/// The percentiles' intervals in a line.
+fn intervals(intervals: &[PercentileInterval]) -> Option<String> {
+    let of = |i: &PercentileInterval| {
+        let name = i.percentile.map_or("median", |p| p.name());
+        let low = micros_exact(i.low);
+        match i.high {
+            Some(high) => format!("{name} {low}..{}", micros_exact(high)),
+            None => format!("{name} {low} or more"),
+        }
+    };
+    let all: Vec<String> = intervals.iter().map(of).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "  95 % if the time that was seen is typical (from {BLOCKS} blocks): {}",
+            all.join("  ")
+        )
+    })
 }
 
 fn figures(s: &Summary) -> String {

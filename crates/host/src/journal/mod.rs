@@ -40,6 +40,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use worstcase_base::format::shell;
 use worstcase_base::lock;
 use worstcase_instruments::priorities::{self, KernelThread};
 use worstcase_instruments::sys::sched::Policy;
@@ -175,6 +176,20 @@ impl Journal {
             value: "a folder".into(),
             source,
         })
+    }
+
+    /// Runs a command of the user's to its end; undoing runs `back`, also if the command failed.
+    pub fn run(&mut self, command: &[String], back: &[String]) -> Result<(), HostError> {
+        self.write(&JournalEntry::Command {
+            command: command.to_vec(),
+            back: back.to_vec(),
+        })?;
+        let failed = |why: String| HostError::Argument(format!("{}: {why}; the machine is as it was", shell(command)));
+        let status = undo::run(command).map_err(|e| failed(e.to_string()))?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(failed(format!("it failed ({status})"))),
+        }
     }
 
     /// Notes a process group that its leader has just started: undoing kills all of it.

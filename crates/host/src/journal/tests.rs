@@ -309,3 +309,36 @@ fn a_threads_scheduling_comes_back_unless_somebody_else_has_set_it_since() {
     assert!(undone.is_empty(), "{undone:?}");
     assert_eq!(controller.journals(), 0);
 }
+
+#[test]
+fn a_command_is_taken_back_by_another_also_after_a_kill() {
+    let controller = JournalController::new();
+    let mark = controller.dir.path().join("mark").display().to_string();
+    let words = |text: &str| [text.to_string(), mark.clone()].to_vec();
+    let mut journal = controller.begin();
+    journal.run(&words("touch"), &words("rm")).unwrap();
+    assert!(Path::new(&mark).exists());
+    let told: Vec<String> = journal.finish().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(told, [format!("touch {mark}: taken back by rm {mark}")]);
+    assert!(!Path::new(&mark).exists());
+    fs::write(&mark, "").unwrap();
+    let made = JournalEntry::Command {
+        command: words("touch"),
+        back: words("rm"),
+    };
+    controller.killed(None, &[made]);
+    left_over(&controller.state).unwrap();
+    assert_eq!((Path::new(&mark).exists(), controller.journals()), (false, 0));
+}
+
+#[test]
+fn a_command_that_fails_is_taken_back_too() {
+    let controller = JournalController::new();
+    let mark = controller.dir.path().join("mark").display().to_string();
+    let mut journal = controller.begin();
+    let failed = journal.run(&["false".into()], &["touch".into(), mark.clone()]);
+    let failed = failed.unwrap_err().to_string();
+    assert!(failed.contains("false: it failed (exit status: 1)"), "{failed}");
+    drop(journal);
+    assert!(Path::new(&mark).exists());
+}

@@ -5,9 +5,11 @@ use super::{processes, value};
 use crate::loads::Traces;
 use serde::Serialize;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use worstcase_base::format::shell;
 use worstcase_instruments::processes::Identity;
 use worstcase_instruments::sys::sched::Policy;
 
@@ -30,6 +32,11 @@ pub enum UndoResult {
         from: String,
         /// The old value.
         to: String,
+    },
+    /// A command took it back.
+    Ran {
+        /// That command.
+        command: String,
     },
     /// Removed, with all processes or files in it.
     Removed,
@@ -56,6 +63,7 @@ impl fmt::Display for Undone {
         let what = &self.what;
         match &self.outcome {
             UndoResult::Restored { from, to } => write!(f, "{what}: {to} again (was {from})"),
+            UndoResult::Ran { command } => write!(f, "{what}: taken back by {command}"),
             UndoResult::Removed => write!(f, "{what}: removed"),
             UndoResult::Foreign { now } => write!(f, "{what}: left alone, somebody has set it to {now} since"),
             UndoResult::Failed { why } => write!(f, "{what}: {why}"),
@@ -134,6 +142,10 @@ impl JournalEntry {
                 format!("process group {leader}"),
                 processes::end_group(*leader, *started).map(removed),
             ),
+            JournalEntry::Command { command, back } => (
+                shell(command),
+                run_back(back).map(|()| Some(UndoResult::Ran { command: shell(back) })),
+            ),
             JournalEntry::Reads { path, .. } => (path.display().to_string(), Ok(None)),
         }
     }
@@ -156,6 +168,22 @@ fn undo_scheduling(thread: Identity, before: Policy, set: Policy) -> io::Result<
         from: set.to_string(),
         to: before.to_string(),
     }))
+}
+
+fn run_back(back: &[String]) -> io::Result<()> {
+    let status = run(back)?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{} ended with {status}", shell(back)))),
+    }
+}
+
+/// Runs a command of the user's without a shell; its output is on stderr, as this command's own may be read by a program.
+pub(super) fn run(command: &[String]) -> io::Result<ExitStatus> {
+    let (program, arguments) = command.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
+    io::stderr().write_all(&[output.stdout, output.stderr].concat())?;
+    Ok(output.status)
 }
 
 /// How long threads that were killed may keep an instance in use.

@@ -26,14 +26,22 @@ impl TrialVariant {
         }
     }
 
+    /// Whether a command of the user's makes it.
+    pub fn is_switched(&self) -> bool {
+        self.settings == [SWITCHED]
+    }
+
     /// The variant as an experiment asks for it.
     pub fn apply(&self) -> Apply {
-        match self.settings.is_empty() {
+        match self.settings.is_empty() || self.is_switched() {
             true => Apply::Nothing,
             false => Apply::Only(self.settings.clone()),
         }
     }
 }
+
+/// The name of what a command of the user's makes.
+pub const SWITCHED: &str = "switched";
 
 /// The machine as it is, each setting alone, and all together.
 pub fn variants(settings: &[&str]) -> Vec<TrialVariant> {

@@ -21,6 +21,7 @@ mod foreign;
 mod group;
 #[cfg(test)]
 mod hostile;
+pub mod intervals;
 mod judged;
 mod missed;
 mod origin;

@@ -108,7 +108,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     }
     if let Some(id) = &args.cell {
         let record = run.record_of(id)?;
-        let mut gathered = cell::GatheredSamples::default();
+        let mut gathered = cell::GatheredSamples::of(&record);
         run.for_each_sample(&record, |row| gathered.add(row))?;
         print(&terminal::fitted(&cell::details(&record, &gathered, style)))?;
         return Ok(ExitCode::SUCCESS);

@@ -90,3 +90,63 @@ fn a_setting_that_there_is_not_is_refused_with_those_that_there_are() {
     refused.stderr(contains("worstcase: ").and(contains("wings").or(contains("nothing to try"))));
     assert!(!folder.path().join("trial").exists());
 }
+
+/// A command of the user's and its opposite, for the setting that [`MIGRATION`] is.
+fn switched(command: &mut Command) -> &mut Command {
+    command
+        .args(["--switch", "sysctl -q kernel.timer_migration=0"])
+        .args(["--back", "sysctl -q kernel.timer_migration=1"])
+}
+
+#[test]
+fn a_command_of_the_users_is_tried_in_turns_and_taken_back() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    worstcase_skips::or_skip!(can_be_tried());
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = trial(&folder, "--time 200ms --rounds 2 --json");
+    switched(&mut command);
+    let done = assert_cmd::Command::from_std(command).assert().success();
+    assert_eq!(migration(), "1");
+    let trial: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(trial["variants"][1]["name"], "switched");
+    let run = Run::open(&folder.path().join("trial/switched")).unwrap();
+    assert!(
+        run.plan().title.contains("sysctl -q kernel.timer_migration=0"),
+        "{}",
+        run.plan().title
+    );
+}
+
+#[test]
+fn a_command_of_the_users_is_taken_back_after_a_kill() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    worstcase_skips::or_skip!(can_be_tried());
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = trial(&folder, "--time 1s --rounds 500");
+    let mut process = switched(&mut command)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the command has run", || migration() == "0");
+    process.kill().unwrap();
+    process.wait().unwrap();
+    until("the guard takes it back", || migration() == "1");
+}
+
+#[test]
+fn a_command_without_one_that_takes_it_back_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = trial(&folder, "");
+    command.args(["--switch", "true"]);
+    assert_cmd::Command::from_std(command)
+        .assert()
+        .code(2)
+        .stderr(contains("--back"));
+    let mut command = trial(&folder, "");
+    command.args(["--switch", "a 'b", "--back", "true"]);
+    assert_cmd::Command::from_std(command)
+        .assert()
+        .code(2)
+        .stderr(contains("a quote in"));
+}

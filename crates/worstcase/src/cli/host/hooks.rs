@@ -38,7 +38,8 @@ impl HookArgs {
     }
 }
 
-fn words(option: &str, command: Option<&str>) -> Result<Option<Vec<String>>, HostError> {
+/// A command of an option as words; none is empty.
+pub(super) fn words(option: &str, command: Option<&str>) -> Result<Option<Vec<String>>, HostError> {
     let Some(command) = command else { return Ok(None) };
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(Some(words)),

@@ -1,6 +1,6 @@
 //! `worstcase host try`: measures which of the doctor's settings help.
 
-use super::folder;
+use super::{folder, hooks};
 use crate::cli::Error;
 use crate::cli::output::{print, print_json};
 use crate::cli::progress::ProgressDisplay;
@@ -13,16 +13,18 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::trial::{MeasuredRounds, Shortest, Trial, judge, rounds_for};
 use worstcase_base::duration;
+use worstcase_base::format::{plain, shell};
 use worstcase_base::progress::{CountedWork, Progress, Silent};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{examine, settable};
+use worstcase_host::journal::{UndoResult, Undone};
 use worstcase_host::message::Message;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::run::trial::{TrialVariant, orders, variants};
+use worstcase_host::run::trial::{SWITCHED, TrialVariant, orders, variants};
 use worstcase_host::run::{HostExecutor, MeasurementObserver};
-use worstcase_host::{CpuList, HostError, HostSpec, MachineFacts, StateFolder};
+use worstcase_host::{CpuList, HostError, HostSpec, Journal, MachineFacts, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Seeds, Subjects, Venue};
 use worstcase_report::terminal::Style;
 use worstcase_report::trial::terminal;
@@ -33,9 +35,10 @@ Examples:
   worstcase host try
   worstcase host try --load desktop --time 20s --rounds 8 --criterion 100us
   worstcase host try --only timer-migration,huge-pages --load fork
+  worstcase host try --switch 'tuned-adm profile realtime' --back 'tuned-adm profile balanced'
 
 Each setting that `worstcase host doctor` can make is made alone, then all together; each is measured in every
-round, in random order, and set back. With --criterion the fewest settings that reach it are looked for, and measured
+round, in random order, and set back; or what a command of your own makes is tried, against the machine without it. With --criterion the fewest settings that reach it are looked for, and measured
 again, in turns with the machine as it is, for a minute each.
 Every round of every variant is kept: a run for each variant, in the folder of --output.
 Exit code: 0 it was measured, whatever it says.";
@@ -47,6 +50,13 @@ pub struct TryArgs {
     /// Try these settings only, by the names that --json of the doctor gives
     #[arg(long, value_name = "SETTING", value_delimiter = ',')]
     only: Vec<String>,
+    /// Try what this command makes instead, e.g. "tuned-adm profile realtime": it is split into words like a shell's, and no
+    /// shell runs it
+    #[arg(long, value_name = "COMMAND", requires = "back", conflicts_with = "only")]
+    switch: Option<String>,
+    /// The command that takes --switch back; it runs after every round, and if worstcase is killed
+    #[arg(long, value_name = "COMMAND", requires = "switch")]
+    back: Option<String>,
     /// The load [default: idle]
     #[arg(long, value_name = "LOAD", default_value = "idle", hide_default_value = true, hide_possible_values = true, value_parser = words::loads(LoadSpec::from_str))]
     load: LoadSpec,
@@ -75,7 +85,11 @@ pub struct TryArgs {
 
 /// Runs the command.
 pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
-    let settings = settings(args)?;
+    let switch = Switch::of(args)?;
+    let settings = match &switch {
+        Some(_) => vec![SWITCHED.to_string()],
+        None => settings(args)?,
+    };
     let names: Vec<&str> = settings.iter().map(String::as_str).collect();
     let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
     let stop = stop::on_signals()?;
@@ -84,6 +98,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         args,
         folder: &folder,
         state,
+        switch: switch.as_ref(),
         stop: &stop,
         bar: &bar,
     };
@@ -132,10 +147,43 @@ fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
     }
 }
 
+/// A command of the user's, and the one that takes it back.
+struct Switch {
+    command: Vec<String>,
+    back: Vec<String>,
+}
+
+impl Switch {
+    fn of(args: &TryArgs) -> Result<Option<Switch>, HostError> {
+        let command = hooks::words("--switch", args.switch.as_deref())?;
+        let back = hooks::words("--back", args.back.as_deref())?;
+        Ok(command.zip(back).map(|(command, back)| Switch { command, back }))
+    }
+
+    /// Makes it, until the journal is undone.
+    fn make(&self, state: &StateFolder) -> Result<Journal, HostError> {
+        let mut journal = Journal::begin(state, "worstcase host try")?;
+        journal.start_guard()?;
+        journal.run(&self.command, &self.back)?;
+        Ok(journal)
+    }
+}
+
+/// Undoes it; that it cannot be undone ends the trial.
+fn take_back(journal: Journal) -> Result<(), HostError> {
+    let undone = journal.finish()?;
+    let failed = |u: &&Undone| matches!(u.outcome, UndoResult::Failed { .. });
+    match undone.iter().find(failed) {
+        Some(undone) => Err(HostError::Argument(format!("the machine is not as it was: {undone}"))),
+        None => Ok(()),
+    }
+}
+
 struct Trying<'a> {
     args: &'a TryArgs,
     folder: &'a Path,
     state: &'a StateFolder,
+    switch: Option<&'a Switch>,
     stop: &'a AtomicBool,
     bar: &'a ProgressDisplay,
 }
@@ -210,7 +258,10 @@ impl Trying<'_> {
             let mut of_round = vec![Nanos(0); ready.len()];
             for place in order {
                 let (run, executor) = &mut ready[place];
+                let switch = self.switch.filter(|_| measured[place].0.is_switched());
+                let held = switch.map(|switch| switch.make(self.state)).transpose()?;
                 self.measure(run, executor, round)?;
+                held.map(take_back).transpose()?;
                 if self.is_over() {
                     return Ok(measured);
                 }
@@ -249,7 +300,11 @@ impl Trying<'_> {
         experiment.setup.apply = variant.apply();
         experiment.criterion = args.criterion;
         experiment.check()?;
-        let plan = ExperimentPlan::new(folder::titled(&format!("settings: {}", variant.name)), experiment);
+        let name = match self.switch.filter(|_| variant.is_switched()) {
+            Some(switch) => plain(&shell(&switch.command)),
+            None => variant.name.clone(),
+        };
+        let plan = ExperimentPlan::new(folder::titled(&format!("settings: {name}")), experiment);
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
         let dir = self.folder.join(stage).join(&variant.name);
