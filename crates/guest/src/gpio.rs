@@ -3,7 +3,7 @@
 use crate::{GuestError, mounts};
 use std::fs;
 use std::path::Path;
-use worstcase_instruments::bench::Line;
+use worstcase_wires::Line;
 
 const CONFIGFS: &str = "/sys/kernel/config";
 

@@ -46,7 +46,7 @@ pub fn load_all(names: &[String]) -> Result<(), GuestError> {
 
 /// The load `module`: its module, which is loaded already, is unloaded and loaded again, for ever.
 pub fn start_load(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         reload(board, Pace::alone(rate)).map_err(|e| e.to_string())
     })

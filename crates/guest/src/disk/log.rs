@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use worstcase_disk::{Action, Ended, Profile};
-use worstcase_instruments::bench::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_instruments::loads::Board;
 use worstcase_instruments::sys::memory::Mapping;
+use worstcase_io::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_logs::Nanos;
 
 /// Requests that are noted; of later ones nothing is told.

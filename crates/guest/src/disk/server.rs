@@ -7,10 +7,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use worstcase_disk::store::Store;
 use worstcase_disk::{Action, Disk, Ended, Profile, Request};
-use worstcase_instruments::ext4;
 use worstcase_instruments::sys::clock;
 use worstcase_instruments::sys::process;
 use worstcase_instruments::sys::sched::Policy;
+use worstcase_io::ext4;
 use worstcase_logs::Nanos;
 
 const SECTOR: usize = 512;

@@ -11,7 +11,7 @@ use super::link::Link;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
 use super::wire::Wire;
-use super::{BenchError, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
+use super::{BenchError, BenchResult, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
 use crate::record::Sample;
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
@@ -42,7 +42,7 @@ pub(super) fn check_cpus(what: &dyn fmt::Display, request: &Request<'_>) -> Resu
 }
 
 /// Refuses rounds that no thread can play.
-pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), BenchError> {
+pub fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), BenchError> {
     if request.period < LEAST_PERIOD {
         return Err(BenchError::Limit(format!(
             "a period of {} is too short for {what}, whose thread has to fall asleep again: --interval {}us at least",
@@ -53,11 +53,13 @@ pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), Benc
     rights::take_policy(request.priority).map(drop)
 }
 
-/// What rounds gave.
-pub(super) struct Played {
-    pub samples: Vec<Sample>,
-    pub details: RemoteDetails,
-    pub warnings: Vec<String>,
+/// Plays rounds of pulses on a wire: from the second CPU to a thread on the first one.
+pub fn play_on_wire(
+    wire: Box<dyn Wire>,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
+    play(Way::Wire(wire), request, request.priority, observer)
 }
 
 /// Plays rounds in which this wakes a thread on the first CPU, from the second if there is one; `waker` is the priority of who wakes.
@@ -66,7 +68,7 @@ pub(super) fn play(
     request: &Request<'_>,
     waker: u8,
     observer: &mut dyn Observer,
-) -> Result<Played, BenchError> {
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
     let cpu = request.cpus[0];
     let other = request.cpus.get(1).copied().unwrap_or(cpu);
     let shared = Shared::new(way);
@@ -80,7 +82,7 @@ pub(super) fn play(
     Ok(taken(&sleeper.end()?, sends, warnings))
 }
 
-fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played {
+fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchResult<RemoteDetails> {
     let samples = tally.marks.samples();
     if tally.awake > 0 {
         warnings.push(format!(
@@ -89,7 +91,7 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played 
             samples.len()
         ));
     }
-    Played {
+    BenchResult {
         samples,
         details: RemoteDetails {
             send: SendTimes::of(sends),

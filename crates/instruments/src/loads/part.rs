@@ -5,7 +5,7 @@
 
 use super::board::Board;
 use super::error::LoadError;
-use super::order::LoadOrder;
+use super::request::LoadRequest;
 use super::surroundings::{BegunPart, Surroundings};
 use super::worker::ordinary_process;
 use crate::record::Work;
@@ -26,7 +26,7 @@ const RUNS: &str = "runs";
 const BUILDS: &str = "builds";
 
 /// Reads a unit of work, given the workers that are there.
-pub(super) type UnitReading = fn(&[Pid]) -> u64;
+pub type UnitReading = fn(&[Pid]) -> u64;
 
 /// How a worker takes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum OwnThread {
 
 /// A started load of a [`super::RunningLoad`]. Dropping it ends it.
 pub struct RunningPart {
-    part: LoadOrder,
+    request: LoadRequest,
     name: &'static str,
     units: &'static [&'static str],
     /// Its place among the loads that run at once.
@@ -77,7 +77,7 @@ pub struct RunningPart {
 impl RunningPart {
     /// The load at `place` of those that run at once, with its name and its units; nothing runs yet.
     pub(super) fn new(
-        part: &LoadOrder,
+        request: &LoadRequest,
         (name, units): (&'static str, &'static [&'static str]),
         place: usize,
         surroundings: &Surroundings,
@@ -85,7 +85,7 @@ impl RunningPart {
     ) -> Result<RunningPart, LoadError> {
         let board = Board::new().map_err(LoadError::preparing(name, "mapping the page of counters"))?;
         Ok(RunningPart {
-            part: part.clone(),
+            request: request.clone(),
             name,
             units,
             place,
@@ -244,9 +244,9 @@ impl RunningPart {
 
 /// What the bodies of loads use while they start.
 impl RunningPart {
-    /// The load with its parameter and rate.
-    pub fn part(&self) -> &LoadOrder {
-        &self.part
+    /// What it is asked for.
+    pub fn request(&self) -> &LoadRequest {
+        &self.request
     }
 
     /// Its name.
@@ -254,12 +254,13 @@ impl RunningPart {
         self.name
     }
 
-    pub(super) fn surroundings(&self) -> &Surroundings {
+    /// What it finds around it.
+    pub fn surroundings(&self) -> &Surroundings {
         &self.surroundings
     }
 
     /// A name that no other load of this process has: `worstcase` and two numbers.
-    pub(super) fn unique_name(&self) -> String {
+    pub fn unique_name(&self) -> String {
         unique_name(process::own_pid(), self.place)
     }
 
@@ -317,7 +318,7 @@ impl RunningPart {
     }
 
     /// Nothing is measured before so many workers have called [`Board::set_up`].
-    pub(super) fn await_workers(&mut self, workers: u64) {
+    pub fn await_workers(&mut self, workers: u64) {
         self.awaited = workers;
     }
 
@@ -354,7 +355,7 @@ impl RunningPart {
     }
 
     /// Has a unit read whenever the work is asked for; no worker counts it.
-    pub(super) fn read_unit(&mut self, unit: usize, reading: UnitReading) {
+    pub fn read_unit(&mut self, unit: usize, reading: UnitReading) {
         self.readings.push((unit, reading));
     }
 
@@ -393,7 +394,7 @@ impl Drop for RunningPart {
 }
 
 /// What the load at `place` of the loads of process `pid` calls what it makes.
-pub(super) fn unique_name(pid: Pid, place: usize) -> String {
+pub fn unique_name(pid: Pid, place: usize) -> String {
     format!("worstcase{pid}-{place}")
 }
 

@@ -191,7 +191,7 @@ impl Mapping {
     }
 
     /// The start of the mapping, for system calls that fill it.
-    pub(super) fn as_ptr(&self) -> *mut u8 {
+    pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 }
