@@ -8,7 +8,8 @@
 //! sleeper runs before the waker's own system call returns, and what the waking costs includes that.
 
 use super::rights::first_cpu;
-use super::waking::{self, Way};
+use super::waking;
+use super::way::Way;
 use super::{BenchError, BenchResult, Instrumented, Observer, RemoteDetails, Request};
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;

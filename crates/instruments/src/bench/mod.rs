@@ -15,7 +15,7 @@
 //! epoll      waking a thread that waits with epoll, on the same CPU or another
 //! shootdown  unmapping memory that other CPUs have in use
 //!
-//! waking  rounds in which one thread wakes another    wire  an interrupt's way
+//! waking  rounds in which one thread wakes another    way   what it wakes it by    wire  a pulse's
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
 //! ```
 //! Those of crates of their own (`io`, `wires`) are made of the same parts; `cell` has the list of all.
@@ -41,6 +41,7 @@ pub mod switch;
 #[cfg(test)]
 mod testing;
 mod waking;
+mod way;
 mod wire;
 
 pub use details::{
@@ -82,9 +83,9 @@ pub struct Request<'a> {
     pub cpus: &'a [u32],
     /// Access patterns, sizes and orders come from it.
     pub seed: u64,
-    /// `io`: where its files are made; whoever asks removes it.
+    /// Where files are made; whoever asks removes it.
     pub folder: Option<&'a Path>,
-    /// `io`: somebody else tells what the device below does meanwhile, so nobody has to look.
+    /// Somebody else tells what the device below these files does meanwhile, so the probe does not have to look.
     pub is_watched: bool,
 }
 

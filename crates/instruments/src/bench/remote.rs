@@ -1,6 +1,7 @@
 //! `remote`: how long a thread on one CPU takes to wake one on another. How the two do it is in `waking`.
 
-use super::waking::{self, Way};
+use super::waking;
+use super::way::Way;
 use super::{BenchError, BenchResult, Instrumented, Observer, RemoteDetails, Request, Via};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Rounds in which one thread wakes another: of `remote`, `epoll` and `irq`.
+//! Rounds in which one thread wakes another: of `remote`, `epoll`, and what comes through a wire.
 //!
 //! ```text
 //! sleeper (the probe's CPU)   says that it is about to wait; waits; now = clock; sample = now - before
@@ -7,19 +7,15 @@
 //! The caller is the waker: it begins the rounds and tells who looks on. The sleeper does nothing but wait, read the clock and
 //! mark its sample.
 
-use super::link::Link;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
+use super::way::Way;
 use super::wire::Wire;
-use super::{BenchError, BenchResult, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
+use super::{BenchError, BenchResult, Marks, Observer, RemoteDetails, Request, SendTimes};
 use crate::record::Sample;
-use crate::sys::epoll::Epoll;
-use crate::sys::eventfd::EventFd;
-use crate::sys::futex::Scope;
 use crate::sys::gate::Gate;
 use crate::sys::{clock, memory, usage};
 use std::fmt;
-use std::io::{self, PipeReader, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -99,72 +95,6 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchRe
             seen: SendTimes::of(tally.seen.clone()),
         },
         warnings,
-    }
-}
-
-/// What the sleeper is woken by.
-#[derive(Debug)]
-pub(super) enum Way {
-    Pipe(PipeReader, PipeWriter),
-    Eventfd(EventFd),
-    Futex(AtomicU32),
-    Epoll(Epoll, EventFd),
-    /// A pulse on a wire.
-    Wire(Box<dyn Wire>),
-}
-
-impl Way {
-    pub fn new(via: Via) -> io::Result<Way> {
-        Ok(match via {
-            Via::Pipe => {
-                let (reader, writer) = io::pipe()?;
-                Way::Pipe(reader, writer)
-            }
-            Via::Eventfd => Way::Eventfd(EventFd::new()?),
-            Via::Futex => Way::Futex(AtomicU32::new(0)),
-        })
-    }
-
-    /// The waker: what has to be done before the clock is read.
-    #[inline(always)]
-    fn prepare(&self) -> io::Result<()> {
-        match self {
-            Way::Wire(wire) => wire.prepare(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The waker: wakes.
-    #[inline(always)]
-    fn send(&self) -> io::Result<()> {
-        match self {
-            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).send(),
-            Way::Eventfd(counter) | Way::Epoll(_, counter) => Link::Eventfd(counter).send(),
-            Way::Futex(word) => Link::Futex(word, Scope::Private).send(),
-            Way::Wire(wire) => wire.send(),
-        }
-    }
-
-    /// The sleeper: what was before is no reason to wake up.
-    fn forget(&self) -> io::Result<()> {
-        match self {
-            Way::Epoll(_, counter) => counter.forget(),
-            Way::Wire(wire) => wire.forget(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The sleeper: waits; when the kernel saw why, where it tells.
-    #[inline(always)]
-    fn receive(&self) -> io::Result<Option<Nanos>> {
-        let received = match self {
-            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).receive(),
-            Way::Eventfd(counter) => Link::Eventfd(counter).receive(),
-            Way::Futex(word) => Link::Futex(word, Scope::Private).receive(),
-            Way::Epoll(epoll, _) => epoll.wait(),
-            Way::Wire(wire) => return wire.receive(),
-        };
-        received.map(|()| None)
     }
 }
 
@@ -386,6 +316,7 @@ impl Drop for Sleeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::Via;
 
     /// The token that lets it end also wakes one that has not come so far.
     #[test]
