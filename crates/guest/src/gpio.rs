@@ -8,7 +8,7 @@ use worstcase_wires::Line;
 const CONFIGFS: &str = "/sys/kernel/config";
 
 /// Makes it if a cell's line is one of such a chip.
-pub fn simulate(line: Line) -> Result<(), GuestError> {
+pub(crate) fn simulate(line: Line) -> Result<(), GuestError> {
     match line {
         Line::Gpio(None) => make(),
         _ => Ok(()),

@@ -37,7 +37,7 @@ use worstcase_logs::Nanos;
 /// Anything that keeps the guest from giving a record, in words for the controller.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct GuestError(String);
+pub(crate) struct GuestError(String);
 
 impl GuestError {
     fn new(what: impl std::fmt::Display) -> Self {

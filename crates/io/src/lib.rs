@@ -16,7 +16,7 @@ mod probe;
 mod sys;
 pub mod writeback;
 
-pub use null_block::folder as null_block_folder;
+pub use null_block::null_block_folder;
 pub use probe::{
     ALIGNED, Beside, BesideDetails, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, Io, IoDetails, MIX,
     Place, WORKS, Work, has_seekers, schedulers,

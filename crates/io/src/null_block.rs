@@ -15,14 +15,14 @@ const CONFIGFS: &str = "/sys/kernel/config";
 const NULLB: &str = "/sys/kernel/config/nullb";
 
 /// The folder in configfs of the device of the load at `place` of those that process `pid` runs.
-pub fn folder(pid: Pid, place: usize) -> PathBuf {
+pub fn null_block_folder(pid: Pid, place: usize) -> PathBuf {
     Path::new(NULLB).join(unique_name(pid, place))
 }
 
 /// What a device is like.
 pub(super) struct NullBlock {
     /// Size in MiB.
-    pub size_mib: u64,
+    pub(crate) size_mib: u64,
     /// Time from request to completion interrupt.
     pub completion: Nanos,
     /// Requests that the device takes at once.

@@ -12,13 +12,3 @@ pub struct LoadOrder {
     /// What it is asked for.
     pub request: LoadRequest,
 }
-
-impl LoadOrder {
-    /// Without parameters.
-    pub fn plain(kind: LoadKind) -> LoadOrder {
-        LoadOrder {
-            kind,
-            request: LoadRequest::default(),
-        }
-    }
-}

@@ -32,7 +32,7 @@ impl Jitter {
         &mut self.0
     }
 
-    pub fn into_recorder(self) -> Recorder {
+    pub(crate) fn into_recorder(self) -> Recorder {
         self.0
     }
 
@@ -55,7 +55,7 @@ impl Jitter {
     }
 
     /// The shortest of `turns` reads of an interrupt that has come already.
-    pub fn empty_sample(&mut self, turns: usize) -> io::Result<Nanos> {
+    pub(crate) fn empty_sample(&mut self, turns: usize) -> io::Result<Nanos> {
         let interval = self.0.schedule().interval;
         let mut rtc = Rtc::open(interval)?;
         let mut shortest = Nanos(u64::MAX);

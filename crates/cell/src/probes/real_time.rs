@@ -10,7 +10,7 @@ pub(super) struct Locked(bool);
 
 impl Locked {
     /// As far as permitted.
-    pub fn acquire(warnings: &mut Vec<String>) -> Locked {
+    pub(crate) fn acquire(warnings: &mut Vec<String>) -> Locked {
         let locked = memory::lock_all();
         if let Err(e) = &locked {
             warnings.push(format!(
@@ -40,7 +40,7 @@ pub(super) struct RealTime {
 
 impl RealTime {
     /// Takes the policy, a real-time one at `priority`, and locks all memory, as far as permitted.
-    pub fn acquire(policy: PolicyOrder, priority: u8, warnings: &mut Vec<String>) -> RealTime {
+    pub(crate) fn acquire(policy: PolicyOrder, priority: u8, warnings: &mut Vec<String>) -> RealTime {
         let locked = Locked::acquire(warnings);
         let before = sched::Policy::current().ok();
         let (policy, name) = match policy {

@@ -50,7 +50,7 @@ impl Recorder {
     }
 
     /// Starts over with another start and the same number of periods: the memory stays where it is.
-    pub fn restart(&mut self, start: Nanos) {
+    pub(crate) fn restart(&mut self, start: Nanos) {
         self.schedule.start = start;
         (self.taken, self.index, self.missed, self.early) = (0, 0, 0, 0);
         self.due = start;
@@ -74,7 +74,7 @@ impl Recorder {
 
     /// When the next sample is due; `None` at the end.
     #[inline(always)]
-    pub fn next_due(&self) -> Option<Nanos> {
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
         (self.index < self.schedule.periods).then_some(self.due)
     }
 

@@ -46,7 +46,7 @@ impl Response {
     }
 
     /// The shortest of `turns` turns with a timer that is due at once: arming, signal, handler, return.
-    pub fn empty_sample(&mut self, turns: usize) -> io::Result<Nanos> {
+    pub(crate) fn empty_sample(&mut self, turns: usize) -> io::Result<Nanos> {
         let mut shortest = Nanos(u64::MAX);
         for _ in 0..turns {
             self.recorder().restart(Nanos(1));
@@ -59,7 +59,7 @@ impl Response {
     }
 
     /// Deletes the timer and gives the recorder back.
-    pub fn into_recorder(self) -> Recorder {
+    pub(crate) fn into_recorder(self) -> Recorder {
         self.0.into_state()
     }
 }

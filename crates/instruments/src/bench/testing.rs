@@ -9,7 +9,7 @@ pub fn named<P: DeserializeOwned>(text: &str) -> P {
     postcard::from_bytes(&sent[1..]).expect("the same type")
 }
 
-pub fn all_named(text: &str) -> Vec<String> {
+pub(crate) fn all_named(text: &str) -> Vec<String> {
     let all = worstcase_contract::names::expand(text).expect(text);
     all.iter().map(ToString::to_string).collect()
 }

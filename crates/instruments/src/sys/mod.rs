@@ -21,7 +21,7 @@ pub mod alarm;
 pub mod clock;
 pub mod device;
 pub mod epoll;
-pub mod eventfd;
+pub(crate) mod eventfd;
 pub mod filter;
 pub mod futex;
 pub mod gate;

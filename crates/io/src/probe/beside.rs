@@ -53,7 +53,7 @@ pub(super) struct Others {
 
 impl Others {
     /// Makes their files and starts them; none if somebody wants an end meanwhile.
-    pub fn start(
+    pub(crate) fn start(
         what: &Io,
         folder: &Path,
         request: &Request<'_>,

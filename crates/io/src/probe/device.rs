@@ -39,7 +39,7 @@ impl Place {
     }
 
     /// Whether what is written there stays in memory.
-    pub fn is_in_memory(&self) -> bool {
+    pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.file_system.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "rootfs")
     }
 }
@@ -167,7 +167,7 @@ impl Counts {
 
 impl Watched {
     /// Begins to look, if nobody else counts its requests.
-    pub fn begin(device: PathBuf, is_watched: bool) -> Watched {
+    pub(crate) fn begin(device: PathBuf, is_watched: bool) -> Watched {
         let is_over = Arc::new(AtomicBool::new(false));
         let (path, over) = (device.join("inflight"), is_over.clone());
         // Without a thread nothing is counted, and the record says of how many looks it is.

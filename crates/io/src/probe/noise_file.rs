@@ -59,7 +59,7 @@ pub(super) struct Aligned {
 }
 
 impl Aligned {
-    pub fn filled(length: usize, random: &mut SplitMix64) -> Aligned {
+    pub(crate) fn filled(length: usize, random: &mut SplitMix64) -> Aligned {
         let bytes = noise(length + ALIGNED as usize, random);
         let from = bytes.as_ptr().align_offset(ALIGNED as usize);
         Aligned { bytes, from, length }

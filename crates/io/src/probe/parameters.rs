@@ -155,7 +155,7 @@ impl Work {
     }
 
     /// Whether the file, or files, have to be there before.
-    pub const fn needs_written(self) -> bool {
+    pub(crate) const fn needs_written(self) -> bool {
         !matches!(
             self,
             Work::Write | Work::Putc | Work::Create | Work::RandomCreate | Work::Unpack | Work::Start

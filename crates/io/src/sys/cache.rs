@@ -11,14 +11,14 @@ use worstcase_instruments::sys::memory::PAGE;
 const WINDOW: u64 = 1 << 30;
 
 /// Writes the file back and drops what is cached of it; the pages that are cached all the same.
-pub fn drop_of(file: &File) -> io::Result<u64> {
+pub(crate) fn drop_of(file: &File) -> io::Result<u64> {
     file.sync_all()?;
     fadvise(file, 0, None, Advice::DontNeed)?;
     pages_of(file)
 }
 
 /// Pages of a file that are cached.
-pub fn pages_of(file: &File) -> io::Result<u64> {
+pub(crate) fn pages_of(file: &File) -> io::Result<u64> {
     let bytes = file.metadata()?.len();
     let mut pages = 0;
     for from in (0..bytes).step_by(WINDOW as usize) {

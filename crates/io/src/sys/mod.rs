@@ -1,4 +1,4 @@
 //! Two interfaces of the system that only this crate needs.
 
-pub mod aio;
+pub(crate) mod aio;
 pub mod cache;

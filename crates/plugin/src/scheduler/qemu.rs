@@ -94,7 +94,7 @@ fn qemu() -> &'static Qemu {
 }
 
 /// Takes QEMU's scheduling over; a failure is one line for the user.
-pub fn take_over() -> Result<(), String> {
+pub(crate) fn take_over() -> Result<(), String> {
     let finder = Finder::new();
     let call = Functions::find(&finder)?;
     let versioned = Versioned {
@@ -181,7 +181,7 @@ fn cpu(number: usize) -> Cpu {
 
 /// Starts the thread that interrupts CPUs, if one is asked for, when first called. It inherits its signals from its creator,
 /// so that must be the CPUs' thread, which takes none of QEMU's.
-pub fn begin_kicks() {
+pub(crate) fn begin_kicks() {
     static BEGUN: Once = Once::new();
     if let Some(seed) = settings().kicks {
         BEGUN.call_once(|| {
@@ -301,7 +301,7 @@ impl Machine for OnCpuThread {
 }
 
 /// The virtual time at which the CPU that runs has executed so many instructions, in ns; it runs from before that on.
-pub fn time_at(count: u64) -> u64 {
+pub(crate) fn time_at(count: u64) -> u64 {
     let since = count.wrapping_sub(BEGAN_WITH.load(Relaxed));
     let began = BEGAN_AT.load(Relaxed).cast_unsigned();
     QEMU.get().map_or(0, |qemu| began.wrapping_add(since << qemu.shift()))
@@ -309,7 +309,7 @@ pub fn time_at(count: u64) -> u64 {
 
 /// The word at a virtual address of the CPU that runs, if memory is mapped there. It must not be a device's, which would
 /// see the look.
-pub fn word_at(address: u64) -> Option<u64> {
+pub(crate) fn word_at(address: u64) -> Option<u64> {
     let (qemu, running) = (QEMU.get()?, RUNNING.load(Relaxed));
     if running.is_null() {
         return None;
@@ -321,12 +321,12 @@ pub fn word_at(address: u64) -> Option<u64> {
 }
 
 /// QEMU's handle of the CPU that runs.
-pub fn handle() -> *mut c_void {
+pub(crate) fn handle() -> *mut c_void {
     RUNNING.load(Relaxed)
 }
 
 /// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.
-pub fn fetches(words: u64) {
+pub(crate) fn fetches(words: u64) {
     await_words(words);
     let running = RUNNING.load(Relaxed);
     if !running.is_null() {

@@ -43,14 +43,14 @@ impl Wire for Parport {
 
 /// Lines of a GPIO chip.
 #[derive(Debug)]
-pub struct Loop {
+pub(crate) struct Loop {
     gpio: Gpio,
     pins: Pins,
 }
 
 impl Loop {
     /// Requests them.
-    pub fn of(pins: Pins) -> io::Result<Loop> {
+    pub(crate) fn of(pins: Pins) -> io::Result<Loop> {
         let chip = PathBuf::from(format!("/dev/gpiochip{}", pins.chip));
         Ok(Loop {
             gpio: Gpio::request(&chip, pins.output.into(), pins.input.into())?,

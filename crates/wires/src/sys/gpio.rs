@@ -63,7 +63,7 @@ pub struct Gpio {
 
 impl Gpio {
     /// Requests both lines of a chip: an output, and an input that tells of rising edges.
-    pub fn request(chip: &Path, output: u32, input: u32) -> io::Result<Gpio> {
+    pub(crate) fn request(chip: &Path, output: u32, input: u32) -> io::Result<Gpio> {
         let device = File::options().read(true).write(true).open(chip);
         let device = device.map_err(|e| say(&e, format!("{}: {e}", chip.display())))?;
         let line = |offset: u32, flags: u64| {

@@ -90,7 +90,7 @@ pub struct Hpet {
 
 impl Hpet {
     /// Starts a timer that interrupts so many times a second.
-    pub fn start(hz: u32) -> io::Result<Hpet> {
+    pub(crate) fn start(hz: u32) -> io::Result<Hpet> {
         let device = File::open(DEVICE).map_err(|e| match e.raw_os_error() {
             Some(libc::ENOENT) => say(
                 &e,
@@ -145,7 +145,7 @@ impl Hpet {
     }
 
     /// Ticks of a period.
-    pub fn period(&self) -> u32 {
+    pub(crate) fn period(&self) -> u32 {
         self.period
     }
 

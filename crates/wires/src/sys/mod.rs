@@ -2,5 +2,5 @@
 
 pub mod gpio;
 pub mod hpet;
-pub mod parport;
-pub mod serial;
+pub(crate) mod parport;
+pub(crate) mod serial;

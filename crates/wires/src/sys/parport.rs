@@ -30,7 +30,7 @@ pub struct Parport(File);
 
 impl Parport {
     /// Claims the port.
-    pub fn claim() -> io::Result<Parport> {
+    pub(crate) fn claim() -> io::Result<Parport> {
         let says = |what: String| move |e: io::Error| say(&e, format!("{what}: {e}"));
         let device = File::options().read(true).write(true).open(DEVICE);
         let device = device.map_err(|e| match e.raw_os_error() {
@@ -61,7 +61,7 @@ impl Parport {
 
     /// Ends it: the edge that interrupts.
     #[inline(always)]
-    pub fn fall(&self) {
+    pub(crate) fn fall(&self) {
         out8(CONTROL, READY);
     }
 
@@ -94,7 +94,7 @@ pub struct Strobe(());
 
 impl Strobe {
     /// Gets the right to use them.
-    pub fn open() -> io::Result<Strobe> {
+    pub(crate) fn open() -> io::Result<Strobe> {
         use_registers()?;
         Ok(Strobe(()))
     }

@@ -18,7 +18,7 @@ pub struct Serial(File);
 
 impl Serial {
     /// Opens a port, and looks whether CTS follows RTS.
-    pub fn open(port: &Path) -> io::Result<Serial> {
+    pub(crate) fn open(port: &Path) -> io::Result<Serial> {
         let named = |e: io::Error, what: &str| say(&e, format!("{}: {e}{what}", port.display()));
         let mut options = File::options();
         options

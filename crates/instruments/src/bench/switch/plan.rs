@@ -34,7 +34,7 @@ pub(super) struct Plan {
     /// Laps before the first noting one.
     pub warmup: u64,
     /// Timed laps.
-    pub laps: u64,
+    pub(crate) laps: u64,
     cpus: Vec<u32>,
 }
 

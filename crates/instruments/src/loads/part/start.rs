@@ -65,7 +65,7 @@ impl RunningPart {
     }
 
     /// Plans a worker that is a thread of this process: `body` runs until it is asked to end, at SCHED_OTHER, where the load runs.
-    pub(in crate::loads) fn own_thread(&mut self, body: impl FnOnce(&Board) -> Result<(), String> + Send + 'static) {
+    pub(crate) fn own_thread(&mut self, body: impl FnOnce(&Board) -> Result<(), String> + Send + 'static) {
         self.thread = Some(OwnThread::Planned(Box::new(body)));
     }
 
@@ -75,7 +75,7 @@ impl RunningPart {
     }
 
     /// Nothing is measured before this file is there.
-    pub(in crate::loads) fn await_file(&mut self, file: PathBuf) {
+    pub(crate) fn await_file(&mut self, file: PathBuf) {
         self.ready_file = Some(file);
     }
 
@@ -97,12 +97,12 @@ impl RunningPart {
     }
 
     /// How many other loads run for this one.
-    pub(in crate::loads) fn helpers(&self) -> usize {
+    pub(crate) fn helpers(&self) -> usize {
         self.helpers.len()
     }
 
     /// Takes a started load that runs for this one.
-    pub(in crate::loads) fn take_helper(&mut self, helper: RunningPart) {
+    pub(crate) fn take_helper(&mut self, helper: RunningPart) {
         self.helpers.push(helper);
     }
 

@@ -6,10 +6,10 @@ use super::{AtomicI64, CStr, Relaxed, c_void};
 /// Most instructions that a CPU may execute.
 static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
 
-pub const LOCK: &CStr = c"qemu_mutex_lock_iothread_impl";
-pub const UNLOCK: &CStr = c"qemu_mutex_unlock_iothread";
+pub(crate) const LOCK: &CStr = c"qemu_mutex_lock_iothread_impl";
+pub(crate) const UNLOCK: &CStr = c"qemu_mutex_unlock_iothread";
 
-pub fn replacements() -> &'static [(&'static CStr, By)] {
+pub(crate) fn replacements() -> &'static [(&'static CStr, By)] {
     &[
         (c"tcg_cpus_exec", By(execute as *const c_void)),
         (c"icount_round", By(round as *const c_void)),
@@ -26,7 +26,7 @@ unsafe extern "C" fn round(ns: i64) -> i64 {
 ///
 /// # Safety
 /// None is needed.
-pub unsafe fn as_counted<T>(_cpu: *mut c_void, _number: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) unsafe fn as_counted<T>(_cpu: *mut c_void, _number: usize, work: impl FnOnce() -> T) -> T {
     work()
 }
 
@@ -34,7 +34,7 @@ pub unsafe fn as_counted<T>(_cpu: *mut c_void, _number: usize, work: impl FnOnce
 ///
 /// # Safety
 /// `prepare` is 7.2's `icount_prepare_for_run`, called on the thread of the CPUs.
-pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
+pub(crate) unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
     MOST.store(most, Relaxed);
     // SAFETY: it has this form.
     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(prepare)(cpu) };

@@ -4,10 +4,10 @@ use super::stand_ins::{By, execute};
 use super::{CStr, OnceLock, c_void};
 use crate::scheduler::index::Index;
 
-pub const LOCK: &CStr = c"bql_lock_impl";
-pub const UNLOCK: &CStr = c"bql_unlock";
+pub(crate) const LOCK: &CStr = c"bql_lock_impl";
+pub(crate) const UNLOCK: &CStr = c"bql_unlock";
 
-pub fn replacements() -> &'static [(&'static CStr, By)] {
+pub(crate) fn replacements() -> &'static [(&'static CStr, By)] {
     &[(c"tcg_cpu_exec", By(execute as *const c_void))]
 }
 
@@ -15,7 +15,7 @@ pub fn replacements() -> &'static [(&'static CStr, By)] {
 ///
 /// # Safety
 /// `cpu` is QEMU's CPU of this number, run on the thread of the CPUs.
-pub unsafe fn as_counted<T>(cpu: *mut c_void, number: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) unsafe fn as_counted<T>(cpu: *mut c_void, number: usize, work: impl FnOnce() -> T) -> T {
     static INDEX: OnceLock<Index> = OnceLock::new();
     if number == 0 {
         return work();
@@ -36,7 +36,7 @@ pub unsafe fn as_counted<T>(cpu: *mut c_void, number: usize, work: impl FnOnce()
 ///
 /// # Safety
 /// `prepare` is `icount_prepare_for_run` of QEMU 10, called on the thread of the CPUs.
-pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
+pub(crate) unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
     // SAFETY: it has this form.
     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, i64)>(prepare)(cpu, most) };
 }
