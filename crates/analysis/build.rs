@@ -4,11 +4,14 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The code that decides who owns a section of a census, and when the probe slept.
-const DECIDES: [&str; 5] = [
+const DECIDES: [&str; 8] = [
     "crates/analysis/src",
     "crates/lab/src",
     "crates/contract/src",
     "crates/instruments/src",
+    "crates/io/src",
+    "crates/wires/src",
+    "crates/cell/src",
     "crates/logs/src",
 ];
 

@@ -71,6 +71,9 @@ fn main() {
     for part in [
         "crates/logs",
         "crates/instruments",
+        "crates/io",
+        "crates/wires",
+        "crates/cell",
         "crates/disk",
         "crates/guest",
         "crates/policy-loader",

@@ -5,7 +5,7 @@
 //! A load is `NAME[:PARAMETER][@RATE]` ([`crate::loads`]).
 
 use crate::spec_error::SpecError;
-use worstcase_instruments::bench::Bench;
+use worstcase_cell::bench::Bench;
 use worstcase_instruments::bench::spelling::{BYTES, TIMES};
 
 /// What a probe takes, and how its words become a probe.

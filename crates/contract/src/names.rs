@@ -2,7 +2,7 @@
 
 use crate::probe::Probe;
 use crate::spec_error::SpecError;
-use worstcase_instruments::bench::Bench;
+use worstcase_cell::bench::Bench;
 
 /// Every probe that a text asks for, in order.
 pub fn expand(text: &str) -> Result<Vec<Bench>, SpecError> {

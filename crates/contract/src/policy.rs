@@ -5,7 +5,7 @@ use crate::text_form;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use worstcase_instruments::order::PolicyOrder;
+use worstcase_cell::order::PolicyOrder;
 
 /// A policy, written `fifo`, `rr`, `other`, or `other:5` with that nice value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use crate::text_form;
 use crate::venue::{Only, Venue};
 use std::fmt;
 use std::str::FromStr;
-use worstcase_instruments::bench::{Bench, Details};
-use worstcase_instruments::order::Instrument;
+use worstcase_cell::bench::{Bench, Details};
+use worstcase_cell::order::Instrument;
 use worstcase_logs::Nanos;
 
 impl Probe {

@@ -6,7 +6,7 @@ use crate::loads::LoadSpec;
 use crate::probe::Probe;
 use crate::venue::Venue;
 use std::str::FromStr;
-use worstcase_instruments::order::CellOrder;
+use worstcase_cell::order::CellOrder;
 use worstcase_instruments::schedule;
 use worstcase_logs::Nanos;
 

@@ -6,7 +6,7 @@ use worstcase_logs::Nanos;
 use worstcase_logs::prng::SplitMix64;
 
 /// See the module.
-pub struct Chips {
+pub(crate) struct Chips {
     of: Flash,
     depth: usize,
     command: Nanos,

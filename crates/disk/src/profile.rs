@@ -17,7 +17,7 @@ pub struct Profile {
     /// From a request to the beginning of its work.
     pub command: Nanos,
     /// Bytes a second over the cable.
-    pub interface: u64,
+    pub(crate) interface: u64,
     /// What it is made of.
     pub kind: Kind,
 }
@@ -43,13 +43,13 @@ pub struct Rotating {
     /// The same at the inner edge.
     pub inner: u64,
     /// The arm to the next track.
-    pub track_to_track: Nanos,
+    pub(crate) track_to_track: Nanos,
     /// The arm from one place to another, on average over all pairs of places.
-    pub average_seek: Nanos,
+    pub(crate) average_seek: Nanos,
     /// The arm from edge to edge.
-    pub full_stroke: Nanos,
+    pub(crate) full_stroke: Nanos,
     /// More for a write: the head must be still.
-    pub settle: Nanos,
+    pub(crate) settle: Nanos,
     /// From the end of a track to the beginning of the next, on another surface or beside it.
     pub switch: Nanos,
     /// Bytes of one piece of the cache that a read and what follows it fill.
@@ -57,7 +57,7 @@ pub struct Rotating {
     /// How many there are.
     pub segments: u32,
     /// Bytes of the cache for writes; 0: a write is done when it is on the platter.
-    pub write_cache: u64,
+    pub(crate) write_cache: u64,
     /// A request that waits for longer is the next, wherever the arm is.
     pub patience: Nanos,
 }
@@ -66,7 +66,7 @@ pub struct Rotating {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flash {
     /// Pages that are read or written at once.
-    pub channels: u32,
+    pub(crate) channels: u32,
     /// Bytes of a page: what one channel does at a time.
     pub page: u32,
     /// A page is read.
@@ -74,9 +74,9 @@ pub struct Flash {
     /// A page is written.
     pub write: Latency,
     /// Everything written before is safe.
-    pub flush: Nanos,
+    pub(crate) flush: Nanos,
     /// Bytes a second that all channels write.
-    pub write_rate: u64,
+    pub(crate) write_rate: u64,
 }
 
 /// How long something takes: so many of a million take at most so long, at the last step all.

@@ -56,7 +56,7 @@ pub struct Ended {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Others were first.
-    pub queued: Nanos,
+    pub(crate) queued: Nanos,
     /// The controller.
     pub overhead: Nanos,
     /// The arm moved.

@@ -99,7 +99,8 @@ impl Store {
     }
 
     /// Distinct contents that are kept as they are: what the disk costs in memory is little more than these blocks.
-    pub fn kept_blocks(&self) -> usize {
+    #[cfg(test)]
+    fn kept_blocks(&self) -> usize {
         let is_kept = |content: &&Content| content.users > 0 && matches!(content.data, Data::Block(_));
         self.contents.iter().filter(is_kept).count()
     }

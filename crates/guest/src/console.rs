@@ -10,12 +10,12 @@ const PORT: u16 = 0xe9;
 const ERROR_MAGIC: &[u8] = b"WCERR\0";
 
 /// Sends bytes to the controller.
-pub fn send(bytes: &[u8]) {
+pub(crate) fn send(bytes: &[u8]) {
     ports::out_all(PORT, bytes);
 }
 
 /// Tells the controller what went wrong and ends the machine.
-pub fn fail(message: &str) -> ! {
+pub(crate) fn fail(message: &str) -> ! {
     send(ERROR_MAGIC);
     send(message.as_bytes());
     crate::stop::power_off()

@@ -10,14 +10,14 @@ const FILE_DIR: u16 = 0x19;
 const NAME_LEN: usize = 56;
 
 /// Reads the named item as text.
-pub fn read_text(name: &str) -> Result<String, GuestError> {
+pub(crate) fn read_text(name: &str) -> Result<String, GuestError> {
     String::from_utf8(read(name)?).map_err(GuestError::new)
 }
 
 /// Reads the named item.
 ///
 /// The whole directory is always read, so that the path taken does not depend on where the item stands.
-pub fn read(name: &str) -> Result<Vec<u8>, GuestError> {
+pub(crate) fn read(name: &str) -> Result<Vec<u8>, GuestError> {
     out16(SELECTOR, FILE_DIR);
     let mut found = None;
     for _ in 0..u32::from_be_bytes(bytes()) {

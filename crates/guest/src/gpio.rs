@@ -3,12 +3,12 @@
 use crate::{GuestError, mounts};
 use std::fs;
 use std::path::Path;
-use worstcase_instruments::bench::Line;
+use worstcase_wires::Line;
 
 const CONFIGFS: &str = "/sys/kernel/config";
 
 /// Makes it if a cell's line is one of such a chip.
-pub fn simulate(line: Line) -> Result<(), GuestError> {
+pub(crate) fn simulate(line: Line) -> Result<(), GuestError> {
     match line {
         Line::Gpio(None) => make(),
         _ => Ok(()),

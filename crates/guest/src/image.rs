@@ -3,6 +3,6 @@
 use crate::GuestError;
 
 /// A whole text file, or an error that names it.
-pub fn read_text(path: &str) -> Result<String, GuestError> {
+pub(crate) fn read_text(path: &str) -> Result<String, GuestError> {
     std::fs::read_to_string(path).map_err(|e| GuestError::new(format!("{path}: {e}")))
 }

@@ -5,18 +5,18 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// See the module.
-pub struct KernelLog(Option<File>);
+pub(crate) struct KernelLog(Option<File>);
 
 impl KernelLog {
     /// What is said from here on.
-    pub fn from_now() -> KernelLog {
+    pub(crate) fn from_now() -> KernelLog {
         let mut options = File::options();
         let log = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
         KernelLog(log.ok().filter(|mut log| log.seek(SeekFrom::End(0)).is_ok()))
     }
 
     /// The lines since then, or since they were asked for.
-    pub fn lines(&mut self) -> Vec<String> {
+    pub(crate) fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut entry = [0; 8192];
         let Some(log) = &mut self.0 else { return lines };

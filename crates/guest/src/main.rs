@@ -25,17 +25,19 @@ mod symbols;
 
 use disk::Disk;
 use policy::Policy;
-use worstcase_instruments::bench::{Bench, irq};
-use worstcase_instruments::loads::{LoadEnvironment, LoadKind, Surroundings};
-use worstcase_instruments::order::{CellOrder, Instrument, MachineOrder, Order};
+use worstcase_cell::bench::Bench;
+use worstcase_cell::loads::{LoadEnvironment, LoadKind};
+use worstcase_cell::order::{CellOrder, Instrument, MachineOrder, Order};
+use worstcase_cell::{RawRecord, probes};
+use worstcase_instruments::loads::Surroundings;
+use worstcase_instruments::priorities;
 use worstcase_instruments::sys::process;
-use worstcase_instruments::{RawRecord, priorities};
 use worstcase_logs::Nanos;
 
 /// Anything that keeps the guest from giving a record, in words for the controller.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct GuestError(String);
+pub(crate) struct GuestError(String);
 
 impl GuestError {
     fn new(what: impl std::fmt::Display) -> Self {
@@ -91,7 +93,7 @@ fn measure(
     if let Instrument::Bench(Bench::Irq(line)) = cell.instrument {
         gpio::simulate(line)?;
         let cpu = placement.as_ref().map_or(0, |place| place.probe);
-        irq::send_interrupts_to(line, cpu).map_err(GuestError::new)?;
+        worstcase_wires::send_interrupts_to(line, cpu).map_err(GuestError::new)?;
     }
     let priorities = priorities::apply(&machine.priorities).map_err(GuestError::new)?;
     let disk = Disk::start(machine, cell.seed)?;
@@ -106,7 +108,7 @@ fn measure(
         begin: None,
     };
     let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;
-    let mut record = worstcase_instruments::probes::run(cell, &place).map_err(GuestError::new)?;
+    let mut record = probes::run(cell, &place).map_err(GuestError::new)?;
     if let (Some(policy), Some(before)) = (policy, counted) {
         policy.check()?;
         record.counters = policy::between(&before, policy.counters()?);

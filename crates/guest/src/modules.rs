@@ -22,7 +22,7 @@ const RELOADED: &str = "dummy";
 const OWN: &str = "/modules/own/list";
 
 /// Loads a module with what it depends on; one that is loaded already is no error.
-pub fn load(name: &str) -> Result<(), GuestError> {
+pub(crate) fn load(name: &str) -> Result<(), GuestError> {
     let index = read_text("/modules/index")?;
     let mut modules = index.lines().filter_map(|line| line.split_once(':'));
     let Some((_, files)) = modules.find(|(module, _)| *module == name) else {
@@ -40,13 +40,13 @@ pub fn load(name: &str) -> Result<(), GuestError> {
 }
 
 /// Loads each of them.
-pub fn load_all(names: &[String]) -> Result<(), GuestError> {
+pub(crate) fn load_all(names: &[String]) -> Result<(), GuestError> {
     names.iter().try_for_each(|name| load(name))
 }
 
 /// The load `module`: its module, which is loaded already, is unloaded and loaded again, for ever.
-pub fn start_load(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+pub(crate) fn start_load(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         reload(board, Pace::alone(rate)).map_err(|e| e.to_string())
     })
@@ -71,7 +71,7 @@ fn remove(name: &str) -> Result<(), GuestError> {
 }
 
 /// Loads the user's own modules; false if there are none.
-pub fn load_own() -> Result<bool, GuestError> {
+pub(crate) fn load_own() -> Result<bool, GuestError> {
     if !Path::new(OWN).exists() {
         return Ok(false);
     }

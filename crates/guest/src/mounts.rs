@@ -38,7 +38,7 @@ const MOUNTS: &[Mount] = &[
 ];
 
 /// Mounts everything in [`MOUNTS`] and shows kernel addresses to ourselves.
-pub fn mount_all() -> Result<(), GuestError> {
+pub(crate) fn mount_all() -> Result<(), GuestError> {
     for mount in MOUNTS {
         let result = std::fs::create_dir_all(mount.at)
             .map_err(GuestError::new)
@@ -51,7 +51,7 @@ pub fn mount_all() -> Result<(), GuestError> {
 }
 
 /// Mounts one more.
-pub fn mount(kind: &'static str, at: &'static str) -> Result<(), GuestError> {
+pub(crate) fn mount(kind: &'static str, at: &'static str) -> Result<(), GuestError> {
     mount_one(&needed(kind, at))
 }
 

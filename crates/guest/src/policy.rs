@@ -24,9 +24,9 @@ const LOOKS: u32 = 1_000;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A scheduler in force.
-pub struct Policy {
+pub(crate) struct Policy {
     /// As the kernel calls it.
-    pub name: String,
+    pub(crate) name: String,
     sequence: String,
     log: KernelLog,
     // Both end with this process alone: the scheduler goes with whoever loaded it.
@@ -36,7 +36,7 @@ pub struct Policy {
 
 impl Policy {
     /// Loads what the image has; none if it has none.
-    pub fn load() -> Result<Option<Policy>, GuestError> {
+    pub(crate) fn load() -> Result<Option<Policy>, GuestError> {
         let mut log = KernelLog::from_now();
         let (child, talk) = match () {
             () if Path::new(LOADER).exists() => {
@@ -56,7 +56,7 @@ impl Policy {
     }
 
     /// What it has counted since it was loaded; nothing if it does not count.
-    pub fn counters(&mut self) -> Result<BTreeMap<String, u64>, GuestError> {
+    pub(crate) fn counters(&mut self) -> Result<BTreeMap<String, u64>, GuestError> {
         let Some((ask, answers)) = &mut self.talk else {
             return Ok(BTreeMap::new());
         };
@@ -78,7 +78,7 @@ impl Policy {
     }
 
     /// Refuses a cell that another scheduler had in hand, for a moment even: the kernel throws out one that fails.
-    pub fn check(&mut self) -> Result<(), GuestError> {
+    pub(crate) fn check(&mut self) -> Result<(), GuestError> {
         let is_in_force = read_text(STATE)?.trim() == "enabled" && read_text(SEQUENCE)? == self.sequence;
         if is_in_force && self.child.try_wait().map_err(GuestError::new)?.is_none() {
             return Ok(());
@@ -92,7 +92,7 @@ impl Policy {
 }
 
 /// What was counted between two looks.
-pub fn between(before: &BTreeMap<String, u64>, after: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+pub(crate) fn between(before: &BTreeMap<String, u64>, after: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let since = |(name, count): (String, u64)| {
         let earlier = before.get(&name).copied().unwrap_or(0);
         (name, count.saturating_sub(earlier))

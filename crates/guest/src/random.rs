@@ -21,7 +21,7 @@ struct Pool {
 }
 
 /// Makes it ready unless the subject's boot parameters ask for a starved one; says which it is.
-pub fn prepare() -> Result<&'static str, GuestError> {
+pub(crate) fn prepare() -> Result<&'static str, GuestError> {
     if !is_ready() && !starves(&read_text("/proc/cmdline")?) {
         fill()?;
     }

@@ -13,9 +13,9 @@ use std::fmt::Write;
 const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 
 /// The ready message; `random` is how the random generator is.
-pub fn message(random: &str, policy: Option<&Policy>) -> Result<String, GuestError> {
+pub(crate) fn message(random: &str, policy: Option<&Policy>) -> Result<String, GuestError> {
     let mut text = String::from("WCREADY\n");
-    for (key, value) in worstcase_instruments::probes::environment::read() {
+    for (key, value) in worstcase_instruments::environment::read() {
         writeln!(text, "{key}={value}").expect("writing to a string");
     }
     writeln!(text, "random={random}").expect("writing to a string");

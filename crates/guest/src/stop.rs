@@ -13,7 +13,7 @@ const DEVICE: &str = "/sys/bus/pci/devices/0000:00:05.0";
 const SETTLED: Nanos = Nanos::from_millis(4_500);
 
 /// Sleeps until the machine has been up long enough for boot work to be over; idle time costs the host nothing.
-pub fn settle() {
+pub(crate) fn settle() {
     let up = worstcase_instruments::sys::clock::monotonic();
     std::thread::sleep(std::time::Duration::from_nanos(SETTLED.saturating_sub(up).0));
 }
@@ -26,7 +26,7 @@ pub fn settle() {
 ///
 /// On a machine that is never quiet (`busy`) it waits for a moment at which the kernel has just done the longest work that
 /// comes again and again: the next is not due at once, and the clock that is read around the stop shows the stop alone.
-pub fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
+pub(crate) fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
     let says = |e: std::io::Error| GuestError::new(format!("the device that stops the machine, {DEVICE}: {e}"));
     std::fs::write(format!("{DEVICE}/enable"), "1").map_err(says)?;
     let registers = File::options()
@@ -64,7 +64,7 @@ fn wait_for_a_pause() {
 }
 
 /// Powers the machine off. PID 1 must not return.
-pub fn power_off() -> ! {
+pub(crate) fn power_off() -> ! {
     // SAFETY: the documented way to power off; nothing in this guest is worth saving.
     unsafe {
         libc::reboot(libc::LINUX_REBOOT_CMD_POWER_OFF);

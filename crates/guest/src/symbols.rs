@@ -8,7 +8,7 @@ use crate::{GuestError, modules};
 use worstcase_instruments::symbols::SymbolTable;
 
 /// The message with the symbols.
-pub fn message(modules: &[String]) -> Result<Vec<u8>, GuestError> {
+pub(crate) fn message(modules: &[String]) -> Result<Vec<u8>, GuestError> {
     modules::load_all(modules)?;
     Ok(SymbolTable::from_kallsyms(&read_text("/proc/kallsyms")?).encode())
 }

@@ -1,7 +1,6 @@
 //! On a machine of several CPUs: where the probe measures and where the load runs.
 
 use crate::cpus::CpuList;
-use crate::order::{Instrument, MachineOrder};
 use crate::sys::affinity;
 use std::io;
 
@@ -15,10 +14,10 @@ pub struct Placement {
     pub load: Vec<u32>,
 }
 
-impl MachineOrder {
+impl Placement {
     /// On the CPUs of this machine; none if there is one only. What nobody asked for is the last CPU for the probe, and for
     /// the load all that are not isolated, or all if that leaves none.
-    pub fn place(&self) -> io::Result<Option<Placement>> {
+    pub fn choose(probe: Option<u32>, load: Option<&CpuList>) -> io::Result<Option<Placement>> {
         let listed = |name: &str| {
             let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{name}"));
             let list = text.ok().and_then(|text| text.trim().parse::<CpuList>().ok());
@@ -29,22 +28,20 @@ impl MachineOrder {
             return Ok(None);
         }
         let others = all.without(&listed("isolated")).without(&listed("nohz_full"));
-        Ok(Some(self.among(&all, others)))
+        Ok(Some(Placement::among(&all, others, probe, load)))
     }
 
-    /// `others` are those that are not isolated.
-    fn among(&self, all: &CpuList, others: CpuList) -> Placement {
+    /// Among these CPUs, of which `others` are not isolated.
+    pub fn among(all: &CpuList, others: CpuList, probe: Option<u32>, load: Option<&CpuList>) -> Placement {
         let usual = if others.is_empty() { all.clone() } else { others };
         let all: Vec<u32> = all.iter().collect();
         Placement {
-            probe: self.probe_cpu.unwrap_or(all[all.len() - 1]),
-            load: self.load_cpus.as_ref().unwrap_or(&usual).iter().collect(),
+            probe: probe.unwrap_or(all[all.len() - 1]),
+            load: load.unwrap_or(&usual).iter().collect(),
             all,
         }
     }
-}
 
-impl Placement {
     /// The calling thread goes where the load is to run: what it starts inherits that.
     pub fn enter_load(&self) -> io::Result<()> {
         affinity::set(&self.load)
@@ -56,20 +53,15 @@ impl Placement {
         affinity::set(&[self.probe])
     }
 
-    /// The CPUs of this probe: all, if it is itself a load for all; its own and then all others, if it has threads there; none
-    /// if all that it starts stays with it.
-    pub fn spread(&self, instrument: Instrument) -> Vec<u32> {
-        let Instrument::Bench(bench) = instrument else {
-            return Vec::new();
-        };
-        if bench.is_spread() {
-            return self.all.clone();
-        }
-        if bench.has_helpers() {
-            let others = self.all.iter().copied().filter(|cpu| *cpu != self.probe);
-            return std::iter::once(self.probe).chain(others).collect();
-        }
-        Vec::new()
+    /// All CPUs: those of a probe that is itself a load for all.
+    pub fn all(&self) -> Vec<u32> {
+        self.all.clone()
+    }
+
+    /// The probe's own and then all others: those of a probe that has threads there.
+    pub fn probe_first(&self) -> Vec<u32> {
+        let others = self.all.iter().copied().filter(|cpu| *cpu != self.probe);
+        std::iter::once(self.probe).chain(others).collect()
     }
 
     /// The load's CPUs as text.
@@ -82,49 +74,24 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Bench, Hackbench, Pick, Remote, Shootdown, Transport, Via};
 
-    fn placed(order: &MachineOrder, isolated: &[u32]) -> Placement {
+    fn placed(probe: Option<u32>, load: Option<&str>, isolated: &[u32]) -> Placement {
         let all: CpuList = (0..4).collect();
         let others = all.without(&isolated.iter().copied().collect());
-        order.among(&all, others)
+        let load = load.map(|list| list.parse().unwrap());
+        Placement::among(&all, others, probe, load.as_ref())
     }
 
     #[test]
     fn the_probe_is_on_the_last_cpu_and_the_load_where_nothing_is_isolated() {
-        let nobody = MachineOrder::default();
-        let usual = placed(&nobody, &[]);
+        let usual = placed(None, None, &[]);
         assert_eq!((usual.probe, usual.load.as_slice()), (3, &[0, 1, 2, 3][..]));
-        assert_eq!(placed(&nobody, &[2, 3]).load, [0, 1]);
-        assert_eq!(placed(&nobody, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
-        let order = MachineOrder {
-            probe_cpu: Some(1),
-            load_cpus: Some("0,2-3".parse().unwrap()),
-            ..MachineOrder::default()
-        };
-        let chosen = placed(&order, &[3]);
+        assert_eq!(placed(None, None, &[2, 3]).load, [0, 1]);
+        assert_eq!(placed(None, None, &[0, 1, 2, 3]).load, [0, 1, 2, 3]);
+        let chosen = placed(Some(1), Some("0,2-3"), &[3]);
         assert_eq!((chosen.probe, chosen.load_list().as_str()), (1, "0,2,3"));
-        let spread = |placement: &Placement, bench| placement.spread(Instrument::Bench(bench));
-        let hackbench = Hackbench {
-            groups: 1,
-            pairs: 1,
-            messages: 1,
-            size: 1,
-            transport: Transport::Pipes,
-            threads: false,
-            cpus: 0,
-            pinned: false,
-            latency: false,
-        };
-        assert_eq!(spread(&chosen, Bench::Hackbench(hackbench)), [0, 1, 2, 3]);
-        assert_eq!(spread(&chosen, Bench::Pick(Pick { tasks: 1 })), [0; 0]);
-        assert_eq!(chosen.spread(Instrument::Wakeup), [0; 0]);
-        for bench in [
-            Bench::Remote(Remote { via: Via::Futex }),
-            Bench::Shootdown(Shootdown { threads: 1, pages: 16 }),
-        ] {
-            assert_eq!(spread(&chosen, bench), [1, 0, 2, 3]);
-            assert_eq!(spread(&usual, bench), [3, 0, 1, 2]);
-        }
+        assert_eq!(chosen.all(), [0, 1, 2, 3]);
+        assert_eq!(chosen.probe_first(), [1, 0, 2, 3]);
+        assert_eq!(usual.probe_first(), [3, 0, 1, 2]);
     }
 }

@@ -26,10 +26,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::files::read_most;
+use worstcase_cell::order::ORDER_LEN;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Probe;
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_instruments::order::ORDER_LEN;
 use worstcase_kernels::preempt::ModelChoice;
 use worstcase_plan::CpuList;
 

@@ -46,7 +46,7 @@ pub struct Fork<'a> {
     pub prepared: &'a Prepared,
     /// Its snapshot.
     pub snapshot: &'a MachineSnapshot,
-    /// The order to the guest (`worstcase_instruments::order::Order`).
+    /// The order to the guest (`worstcase_cell::order::Order`).
     pub order: &'a [u8],
     /// The request to the plugin in addition to the event log.
     pub asked: &'a PluginRequest,

@@ -14,11 +14,11 @@ use super::watchdog::MachineLimits;
 use crate::execution::Symbols;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_cell::order::Order;
 use worstcase_contract::census::facts::Facts;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
-use worstcase_instruments::order::Order;
 use worstcase_kernels::debuginfo::BuildId;
 
 const AREA: &str = "symbols";

@@ -34,7 +34,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The kind with this number, if there is one.
-    pub const fn from_u64(n: u64) -> Option<EventKind> {
+    const fn from_u64(n: u64) -> Option<EventKind> {
         Some(match n {
             17 => EventKind::MarkBegin,
             18 => EventKind::MarkSample,

@@ -429,7 +429,7 @@ worstcase_contract::text_form!(PreemptChoice);
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use worstcase_instruments::order::{Order, PolicyOrder};
+    use worstcase_cell::order::{Order, PolicyOrder};
 
     pub(crate) fn lab() -> Experiment {
         let subject = PlannedSubject {

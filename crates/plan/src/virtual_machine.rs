@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use worstcase_cell::order::{MachineOrder, Order};
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Device, Probe, Venue};
-use worstcase_instruments::order::{MachineOrder, Order};
 
 /// Virtual CPU speed unless another is asked for.
 pub(crate) const DEFAULT_MIPS: u32 = 1_000;

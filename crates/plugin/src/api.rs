@@ -14,41 +14,41 @@ use qemu_plugin_sys as sys;
 use std::ffi::{c_uint, c_void};
 
 /// Runs when an instruction or a block starts; `data` is what was given at registration.
-pub trait OnStart {
+pub(crate) trait OnStart {
     /// Called on the CPU's thread.
     fn run(data: u64);
 }
 
 /// Runs after a memory access of an instruction; `data` is what was given at registration.
-pub trait OnAccess {
+pub(crate) trait OnAccess {
     /// Called on the CPU's thread with the virtual address accessed.
     fn run(vaddr: u64, data: u64);
 }
 
 /// Runs after a write of eight bytes; `data` is what was given at registration.
-pub trait OnStore {
+pub(crate) trait OnStore {
     /// Called on the CPU's thread with the virtual address, and whether memory is there and no device.
     fn run(vaddr: u64, is_memory: bool, data: u64);
 }
 
 /// Runs after each read of memory by an instruction; `data` is what was given at registration.
-pub trait OnRead {
+pub(crate) trait OnRead {
     /// Called on the CPU's thread with the virtual and the physical address read.
     fn run(vaddr: u64, physical: u64, data: u64);
 }
 
 /// Instructions that the CPU that runs has executed so far.
-pub fn count() -> u64 {
+pub(crate) fn count() -> u64 {
     counts::own(version::count())
 }
 
 /// Instructions of all CPUs so far.
-pub fn count_of_all() -> u64 {
+pub(crate) fn count_of_all() -> u64 {
     version::count()
 }
 
 /// A block during its translation.
-pub struct Block(*mut sys::qemu_plugin_tb);
+pub(crate) struct Block(*mut sys::qemu_plugin_tb);
 
 /// An instruction of a block during the block's translation.
 pub struct Instruction<'block> {
@@ -62,7 +62,7 @@ pub struct Instruction<'block> {
 const MAX_LEN: usize = 15;
 
 /// Makes the counter.
-pub fn set_up() {
+pub(crate) fn set_up() {
     version::set_up();
 }
 
@@ -71,12 +71,12 @@ impl Block {
     ///
     /// # Safety
     /// `handle` is what QEMU passed to the callback that runs; the block must not outlive it.
-    pub unsafe fn of(handle: *mut sys::qemu_plugin_tb) -> Block {
+    pub(crate) unsafe fn of(handle: *mut sys::qemu_plugin_tb) -> Block {
         Block(handle)
     }
 
     /// The block's instructions in order.
-    pub fn instructions(&self) -> Vec<Instruction<'_>> {
+    pub(crate) fn instructions(&self) -> Vec<Instruction<'_>> {
         // SAFETY: a `Block` exists only during the callback that QEMU passed its handle to.
         let n = unsafe { sys::qemu_plugin_tb_n_insns(self.0) };
         let mut instructions: Vec<_> = (0..n)
@@ -99,25 +99,25 @@ impl Block {
 
     /// Runs `H` whenever this block starts, before anything of its first instruction. Where the interface can compare,
     /// only if the count has reached `from`.
-    pub fn on_start_from<H: OnStart>(&self, from: u64, data: u64) {
+    pub(crate) fn on_start_from<H: OnStart>(&self, from: u64, data: u64) {
         version::on_block_start(self.0, started::<H>, from, data);
     }
 }
 
 impl Instruction<'_> {
     /// The machine code.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     /// The virtual address.
-    pub fn vaddr(&self) -> u64 {
+    pub(crate) fn vaddr(&self) -> u64 {
         // SAFETY: the handle is valid during the translation callback, which `Block` stands for.
         unsafe { sys::qemu_plugin_insn_vaddr(self.handle) }
     }
 
     /// The seven bytes before this instruction, the first of its block, if they lie on the same page.
-    pub fn bytes_before(&self) -> Option<[u8; NOP_LEN]> {
+    pub(crate) fn bytes_before(&self) -> Option<[u8; NOP_LEN]> {
         if self.vaddr() % 4096 < NOP_LEN as u64 {
             return None;
         }
@@ -132,17 +132,17 @@ impl Instruction<'_> {
     }
 
     /// Adds to the counter whenever this instruction starts.
-    pub fn add_when_started(&self, n: u64) {
+    pub(crate) fn add_when_started(&self, n: u64) {
         version::add_when_started(self.handle, n);
     }
 
     /// Adds one to the counter after each such access of this instruction.
-    pub fn add_one_after(&self, access: Access) {
+    pub(crate) fn add_one_after(&self, access: Access) {
         version::add_one_after(self.handle, access);
     }
 
     /// Runs `H` whenever this instruction starts.
-    pub fn on_start<H: OnStart>(&self, data: u64) {
+    pub(crate) fn on_start<H: OnStart>(&self, data: u64) {
         // SAFETY: the handle as in `vaddr`; the data is a number in a pointer's clothes, which is never followed.
         unsafe {
             sys::qemu_plugin_register_vcpu_insn_exec_cb(
@@ -155,7 +155,7 @@ impl Instruction<'_> {
     }
 
     /// Runs `H` after each write of this instruction.
-    pub fn on_write<H: OnAccess>(&self, data: u64) {
+    pub(crate) fn on_write<H: OnAccess>(&self, data: u64) {
         unsafe extern "C" fn call<H: OnAccess>(
             _cpu: c_uint,
             _info: sys::qemu_plugin_meminfo_t,
@@ -179,7 +179,7 @@ impl Instruction<'_> {
 
 impl Instruction<'_> {
     /// Runs `H` after each write of this instruction, and says whether it was to memory.
-    pub fn on_store<H: OnStore>(&self, data: u64) {
+    pub(crate) fn on_store<H: OnStore>(&self, data: u64) {
         unsafe extern "C" fn call<H: OnStore>(
             _cpu: c_uint,
             info: sys::qemu_plugin_meminfo_t,
@@ -207,7 +207,7 @@ impl Instruction<'_> {
     }
 
     /// Runs `H` after each read of memory by this instruction; devices are left out.
-    pub fn on_read<H: OnRead>(&self, data: u64) {
+    pub(crate) fn on_read<H: OnRead>(&self, data: u64) {
         unsafe extern "C" fn call<H: OnRead>(
             _cpu: c_uint,
             info: sys::qemu_plugin_meminfo_t,

@@ -8,71 +8,71 @@ use worstcase_logs::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
 
 /// What QEMU's command line asks of the plugin.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Args {
+pub(crate) struct Args {
     /// `log=PATH`: where the event log goes; without it nothing is logged.
-    pub log: Option<PathBuf>,
+    pub(crate) log: Option<PathBuf>,
     /// `progress=PATH`: where the count is written some times a second.
-    pub progress: Option<PathBuf>,
+    pub(crate) progress: Option<PathBuf>,
     /// `timer_entry=0xADDRESS`: the first instruction of the guest's timer interrupt.
-    pub timer_entry: Option<u64>,
+    pub(crate) timer_entry: Option<u64>,
     /// `quantum=NS`: how far one CPU may be ahead of another.
-    pub quantum: Option<i64>,
+    pub(crate) quantum: Option<i64>,
     /// `kicks=SEED`: a thread interrupts the CPUs at random, as a busy host does. For tests: it may change nothing.
-    pub kicks: Option<u32>,
+    pub(crate) kicks: Option<u32>,
     /// `follow=CPU`: whose blocks and sections are logged, if not those of the CPU that measures.
-    pub follow: Option<usize>,
+    pub(crate) follow: Option<usize>,
     /// `disk=NS`: how long the machine's disk takes for a request.
-    pub disk: Option<i64>,
+    pub(crate) disk: Option<i64>,
     /// `port=NS`: how long a word of 16 bits takes that INS fetches from a port.
-    pub port: Option<i64>,
+    pub(crate) port: Option<i64>,
     /// What a replay logs.
-    pub replay: Option<Replay>,
+    pub(crate) replay: Option<Replay>,
     /// What a census needs.
-    pub census: Option<CensusArgs>,
+    pub(crate) census: Option<CensusArgs>,
     /// What the symbols of modules need.
-    pub modules: Option<ModuleArgs>,
+    pub(crate) modules: Option<ModuleArgs>,
 }
 
 /// The symbols of the modules that are in the kernel when measuring ends.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ModuleArgs {
     /// `modules=...`: where the kernel keeps them.
-    pub places: ModulePlaces,
+    pub(crate) places: ModulePlaces,
     /// `module_log=PATH`: where they go.
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
-    pub memory: PathBuf,
+    pub(crate) memory: PathBuf,
 }
 
 /// A list of all sections in which a wake-up had to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CensusArgs {
     /// `census=PATH`: where it goes.
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// `facts=PATH`: what is to be known of the kernel.
-    pub facts: PathBuf,
+    pub(crate) facts: PathBuf,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
-    pub memory: PathBuf,
+    pub(crate) memory: PathBuf,
     /// `audit=on`: whether the tracked state is compared with the true one.
-    pub audit: bool,
+    pub(crate) audit: bool,
 }
 
 /// What to log of every block that runs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Replay {
     /// `windows=FROM-TO+...`: while the instruction count is in one of these.
-    pub windows: Windows,
+    pub(crate) windows: Windows,
     /// `window_log=PATH`: where that log goes.
-    pub log: PathBuf,
+    pub(crate) log: PathBuf,
     /// `tasks=...`: where the kernel's tasks are.
-    pub tasks: TaskPlaces,
+    pub(crate) tasks: TaskPlaces,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
-    pub memory: PathBuf,
+    pub(crate) memory: PathBuf,
 }
 
 /// An argument that cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArgError {
+pub(crate) enum ArgError {
     /// Not an argument of this plugin.
     #[error(
         "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
@@ -122,7 +122,7 @@ const MOST_QUANTUM: i64 = 1_000_000_000;
 const LONGEST_REQUEST: i64 = 1_000_000_000;
 
 /// Reads the arguments as QEMU hands them over, `name=value` each.
-pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
+pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
     let (mut windows, mut window_log, mut tasks, mut memory) = (None, None, None, None);
     let (mut census, mut facts, mut audit) = (None, None, None);

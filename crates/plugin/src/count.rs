@@ -14,24 +14,24 @@ use crate::decode::{Access, Class};
 
 /// What is to be done at one instruction of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// Instructions of this block completed when this one starts, but not yet in the counter then.
-    pub pending: u16,
+    pub(crate) pending: u16,
     /// To add when this instruction starts (0: nothing).
-    pub before: u16,
+    pub(crate) before: u16,
     /// After this access, add one: the instruction itself.
-    pub after: Option<Access>,
+    pub(crate) after: Option<Access>,
 }
 
 impl Placement {
     /// Whether the instruction counts itself before it starts.
-    pub fn counts_itself_early(&self) -> bool {
+    pub(crate) fn counts_itself_early(&self) -> bool {
         self.before > self.pending
     }
 }
 
 /// Decides for the instructions of one block.
-pub fn place(classes: &[Class]) -> Vec<Placement> {
+pub(crate) fn place(classes: &[Class]) -> Vec<Placement> {
     let mut pending = 0;
     let mut placements = Vec::with_capacity(classes.len());
     for (i, class) in classes.iter().enumerate() {

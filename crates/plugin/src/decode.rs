@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 /// Which memory access of an instruction completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     /// Its only access.
     Only,
     /// Its only write, which follows a read.
@@ -22,7 +22,7 @@ pub enum Access {
 
 /// What an instruction means for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// Neither faults nor touches a device: when it starts it completes.
     Stays,
     /// Can be left before it is complete; `completes` is the one access after which it cannot fail any more, if
@@ -41,7 +41,7 @@ thread_local! {
 }
 
 /// Classifies the instruction with these bytes.
-pub fn classify(bytes: &[u8]) -> Class {
+pub(crate) fn classify(bytes: &[u8]) -> Class {
     let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
     if instruction.is_invalid() || instruction.len() != bytes.len() {
         return OPAQUE;
@@ -60,7 +60,7 @@ pub fn classify(bytes: &[u8]) -> Class {
 }
 
 /// How many words of 16 bits an instruction fetches from a port each time it starts, if it is INS and fetches more than a byte.
-pub fn words_from_port(bytes: &[u8]) -> Option<u64> {
+pub(crate) fn words_from_port(bytes: &[u8]) -> Option<u64> {
     const INS: u8 = 0x6d;
     if bytes.last() != Some(&INS) {
         return None;
@@ -74,7 +74,7 @@ pub fn words_from_port(bytes: &[u8]) -> Option<u64> {
 
 /// Whether these bytes are only the beginning of an instruction.
 #[cfg_attr(feature = "api-v4", allow(dead_code, reason = "only QEMU 7.2 lists such"))]
-pub fn is_cut_short(bytes: &[u8]) -> bool {
+pub(crate) fn is_cut_short(bytes: &[u8]) -> bool {
     let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
 }

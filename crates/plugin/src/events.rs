@@ -22,7 +22,7 @@ pub struct Log<W: Write = File> {
 
 impl Log {
     /// Makes (or empties) the file.
-    pub fn create(path: &Path) -> io::Result<Log> {
+    pub(crate) fn create(path: &Path) -> io::Result<Log> {
         Log::new(File::create(path)?)
     }
 }
@@ -57,7 +57,7 @@ impl<W: Write> Log<W> {
     }
 
     /// Ends the log.
-    pub fn close(mut self) -> io::Result<()> {
+    pub(crate) fn close(mut self) -> io::Result<()> {
         self.write(Event {
             kind: EventKind::Close,
             arg: self.events,

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 /// QEMU's mapping of the guest's memory.
-pub struct GuestMemory {
+pub(crate) struct GuestMemory {
     base: *const u8,
     len: usize,
 }
@@ -35,7 +35,7 @@ impl GuestMemory {
 
     /// Memory of a test's own.
     #[cfg(test)]
-    pub fn of_bytes(bytes: Vec<u8>) -> GuestMemory {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> GuestMemory {
         let bytes = bytes.leak();
         GuestMemory {
             base: bytes.as_ptr(),
@@ -55,19 +55,19 @@ impl GuestMemory {
 }
 
 /// Guest memory that is found when it is first needed: QEMU maps it after plugins are installed.
-pub struct LateMemory {
+pub(crate) struct LateMemory {
     file: PathBuf,
     found: Option<GuestMemory>,
 }
 
 impl LateMemory {
     /// Of this file.
-    pub fn of_file(file: PathBuf) -> LateMemory {
+    pub(crate) fn of_file(file: PathBuf) -> LateMemory {
         LateMemory { file, found: None }
     }
 
     /// The memory; the error says why it is not there.
-    pub fn get(&mut self) -> Result<&GuestMemory, String> {
+    pub(crate) fn get(&mut self) -> Result<&GuestMemory, String> {
         match &mut self.found {
             Some(memory) => Ok(memory),
             none => Ok(none.insert(GuestMemory::of_file(&self.file)?)),

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use worstcase_logs::mark::{MAGIC, MarkKind, nop_bytes};
 
 /// Length of a mark's no-op.
-pub const NOP_LEN: usize = 7;
+pub(crate) const NOP_LEN: usize = 7;
 
 const PAGE: u64 = 4096;
 
 /// Finds marks in the stream of translated instructions.
 #[derive(Default)]
-pub struct Marks {
+pub(crate) struct Marks {
     /// Kind of the no-op that ended just before the next instruction of this block.
     armed: Option<MarkKind>,
     /// No-ops that end so near the beginning of a page that they cannot be found from it: their end's address.
@@ -23,7 +23,7 @@ pub struct Marks {
 
 impl Marks {
     /// A new block begins at `vaddr`; `bytes_before` are the seven bytes before it, if they are on its page.
-    pub fn begin_block(&mut self, vaddr: u64, bytes_before: Option<&[u8; NOP_LEN]>) {
+    pub(crate) fn begin_block(&mut self, vaddr: u64, bytes_before: Option<&[u8; NOP_LEN]>) {
         self.armed = match bytes_before {
             Some(bytes) => kind_of(bytes),
             None => self.across_pages.get(&vaddr).copied(),
@@ -31,7 +31,7 @@ impl Marks {
     }
 
     /// The block's next instruction; tells the kind of mark whose store it is.
-    pub fn instruction(&mut self, vaddr: u64, bytes: &[u8]) -> Option<MarkKind> {
+    pub(crate) fn instruction(&mut self, vaddr: u64, bytes: &[u8]) -> Option<MarkKind> {
         let store_of = self.armed.take();
         if let Ok(nop) = <&[u8; NOP_LEN]>::try_from(bytes) {
             self.armed = kind_of(nop);

@@ -41,7 +41,7 @@ pub fn start(args: ModuleArgs) {
 }
 
 /// A mark was made: the last one is the time to look.
-pub fn marked(kind: MarkKind) {
+pub(crate) fn marked(kind: MarkKind) {
     if kind != MarkKind::End {
         return;
     }

@@ -3,7 +3,7 @@
 use crate::guest_memory::GuestMemory;
 
 /// Addresses below this are the user's on x86-64.
-pub const USER_END: u64 = 1 << 47;
+pub(crate) const USER_END: u64 = 1 << 47;
 
 /// Of an entry: it leads somewhere.
 const PRESENT: u64 = 1;
@@ -16,16 +16,16 @@ const INDEX_BITS: u32 = 9;
 
 /// A page table.
 #[derive(Clone, Copy, Debug)]
-pub struct PageTable {
+pub(crate) struct PageTable {
     /// Its physical address.
-    pub root: u64,
+    pub(crate) root: u64,
     /// 4 or 5.
-    pub levels: u32,
+    pub(crate) levels: u32,
 }
 
 impl PageTable {
     /// The physical address behind a virtual one, if there is memory.
-    pub fn physical(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
+    pub(crate) fn physical(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
         let mut table = self.root;
         for level in (0..self.levels).rev() {
             let shift = PAGE_BITS + INDEX_BITS * level;
@@ -44,12 +44,12 @@ impl PageTable {
     }
 
     /// Eight bytes, as a number, at an address that is a multiple of eight.
-    pub fn word(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
+    pub(crate) fn word(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
         Some(u64::from_le_bytes(memory.read(self.physical(memory, address)?)?))
     }
 
     /// The text up to a NUL, if that is within `most` bytes.
-    pub fn text(&self, memory: &GuestMemory, address: u64, most: u64) -> Option<String> {
+    pub(crate) fn text(&self, memory: &GuestMemory, address: u64, most: u64) -> Option<String> {
         let bytes = (0..most).map(|i| {
             let [byte] = memory.read(self.physical(memory, address + i)?)?;
             Some(byte)
@@ -61,12 +61,12 @@ impl PageTable {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// 64 KiB of memory with a table at 0x1000 that maps the page at `0xffff_c000_0000_3000` to 0x5000, and 2 MiB from
     /// `0xffff_c000_0020_0000` on to the beginning of memory.
-    pub fn mapped() -> (Vec<u8>, PageTable) {
+    pub(crate) fn mapped() -> (Vec<u8>, PageTable) {
         let mut bytes = vec![0; 0x10000];
         let mut entry = |table: usize, index: usize, value: u64| {
             bytes[table + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());

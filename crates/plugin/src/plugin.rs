@@ -9,17 +9,17 @@ use std::path::Path;
 use worstcase_logs::machine::{DEFAULT_QUANTUM, MOST_CPUS};
 
 /// The machine that QEMU is about to run.
-pub struct QemuInfo {
+pub(crate) struct QemuInfo {
     /// The guest's architecture, in QEMU's words.
-    pub target: String,
+    pub(crate) target: String,
     /// A whole machine, not a single program.
-    pub whole_system: bool,
+    pub(crate) whole_system: bool,
     /// Virtual CPUs at the start.
-    pub cpus: c_int,
+    pub(crate) cpus: c_int,
 }
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
-pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
+pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
     let args = args::parse(arguments).map_err(|e| e.to_string())?;
     if machine.target != "x86_64" || !machine.whole_system {
         return Err(format!("measures x86_64 machines, not {}", machine.target));
@@ -64,7 +64,7 @@ pub fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
 }
 
 /// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
-pub fn cpu_made(number: c_uint) {
+pub(crate) fn cpu_made(number: c_uint) {
     if number == 0
         && let Err(why) = scheduler::take_over()
     {
@@ -74,7 +74,7 @@ pub fn cpu_made(number: c_uint) {
 }
 
 /// Instruments one freshly translated block.
-pub fn translated(block: &Block) {
+pub(crate) fn translated(block: &Block) {
     progress::begin();
     scheduler::begin_kicks();
     let instructions = block.instructions();
@@ -95,7 +95,7 @@ pub fn translated(block: &Block) {
 }
 
 /// QEMU ends.
-pub fn finish() {
+pub(crate) fn finish() {
     watch::finish();
     record::finish();
     census::finish();

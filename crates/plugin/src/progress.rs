@@ -26,7 +26,7 @@ pub fn start(path: &Path) -> io::Result<()> {
 
 /// Starts the thread when first called. It inherits its signals from its creator, so that must be a thread of QEMU's that
 /// takes none: its CPU's, not its first.
-pub fn begin() {
+pub(crate) fn begin() {
     if let Some(file) = FILE.lock().unwrap_or_else(PoisonError::into_inner).take() {
         std::thread::spawn(move || tell(&file));
     }

@@ -124,7 +124,7 @@ pub fn start(replay: Replay) -> Result<(), String> {
 }
 
 /// Registers a freshly translated block.
-pub fn observe(block: &Block, instructions: &[Instruction]) {
+pub(crate) fn observe(block: &Block, instructions: &[Instruction]) {
     let mut guard = lock();
     let (Some(recorder), Some(first)) = (guard.as_mut(), instructions.first()) else {
         return;
@@ -171,7 +171,7 @@ impl OnStart for BlockStart {
 }
 
 /// The CPU that runs sends the followed one an interrupt.
-pub fn sent() {
+pub(crate) fn sent() {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
     {
@@ -180,7 +180,7 @@ pub fn sent() {
 }
 
 /// The CPU that is followed waits in a loop of the kernel's.
-pub fn waits() {
+pub(crate) fn waits() {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
     {
@@ -189,7 +189,7 @@ pub fn waits() {
 }
 
 /// QEMU ends: closes the log.
-pub fn finish() {
+pub(crate) fn finish() {
     let Some(mut recorder) = lock().take() else {
         return;
     };

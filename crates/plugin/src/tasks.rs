@@ -5,22 +5,22 @@ use crate::paging::PageTable;
 use worstcase_logs::window::ask::TaskPlaces;
 
 /// A task as the log names it: id, name as the kernel keeps it.
-pub type Task = (u32, [u8; TaskPlaces::COMM_LEN]);
+pub(crate) type Task = (u32, [u8; TaskPlaces::COMM_LEN]);
 
 /// The address of the current task.
-pub fn current_pointer(memory: &GuestMemory, places: &TaskPlaces) -> Option<u64> {
+pub(crate) fn current_pointer(memory: &GuestMemory, places: &TaskPlaces) -> Option<u64> {
     memory.read(places.current).map(u64::from_le_bytes)
 }
 
 /// The current task; none if the pointers lead out of memory.
-pub fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task> {
+pub(crate) fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task> {
     let task = places.physical(current_pointer(memory, places)?)?;
     let pid = u32::from_le_bytes(memory.read(task.checked_add(places.pid)?)?);
     Some((pid, memory.read(task.checked_add(places.comm)?)?))
 }
 
 /// The places of a CPU, from those of the CPU `of`; none if the list of CPUs is not where it should be.
-pub fn places_of(memory: &GuestMemory, places: &TaskPlaces, of: usize, cpu: usize) -> Option<TaskPlaces> {
+pub(crate) fn places_of(memory: &GuestMemory, places: &TaskPlaces, of: usize, cpu: usize) -> Option<TaskPlaces> {
     let own = |cpu: usize| Some(u64::from_le_bytes(memory.read(places.per_cpu + 8 * cpu as u64)?));
     let distance = own(cpu)?.wrapping_sub(own(of)?);
     Some(TaskPlaces {
@@ -32,7 +32,7 @@ pub fn places_of(memory: &GuestMemory, places: &TaskPlaces, of: usize, cpu: usiz
 
 /// What the kernel is in: the system call that the current task has made, and whether something beside interrupts keeps it
 /// from being preempted.
-pub type Context = (Option<u32>, bool);
+pub(crate) type Context = (Option<u32>, bool);
 
 /// Of the count of reasons not to preempt: those of preemption itself and of soft interrupts.
 const REASONS: u32 = 0xffff;
@@ -52,7 +52,7 @@ const USER_SS: u64 = 0x2b;
 const MOST_CALLS: u64 = 1 << 12;
 
 /// Reads contexts.
-pub struct Contexts {
+pub(crate) struct Contexts {
     places: TaskPlaces,
     table: PageTable,
     /// The current task, and the physical address of the top of its stack.
@@ -61,7 +61,7 @@ pub struct Contexts {
 
 impl Contexts {
     /// Of this kernel.
-    pub fn new(places: TaskPlaces) -> Contexts {
+    pub(crate) fn new(places: TaskPlaces) -> Contexts {
         let table = PageTable {
             root: places.page_table,
             levels: places.page_levels(),
@@ -74,7 +74,7 @@ impl Contexts {
     }
 
     /// The context now; in user code there is no system call.
-    pub fn now(&mut self, memory: &GuestMemory, in_user: bool) -> Option<Context> {
+    pub(crate) fn now(&mut self, memory: &GuestMemory, in_user: bool) -> Option<Context> {
         let count = u32::from_le_bytes(memory.read(self.places.preempt_count)?);
         let call = if in_user { None } else { self.system_call(memory) };
         Some((call, count & REASONS != 0))
@@ -106,7 +106,7 @@ impl Contexts {
 }
 
 /// A task's name as text.
-pub fn name(comm: &[u8]) -> String {
+pub(crate) fn name(comm: &[u8]) -> String {
     let end = comm.iter().position(|b| *b == 0).unwrap_or(comm.len());
     String::from_utf8_lossy(&comm[..end]).into_owned()
 }

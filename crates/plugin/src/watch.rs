@@ -60,7 +60,7 @@ pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
 }
 
 /// Registers what is to be watched in a freshly translated block.
-pub fn observe(instructions: &[Instruction], placements: &[Placement]) {
+pub(crate) fn observe(instructions: &[Instruction], placements: &[Placement]) {
     let mut guard = lock();
     let (Some(watch), Some(first)) = (guard.as_mut(), instructions.first()) else {
         return;
@@ -186,7 +186,7 @@ impl OnAccess for PortData {
 }
 
 /// QEMU ends: closes the log.
-pub fn finish() {
+pub(crate) fn finish() {
     let log = lock().take().and_then(|watch| watch.log);
     if let Some(Err(error)) = log.map(|log| log.close()) {
         eprintln!("worstcase-plugin: the event log is incomplete: {error}");

@@ -3,7 +3,7 @@
 use super::info::{LoadInfo, Takes};
 use crate::device::Device;
 use crate::venue::Only;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 const DISK_IN_THE_LAB: &str = "the lab gives its machine such a disk; on the host: blockread";
 

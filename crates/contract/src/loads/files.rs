@@ -2,7 +2,7 @@
 
 use super::info::{LoadInfo, number};
 use crate::venue::Only;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 pub(super) const PROC_READ: LoadInfo = LoadInfo {
     kind: LoadKind::ProcRead,

@@ -1,7 +1,7 @@
 //! The load that does nothing.
 
 use super::info::LoadInfo;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 pub(super) const IDLE: LoadInfo = LoadInfo {
     kind: LoadKind::Idle,

@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::grammar::NumberRange;
 use crate::venue::Only;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 /// What follows a load's name and a colon; the words are those of help texts.
 #[derive(Debug, PartialEq, Eq)]

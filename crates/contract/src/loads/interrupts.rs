@@ -3,7 +3,7 @@
 use super::info::{LoadInfo, number};
 use crate::device::Device;
 use crate::venue::Only;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 pub(super) const RTC: LoadInfo = LoadInfo {
     kind: LoadKind::Rtc,

@@ -4,7 +4,7 @@ use super::info::LoadInfo;
 use super::{block, files, idle, interrupts, kernel, memory, processes, programs};
 use crate::device::Device;
 use std::collections::BTreeSet;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 /// All loads, in the order in which help texts name them.
 pub static LOADS: [LoadInfo; 38] = [

@@ -2,7 +2,7 @@
 
 use super::info::{LoadInfo, Takes, number, up_to};
 use crate::venue::Only;
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 /// The word that makes a load work in the probe's own process.
 const OWN: &str = "own";

@@ -24,4 +24,4 @@ mod words;
 pub use info::LoadInfo;
 pub use list::{LOADS, drivers, modules};
 pub use spec::{LoadPart, LoadSpec};
-pub use worstcase_instruments::loads::LoadKind;
+pub use worstcase_cell::loads::LoadKind;

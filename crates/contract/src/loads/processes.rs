@@ -1,7 +1,7 @@
 //! Loads of many ordinary processes.
 
 use super::info::{LoadInfo, number};
-use worstcase_instruments::loads::LoadKind;
+use worstcase_cell::loads::LoadKind;
 
 pub(super) const FORK: LoadInfo = LoadInfo {
     kind: LoadKind::Fork,

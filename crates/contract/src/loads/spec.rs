@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use worstcase_instruments::loads::{LoadKind, LoadOrder};
+use worstcase_cell::loads::{LoadKind, LoadOrder};
+use worstcase_instruments::loads::LoadRequest;
 
 /// One load, or several that run at once; serialised as the user typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,11 +82,13 @@ impl LoadPart {
 
     fn order(&self) -> LoadOrder {
         LoadOrder {
-            number: self.number(),
-            rate: self.rate,
-            words: self.words().to_vec(),
-            path: self.path().map(Path::to_path_buf),
-            ..LoadOrder::plain(self.kind)
+            kind: self.kind,
+            request: LoadRequest {
+                number: self.number(),
+                rate: self.rate,
+                words: self.words().to_vec(),
+                path: self.path().map(Path::to_path_buf),
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 use super::info::{CpuNeed, ProbeForm, ProbeInfo, SampleBegin};
 use crate::grammar::{Grammar, OptionChoice, Unsaid};
 use crate::venue::Venue;
-use worstcase_instruments::bench::{Bench, Details, EpollWait};
+use worstcase_cell::bench::{Bench, Details, EpollWait};
 
 pub(super) const EPOLL: ProbeInfo = ProbeInfo {
     name: "epoll",

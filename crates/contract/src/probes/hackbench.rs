@@ -2,7 +2,7 @@
 
 use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
-use worstcase_instruments::bench::{Bench, Details, Hackbench, Transport};
+use worstcase_cell::bench::{Bench, Details, Hackbench, Transport};
 
 pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
     name: "hackbench",

@@ -6,7 +6,7 @@ use crate::grammar::Grammar;
 use crate::quantity::Quantity;
 use crate::spec_error::SpecError;
 use crate::venue::{Only, Venue};
-use worstcase_instruments::bench::{Bench, Details, Placement};
+use worstcase_cell::bench::{Bench, Details, Placement};
 use worstcase_logs::Nanos;
 
 /// Values derived from a cell's details, one for each repetition.

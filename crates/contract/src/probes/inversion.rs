@@ -2,7 +2,7 @@
 
 use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
-use worstcase_instruments::bench::{Bench, Details, Inversion, InversionDetails, Protocol};
+use worstcase_cell::bench::{Bench, Details, Inversion, InversionDetails, Protocol};
 use worstcase_logs::Nanos;
 
 pub(super) const INVERSION: ProbeInfo = ProbeInfo {

@@ -2,9 +2,9 @@
 
 use super::info::{Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Preset, ProbeWords, Unsaid, ValueKind};
-use worstcase_instruments::bench::io::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
+use worstcase_cell::bench::{Bench, Details};
 use worstcase_instruments::bench::spelling::show_bytes;
-use worstcase_instruments::bench::{Bench, Details};
+use worstcase_io::{ALIGNED, Beside, Io, MIX, WORKS, Work, has_seekers};
 
 /// The preset for bonnie++'s whole set.
 const BONNIE: &str = "bonnie";

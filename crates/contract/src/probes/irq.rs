@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, ProbeWords, Unsaid};
 use crate::spec_error::SpecError;
 use crate::venue::Venue;
-use worstcase_instruments::bench::{Bench, Details, Line, Pins};
+use worstcase_cell::bench::{Bench, Details, Line, Pins};
 use worstcase_logs::Nanos;
 
 pub(super) const IRQ: ProbeInfo = ProbeInfo {

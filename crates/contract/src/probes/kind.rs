@@ -1,7 +1,7 @@
 //! The probes as a type.
 
 use serde::{Deserialize, Serialize};
-use worstcase_instruments::bench::Bench;
+use worstcase_cell::bench::Bench;
 
 /// The instrument that measures, with its parameters; serialised as the user typed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::info::{CpuNeed, ProbeForm, ProbeInfo};
 use crate::grammar::{Dimension, Grammar, NumberRange};
-use worstcase_instruments::bench::{Bench, Details, Pick};
+use worstcase_cell::bench::{Bench, Details, Pick};
 
 pub(super) const PICK: ProbeInfo = ProbeInfo {
     name: "pick",

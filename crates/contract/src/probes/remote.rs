@@ -3,7 +3,7 @@
 use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SampleBegin};
 use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
 use crate::venue::Venue;
-use worstcase_instruments::bench::{Bench, Details, Remote, Via};
+use worstcase_cell::bench::{Bench, Details, Remote, Via};
 
 pub(super) const REMOTE: ProbeInfo = ProbeInfo {
     name: "remote",

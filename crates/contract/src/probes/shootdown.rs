@@ -3,7 +3,7 @@
 use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SampleBegin};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, ValueKind};
 use crate::venue::Venue;
-use worstcase_instruments::bench::{Bench, Details, Shootdown};
+use worstcase_cell::bench::{Bench, Details, Shootdown};
 
 pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
     name: "shootdown",

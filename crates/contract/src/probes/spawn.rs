@@ -2,7 +2,7 @@
 
 use super::info::{Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Grammar, OptionChoice, Unsaid, words_of};
-use worstcase_instruments::bench::{Bench, Details, Spawn, Step};
+use worstcase_cell::bench::{Bench, Details, Spawn, Step};
 
 pub(super) const SPAWN: ProbeInfo = ProbeInfo {
     name: "spawn",

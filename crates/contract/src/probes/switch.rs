@@ -4,7 +4,7 @@ use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
 use crate::spec_error::SpecError;
 use crate::venue::{Only, Venue};
-use worstcase_instruments::bench::{Bench, Details, Placement, Switch, SwitchRepetition, Via};
+use worstcase_cell::bench::{Bench, Details, Placement, Switch, SwitchRepetition, Via};
 use worstcase_logs::Nanos;
 
 pub(super) const SWITCH: ProbeInfo = ProbeInfo {

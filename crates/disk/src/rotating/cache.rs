@@ -19,7 +19,7 @@ impl Segments {
     }
 
     /// Whether one piece has all of it; that piece was used now.
-    pub fn have(&mut self, sectors: &Range<u64>) -> bool {
+    pub(crate) fn have(&mut self, sectors: &Range<u64>) -> bool {
         let has = |piece: &Range<u64>| piece.start <= sectors.start && sectors.end <= piece.end;
         let Some(at) = self.pieces.iter().position(has) else {
             return false;
@@ -36,7 +36,7 @@ impl Segments {
     }
 
     /// What is written over is no longer what was read.
-    pub fn forget(&mut self, sectors: &Range<u64>) {
+    pub(crate) fn forget(&mut self, sectors: &Range<u64>) {
         self.pieces
             .retain(|piece| piece.end <= sectors.start || sectors.end <= piece.start);
     }
@@ -44,7 +44,7 @@ impl Segments {
 
 /// What is to be written, by its first sector.
 #[derive(Clone, Debug, Default)]
-pub struct Dirty {
+pub(crate) struct Dirty {
     extents: BTreeMap<u64, Extent>,
     /// How many there are of each age.
     ages: BTreeMap<u64, usize>,
@@ -60,7 +60,7 @@ struct Extent {
 }
 
 impl Dirty {
-    pub fn sectors(&self) -> u64 {
+    pub(crate) fn sectors(&self) -> u64 {
         self.sectors
     }
 
@@ -69,7 +69,7 @@ impl Dirty {
     }
 
     /// Whether anything is of that age or older.
-    pub fn has_of(&self, age: u64) -> bool {
+    pub(crate) fn has_of(&self, age: u64) -> bool {
         self.ages.first_key_value().is_some_and(|(oldest, _)| *oldest <= age)
     }
 

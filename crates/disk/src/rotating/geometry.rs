@@ -11,7 +11,7 @@ const ZONES: u64 = 32;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Geometry {
+pub(crate) struct Geometry {
     heads: u64,
     /// Time of a turn.
     turn: u64,
@@ -75,22 +75,22 @@ impl Geometry {
     }
 
     /// Sectors of the disk.
-    pub fn sectors(&self) -> u64 {
+    pub(crate) fn sectors(&self) -> u64 {
         self.sectors
     }
 
     /// Cylinders, for the arm.
-    pub fn cylinders(&self) -> u64 {
+    pub(crate) fn cylinders(&self) -> u64 {
         self.zones.iter().map(|zone| zone.tracks).sum::<u64>() / self.heads
     }
 
     /// Where the arm is for a track.
-    pub fn cylinder(&self, track: u64) -> u64 {
+    pub(crate) fn cylinder(&self, track: u64) -> u64 {
         track / self.heads
     }
 
     /// Time of a turn.
-    pub fn turn(&self) -> Nanos {
+    pub(crate) fn turn(&self) -> Nanos {
         Nanos(self.turn)
     }
 
@@ -124,7 +124,7 @@ impl Geometry {
     }
 
     /// How long it takes until all these sectors went by, from the beginning of the first.
-    pub fn pass(&self, sector: u64, sectors: u64) -> Nanos {
+    pub(crate) fn pass(&self, sector: u64, sectors: u64) -> Nanos {
         if sectors == 0 {
             return Nanos(0);
         }
@@ -135,7 +135,7 @@ impl Geometry {
     }
 
     /// How many of at most `most` sectors went by in this time, from the beginning of the first.
-    pub fn passed_in(&self, sector: u64, time: Nanos, most: u64) -> u64 {
+    pub(crate) fn passed_in(&self, sector: u64, time: Nanos, most: u64) -> u64 {
         let (mut low, mut high) = (0, most);
         while low < high {
             let middle = (low + high).div_ceil(2);

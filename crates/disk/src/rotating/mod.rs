@@ -1,6 +1,7 @@
 //! Platters and an arm.
 //!
 //! ```text
+//! arm       what it does next, and how it gets there
 //! geometry  where a sector is, and when it passes under the head
 //! seek      how long the arm takes
 //! cache     what was read, what follows it, and what is still to be written
@@ -9,6 +10,7 @@
 //! which does one thing at a time: the command that it can begin first (seek and turn), or one that waited too long. When
 //! no command waits it writes what is to be written; a flush makes it do so at once. While it has nothing to do it reads on.
 
+mod arm;
 mod cache;
 mod geometry;
 mod seek;
@@ -22,17 +24,8 @@ use std::ops::Range;
 use worstcase_logs::Nanos;
 use worstcase_logs::prng::SplitMix64;
 
-/// The cache for writes is emptied before commands are served when this many tenths of it are full.
-const FULL_TENTHS: u64 = 8;
-/// So many places on each side are looked at for what is written next.
-const LOOKED_AT: usize = 8;
-/// Sectors that are written in one go from the cache.
-const IN_ONE_GO: u64 = 4_096;
-/// Sectors of a read that are not over the cable when the last one has passed.
-const LAST_PIECE: u32 = 128;
-
 /// See the module.
-pub struct Platters {
+pub(crate) struct Platters {
     geometry: Geometry,
     seek: Seek,
     of: Rotating,
@@ -90,13 +83,6 @@ struct Ahead {
     /// From here on it was read ahead, beginning at this time.
     from: u64,
     began: Nanos,
-}
-
-/// How the arm would come to a place.
-#[derive(Clone, Copy)]
-struct Way {
-    seek: Nanos,
-    rotation: Nanos,
 }
 
 impl Platters {
@@ -219,6 +205,12 @@ impl Platters {
         });
     }
 
+    fn finish(&mut self, job: Job) {
+        if let Some(ended) = job.of {
+            self.put(ended);
+        }
+    }
+
     fn put(&mut self, ended: Ended) {
         self.number += 1;
         self.done.insert((ended.ended, self.number), ended);
@@ -265,205 +257,6 @@ impl Platters {
                 }
                 false => nth += 1,
             }
-        }
-    }
-
-    /// Gives the arm something to do, if it has nothing and there is something.
-    fn start(&mut self, now: Nanos) {
-        if self.arm.job.is_some() {
-            return;
-        }
-        let taken = self.waiting.len().min(self.depth);
-        let is_for_arm = |waiting: &&Waiting| {
-            let request = &waiting.request;
-            let is_written_through = request.action == Action::Write && (request.fua || self.of.write_cache == 0);
-            request.action == Action::Read || is_written_through
-        };
-        let commands = self.waiting.iter().take(taken).filter(is_for_arm);
-        let flush = self
-            .waiting
-            .iter()
-            .take(taken)
-            .find(|w| w.request.action == Action::Flush);
-        let room_is_wanted = self
-            .waiting
-            .iter()
-            .take(taken)
-            .any(|w| w.request.action == Action::Write && !is_for_arm(&w));
-        let is_full = room_is_wanted
-            || self.of.write_cache > 0 && self.dirty.sectors() * SECTOR * 10 >= self.of.write_cache * FULL_TENTHS;
-        let command = commands.min_by_key(|waiting| {
-            let is_patient = now.saturating_sub(waiting.arrived) < self.of.patience;
-            let rank = if is_patient { self.cost(waiting, now) } else { Nanos(0) };
-            (is_patient, rank, waiting.arrived, waiting.request.id)
-        });
-        let command = command.map(|waiting| (self.cost(waiting, now), waiting.request.id));
-        let oldest = flush.map_or(u64::MAX, |flush| flush.age - 1);
-        let write = (command.is_none() || flush.is_some() || is_full)
-            .then(|| self.next_write(now, oldest))
-            .flatten();
-        match (command, write) {
-            (Some((cost, _)), Some((other, start))) if other < cost => self.destage(start, now),
-            (Some((_, id)), _) => self.serve(id, now),
-            (None, Some((_, start))) => self.destage(start, now),
-            (None, None) => {}
-        }
-    }
-
-    /// How soon the arm could begin with it.
-    fn cost(&self, waiting: &Waiting, now: Nanos) -> Nanos {
-        let request = &waiting.request;
-        if request.action == Action::Read && self.follows(request.sector, now) {
-            return Nanos(0);
-        }
-        let way = self.way(request.sector, request.action == Action::Write, now);
-        way.seek + way.rotation
-    }
-
-    /// The cheapest place of the cache to write, of that age or older.
-    fn next_write(&self, now: Nanos, age: u64) -> Option<(Nanos, u64)> {
-        let places = self.dirty.near(self.arm.sector, age, LOOKED_AT).into_iter();
-        let cost = |start| {
-            let way = self.way(start, true, now);
-            (way.seek + way.rotation, start)
-        };
-        places.map(cost).min()
-    }
-
-    fn way(&self, sector: u64, writes: bool, now: Nanos) -> Way {
-        let place = self.geometry.place(sector);
-        let (here, there) = (
-            self.geometry.cylinder(self.arm.track),
-            self.geometry.cylinder(place.track),
-        );
-        let seek = match place.track.abs_diff(self.arm.track) {
-            0 => Nanos(0),
-            1 => self.of.switch,
-            _ if here == there => self.of.switch,
-            _ if writes => self.seek.time(here.abs_diff(there)) + self.of.settle,
-            _ => self.seek.time(here.abs_diff(there)),
-        };
-        Way {
-            seek,
-            rotation: self.geometry.wait(place, now + seek, self.phase),
-        }
-    }
-
-    /// Whether the head reads just there, or has read it and reads on.
-    fn follows(&self, sector: u64, now: Nanos) -> bool {
-        self.arm.ahead.as_ref().is_some_and(|ahead| {
-            let read = self.read_so_far(ahead, now);
-            read.start <= sector && sector <= read.end && read.end < ahead.sectors.end
-        })
-    }
-
-    /// The arm turns to a command.
-    fn serve(&mut self, id: u64, now: Nanos) {
-        let at = self.waiting.iter().position(|waiting| waiting.request.id == id);
-        let Some(Waiting { request, arrived, .. }) = at.and_then(|at| self.waiting.remove(at)) else {
-            return;
-        };
-        // Only a command that finds the disk at rest waits for the controller: others were looked at meanwhile.
-        let ready = now.max(arrived + self.command);
-        let writes = request.action == Action::Write;
-        let goes_on = !writes && self.follows(request.sector, ready);
-        let way = match goes_on {
-            true => Way {
-                seek: Nanos(0),
-                rotation: Nanos(0),
-            },
-            false => {
-                self.leave(now);
-                self.way(request.sector, writes, ready)
-            }
-        };
-        let first = ready + way.seek + way.rotation;
-        let end = match writes {
-            true => {
-                self.forget_read(&(request.sector..request.end()), now);
-                first + self.geometry.pass(request.sector, u64::from(request.sectors))
-            }
-            // Only the last piece goes over the cable when all has passed.
-            false => self.read_on(&request, first).max(ready) + Nanos(self.over_cable(request.sectors.min(LAST_PIECE))),
-        };
-        let ended = Ended {
-            request,
-            arrived,
-            began: now,
-            ended: end,
-            parts: Parts {
-                queued: now - arrived,
-                overhead: ready - now,
-                seek: way.seek,
-                rotation: way.rotation,
-                transfer: end - first,
-            },
-        };
-        self.begin(Job {
-            end,
-            sectors: request.sector..request.end(),
-            of: Some(ended),
-            writes,
-        });
-    }
-
-    /// The head reads what is asked for, the first sector at this time unless it reads there already, and then what follows.
-    /// Returns when all that is asked for has passed.
-    fn read_on(&mut self, request: &Request, first: Nanos) -> Nanos {
-        let piece = self.of.segment / SECTOR;
-        let (start, from, began) = match &self.arm.ahead {
-            Some(ahead) => (ahead.sectors.start, ahead.from, ahead.began),
-            None => (request.sector, request.sector, first),
-        };
-        let passed = began + self.geometry.pass(from, request.end().saturating_sub(from));
-        let start = start.max(request.end().saturating_sub(piece));
-        let end = (request.end() + piece).min(self.geometry.sectors());
-        // Counted from here on, so that no long way is counted again.
-        self.arm.ahead = Some(Ahead {
-            sectors: start..end.max(request.end()),
-            from: request.end().max(from),
-            began: passed,
-        });
-        passed
-    }
-
-    /// The arm turns to what is to be written.
-    fn destage(&mut self, start: u64, now: Nanos) {
-        self.leave(now);
-        let way = self.way(start, true, now);
-        let sectors = self.dirty.take(start, IN_ONE_GO);
-        let pass = self.geometry.pass(start, sectors.end - sectors.start);
-        self.begin(Job {
-            end: now + way.seek + way.rotation + pass,
-            sectors,
-            of: None,
-            writes: true,
-        });
-    }
-
-    /// Reading ahead ends; what was read is kept.
-    fn leave(&mut self, now: Nanos) {
-        if let Some(ahead) = self.arm.ahead.take() {
-            let read = self.read_so_far(&ahead, now);
-            self.go_to(read.end);
-            self.segments.keep(read);
-        }
-    }
-
-    fn begin(&mut self, job: Job) {
-        self.go_to(job.sectors.end);
-        self.arm.job = Some(job);
-    }
-
-    /// The head is behind the sector before this one.
-    fn go_to(&mut self, sector: u64) {
-        self.arm.sector = sector;
-        self.arm.track = self.geometry.place(sector.max(1) - 1).track;
-    }
-
-    fn finish(&mut self, job: Job) {
-        if let Some(ended) = job.of {
-            self.put(ended);
         }
     }
 }

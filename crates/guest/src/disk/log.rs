@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use worstcase_disk::{Action, Ended, Profile};
-use worstcase_instruments::bench::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_instruments::loads::Board;
 use worstcase_instruments::sys::memory::Mapping;
+use worstcase_io::{DiskAction, DiskDetails, DiskRequest};
 use worstcase_logs::Nanos;
 
 /// Requests that are noted; of later ones nothing is told.
@@ -17,24 +17,24 @@ const TOLD: usize = 4_096;
 const SECTOR: u64 = 512;
 
 /// See the module.
-pub struct Log {
+pub(crate) struct Log {
     words: Mapping,
     board: Board,
 }
 
 /// What is told of the time in which a probe measured.
-pub struct Told {
-    pub disk: DiskDetails,
+pub(crate) struct Told {
+    pub(crate) disk: DiskDetails,
     /// Time in which the disk had a request.
-    pub with_one: Nanos,
+    pub(crate) with_one: Nanos,
     /// Time in which it had several.
-    pub with_several: Nanos,
+    pub(crate) with_several: Nanos,
     /// The most at once.
-    pub most: u64,
+    pub(crate) most: u64,
 }
 
 impl Log {
-    pub fn new() -> io::Result<Log> {
+    pub(crate) fn new() -> io::Result<Log> {
         Ok(Log {
             words: Mapping::shared((1 + MOST * ENTRY) * size_of::<u64>())?,
             board: Board::new()?,
@@ -42,15 +42,15 @@ impl Log {
     }
 
     /// The server's end, in words.
-    pub fn fail(&self, message: &str) {
+    pub(crate) fn fail(&self, message: &str) {
         self.board.report(message);
     }
 
-    pub fn error(&self) -> Option<String> {
+    pub(crate) fn error(&self) -> Option<String> {
         self.board.message()
     }
 
-    pub fn add(&self, ended: &Ended) {
+    pub(crate) fn add(&self, ended: &Ended) {
         let words = self.words.words();
         let count = words[0].load(Ordering::Relaxed);
         if count as usize >= MOST {
@@ -87,7 +87,7 @@ impl Log {
     }
 
     /// `longest` is when the longest operation began, since the start, and how long it took.
-    pub fn tell(&self, profile: &Profile, start: Nanos, elapsed: Nanos, longest: (Nanos, Nanos)) -> Told {
+    pub(crate) fn tell(&self, profile: &Profile, start: Nanos, elapsed: Nanos, longest: (Nanos, Nanos)) -> Told {
         let all: Vec<DiskRequest> = self.requests(start, elapsed).collect();
         let in_longest = |r: &&DiskRequest| r.ended >= longest.0 && r.arrived <= longest.0 + longest.1;
         let (first, later) = all.split_at(all.len().min(TOLD));

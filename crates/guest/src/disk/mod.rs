@@ -15,16 +15,16 @@ use log::Log;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use worstcase_cell::RawRecord;
+use worstcase_cell::bench::Details;
+use worstcase_cell::order::MachineOrder;
 use worstcase_disk::{Kind, Profile};
-use worstcase_instruments::RawRecord;
-use worstcase_instruments::bench::Details;
-use worstcase_instruments::order::MachineOrder;
 use worstcase_instruments::sys::device;
 use worstcase_instruments::sys::process;
 use worstcase_logs::Nanos;
 
 /// Where it is mounted.
-pub const FOLDER: &str = "/disk";
+pub(crate) const FOLDER: &str = "/disk";
 /// The block device.
 const NODE: &str = "/dev/nbd0";
 const SYSFS: &str = "/sys/block/nbd0";
@@ -39,14 +39,14 @@ const PATIENCE: Nanos = Nanos::from_millis(1_000);
 const SETTLED: Duration = Duration::from_secs(8);
 
 /// The machine's disk at work.
-pub struct Disk {
+pub(crate) struct Disk {
     profile: Profile,
     log: Log,
 }
 
 impl Disk {
     /// Starts the disk, if the cell asks for one, and mounts an empty file system of it.
-    pub fn start(machine: &MachineOrder, seed: u64) -> Result<Option<Disk>, GuestError> {
+    pub(crate) fn start(machine: &MachineOrder, seed: u64) -> Result<Option<Disk>, GuestError> {
         if !machine.disk {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Disk {
     }
 
     /// Tells in the record what it did while the probe measured.
-    pub fn tell(&self, record: &mut RawRecord) -> Result<(), GuestError> {
+    pub(crate) fn tell(&self, record: &mut RawRecord) -> Result<(), GuestError> {
         if let Some(error) = self.log.error() {
             return Err(GuestError::new(error));
         }

@@ -23,13 +23,13 @@ const REPLY_MAGIC: u32 = 0x6744_6698;
 
 const SECTOR: u64 = 512;
 /// Bytes of a request without its data.
-pub const REQUEST: usize = 28;
+pub(crate) const REQUEST: usize = 28;
 
 /// What a socket holds: more than the longest request, so that neither side waits for the other in the middle of one.
 const ROOM: libc::c_int = 4 << 20;
 
 /// Two ends: the kernel's and the server's.
-pub fn sockets() -> io::Result<(UnixStream, UnixStream)> {
+pub(crate) fn sockets() -> io::Result<(UnixStream, UnixStream)> {
     let (kernel, server) = UnixStream::pair()?;
     make_room(&kernel)?;
     make_room(&server)?;
@@ -47,11 +47,11 @@ fn make_room(socket: &UnixStream) -> io::Result<()> {
 }
 
 /// The device's node.
-pub struct Client(File);
+pub(crate) struct Client(File);
 
 impl Client {
     /// Gives the device its size.
-    pub fn open(node: &Path, bytes: u64) -> io::Result<Client> {
+    pub(crate) fn open(node: &Path, bytes: u64) -> io::Result<Client> {
         let client = Client(File::options().read(true).write(true).open(node)?);
         client.control(SET_BLOCK_SIZE, SECTOR)?;
         client.control(SET_SIZE_BLOCKS, bytes / SECTOR)?;
@@ -60,7 +60,7 @@ impl Client {
     }
 
     /// Lets the kernel use the device, until the machine ends.
-    pub fn run(&self, socket: &UnixStream) -> i32 {
+    pub(crate) fn run(&self, socket: &UnixStream) -> i32 {
         // Whoever waits for the device sees that it does not become ready.
         let _ = process::set_name("disk-client");
         let started = self.control(SET_SOCK, socket.as_raw_fd() as u64);
@@ -77,7 +77,7 @@ impl Client {
 }
 
 /// A request as it comes; none if the kernel says goodbye, or what it says is not of this protocol.
-pub fn parse(bytes: &[u8; REQUEST]) -> Option<Request> {
+pub(crate) fn parse(bytes: &[u8; REQUEST]) -> Option<Request> {
     let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
     let command = word(4);
@@ -98,7 +98,7 @@ pub fn parse(bytes: &[u8; REQUEST]) -> Option<Request> {
 }
 
 /// The beginning of an answer; what was read follows.
-pub fn reply(id: u64) -> [u8; 16] {
+pub(crate) fn reply(id: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
     bytes[8..].copy_from_slice(&id.to_be_bytes());

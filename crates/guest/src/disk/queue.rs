@@ -10,7 +10,7 @@ const MOST_KIB: u32 = 1_280;
 const MOST_DEPTH: u32 = 128;
 
 /// Sets it all, each of the scheduler's settings by its name in sysfs: `bfq{slice_idle=0}`.
-pub fn prepare(disk: &Path, depth: u32, is_rotating: bool, scheduler: Option<&str>) -> Result<(), GuestError> {
+pub(crate) fn prepare(disk: &Path, depth: u32, is_rotating: bool, scheduler: Option<&str>) -> Result<(), GuestError> {
     let queue = disk.join("queue");
     let set = |name: &str, value: &str| {
         let path = queue.join(name);

@@ -7,10 +7,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use worstcase_disk::store::Store;
 use worstcase_disk::{Action, Disk, Ended, Profile, Request};
-use worstcase_instruments::ext4;
 use worstcase_instruments::sys::clock;
 use worstcase_instruments::sys::process;
 use worstcase_instruments::sys::sched::Policy;
+use worstcase_io::ext4;
 use worstcase_logs::Nanos;
 
 const SECTOR: usize = 512;
@@ -25,7 +25,7 @@ const LONGEST_WAIT: Nanos = Nanos(1_000_000);
 const PRIORITY: u8 = 99;
 
 /// Serves until the machine ends; what it returns is an exit code.
-pub fn run(socket: UnixStream, profile: &Profile, seed: u64, bytes: u64, log: &Log) -> i32 {
+pub(crate) fn run(socket: UnixStream, profile: &Profile, seed: u64, bytes: u64, log: &Log) -> i32 {
     let serve = || -> io::Result<()> {
         process::set_name("disk")?;
         Policy::fifo(PRIORITY).apply()?;

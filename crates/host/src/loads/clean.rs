@@ -8,11 +8,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
-use worstcase_contract::loads::LoadSpec;
-use worstcase_instruments::loads;
+use worstcase_contract::loads::{LoadKind, LoadSpec};
 use worstcase_instruments::processes::Identity;
 use worstcase_instruments::sys::clock;
 use worstcase_instruments::sys::process::Pid;
+use worstcase_io::null_block_folder;
 
 const NULLB: &str = "/sys/kernel/config/nullb";
 /// How long killed processes may take to be gone, and the interval of looking.
@@ -36,10 +36,15 @@ pub struct Traces {
 impl Traces {
     /// What `load` will make when process `worker` starts it at `place`.
     pub fn of(load: &LoadSpec, place: &LoadPlace, worker: Pid) -> Traces {
+        let makes_device = |kind| matches!(kind, LoadKind::BlockRead | LoadKind::Apps);
+        let parts = load.parts().iter().enumerate();
         Traces {
             cgroup: place.cgroup.clone(),
             work_dir: place.work_dir.clone(),
-            null_blk: loads::devices(&load.orders(), worker),
+            null_blk: parts
+                .filter(|(_, part)| makes_device(part.kind()))
+                .map(|(nth, _)| null_block_folder(worker, nth))
+                .collect(),
         }
     }
 }

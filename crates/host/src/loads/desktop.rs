@@ -7,7 +7,8 @@
 use super::{source, tree, walk};
 use std::fs;
 use std::path::Path;
-use worstcase_instruments::loads::{LoadError, LoadKind, LoadOrder, RunningPart};
+use worstcase_cell::loads::LoadKind;
+use worstcase_instruments::loads::{LoadError, LoadRequest, RunningPart};
 use worstcase_instruments::sys::affinity;
 
 const USUAL_FILES: u32 = 48;
@@ -21,10 +22,10 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         load.note(format!(
             "load 'desktop': there is no {program} in PATH; a synthetic build (the load 'compile') takes the builds' place"
         ));
-        help(load, &LoadOrder::plain(LoadKind::Compile), seed)?;
+        LoadKind::Compile.code().help(load, &LoadRequest::default(), seed)?;
     } else {
         let folder = load.folder()?;
-        let files = load.part().number().unwrap_or(USUAL_FILES);
+        let files = load.request().number().unwrap_or(USUAL_FILES);
         for i in 0..TREES {
             let tree = folder.join(format!("tree{i}"));
             source::write(&tree, files, seed.wrapping_add(i << 32)).map_err(load.preparing("writing C files"))?;
@@ -38,7 +39,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
 /// `compile:PATH`.
 pub(super) fn start_build(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     let folder = load.folder()?;
-    let path = load.part().path().expect("it is written with a path").to_path_buf();
+    let path = load.request().path().expect("it is written with a path").to_path_buf();
     tree::copy(load, &path, &folder.join("source"))?;
     let steps = format!(
         "cd {}\nrm -rf build\ncp -a source build\ncd build\nexec make -j{}\n",
@@ -51,16 +52,11 @@ pub(super) fn start_build(load: &mut RunningPart, _seed: u64) -> Result<(), Load
 fn build(load: &mut RunningPart, script: &Path, steps: &str) -> Result<(), LoadError> {
     fs::write(script, format!("{PREFACE}{steps}")).map_err(load.preparing("writing a script"))?;
     let script = script.to_str().ok_or_else(|| not_plain(load, script))?;
-    let shell = LoadOrder {
+    let shell = LoadRequest {
         words: vec!["sh".into(), script.into()],
-        ..LoadOrder::plain(LoadKind::Cmd)
+        ..LoadRequest::default()
     };
-    help(load, &shell, 0)
-}
-
-/// Starts another load for this one.
-fn help(load: &mut RunningPart, order: &LoadOrder, seed: u64) -> Result<(), LoadError> {
-    order.kind.code().help(load, order, seed)
+    LoadKind::Cmd.code().help(load, &shell, 0)
 }
 
 /// A path as one word of a shell.

@@ -21,8 +21,8 @@ const ROUNDS: usize = 1;
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
 pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
-    let blocks = load.part().number().unwrap_or(USUAL_MIB);
-    let rate = load.part().rate();
+    let blocks = load.request().number().unwrap_or(USUAL_MIB);
+    let rate = load.request().rate();
     let folder = load.folder()?;
     let kind = rustix::fs::statfs(&folder).map_err(|e| load.preparing("asking for the file system")(e.into()))?;
     if IN_MEMORY.contains(&(kind.f_type as u64)) {

@@ -25,7 +25,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         .ok_or_else(|| load.not_available("/proc/meminfo does not state MemAvailable (mount /proc)"))?;
     let most = available / SHARE / MIB;
     let caches = caches_mib();
-    let (total, note) = match load.part().number().map(u64::from) {
+    let (total, note) = match load.request().number().map(u64::from) {
         Some(asked) if asked > most => {
             return Err(load.not_available(format!(
                 "{asked} MiB are more than a quarter of the available memory ({most} MiB); ask for less"
@@ -39,7 +39,7 @@ pub(super) fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> 
         }
     };
     note.into_iter().for_each(|note| load.note(note));
-    let (workers, rate) = (u64::from(affinity::count()), load.part().rate());
+    let (workers, rate) = (u64::from(affinity::count()), load.request().rate());
     let blocks = (total / workers).max(1) as usize;
     for worker in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {

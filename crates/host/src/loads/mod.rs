@@ -28,7 +28,8 @@ pub use clean::{CleanError, Traces, clean};
 pub use place::LoadPlace;
 pub use running::RunningHostLoad;
 
-use worstcase_instruments::loads::{Body, LoadKind};
+use worstcase_cell::loads::LoadKind;
+use worstcase_instruments::loads::Body;
 
 /// The bodies of the loads that only a host has.
 pub(crate) const BODIES: &[(LoadKind, Body)] = &[

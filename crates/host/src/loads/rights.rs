@@ -9,7 +9,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use worstcase_instruments::loads::{LoadKind, LoadOrder};
+use worstcase_cell::loads::{LoadKind, LoadOrder};
 use worstcase_instruments::sys::{process, sched};
 
 /// `nobody`: the kernel's own id for a user that is nobody.
@@ -47,7 +47,7 @@ impl LoadAccount {
             // It tells the kernel to kill it first when memory gets short, in a file that belongs to root.
             LoadKind::Memory => None,
             // A Makefile runs with the rights of the tree's owner. A tree of root's may be readable by root alone.
-            LoadKind::Build => part.path().and_then(owner),
+            LoadKind::Build => part.request.path().and_then(owner),
             _ => nobody,
         }
     }

@@ -12,12 +12,11 @@ use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use worstcase_cell::loads::{BeginPart, LoadEnvironment, LoadOrder};
+use worstcase_cell::order::PolicyOrder;
 use worstcase_contract::Venue;
 use worstcase_contract::loads::LoadSpec;
-use worstcase_instruments::loads::{
-    BeginPart, BegunPart, LoadEnvironment, LoadError, LoadOrder, RunningLoad, Surroundings,
-};
-use worstcase_instruments::order::PolicyOrder;
+use worstcase_instruments::loads::{BegunPart, LoadError, RunningLoad, Surroundings};
 use worstcase_instruments::sys::affinity;
 use worstcase_instruments::sys::process::{self, Pid};
 
@@ -105,7 +104,7 @@ impl RunningHostLoad {
             bodies: BODIES,
             begin: Some(self.folders.clone()),
         };
-        RunningLoad::start(&spec.orders(), seed, &env)
+        env.start(&spec.orders(), seed)
     }
 
     fn note_workers(&self) -> Result<(), LoadError> {

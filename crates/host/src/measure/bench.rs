@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Observer, Placement, Request};
 use worstcase_contract::record::{Sample, SelfCost, Work};
-use worstcase_instruments::probes::environment;
+use worstcase_instruments::environment;
 use worstcase_instruments::sys::{affinity, clock, usage};
 
 /// Time between two messages.

@@ -20,7 +20,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::record::Work;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_instruments::probes::environment;
+use worstcase_instruments::environment;
 use worstcase_instruments::sys::{clock, signal};
 
 /// A message is sent after this many collections.

@@ -18,7 +18,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
 use worstcase_contract::record::Work;
-use worstcase_instruments::probes::environment;
+use worstcase_instruments::environment;
 use worstcase_instruments::sys::clock;
 
 /// The state is reported after this many collections.

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_instruments::probes::environment;
+use worstcase_instruments::environment;
 use worstcase_plan::{Combination, Experiment, IoSchedulers, Part, SchedulingPolicy, Subjects, Venue};
 
 /// Captures of `response` by default.

@@ -6,7 +6,7 @@ use std::fs;
 use worstcase_base::digest::sha256_hex;
 use worstcase_results::record::{HostMachine, Preempt, Subject, SubjectKernel, SubjectMachine};
 
-/// The subject, from the facts and the kernel's own description ([`worstcase_instruments::probes::environment`]).
+/// The subject, from the facts and the kernel's own description ([`worstcase_instruments::environment`]).
 pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subject {
     let get = |key: &str| environment.get(key).cloned().unwrap_or_default();
     let release = get("release");

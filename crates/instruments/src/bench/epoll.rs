@@ -8,8 +8,9 @@
 //! sleeper runs before the waker's own system call returns, and what the waking costs includes that.
 
 use super::rights::first_cpu;
-use super::waking::{self, Way};
-use super::{BenchError, BenchResult, Details, Instrumented, Observer, Request};
+use super::waking;
+use super::way::Way;
+use super::{BenchError, BenchResult, Instrumented, Observer, RemoteDetails, Request};
 use crate::sys::epoll::Epoll;
 use crate::sys::eventfd::EventFd;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,8 @@ impl fmt::Display for EpollWait {
 const LEAST_PRIORITY: u8 = 2;
 
 impl Instrumented for EpollWait {
+    type Details = RemoteDetails;
+
     fn has_helpers(&self) -> bool {
         self.across
     }
@@ -40,7 +43,11 @@ impl Instrumented for EpollWait {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<RemoteDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -59,7 +66,11 @@ fn check(what: &EpollWait, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Takes the samples.
-fn measure(what: &EpollWait, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &EpollWait,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
     check(what, request)?;
     let counter = EventFd::without_waiting().map_err(BenchError::system("cannot make an event counter"))?;
     let epoll = Epoll::of(&counter).map_err(BenchError::system("cannot make an epoll instance"))?;
@@ -70,12 +81,7 @@ fn measure(what: &EpollWait, request: &Request<'_>, observer: &mut dyn Observer)
         false => (&own[..], request.priority - 1),
     };
     let request = Request { cpus, ..*request };
-    let played = waking::play(way, &request, waker, observer)?;
-    Ok(BenchResult {
-        samples: played.samples,
-        details: Details::Remote(played.details),
-        warnings: played.warnings,
-    })
+    waking::play(way, &request, waker, observer)
 }
 
 #[cfg(test)]
@@ -110,7 +116,7 @@ mod tests {
     #[test]
     fn it_is_named_as_it_is_asked_for() {
         for text in ["epoll", "epoll+across"] {
-            assert_eq!(crate::bench::testing::named(text).to_string(), text);
+            assert_eq!(crate::bench::testing::named::<EpollWait>(text).to_string(), text);
         }
     }
 }

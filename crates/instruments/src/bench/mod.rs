@@ -10,16 +10,16 @@
 //! hackbench  groups of senders and receivers
 //! pick       so many tasks that can run, and a choice among them
 //! spawn      making a process, as lmbench does
-//! io         work with files: hdparm's, dd's, bonnie++'s
 //! inversion  priority inversion on a mutex, with and without inheritance
 //! remote     waking a thread on another CPU
 //! epoll      waking a thread that waits with epoll, on the same CPU or another
-//! irq        from an interrupt's cause to the process that waits for it
 //! shootdown  unmapping memory that other CPUs have in use
 //!
-//! waking  rounds in which one thread wakes another    wire  an interrupt's way
+//! waking  rounds in which one thread wakes another    way   what it wakes it by    wire  a pulse's
 //! link    a place for one token    rounds  which round begins when    rights  CPU, policy, locked memory
 //! ```
+//! Those of crates of their own (`io`, `wires`) are made of the same parts; `cell` has the list of all.
+//!
 //! Each is an [`Instrumented`], with `check`, which refuses what this machine cannot do before anything is started, and
 //! `measure`. Whoever calls them has started the load, and stops it.
 
@@ -27,14 +27,12 @@ mod details;
 pub mod epoll;
 pub mod hackbench;
 pub mod inversion;
-pub mod io;
-pub mod irq;
 mod limits;
 mod link;
 mod marks;
 pub mod pick;
 pub mod remote;
-mod rights;
+pub mod rights;
 mod rounds;
 pub mod shootdown;
 pub mod spawn;
@@ -43,28 +41,27 @@ pub mod switch;
 #[cfg(test)]
 mod testing;
 mod waking;
+mod way;
 mod wire;
 
 pub use details::{
-    BesideDetails, Details, DeviceDetails, DiskAction, DiskDetails, DiskRequest, Extent, HackbenchDetails,
-    HackbenchRun, InversionDetails, IoDetails, PickDetails, RemoteDetails, SendTimes, ShootdownDetails, SpawnDetails,
-    SwitchAgain, SwitchDetails, SwitchRepetition,
+    HackbenchDetails, HackbenchRun, InversionDetails, PickDetails, RemoteDetails, SendTimes, ShootdownDetails,
+    SpawnDetails, SwitchAgain, SwitchDetails, SwitchRepetition,
 };
 pub use epoll::EpollWait;
 pub use hackbench::{Hackbench, Transport};
 pub use inversion::{Inversion, Protocol};
-pub use io::{Beside as IoBeside, Io, Work as IoWork};
-pub use irq::{Line, Pins};
 pub use marks::Marks;
 pub use pick::Pick;
 pub use remote::Remote;
 pub use shootdown::Shootdown;
 pub use spawn::{Spawn, Step};
 pub use switch::{Placement, Switch, Via};
+pub use waking::{check_rounds, play_on_wire};
+pub use wire::Wire;
 
 use crate::record::Sample;
 use crate::sys::clock;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::Path;
 use worstcase_logs::Nanos;
@@ -86,9 +83,9 @@ pub struct Request<'a> {
     pub cpus: &'a [u32],
     /// Access patterns, sizes and orders come from it.
     pub seed: u64,
-    /// `io`: where its files are made; whoever asks removes it.
+    /// Where files are made; whoever asks removes it.
     pub folder: Option<&'a Path>,
-    /// `io`: somebody else tells what the device below does meanwhile, so nobody has to look.
+    /// Somebody else tells what the device below these files does meanwhile, so the probe does not have to look.
     pub is_watched: bool,
 }
 
@@ -119,13 +116,24 @@ fn ends_before(due: Nanos, observer: &mut dyn Observer) -> bool {
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BenchResult {
+pub struct BenchResult<D> {
     /// The samples, in order; fewer than asked for if somebody wanted an end.
     pub samples: Vec<Sample>,
     /// What else is known.
-    pub details: Details,
+    pub details: D,
     /// What was missing and may have changed the result.
     pub warnings: Vec<String>,
+}
+
+impl<D> BenchResult<D> {
+    /// The same with its details as those of one of several probes.
+    pub fn map<E>(self, among: impl FnOnce(D) -> E) -> BenchResult<E> {
+        BenchResult {
+            samples: self.samples,
+            details: among(self.details),
+            warnings: self.warnings,
+        }
+    }
 }
 
 /// Why nothing was measured.
@@ -159,6 +167,9 @@ impl BenchError {
 
 /// What a probe with parameters does; its text is its one true spelling.
 pub trait Instrumented: fmt::Display {
+    /// What it tells beside its samples.
+    type Details;
+
     /// Whether it is at work on all CPUs itself.
     fn is_spread(&self) -> bool {
         false
@@ -173,99 +184,9 @@ pub trait Instrumented: fmt::Display {
     fn check(&self, request: &Request<'_>) -> Result<(), BenchError>;
 
     /// Takes the samples.
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError>;
-}
-
-/// The list of the probes with parameters.
-macro_rules! benches {
-    ($($(#[$about:meta])* $name:literal $variant:ident($parameters:ty),)+) => {
-        /// One probe with all its parameters; in text formats its name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(remote = "Self")]
-        pub enum Bench {
-            $($(#[$about])* $variant($parameters),)+
-        }
-
-        impl Bench {
-            /// The name without parameters.
-            pub const fn name(&self) -> &'static str {
-                match self {
-                    $(Bench::$variant(_) => $name,)+
-                }
-            }
-
-            fn instrumented(&self) -> &dyn Instrumented {
-                match self {
-                    $(Bench::$variant(parameters) => parameters,)+
-                }
-            }
-        }
-    };
-}
-
-benches! {
-    /// What a context switch costs.
-    "switch" Switch(Switch),
-    /// How long message passing takes.
-    "hackbench" Hackbench(Hackbench),
-    /// How long a lock's owner makes a more urgent thread wait.
-    "inversion" Inversion(Inversion),
-    /// How long a thread on one CPU takes to wake one on another.
-    "remote" Remote(Remote),
-    /// What a choice of the scheduler costs.
-    "pick" Pick(Pick),
-    /// What a new process costs.
-    "spawn" Spawn(Spawn),
-    /// What work with files takes.
-    "io" Io(Io),
-    /// How long a thread takes to wake up that waits with epoll.
-    "epoll" Epoll(EpollWait),
-    /// How long an interrupt takes to be answered by a process.
-    "irq" Irq(Line),
-    /// What unmapping memory takes that other CPUs have in use.
-    "shootdown" Shootdown(Shootdown),
-}
-
-impl Serialize for Bench {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match serializer.is_human_readable() {
-            true => serializer.collect_str(self),
-            false => Bench::serialize(self, serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Bench {
-    /// Of an order; the grammar of names is the controller's.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bench, D::Error> {
-        Bench::deserialize(deserializer)
-    }
-}
-
-impl fmt::Display for Bench {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.instrumented().fmt(f)
-    }
-}
-
-impl Bench {
-    /// Whether it is at work on all CPUs itself.
-    pub fn is_spread(&self) -> bool {
-        self.instrumented().is_spread()
-    }
-
-    /// Whether it has threads on other CPUs than the one that it measures on.
-    pub fn has_helpers(&self) -> bool {
-        self.instrumented().has_helpers()
-    }
-
-    /// Refuses what this machine cannot do. Nothing is started for it.
-    pub fn check_machine(&self, request: &Request<'_>) -> Result<(), BenchError> {
-        self.instrumented().check(request)
-    }
-
-    /// Takes the samples.
-    pub fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
-        self.instrumented().measure(request, observer)
-    }
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<Self::Details>, BenchError>;
 }

@@ -12,7 +12,7 @@
 
 use super::limits;
 use super::rights;
-use super::{BenchError, BenchResult, Details, Instrumented, LOOK, Observer, PickDetails, Request};
+use super::{BenchError, BenchResult, Instrumented, LOOK, Observer, PickDetails, Request};
 use crate::loads::board::Board;
 use crate::record::Sample;
 use crate::sys::memory::{Mapping, PAGE};
@@ -59,11 +59,17 @@ const GATE: usize = 9;
 const TASKS: usize = 16;
 
 impl Instrumented for Pick {
+    type Details = PickDetails;
+
     fn check(&self, _request: &Request<'_>) -> Result<(), BenchError> {
         check(self)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<PickDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -76,7 +82,11 @@ fn check(what: &Pick) -> Result<(), BenchError> {
 }
 
 /// Takes the samples.
-fn measure(what: &Pick, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Pick,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<PickDetails>, BenchError> {
     check(what)?;
     let cpu = rights::first_cpu(request)?;
     let shared = Shared::new(what, request)?;
@@ -105,13 +115,13 @@ fn measure(what: &Pick, request: &Request<'_>, observer: &mut dyn Observer) -> R
     samples.iter().for_each(|sample| observer.sample(*sample));
     let turns: Vec<u64> = shared.turns().iter().map(|turns| turns.load(Relaxed)).collect();
     Ok(BenchResult {
-        details: Details::Pick(PickDetails {
+        details: PickDetails {
             tasks: what.tasks.into(),
             turns: turns.iter().sum(),
             same: shared.word(SAME).load(Relaxed),
             fewest: turns.iter().copied().min().unwrap_or(0),
             most: turns.iter().copied().max().unwrap_or(0),
-        }),
+        },
         samples,
         warnings: Vec::new(),
     })

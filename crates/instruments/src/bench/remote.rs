@@ -1,7 +1,8 @@
 //! `remote`: how long a thread on one CPU takes to wake one on another. How the two do it is in `waking`.
 
-use super::waking::{self, Way};
-use super::{BenchError, BenchResult, Details, Instrumented, Observer, Request, Via};
+use super::waking;
+use super::way::Way;
+use super::{BenchError, BenchResult, Instrumented, Observer, RemoteDetails, Request, Via};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,6 +20,8 @@ impl fmt::Display for Remote {
 }
 
 impl Instrumented for Remote {
+    type Details = RemoteDetails;
+
     fn has_helpers(&self) -> bool {
         true
     }
@@ -27,7 +30,11 @@ impl Instrumented for Remote {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<RemoteDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -39,28 +46,23 @@ fn check(what: &Remote, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Plays the rounds.
-fn measure(what: &Remote, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Remote,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
     check(what, request)?;
     let way = Way::new(what.via).map_err(BenchError::system("cannot make what the threads wake each other by"))?;
-    let played = waking::play(way, request, request.priority, observer)?;
-    Ok(BenchResult {
-        samples: played.samples,
-        details: Details::Remote(played.details),
-        warnings: played.warnings,
-    })
+    waking::play(way, request, request.priority, observer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
     use worstcase_logs::Nanos;
 
     fn remote() -> Remote {
-        match crate::bench::testing::named("remote+pipe") {
-            Bench::Remote(what) => what,
-            other => panic!("{other:?}"),
-        }
+        crate::bench::testing::named("remote+pipe")
     }
 
     fn refused(cpus: &[u32], period: Nanos) -> String {

@@ -9,7 +9,7 @@ use std::io;
 pub(super) const STACK: usize = 128 * 1024;
 
 /// The CPU that a probe measures on: the first that it is given, or that it may run on.
-pub(super) fn first_cpu(request: &Request<'_>) -> Result<u32, BenchError> {
+pub fn first_cpu(request: &Request<'_>) -> Result<u32, BenchError> {
     match request.cpus.first() {
         Some(cpu) => Ok(*cpu),
         None => Ok(allowed_cpus()?[0]),
@@ -22,7 +22,7 @@ fn allowed_cpus() -> Result<Vec<u32>, BenchError> {
 
 /// The caller's policy, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Kept(Policy);
+pub struct Kept(Policy);
 
 impl Drop for Kept {
     fn drop(&mut self) {
@@ -32,7 +32,7 @@ impl Drop for Kept {
 }
 
 /// Puts the calling thread under SCHED_FIFO at `priority`.
-pub(super) fn take_policy(priority: u8) -> Result<Kept, BenchError> {
+pub fn take_policy(priority: u8) -> Result<Kept, BenchError> {
     let before = Policy::current().map_err(BenchError::system("cannot read the scheduling policy"))?;
     apply_fifo(priority)?;
     Ok(Kept(before))
@@ -48,7 +48,7 @@ fn apply_fifo(priority: u8) -> Result<(), BenchError> {
 
 /// The CPUs of the caller, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Unpinned(Vec<u32>);
+pub struct Unpinned(Vec<u32>);
 
 impl Drop for Unpinned {
     fn drop(&mut self) {
@@ -58,7 +58,7 @@ impl Drop for Unpinned {
 }
 
 /// The calling thread runs on `cpu` alone, under SCHED_FIFO at `priority`.
-pub(super) fn take_cpu(cpu: u32, priority: u8) -> Result<(Kept, Unpinned), BenchError> {
+pub fn take_cpu(cpu: u32, priority: u8) -> Result<(Kept, Unpinned), BenchError> {
     let before = Unpinned(allowed_cpus()?);
     pin(cpu)?;
     Ok((take_policy(priority)?, before))
@@ -90,7 +90,7 @@ pub(super) fn no_thread(error: io::Error) -> BenchError {
 
 /// Memory that is locked here, given back when dropped. A caller that has locked its own keeps what it has.
 #[derive(Debug)]
-pub(super) struct Locked(bool);
+pub struct Locked(bool);
 
 impl Locked {
     /// All that there is now, as far as permitted.

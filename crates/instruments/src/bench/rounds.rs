@@ -16,7 +16,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Those of a request.
-    pub fn of(request: &Request<'_>) -> Rounds {
+    pub(crate) fn of(request: &Request<'_>) -> Rounds {
         Rounds {
             start: request.start,
             period: request.period,

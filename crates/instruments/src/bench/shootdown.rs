@@ -6,7 +6,7 @@
 use super::limits;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
-use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, ShootdownDetails};
+use super::{BenchError, BenchResult, Instrumented, Marks, Observer, Request, ShootdownDetails};
 use crate::sys::clock;
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::sched::Policy;
@@ -48,6 +48,8 @@ impl fmt::Display for Shootdown {
 const PATIENCE: Nanos = Nanos::from_micros(100);
 
 impl Instrumented for Shootdown {
+    type Details = ShootdownDetails;
+
     fn has_helpers(&self) -> bool {
         true
     }
@@ -56,7 +58,11 @@ impl Instrumented for Shootdown {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<ShootdownDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -75,7 +81,11 @@ fn check(what: &Shootdown, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Takes the samples.
-fn measure(what: &Shootdown, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Shootdown,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<ShootdownDetails>, BenchError> {
     check(what, request)?;
     let cpu = rights::first_cpu(request)?;
     let others = request.cpus.iter().skip(1).take(what.threads.into());
@@ -105,7 +115,7 @@ fn measure(what: &Shootdown, request: &Request<'_>, observer: &mut dyn Observer)
     Ok(taken(what, &marks, all_ran, warnings))
 }
 
-fn taken(what: &Shootdown, marks: &Marks, all_ran: u32, mut warnings: Vec<String>) -> BenchResult {
+fn taken(what: &Shootdown, marks: &Marks, all_ran: u32, mut warnings: Vec<String>) -> BenchResult<ShootdownDetails> {
     let samples = marks.samples();
     let rounds = samples.len() as u32;
     if all_ran < rounds {
@@ -116,11 +126,11 @@ fn taken(what: &Shootdown, marks: &Marks, all_ran: u32, mut warnings: Vec<String
     }
     BenchResult {
         samples,
-        details: Details::Shootdown(ShootdownDetails {
+        details: ShootdownDetails {
             threads: what.threads.into(),
             pages: what.pages,
             all_ran,
-        }),
+        },
         warnings,
     }
 }
@@ -245,14 +255,10 @@ fn compute(turns: &Turns) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
     use crate::sys::affinity;
 
     fn shootdown(text: &str) -> Shootdown {
-        match crate::bench::testing::named(text) {
-            Bench::Shootdown(what) => what,
-            other => panic!("{other:?}"),
-        }
+        crate::bench::testing::named(text)
     }
 
     #[test]
@@ -311,11 +317,11 @@ mod tests {
         );
         assert_eq!(
             result.details,
-            Details::Shootdown(ShootdownDetails {
+            ShootdownDetails {
                 threads: 1,
                 pages: 16,
                 all_ran: 1
-            })
+            }
         );
     }
 }

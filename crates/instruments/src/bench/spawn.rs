@@ -9,7 +9,7 @@
 //! this very program: a shell then forks, executes what `-c` names, and waits.
 
 use super::spelling::words;
-use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, SpawnDetails, limits};
+use super::{BenchError, BenchResult, Instrumented, Marks, Observer, Request, SpawnDetails, limits};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::{affinity, clock, signal};
 use serde::{Deserialize, Serialize};
@@ -99,11 +99,17 @@ impl Program {
 }
 
 impl Instrumented for Spawn {
+    type Details = SpawnDetails;
+
     fn check(&self, _request: &Request<'_>) -> Result<(), BenchError> {
         check(self)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<SpawnDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -114,7 +120,11 @@ fn check(what: &Spawn) -> Result<(), BenchError> {
 }
 
 /// Takes the samples.
-fn measure(what: &Spawn, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Spawn,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<SpawnDetails>, BenchError> {
     check(what)?;
     if !request.cpus.is_empty() {
         affinity::set(request.cpus).map_err(BenchError::system("cannot run on these CPUs"))?;
@@ -135,12 +145,12 @@ fn measure(what: &Spawn, request: &Request<'_>, observer: &mut dyn Observer) -> 
     marks.end();
     Ok(BenchResult {
         samples: marks.samples(),
-        details: Details::Spawn(SpawnDetails {
+        details: SpawnDetails {
             program: program.map(|program| match program.path {
                 OWN => "worstcase's own".into(),
                 path => path.into(),
             }),
-        }),
+        },
         warnings: Vec::new(),
     })
 }

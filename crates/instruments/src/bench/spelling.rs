@@ -34,7 +34,7 @@ pub fn show_bytes(bytes: u64) -> String {
 }
 
 /// `20us`.
-pub fn show_time(time: Nanos) -> String {
+pub(crate) fn show_time(time: Nanos) -> String {
     let fits = TIMES.iter().rev().find(|(_, factor)| time.0.is_multiple_of(*factor));
     let (unit, factor) = fits.expect("every time is a number of ns");
     format!("{}{unit}", time.0 / factor)

@@ -1,4 +1,4 @@
-//! Rounds in which one thread wakes another: of `remote`, `epoll` and `irq`.
+//! Rounds in which one thread wakes another: of `remote`, `epoll`, and what comes through a wire.
 //!
 //! ```text
 //! sleeper (the probe's CPU)   says that it is about to wait; waits; now = clock; sample = now - before
@@ -7,19 +7,15 @@
 //! The caller is the waker: it begins the rounds and tells who looks on. The sleeper does nothing but wait, read the clock and
 //! mark its sample.
 
-use super::link::Link;
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
+use super::way::Way;
 use super::wire::Wire;
-use super::{BenchError, Marks, Observer, RemoteDetails, Request, SendTimes, Via};
+use super::{BenchError, BenchResult, Marks, Observer, RemoteDetails, Request, SendTimes};
 use crate::record::Sample;
-use crate::sys::epoll::Epoll;
-use crate::sys::eventfd::EventFd;
-use crate::sys::futex::Scope;
 use crate::sys::gate::Gate;
 use crate::sys::{clock, memory, usage};
 use std::fmt;
-use std::io::{self, PipeReader, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -42,7 +38,7 @@ pub(super) fn check_cpus(what: &dyn fmt::Display, request: &Request<'_>) -> Resu
 }
 
 /// Refuses rounds that no thread can play.
-pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), BenchError> {
+pub fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), BenchError> {
     if request.period < LEAST_PERIOD {
         return Err(BenchError::Limit(format!(
             "a period of {} is too short for {what}, whose thread has to fall asleep again: --interval {}us at least",
@@ -53,11 +49,13 @@ pub(super) fn check_rounds(what: &str, request: &Request<'_>) -> Result<(), Benc
     rights::take_policy(request.priority).map(drop)
 }
 
-/// What rounds gave.
-pub(super) struct Played {
-    pub samples: Vec<Sample>,
-    pub details: RemoteDetails,
-    pub warnings: Vec<String>,
+/// Plays rounds of pulses on a wire: from the second CPU to a thread on the first one.
+pub fn play_on_wire(
+    wire: Box<dyn Wire>,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
+    play(Way::Wire(wire), request, request.priority, observer)
 }
 
 /// Plays rounds in which this wakes a thread on the first CPU, from the second if there is one; `waker` is the priority of who wakes.
@@ -66,7 +64,7 @@ pub(super) fn play(
     request: &Request<'_>,
     waker: u8,
     observer: &mut dyn Observer,
-) -> Result<Played, BenchError> {
+) -> Result<BenchResult<RemoteDetails>, BenchError> {
     let cpu = request.cpus[0];
     let other = request.cpus.get(1).copied().unwrap_or(cpu);
     let shared = Shared::new(way);
@@ -80,7 +78,7 @@ pub(super) fn play(
     Ok(taken(&sleeper.end()?, sends, warnings))
 }
 
-fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played {
+fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> BenchResult<RemoteDetails> {
     let samples = tally.marks.samples();
     if tally.awake > 0 {
         warnings.push(format!(
@@ -89,7 +87,7 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played 
             samples.len()
         ));
     }
-    Played {
+    BenchResult {
         samples,
         details: RemoteDetails {
             send: SendTimes::of(sends),
@@ -97,72 +95,6 @@ fn taken(tally: &Tally, sends: Vec<Nanos>, mut warnings: Vec<String>) -> Played 
             seen: SendTimes::of(tally.seen.clone()),
         },
         warnings,
-    }
-}
-
-/// What the sleeper is woken by.
-#[derive(Debug)]
-pub(super) enum Way {
-    Pipe(PipeReader, PipeWriter),
-    Eventfd(EventFd),
-    Futex(AtomicU32),
-    Epoll(Epoll, EventFd),
-    /// A pulse on a wire.
-    Wire(Box<dyn Wire>),
-}
-
-impl Way {
-    pub fn new(via: Via) -> io::Result<Way> {
-        Ok(match via {
-            Via::Pipe => {
-                let (reader, writer) = io::pipe()?;
-                Way::Pipe(reader, writer)
-            }
-            Via::Eventfd => Way::Eventfd(EventFd::new()?),
-            Via::Futex => Way::Futex(AtomicU32::new(0)),
-        })
-    }
-
-    /// The waker: what has to be done before the clock is read.
-    #[inline(always)]
-    fn prepare(&self) -> io::Result<()> {
-        match self {
-            Way::Wire(wire) => wire.prepare(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The waker: wakes.
-    #[inline(always)]
-    fn send(&self) -> io::Result<()> {
-        match self {
-            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).send(),
-            Way::Eventfd(counter) | Way::Epoll(_, counter) => Link::Eventfd(counter).send(),
-            Way::Futex(word) => Link::Futex(word, Scope::Private).send(),
-            Way::Wire(wire) => wire.send(),
-        }
-    }
-
-    /// The sleeper: what was before is no reason to wake up.
-    fn forget(&self) -> io::Result<()> {
-        match self {
-            Way::Epoll(_, counter) => counter.forget(),
-            Way::Wire(wire) => wire.forget(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The sleeper: waits; when the kernel saw why, where it tells.
-    #[inline(always)]
-    fn receive(&self) -> io::Result<Option<Nanos>> {
-        let received = match self {
-            Way::Pipe(reader, writer) => Link::Pipe(reader, writer).receive(),
-            Way::Eventfd(counter) => Link::Eventfd(counter).receive(),
-            Way::Futex(word) => Link::Futex(word, Scope::Private).receive(),
-            Way::Epoll(epoll, _) => epoll.wait(),
-            Way::Wire(wire) => return wire.receive(),
-        };
-        received.map(|()| None)
     }
 }
 
@@ -384,6 +316,7 @@ impl Drop for Sleeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::Via;
 
     /// The token that lets it end also wakes one that has not come so far.
     #[test]

@@ -48,12 +48,12 @@ impl Board {
     }
 
     /// One more worker has set up what it works on.
-    pub(crate) fn set_up(&self) {
+    pub fn set_up(&self) {
         self.word(READY).fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many workers have.
-    pub(crate) fn ready(&self) -> u64 {
+    pub fn ready(&self) -> u64 {
         self.word(READY).load(Ordering::Relaxed)
     }
 

@@ -12,14 +12,15 @@ use std::os::unix::net::UnixDatagram;
 const WORDS: u16 = 64;
 const FILTERS: usize = 0;
 
-pub(super) const BPF: LoadCode = LoadCode {
+/// Filters of packets made and thrown away.
+pub const BPF: LoadCode = LoadCode {
     name: "bpf",
     units: &["filters"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("a filter: {e}");
         let mut pace = Pace::alone(rate);

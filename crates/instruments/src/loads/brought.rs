@@ -2,37 +2,43 @@
 
 use super::code::LoadCode;
 
-pub(super) const IDLE: LoadCode = LoadCode {
+/// Nothing but the probe.
+pub const IDLE: LoadCode = LoadCode {
     name: "idle",
     units: &[],
     body: Some(|_, _| Ok(())),
 };
 
-pub(super) const BUILD: LoadCode = LoadCode {
+/// A real tree built by its own Makefile (`compile:PATH`).
+pub const BUILD: LoadCode = LoadCode {
     name: "compile",
     units: &["cpu_time_us", "builds"],
     body: None,
 };
 
-pub(super) const MEMORY: LoadCode = LoadCode {
+/// Streams through more memory than the caches hold.
+pub const MEMORY: LoadCode = LoadCode {
     name: "memory",
     units: &["mebibytes"],
     body: None,
 };
 
-pub(super) const DISK: LoadCode = LoadCode {
+/// A big file written, copied and read.
+pub const DISK: LoadCode = LoadCode {
     name: "disk",
     units: &["mebibytes", "rounds"],
     body: None,
 };
 
-pub(super) const DESKTOP: LoadCode = LoadCode {
+/// A walk through the root partition and two builds.
+pub const DESKTOP: LoadCode = LoadCode {
     name: "desktop",
     units: &["entries", "cpu_time_us", "builds"],
     body: None,
 };
 
-pub(super) const MODULE: LoadCode = LoadCode {
+/// A module that goes and comes.
+pub const MODULE: LoadCode = LoadCode {
     name: "module",
     units: &["insertions"],
     body: None,

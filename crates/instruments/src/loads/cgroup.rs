@@ -8,7 +8,8 @@ use std::fs;
 
 const MOVES: usize = 0;
 
-pub(super) const CGROUP: LoadCode = LoadCode {
+/// A process that moves between control groups.
+pub const CGROUP: LoadCode = LoadCode {
     name: "cgroup",
     units: &["moves"],
     body: Some(start),
@@ -27,7 +28,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     for group in &groups {
         fs::create_dir(group).map_err(load.preparing("making a control group"))?;
     }
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         loop {

@@ -28,13 +28,15 @@ const TAIL: usize = 512;
 /// Names the file by which a program says that it is ready.
 const READY: &str = "WORSTCASE_READY";
 
-pub(super) const CMD: LoadCode = LoadCode {
+/// Any program.
+pub const CMD: LoadCode = LoadCode {
     name: "cmd",
     units: &["cpu_time_us", "runs"],
     body: Some(start),
 };
 
-pub(super) const CMD_READY: LoadCode = LoadCode {
+/// Any program that says when it is ready.
+pub const CMD_READY: LoadCode = LoadCode {
     name: "cmd-ready",
     units: &["cpu_time_us", "runs"],
     body: Some(start_ready),
@@ -52,7 +54,7 @@ fn start_ready(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
 }
 
 fn supervise(load: &mut RunningPart, ready: Option<PathBuf>) -> Result<(), LoadError> {
-    let words = load.part().words().to_vec();
+    let words = load.request().words().to_vec();
     load.read_unit(CPU_TIME, |workers| {
         let supervisor = workers.first();
         supervisor.map_or(0, |&supervisor| process_tree::cpu_time_below(supervisor).0 / 1_000)

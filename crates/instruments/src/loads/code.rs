@@ -1,8 +1,8 @@
 //! What runs when a load runs.
 
 use super::error::LoadError;
-use super::order::LoadOrder;
 use super::part::RunningPart;
+use super::request::LoadRequest;
 use super::surroundings::{BegunPart, Surroundings};
 
 /// What a load does when it starts: makes what it needs and spawns its workers. The seed drives every access pattern.
@@ -20,30 +20,30 @@ pub struct LoadCode {
 }
 
 impl LoadCode {
-    /// Starts `order`, the load at `place` of those that run at once. `brought` is the body that the venue has for it.
+    /// Starts it as asked for, the load at `place` of those that run at once. `brought` is the body that the venue has for it.
     pub(super) fn start(
         &self,
-        order: &LoadOrder,
+        request: &LoadRequest,
         place: usize,
         seed: u64,
         surroundings: &Surroundings,
         begun: BegunPart,
         brought: Option<Body>,
     ) -> Result<RunningPart, LoadError> {
-        let mut part = RunningPart::new(order, (self.name, self.units), place, surroundings, begun)?;
+        let mut part = RunningPart::new(request, (self.name, self.units), place, surroundings, begun)?;
         let missing = || part.not_available("this program does not bring it");
         let body = self.body.or(brought).ok_or_else(missing)?;
         body(&mut part, seed)?;
         Ok(part)
     }
 
-    /// Starts `order` for another load, in that one's folder: ended with it, and its work is that one's.
-    pub fn help(&self, load: &mut RunningPart, order: &LoadOrder, seed: u64) -> Result<(), LoadError> {
+    /// Starts it for another load, in that one's folder: ended with it, and its work is that one's.
+    pub fn help(&self, load: &mut RunningPart, request: &LoadRequest, seed: u64) -> Result<(), LoadError> {
         let surroundings = Surroundings {
             work_dir: load.folder()?,
             ..load.surroundings().clone()
         };
-        let helper = self.start(order, load.helpers(), seed, &surroundings, BegunPart::default(), None);
+        let helper = self.start(request, load.helpers(), seed, &surroundings, BegunPart::default(), None);
         load.take_helper(helper.map_err(|e| e.of_load(load.name()))?);
         Ok(())
     }

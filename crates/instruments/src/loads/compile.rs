@@ -27,7 +27,8 @@ const OBJECT_LEN: usize = 32 * 1024;
 const UNITS: usize = 0;
 const LINKS: usize = 1;
 
-pub(super) const COMPILE: LoadCode = LoadCode {
+/// A synthetic build.
+pub const COMPILE: LoadCode = LoadCode {
     name: "compile",
     units: &["units", "links"],
     body: Some(start),

@@ -11,15 +11,16 @@ use worstcase_logs::prng::SplitMix64;
 const STEPS: u64 = 20_000;
 const ROUNDS: usize = 0;
 
-pub(super) const CPU: LoadCode = LoadCode {
+/// Arithmetic on every CPU.
+pub const CPU: LoadCode = LoadCode {
     name: "cpu",
     units: &["rounds"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
-    let workers = u64::from(load.part().number().unwrap_or_else(affinity::count));
-    let rate = load.part().rate();
+    let workers = u64::from(load.request().number().unwrap_or_else(affinity::count));
+    let rate = load.request().rate();
     for worker in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {
             let mut pace = Pace::new(rate, worker, workers);

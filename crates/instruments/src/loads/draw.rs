@@ -125,14 +125,15 @@ impl Frame {
     }
 }
 
-pub(super) const DRAW: LoadCode = LoadCode {
+/// A program and a server that draw.
+pub const DRAW: LoadCode = LoadCode {
     name: "draw",
     units: &["batches", "pixels"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     let (program, server) = UnixStream::pair().map_err(load.preparing("making UNIX sockets"))?;
     load.spawn(Ending::Anywhere, move |board| {
         let asks = ask(program, seed, Pace::alone(rate), || board.add(BATCHES, 1));

@@ -15,7 +15,8 @@ const WIDTH: usize = 16;
 const NAME_LEN: usize = 40;
 const ENTRIES: usize = 0;
 
-pub(super) const FIND: LoadCode = LoadCode {
+/// A walk through a tree of files.
+pub const FIND: LoadCode = LoadCode {
     name: "find",
     units: &["entries"],
     body: Some(start),
@@ -25,7 +26,7 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let root = load.folder()?;
     let mut random = SplitMix64::new(seed);
     grow(&root, &mut random).map_err(load.preparing("making a tree of files"))?;
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         loop {

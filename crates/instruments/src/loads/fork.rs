@@ -14,14 +14,15 @@ const PAGES: u64 = 256;
 const WRITTEN_BY_CHILD: usize = 64;
 const FORKS: usize = 0;
 
-pub(super) const FORK: LoadCode = LoadCode {
+/// Fork, exit, wait.
+pub const FORK: LoadCode = LoadCode {
     name: "fork",
     units: &["forks"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let memory = Mapping::private(PAGES as usize * PAGE).map_err(|e| format!("mapping memory: {e}"))?;
         for page in 0..PAGES as usize {

@@ -11,27 +11,29 @@ use crate::sys::membarrier::{self, Among};
 
 const BARRIERS: usize = 0;
 
-pub(super) const MEMBARRIER: LoadCode = LoadCode {
+/// Memory barriers on other CPUs.
+pub const MEMBARRIER: LoadCode = LoadCode {
     name: "membarrier",
     units: &["barriers"],
     body: Some(start),
 };
 
-pub(super) const MEMBARRIER_OWN: LoadCode = LoadCode {
+/// The same by a thread of the probe's process.
+pub const MEMBARRIER_OWN: LoadCode = LoadCode {
     name: "membarrier",
     units: &["barriers"],
     body: Some(start_own),
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         ask(board, rate, Among::RegisteredProcesses)
     })
 }
 
 fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.own_thread(move |board| ask(board, rate, Among::OwnThreads));
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Loads: what disturbs the machine while a probe measures, in both venues.
 //!
 //! ```text
-//! kind     the names of all loads; list: the row of each; code: what a row has: a name, what is counted, what starts it
-//! order    LoadOrder: one load with its parameters; modules: what kernel modules are loaded with
+//! code     LoadCode: a name, what is counted, what starts it
+//! request  LoadRequest: the parameters of one load; modules: what kernel modules are loaded with
 //! running  RunningLoad: loads that run: their work, how to stop them
 //! part     RunningPart: one of them: forked workers in a process group of their own, how to undo what it made
 //! worker   what every worker is
-//! surroundings  what a load finds; environment: LoadEnvironment: what a venue gives to its loads, and bodies of its own
+//! surroundings  what a load finds, and what it starts with
 //! error    LoadError
 //! board    the page that workers and probe share: counters, and room for one error message
 //! pace     so many operations a second
@@ -19,56 +19,46 @@
 //! drives every access pattern, so that a lab cell repeats to the instruction. A pace is kept on CLOCK_MONOTONIC,
 //! which in the lab is virtual time.
 
-mod apps;
-mod blockread;
 pub(crate) mod board;
-mod bpf;
-mod brought;
-mod cgroup;
-mod cmd;
+pub mod bpf;
+pub mod brought;
+pub mod cgroup;
+pub mod cmd;
 mod code;
 pub mod compile;
-mod cpu;
-mod draw;
-mod environment;
+pub mod cpu;
+pub mod draw;
 mod error;
-mod find;
-mod fork;
-mod interrupts;
-mod kind;
-mod list;
-mod membarrier;
+pub mod find;
+pub mod fork;
+pub mod membarrier;
 mod modules;
-mod munmap;
-mod null_block;
-mod order;
+pub mod munmap;
 mod pace;
 mod part;
-mod perf;
-mod proc;
+pub mod perf;
+pub mod proc;
 mod process_tree;
-mod procread;
-mod rcu;
-mod receive;
+pub mod procread;
+pub mod rcu;
+pub mod receive;
+mod request;
+pub mod rtc;
 mod running;
-mod settings;
-mod shm;
-mod sockets;
+pub mod settings;
+pub mod shm;
+pub mod sockets;
 mod surroundings;
-mod timerfd;
-mod timers;
+pub mod timerfd;
+pub mod timers;
 mod worker;
-mod writeback;
 
 pub use board::Board;
 pub use code::{Body, LoadCode};
-pub use environment::LoadEnvironment;
 pub use error::LoadError;
-pub use kind::LoadKind;
 pub use modules::ModuleInfo;
-pub use null_block::devices;
-pub use order::LoadOrder;
 pub use pace::Pace;
-pub use part::{Ending, RunningPart};
-pub use running::{RunningLoad, SET_UP};
-pub use surroundings::{BeginPart, BegunPart, Surroundings};
+pub use part::{Ending, RunningPart, UnitReading, unique_name};
+pub use request::LoadRequest;
+pub use running::{PlannedLoad, RunningLoad, SET_UP};
+pub use surroundings::{BegunPart, Surroundings};

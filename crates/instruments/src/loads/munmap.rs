@@ -12,25 +12,27 @@ use crate::sys::memory::{Mapping, PAGE};
 const PAGES: usize = 64;
 const UNMAPPINGS: usize = 0;
 
-pub(super) const MUNMAP: LoadCode = LoadCode {
+/// Memory mapped, touched and unmapped.
+pub const MUNMAP: LoadCode = LoadCode {
     name: "munmap",
     units: &["unmappings"],
     body: Some(start),
 };
 
-pub(super) const MUNMAP_OWN: LoadCode = LoadCode {
+/// The same by a thread of the probe's process.
+pub const MUNMAP_OWN: LoadCode = LoadCode {
     name: "munmap",
     units: &["unmappings"],
     body: Some(start_own),
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| unmap(board, rate))
 }
 
 fn start_own(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.own_thread(move |board| unmap(board, rate));
     Ok(())
 }

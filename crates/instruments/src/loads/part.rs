@@ -1,17 +1,18 @@
 //! One load that runs: forked workers in a process group of their own, their counters, how to stop and undo.
 //!
-//! What a body (the file of a load) uses while it starts: [`RunningPart::spawn`] forks a worker, [`RunningPart::folder`]
-//! gives a folder, [`RunningPart::on_stop`] remembers a step back.
+//! What a body (the file of a load) uses while it starts is in `start`.
+
+mod start;
+
+pub use start::unique_name;
 
 use super::board::Board;
 use super::error::LoadError;
-use super::order::LoadOrder;
+use super::request::LoadRequest;
 use super::surroundings::{BegunPart, Surroundings};
-use super::worker::ordinary_process;
 use crate::record::Work;
 use crate::sys::process::{self, Pid, Waited};
 use crate::sys::{clock, signal};
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ const RUNS: &str = "runs";
 const BUILDS: &str = "builds";
 
 /// Reads a unit of work, given the workers that are there.
-pub(super) type UnitReading = fn(&[Pid]) -> u64;
+pub type UnitReading = fn(&[Pid]) -> u64;
 
 /// How a worker takes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ enum OwnThread {
 
 /// A started load of a [`super::RunningLoad`]. Dropping it ends it.
 pub struct RunningPart {
-    part: LoadOrder,
+    request: LoadRequest,
     name: &'static str,
     units: &'static [&'static str],
     /// Its place among the loads that run at once.
@@ -77,7 +78,7 @@ pub struct RunningPart {
 impl RunningPart {
     /// The load at `place` of those that run at once, with its name and its units; nothing runs yet.
     pub(super) fn new(
-        part: &LoadOrder,
+        request: &LoadRequest,
         (name, units): (&'static str, &'static [&'static str]),
         place: usize,
         surroundings: &Surroundings,
@@ -85,7 +86,7 @@ impl RunningPart {
     ) -> Result<RunningPart, LoadError> {
         let board = Board::new().map_err(LoadError::preparing(name, "mapping the page of counters"))?;
         Ok(RunningPart {
-            part: part.clone(),
+            request: request.clone(),
             name,
             units,
             place,
@@ -217,6 +218,24 @@ impl RunningPart {
         result
     }
 
+    /// Starts what was planned: nothing may be forked afterwards.
+    pub(super) fn start_own_thread(&mut self) -> Result<(), LoadError> {
+        let Some(OwnThread::Planned(body)) = self.thread.take() else {
+            return Ok(());
+        };
+        let (board, name) = (Arc::clone(&self.board), format!("load-{}", self.name()));
+        let run = move || {
+            if let Err(message) = body(&board) {
+                board.report(&message);
+            }
+        };
+        let started = thread::Builder::new().name(name).spawn(run);
+        self.thread = Some(OwnThread::Running(
+            started.map_err(self.preparing("starting a thread"))?,
+        ));
+        Ok(())
+    }
+
     /// The error for a load that is not set up in time.
     pub(super) fn not_ready(&self, patience: Nanos) -> LoadError {
         LoadError::NotReady {
@@ -242,159 +261,11 @@ impl RunningPart {
     }
 }
 
-/// What the bodies of loads use while they start.
-impl RunningPart {
-    /// The load with its parameter and rate.
-    pub fn part(&self) -> &LoadOrder {
-        &self.part
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(super) fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
-    }
-
-    /// A name that no other load of this process has: `worstcase` and two numbers.
-    pub(super) fn unique_name(&self) -> String {
-        unique_name(process::own_pid(), self.place)
-    }
-
-    /// Forks a worker: SCHED_OTHER, nice 0. `body` runs until it is killed, or asked to end; an error is reported in its words.
-    pub fn spawn(&mut self, ending: Ending, body: impl FnOnce(&Board) -> Result<(), String>) -> Result<(), LoadError> {
-        let death_signal = match ending {
-            Ending::Anywhere => signal::SIGKILL,
-            Ending::Asked => signal::SIGTERM,
-        };
-        let (group, board) = (self.group, &self.board);
-        let name = format!("load-{}", self.name());
-        let forked = process::fork(death_signal, || {
-            if ending == Ending::Asked {
-                signal::block(&[signal::SIGTERM]);
-            }
-            match ordinary_process(&name, group).and_then(|()| body(board)) {
-                Ok(()) => 0,
-                Err(message) => {
-                    board.report(&message);
-                    1
-                }
-            }
-        });
-        let pid = forked.map_err(self.preparing("starting a worker"))?;
-        self.workers.push(pid);
-        if self.group == 0 {
-            self.group = pid;
-        }
-        // The worker does the same; whoever is first, the group exists before it is needed.
-        let _ = process::set_group(pid, self.group);
-        Ok(())
-    }
-
-    /// Plans a worker that is a thread of this process: `body` runs until it is asked to end, at SCHED_OTHER, where the load runs.
-    pub(super) fn own_thread(&mut self, body: impl FnOnce(&Board) -> Result<(), String> + Send + 'static) {
-        self.thread = Some(OwnThread::Planned(Box::new(body)));
-    }
-
-    /// Starts what was planned: nothing may be forked afterwards.
-    pub(super) fn start_own_thread(&mut self) -> Result<(), LoadError> {
-        let Some(OwnThread::Planned(body)) = self.thread.take() else {
-            return Ok(());
-        };
-        let (board, name) = (Arc::clone(&self.board), format!("load-{}", self.name()));
-        let run = move || {
-            if let Err(message) = body(&board) {
-                board.report(&message);
-            }
-        };
-        let started = thread::Builder::new().name(name).spawn(run);
-        self.thread = Some(OwnThread::Running(
-            started.map_err(self.preparing("starting a thread"))?,
-        ));
-        Ok(())
-    }
-
-    /// Nothing is measured before so many workers have called [`Board::set_up`].
-    pub(super) fn await_workers(&mut self, workers: u64) {
-        self.awaited = workers;
-    }
-
-    /// Nothing is measured before this file is there.
-    pub(super) fn await_file(&mut self, file: PathBuf) {
-        self.ready_file = Some(file);
-    }
-
-    /// A folder of this load's own, removed when it stops.
-    pub fn folder(&mut self) -> Result<PathBuf, LoadError> {
-        if let Some(made) = &self.folder {
-            return Ok(made.clone());
-        }
-        let path = self.surroundings.work_dir.join(self.unique_name());
-        fs::create_dir_all(&self.surroundings.work_dir)
-            .and_then(|()| fs::create_dir(&path))
-            .map_err(self.preparing(format!("making the folder {}", path.display())))?;
-        let folder = path.clone();
-        self.on_stop(format!("removing {}", path.display()), move || {
-            fs::remove_dir_all(folder)
-        });
-        self.folder = Some(path.clone());
-        Ok(path)
-    }
-
-    /// How many other loads run for this one.
-    pub(super) fn helpers(&self) -> usize {
-        self.helpers.len()
-    }
-
-    /// Takes a started load that runs for this one.
-    pub(super) fn take_helper(&mut self, helper: RunningPart) {
-        self.helpers.push(helper);
-    }
-
-    /// Has a unit read whenever the work is asked for; no worker counts it.
-    pub(super) fn read_unit(&mut self, unit: usize, reading: UnitReading) {
-        self.readings.push((unit, reading));
-    }
-
-    /// Remembers a step to take when the load stops; the last one is taken first.
-    pub fn on_stop(&mut self, what: String, step: impl FnOnce() -> io::Result<()> + 'static) {
-        self.undo.push(Undo {
-            what,
-            step: Box::new(step),
-        });
-    }
-
-    /// Remembers what a user should know of how it runs.
-    pub fn note(&mut self, note: String) {
-        self.notes.push(note);
-    }
-
-    /// The system's answer as this load's error, for `map_err`.
-    pub fn preparing<S: Into<String>>(&self, what: S) -> impl FnOnce(io::Error) -> LoadError + use<S> {
-        LoadError::preparing(self.name(), what)
-    }
-
-    /// The error for a machine that lacks something.
-    pub fn not_available(&self, reason: impl Into<String>) -> LoadError {
-        LoadError::NotAvailable {
-            load: self.name(),
-            reason: reason.into(),
-        }
-    }
-}
-
 impl Drop for RunningPart {
     fn drop(&mut self) {
         // An error here would only hide the one that made the holder give up.
         let _ = self.end();
     }
-}
-
-/// What the load at `place` of the loads of process `pid` calls what it makes.
-pub(super) fn unique_name(pid: Pid, place: usize) -> String {
-    format!("worstcase{pid}-{place}")
 }
 
 /// What a worker does that is a thread of this process.

@@ -9,7 +9,8 @@ use crate::sys::perf::SwitchCounter;
 
 const COUNTERS: usize = 0;
 
-pub(super) const PERF: LoadCode = LoadCode {
+/// Counters of events opened and closed.
+pub const PERF: LoadCode = LoadCode {
     name: "perf",
     units: &["counters"],
     body: Some(start),
@@ -21,7 +22,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
             "counting a process's own context switches is refused ({e}): run as root, or sysctl kernel.perf_event_paranoid=1"
         )));
     }
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("a counter: {e}");
         let mut pace = Pace::alone(rate);

@@ -14,14 +14,15 @@ const OF_A_PROCESS: [&str; 2] = ["stat", "statm"];
 const ROUNDS: usize = 0;
 const FILES: usize = 1;
 
-pub(super) const PROC: LoadCode = LoadCode {
+/// What `top` reads, every 10 ms.
+pub const PROC: LoadCode = LoadCode {
     name: "proc",
     units: &["rounds", "files"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate().or(Some(USUAL_RATE));
+    let rate = load.request().rate().or(Some(USUAL_RATE));
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         let mut buffer = vec![0; 64 * 1024];

@@ -25,7 +25,8 @@ const OTHERS: [&str; 5] = [
     "/proc/self/smaps",
 ];
 
-pub(super) const PROC_READ: LoadCode = LoadCode {
+/// Big files of /proc read from end to end.
+pub const PROC_READ: LoadCode = LoadCode {
     name: "procread",
     units: &["bytes", "files"],
     body: Some(start),
@@ -35,7 +36,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if let Err(e) = File::open(SYMBOLS) {
         return Err(load.not_available(format!("{SYMBOLS} cannot be read: {e} (mount /proc; CONFIG_KALLSYMS)")));
     }
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         let mut buffer = vec![0; CHUNK];

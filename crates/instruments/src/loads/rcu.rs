@@ -12,14 +12,15 @@ use std::os::unix::net::UnixDatagram;
 const SOCKETS: u64 = 500;
 const FREED: usize = 0;
 
-pub(super) const RCU: LoadCode = LoadCode {
+/// Objects that the kernel frees through RCU.
+pub const RCU: LoadCode = LoadCode {
     name: "rcu",
     units: &["freed"],
     body: Some(start),
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let failed = |e| format!("a socket: {e}");
         let mut pace = Pace::alone(rate);

@@ -19,7 +19,8 @@ const DATAGRAM: usize = 512;
 const BROADCASTS: usize = 0;
 const DATAGRAMS: usize = 1;
 
-pub(super) const RECEIVE: LoadCode = LoadCode {
+/// Broadcasts to many sockets.
+pub const RECEIVE: LoadCode = LoadCode {
     name: "receive",
     units: &["broadcasts", "datagrams"],
     body: Some(start),
@@ -29,7 +30,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     if load.surroundings().owns_machine {
         device::loopback_up().map_err(load.preparing("bringing up the loopback interface"))?;
     }
-    let sockets = load.part().number().unwrap_or(USUAL_SOCKETS);
+    let sockets = load.request().number().unwrap_or(USUAL_SOCKETS);
     let sockets = receivers(sockets).map_err(load.preparing("making UDP sockets"))?;
     let to = sockets[0].local_addr().map_err(load.preparing("asking for a port"))?;
     for own in sockets.chunks(sockets.len().div_ceil(READERS)) {
@@ -40,7 +41,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
             }
         })?;
     }
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, |board| {
         let failed = |e| format!("a broadcast: {e}");
         let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;

@@ -1,10 +1,10 @@
 //! Loads that run: started together, watched together, stopped together.
 
-use super::environment::LoadEnvironment;
+use super::code::{Body, LoadCode};
 use super::error::LoadError;
-use super::order::LoadOrder;
 use super::part::{LOOK, RunningPart};
-use super::surroundings::BegunPart;
+use super::request::LoadRequest;
+use super::surroundings::{BegunPart, Surroundings};
 use crate::record::Work;
 use crate::sys::{clock, process};
 use std::fs;
@@ -18,9 +18,19 @@ const LOOK_SET_UP: Nanos = Nanos::from_millis(10);
 /// Part of an error that concerns all loads.
 const ALL: &str = "all";
 
+/// A load that is to be started.
+pub struct PlannedLoad<'a> {
+    /// Its code.
+    pub code: &'static LoadCode,
+    /// What starts it where the code has nothing for that: the venue's own.
+    pub brought: Option<Body>,
+    /// What it is asked for.
+    pub request: &'a LoadRequest,
+}
+
 /// Started loads. Dropping them stops them; [`RunningLoad::stop`] also tells whether that worked.
 pub struct RunningLoad {
-    loads: Vec<LoadOrder>,
+    names: Vec<&'static str>,
     parts: Vec<RunningPart>,
     adopted_before: bool,
     stopped: bool,
@@ -29,26 +39,28 @@ pub struct RunningLoad {
 impl RunningLoad {
     /// Makes what the loads need and starts their workers, as children of this process, which must have one thread only.
     ///
-    /// They inherit its CPU affinity. Each load has a seed of its own, made of `seed`.
-    pub fn start(loads: &[LoadOrder], seed: u64, env: &LoadEnvironment) -> Result<RunningLoad, LoadError> {
+    /// They inherit its CPU affinity. Each load has a seed of its own, made of `seed`. `begin` is called with each one's place
+    /// before it makes or forks anything.
+    pub fn start(
+        loads: &[PlannedLoad<'_>],
+        seed: u64,
+        surroundings: &Surroundings,
+        mut begin: impl FnMut(usize) -> Result<BegunPart, LoadError>,
+    ) -> Result<RunningLoad, LoadError> {
         refuse_threads()?;
         let adopting = LoadError::preparing(ALL, "becoming the reaper of orphans");
         let mut load = RunningLoad {
-            loads: loads.to_vec(),
+            names: loads.iter().map(|load| load.code.name).collect(),
             parts: Vec::new(),
             adopted_before: process::adopt_orphans(true).map_err(adopting)?,
             stopped: false,
         };
-        for (place, part) in loads.iter().enumerate() {
+        for (place, PlannedLoad { code, brought, request }) in loads.iter().enumerate() {
             let seed = seed.wrapping_add((place as u64) << 40);
-            let mut begun = match &env.begin {
-                Some(begin) => begin.begin_part(part, place)?,
-                None => BegunPart::default(),
-            };
+            let mut begun = begin(place)?;
             let guard = begun.guard.take();
-            let (code, brought) = (part.kind.code(), env.body(part.kind));
             load.parts
-                .push(code.start(part, place, seed, &env.surroundings, begun, brought)?);
+                .push(code.start(request, place, seed, surroundings, begun, *brought)?);
             drop(guard);
         }
         load.parts.iter_mut().try_for_each(RunningPart::start_own_thread)?;
@@ -65,7 +77,7 @@ impl RunningLoad {
         let parts = self.parts.iter().enumerate();
         parts
             .flat_map(|(i, part)| {
-                let prefix = unit_prefix(&self.loads, i);
+                let prefix = unit_prefix(&self.names, i);
                 part.work().into_iter().map(move |work| Work {
                     unit: format!("{prefix}{}", work.unit),
                     count: work.count,
@@ -87,7 +99,7 @@ impl RunningLoad {
     pub fn work_since(&self, before: &[Work]) -> Result<Vec<Work>, LoadError> {
         let work = self.added_to(before);
         for (i, part) in self.parts.iter().enumerate() {
-            let prefix = unit_prefix(&self.loads, i);
+            let prefix = unit_prefix(&self.names, i);
             let mut own = work.iter().filter(|work| work.unit.starts_with(&prefix)).peekable();
             if own.peek().is_some() && own.all(|work| work.count == 0) {
                 return Err(part.no_work("while measuring"));
@@ -166,12 +178,12 @@ fn refuse_threads() -> Result<(), LoadError> {
 
 /// What stands before the units of load `i` of those that run at once: nothing for one alone, else its name, with its number
 /// if it is not the first of that name (`compile2.units`).
-fn unit_prefix(loads: &[LoadOrder], i: usize) -> String {
-    if loads.len() == 1 {
+fn unit_prefix(names: &[&str], i: usize) -> String {
+    if names.len() == 1 {
         return String::new();
     }
-    let name = loads[i].kind.name();
-    match loads[..i].iter().filter(|load| load.kind.name() == name).count() {
+    let name = names[i];
+    match names[..i].iter().filter(|earlier| **earlier == name).count() {
         0 => format!("{name}."),
         earlier => format!("{name}{}.", earlier + 1),
     }
@@ -180,13 +192,12 @@ fn unit_prefix(loads: &[LoadOrder], i: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loads::LoadKind;
 
     #[test]
     fn units_of_several_loads_are_told_apart() {
-        let loads = [LoadKind::Find, LoadKind::Compile, LoadKind::Compile].map(LoadOrder::plain);
-        let prefixes: Vec<String> = (0..3).map(|i| unit_prefix(&loads, i)).collect();
+        let names = ["find", "compile", "compile"];
+        let prefixes: Vec<String> = (0..3).map(|i| unit_prefix(&names, i)).collect();
         assert_eq!(prefixes, ["find.", "compile.", "compile2."]);
-        assert_eq!(unit_prefix(&loads[..1], 0), "");
+        assert_eq!(unit_prefix(&names[..1], 0), "");
     }
 }

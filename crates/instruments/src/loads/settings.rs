@@ -11,19 +11,22 @@ const WRITES: usize = 0;
 /// Drops nothing: the kernel no longer notes in its log that somebody drops caches.
 const SILENTLY: &str = "4";
 
-pub(super) const STATIC_KEYS: LoadCode = LoadCode {
+/// Branches that the kernel rewrites.
+pub const STATIC_KEYS: LoadCode = LoadCode {
     name: "statickeys",
     units: &["switches"],
     body: Some(start_static_keys),
 };
 
-pub(super) const HOTPLUG: LoadCode = LoadCode {
+/// A CPU that goes and comes.
+pub const HOTPLUG: LoadCode = LoadCode {
     name: "hotplug",
     units: &["switches"],
     body: Some(start_hotplug),
 };
 
-pub(super) const SYSCTL: LoadCode = LoadCode {
+/// Settings that are orders to the whole machine.
+pub const SYSCTL: LoadCode = LoadCode {
     name: "sysctl",
     units: &["writes"],
     body: Some(start_sysctl),
@@ -62,7 +65,7 @@ fn write_in_turns(load: &mut RunningPart, values: Vec<(PathBuf, &'static str)>) 
     if let Some((file, _)) = values.iter().find(|(file, _)| !file.exists()) {
         return Err(load.not_available(format!("this kernel has no {}", file.display())));
     }
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
         let mut pace = Pace::alone(rate);
         loop {

@@ -12,7 +12,8 @@ const SEGMENT_LEN: usize = 16 << 20;
 const SEGMENTS: usize = 0;
 const PAGES: usize = 1;
 
-pub(super) const SHM: LoadCode = LoadCode {
+/// System V segments made, touched and removed.
+pub const SHM: LoadCode = LoadCode {
     name: "shm",
     units: &["segments", "pages"],
     body: Some(start),
@@ -21,7 +22,7 @@ pub(super) const SHM: LoadCode = LoadCode {
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     // Asked to end between two segments: a kill between making a segment and marking it for removal would
     // leave it behind.
-    let rate = load.part().rate();
+    let rate = load.request().rate();
     load.spawn(Ending::Asked, move |board| {
         let mut pace = Pace::alone(rate);
         let mut round = 0u8;

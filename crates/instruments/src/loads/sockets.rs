@@ -18,7 +18,8 @@ const TCP_PING_PONGS: usize = 2;
 const MESSAGES: usize = 0;
 const BYTES: usize = 1;
 
-pub(super) const SOCKETS: LoadCode = LoadCode {
+/// Messages and streams over loopback and UNIX sockets.
+pub const SOCKETS: LoadCode = LoadCode {
     name: "sockets",
     units: &["messages", "bytes"],
     body: Some(start),

@@ -1,10 +1,7 @@
 //! What a load finds around it, and what it starts with.
 
-use super::error::LoadError;
-use super::order::LoadOrder;
 use crate::placement::Placement;
 use std::any::Any;
-use std::fmt;
 use std::path::PathBuf;
 
 /// What a load finds around it.
@@ -16,12 +13,6 @@ pub struct Surroundings {
     pub owns_machine: bool,
     /// On several CPUs: where load and probe run; none if that is left alone.
     pub placement: Option<Placement>,
-}
-
-/// What a venue does around the start of each load that its user named.
-pub trait BeginPart: fmt::Debug {
-    /// Called before the load at `place` makes or forks anything, in a process of one thread.
-    fn begin_part(&self, part: &LoadOrder, place: usize) -> Result<BegunPart, LoadError>;
 }
 
 /// What a load starts with.

@@ -18,7 +18,8 @@ const OTHER_FILES: u64 = 64;
 const PERIOD: Nanos = Nanos::from_millis(10);
 const EXPIRIES: usize = 0;
 
-pub(super) const TIMERFD: LoadCode = LoadCode {
+/// Thousands of timers that expire in one interrupt.
+pub const TIMERFD: LoadCode = LoadCode {
     name: "timerfd",
     units: &["expiries"],
     body: Some(start),
@@ -31,7 +32,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
             "a process of it opens {TIMERS} files, and {hard} are allowed (ulimit -Hn)"
         )));
     }
-    let workers = u64::from(load.part().number().unwrap_or(1));
+    let workers = u64::from(load.request().number().unwrap_or(1));
     // The same for all processes, and far enough away that all of them are ready.
     let second = 1_000_000_000;
     let first = Nanos((clock::monotonic().0 / second + 1) * second);

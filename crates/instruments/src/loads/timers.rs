@@ -13,7 +13,8 @@ const WORKERS_A_CPU: u32 = 16;
 const USUAL_RATE: u64 = 1000;
 const EXPIRIES: usize = 0;
 
-pub(super) const TIMERS: LoadCode = LoadCode {
+/// Many processes that sleep for short times.
+pub const TIMERS: LoadCode = LoadCode {
     name: "timers",
     units: &["expiries"],
     body: Some(start),
@@ -21,11 +22,11 @@ pub(super) const TIMERS: LoadCode = LoadCode {
 
 fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let workers = u64::from(
-        load.part()
+        load.request()
             .number()
             .unwrap_or_else(|| WORKERS_A_CPU * affinity::count()),
     );
-    let rate = load.part().rate().map_or(USUAL_RATE * workers, u64::from);
+    let rate = load.request().rate().map_or(USUAL_RATE * workers, u64::from);
     let mean = SECOND * workers / rate;
     for worker in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {

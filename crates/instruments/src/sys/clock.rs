@@ -75,7 +75,7 @@ pub fn sleep_until(due: Nanos) {
 }
 
 /// How much later than asked for the kernel may end this thread's sleeps, to end several by one interrupt.
-pub fn set_timer_slack(slack: Nanos) -> io::Result<()> {
+pub(crate) fn set_timer_slack(slack: Nanos) -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(slack.0))?)
 }
 
@@ -110,7 +110,7 @@ pub fn own_cpu_time() -> io::Result<Nanos> {
 
 /// CPU time of the calling thread.
 #[inline(always)]
-pub fn thread_cpu_time() -> Nanos {
+pub(crate) fn thread_cpu_time() -> Nanos {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec to fill; CLOCK_THREAD_CPUTIME_ID always exists, so the call cannot fail.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
@@ -118,7 +118,7 @@ pub fn thread_cpu_time() -> Nanos {
 }
 
 /// CPU time of the process `pid`, all threads, without its children.
-pub fn cpu_time_of(pid: i32) -> io::Result<Nanos> {
+pub(crate) fn cpu_time_of(pid: i32) -> io::Result<Nanos> {
     let mut clock = 0;
     // SAFETY: `clock` is a valid clockid_t to fill.
     match unsafe { libc::clock_getcpuclockid(pid, &mut clock) } {

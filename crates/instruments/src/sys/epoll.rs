@@ -12,7 +12,7 @@ pub struct Epoll(OwnedFd);
 
 impl Epoll {
     /// Waits for this counter.
-    pub fn of(counter: &EventFd) -> io::Result<Epoll> {
+    pub(crate) fn of(counter: &EventFd) -> io::Result<Epoll> {
         let instance = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let data = epoll::EventData::new_u64(0);
         epoll::add(&instance, counter.as_fd(), data, epoll::EventFlags::IN)?;

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// The counter; forked children share it.
 #[derive(Debug)]
-pub struct EventFd(File);
+pub(crate) struct EventFd(File);
 
 impl EventFd {
     /// A counter of 0.
@@ -16,7 +16,7 @@ impl EventFd {
     }
 
     /// The same, of which [`EventFd::forget`] may be asked.
-    pub fn without_waiting() -> io::Result<EventFd> {
+    pub(crate) fn without_waiting() -> io::Result<EventFd> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(EventFd(File::from(eventfd(0, flags)?)))
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 /// Gives a socket a filter that takes every packet, after looking at so many words of it.
-pub fn attach(socket: &impl AsRawFd, words: u16) -> io::Result<()> {
+pub(crate) fn attach(socket: &impl AsRawFd, words: u16) -> io::Result<()> {
     let instruction = |code: u32, k: u32| libc::sock_filter {
         code: code as u16,
         jt: 0,

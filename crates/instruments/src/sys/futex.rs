@@ -45,13 +45,13 @@ pub fn wait_until(word: &AtomicU32, expected: u32, scope: Scope, end: Nanos) -> 
 
 /// Wakes one waiter of the word, if there is one.
 #[inline(always)]
-pub fn wake_one(word: &AtomicU32, scope: Scope) -> io::Result<()> {
+pub(crate) fn wake_one(word: &AtomicU32, scope: Scope) -> io::Result<()> {
     futex::wake(word, scope.flags(), 1)?;
     Ok(())
 }
 
 /// Wakes all waiters of the word.
-pub fn wake_all(word: &AtomicU32, scope: Scope) -> io::Result<()> {
+pub(crate) fn wake_all(word: &AtomicU32, scope: Scope) -> io::Result<()> {
     futex::wake(word, scope.flags(), i32::MAX as u32)?;
     Ok(())
 }

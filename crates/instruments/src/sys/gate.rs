@@ -27,7 +27,7 @@ impl Gate {
     }
 
     /// Waits until it may pass, at the longest until `end` on CLOCK_MONOTONIC; says whether it passed.
-    pub fn pass_before(&self, end: Nanos) -> bool {
+    pub(crate) fn pass_before(&self, end: Nanos) -> bool {
         while !self.try_pass() {
             if futex::wait_until(&self.0, 0, Scope::Private, end) {
                 return self.try_pass();

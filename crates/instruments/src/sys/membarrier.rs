@@ -34,7 +34,7 @@ pub fn register(among: Among) -> io::Result<()> {
 }
 
 /// Returns when all have executed one.
-pub fn barrier(among: Among) -> io::Result<()> {
+pub(crate) fn barrier(among: Among) -> io::Result<()> {
     command(among.commands().1)
 }
 

@@ -17,7 +17,7 @@ pub fn lock_all() -> io::Result<()> {
 }
 
 /// Locks all memory that this process has now, and brings in every page of it.
-pub fn lock_present() -> io::Result<()> {
+pub(crate) fn lock_present() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT)?)
 }
 
@@ -171,13 +171,13 @@ impl Mapping {
     }
 
     /// The mapping as half words that several processes may use at once.
-    pub fn half_words(&self) -> &[AtomicU32] {
+    pub(crate) fn half_words(&self) -> &[AtomicU32] {
         // SAFETY: as for `words`.
         unsafe { core::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / 4) }
     }
 
     /// Asks for pages of the smallest size only, whatever this machine does otherwise.
-    pub fn use_small_pages(&self) {
+    pub(crate) fn use_small_pages(&self) {
         // Fails only where the kernel knows no other pages.
         // SAFETY: the range is this live mapping; which pages back it does not change what it holds.
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_NOHUGEPAGE) };
@@ -191,7 +191,7 @@ impl Mapping {
     }
 
     /// The start of the mapping, for system calls that fill it.
-    pub(super) fn as_ptr(&self) -> *mut u8 {
+    pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 }

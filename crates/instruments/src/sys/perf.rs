@@ -19,11 +19,11 @@ const CONTEXT_SWITCHES: u64 = 3;
 
 /// Counts the calling process's context switches until it is dropped.
 #[derive(Debug)]
-pub struct SwitchCounter(OwnedFd);
+pub(crate) struct SwitchCounter(OwnedFd);
 
 impl SwitchCounter {
     /// Begins.
-    pub fn open() -> io::Result<SwitchCounter> {
+    pub(crate) fn open() -> io::Result<SwitchCounter> {
         let attributes = Attributes {
             kind: SOFTWARE,
             size: size_of::<Attributes>() as u32,

@@ -41,7 +41,7 @@ pub fn is_root() -> bool {
 }
 
 /// Gives up user and group numbers that are only saved, and with them the way back to rights that were laid down.
-pub fn forget_saved_rights() -> io::Result<()> {
+pub(crate) fn forget_saved_rights() -> io::Result<()> {
     // SAFETY: no pointers are passed; -1 leaves a number as it is.
     check(unsafe { libc::setresgid(!0, !0, libc::getegid()) })?;
     // SAFETY: as above.
@@ -50,13 +50,13 @@ pub fn forget_saved_rights() -> io::Result<()> {
 }
 
 /// Sets a variable of the environment of what this process starts; it must have one thread only, as a forked one has.
-pub fn set_variable(name: &str, value: impl AsRef<std::ffi::OsStr>) {
+pub(crate) fn set_variable(name: &str, value: impl AsRef<std::ffi::OsStr>) {
     // SAFETY: no other thread of this process reads the environment meanwhile: there is none.
     unsafe { std::env::set_var(name, value) };
 }
 
 /// Ends this process at once, without running anything registered for a normal exit.
-pub fn exit_now(code: i32) -> ! {
+pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: never returns; nothing of this process is used afterwards.
     unsafe { libc::_exit(code) }
 }
@@ -103,7 +103,7 @@ pub fn adopt_orphans(yes: bool) -> io::Result<bool> {
 }
 
 /// Puts `pid` (0: this process) into the process group `group` (0: a new one of its own).
-pub fn set_group(pid: Pid, group: Pid) -> io::Result<()> {
+pub(crate) fn set_group(pid: Pid, group: Pid) -> io::Result<()> {
     // SAFETY: no pointers are passed.
     check(unsafe { libc::setpgid(pid, group) })?;
     Ok(())
@@ -133,7 +133,7 @@ pub fn wait(pid: Pid, block: bool) -> io::Result<Waited> {
 }
 
 /// The same, and what the child had used if it ended.
-pub fn reap(pid: Pid, block: bool) -> io::Result<(Waited, Usage)> {
+pub(crate) fn reap(pid: Pid, block: bool) -> io::Result<(Waited, Usage)> {
     let flags = if block { 0 } else { libc::WNOHANG };
     let mut status = 0;
     let mut used = usage::nothing();
@@ -175,7 +175,7 @@ pub fn pipe() -> io::Result<(File, OwnedFd)> {
 }
 
 /// Makes descriptor `number` of this process a copy of `file`.
-pub fn redirect(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
+pub(crate) fn redirect(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: no pointers are passed; used between fork and exec on the standard descriptors, which nobody owns.
     check(unsafe { libc::dup2(file.as_raw_fd(), number) })?;
     Ok(())

@@ -115,7 +115,7 @@ pub fn apply_deadline(runtime: Nanos, period: Nanos) -> io::Result<()> {
 
 /// Gives the CPU away; the calling thread can go on at once.
 #[inline(always)]
-pub fn give_away() {
+pub(crate) fn give_away() {
     rustix::thread::sched_yield();
 }
 

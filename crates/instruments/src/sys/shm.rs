@@ -14,7 +14,7 @@ pub struct Segment {
 
 impl Segment {
     /// Creates a segment of `len` bytes, attaches it and marks it for removal.
-    pub fn create(len: usize) -> io::Result<Segment> {
+    pub(crate) fn create(len: usize) -> io::Result<Segment> {
         // SAFETY: no pointers are passed.
         let id = check(unsafe { libc::shmget(libc::IPC_PRIVATE, len, libc::IPC_CREAT | 0o600) })?;
         // SAFETY: the kernel chooses the place, so no memory in use is replaced.
@@ -30,7 +30,7 @@ impl Segment {
     }
 
     /// Writes one byte to every page and returns how many pages there are.
-    pub fn touch(&self, value: u8) -> u64 {
+    pub(crate) fn touch(&self, value: u8) -> u64 {
         for at in (0..self.len).step_by(PAGE) {
             // SAFETY: `at` lies inside the attached segment, to which no reference exists.
             unsafe { core::ptr::write_volatile(self.start.as_ptr().add(at), value) };

@@ -41,13 +41,13 @@ pub fn block(signals: &[i32]) {
 }
 
 /// Unblocks `signals`.
-pub fn unblock(signals: &[i32]) {
+pub(crate) fn unblock(signals: &[i32]) {
     change_mask(libc::SIG_UNBLOCK, &set_of(signals));
 }
 
 /// Blocks no signal, and gives the signals that Rust's runtime or this crate change their default action
 /// back: what a freshly forked process needs before it runs something else.
-pub fn reset() {
+pub(crate) fn reset() {
     for signal in [libc::SIGPIPE, libc::SIGALRM, libc::SIGTERM, libc::SIGCHLD, libc::SIGINT] {
         // SAFETY: SIG_DFL is a valid action for each of these signals.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -56,7 +56,7 @@ pub fn reset() {
 }
 
 /// Whether the (blocked) signal waits to be delivered.
-pub fn is_pending(signal: i32) -> bool {
+pub(crate) fn is_pending(signal: i32) -> bool {
     let mut set = set_of(&[]);
     // SAFETY: `set` is a valid set to fill and to ask.
     unsafe { libc::sigpending(&mut set) == 0 && libc::sigismember(&set, signal) == 1 }

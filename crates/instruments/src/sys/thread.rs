@@ -19,7 +19,7 @@ extern "C" fn start(body: *mut c_void) -> *mut c_void {
 
 /// Starts a thread of little stack for each of `bodies`, and returns when all have ended. `fail` is told if one cannot
 /// be started, and has to end the process, as the others may never end; if it returns, the process is aborted.
-pub fn run_all(bodies: &[Body<'_>], fail: impl Fn(io::Error)) {
+pub(crate) fn run_all(bodies: &[Body<'_>], fail: impl Fn(io::Error)) {
     let threads: Vec<libc::pthread_t> = bodies
         .iter()
         .map(|body| {

@@ -10,11 +10,11 @@ use worstcase_logs::Nanos;
 
 /// A timer on CLOCK_MONOTONIC.
 #[derive(Debug)]
-pub struct TimerFd(OwnedFd);
+pub(crate) struct TimerFd(OwnedFd);
 
 impl TimerFd {
     /// Expires at `first`, and from then on every `period`.
-    pub fn periodic(first: Nanos, period: Nanos) -> io::Result<TimerFd> {
+    pub(crate) fn periodic(first: Nanos, period: Nanos) -> io::Result<TimerFd> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let times = Itimerspec {
@@ -26,7 +26,7 @@ impl TimerFd {
     }
 
     /// How many periods have passed since it was asked last.
-    pub fn expired(&self) -> io::Result<u64> {
+    pub(crate) fn expired(&self) -> io::Result<u64> {
         let mut count = [0; 8];
         match rustix::io::read(&self.0, &mut count) {
             Ok(_) => Ok(u64::from_ne_bytes(count)),

@@ -30,7 +30,7 @@ impl Kind {
     ];
 
     /// The kind with this number.
-    pub fn from_u64(n: u64) -> Option<Kind> {
+    pub(crate) fn from_u64(n: u64) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u64 == n)
     }
 }

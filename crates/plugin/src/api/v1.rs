@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How to ask for writes only. QEMU 7.2 compares the wanted kinds (reads 1, writes 2, both 3) with the access's
 /// kind plus one: code generated for reads runs on writes only, code generated for writes on both.
-pub const ON_WRITES: sys::qemu_plugin_mem_rw = sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_R;
+pub(crate) const ON_WRITES: sys::qemu_plugin_mem_rw = sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_R;
 
 /// QEMU 7.2 begins to translate an instruction that reaches into the next page, puts it off to the next block, and
 /// still lists what it has read of it. It is not executed here: to count with it is wrong.
-pub fn drop_unexecuted(instructions: &mut Vec<Instruction<'_>>) {
+pub(crate) fn drop_unexecuted(instructions: &mut Vec<Instruction<'_>>) {
     let n = instructions.len();
     instructions.pop_if(|last| {
         let may_cross_pages = last.vaddr() % 4096 > 4096 - MAX_LEN as u64;
@@ -24,7 +24,7 @@ pub fn drop_unexecuted(instructions: &mut Vec<Instruction<'_>>) {
 ///
 /// # Safety
 /// `handle` must be of the block that is being translated.
-pub unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
+pub(crate) unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
     let mut bytes = [0; MAX_LEN];
     // SAFETY: the caller's promise.
     let len = unsafe { sys::qemu_plugin_insn_size(handle) }.min(MAX_LEN);
@@ -43,15 +43,15 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 static NOTHING: AtomicU64 = AtomicU64::new(0);
 
 /// The counter is a static.
-pub fn set_up() {}
+pub(crate) fn set_up() {}
 
 /// The counter.
-pub fn count() -> u64 {
+pub(crate) fn count() -> u64 {
     COUNTER.load(Ordering::Relaxed)
 }
 
 /// Adds whenever this instruction starts.
-pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
+pub(crate) fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
     // SAFETY: the handle is of the block being translated; the counter lives as long as the process.
     unsafe {
         sys::qemu_plugin_register_vcpu_insn_exec_inline(
@@ -69,7 +69,7 @@ pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
 /// also made for what the CPU's helpers access later (interrupt delivery, `iret`). The helpers match kinds as
 /// documented and stop at the first that does not match, generated code does as [`ON_WRITES`] says. Hence
 /// lists that add one in generated code and nothing, in sum, in helpers.
-pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
+pub(crate) fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
     use sys::qemu_plugin_mem_rw::*;
     const MINUS_ONE: u64 = u64::MAX;
     let additions: &[_] = match access {
@@ -97,7 +97,7 @@ pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
 }
 
 /// Calls whenever the block starts: version 1 cannot compare.
-pub fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, _from: u64, data: u64) {
+pub(crate) fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, _from: u64, data: u64) {
     // SAFETY: the handle is of the block being translated; the data is never followed.
     unsafe {
         sys::qemu_plugin_register_vcpu_tb_exec_cb(

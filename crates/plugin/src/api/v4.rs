@@ -7,16 +7,16 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// How to ask for writes only.
-pub const ON_WRITES: sys::qemu_plugin_mem_rw = sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_W;
+pub(crate) const ON_WRITES: sys::qemu_plugin_mem_rw = sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_W;
 
 /// QEMU 10 lists what it executes.
-pub fn drop_unexecuted(_instructions: &mut Vec<Instruction<'_>>) {}
+pub(crate) fn drop_unexecuted(_instructions: &mut Vec<Instruction<'_>>) {}
 
 /// Copies an instruction's bytes.
 ///
 /// # Safety
 /// `handle` must be of the block that is being translated.
-pub unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
+pub(crate) unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], usize) {
     let mut bytes = [0; MAX_LEN];
     // SAFETY: the caller's promise.
     let len = unsafe { sys::qemu_plugin_insn_size(handle) }.min(MAX_LEN);
@@ -31,7 +31,7 @@ pub unsafe fn copy_bytes(handle: *mut sys::qemu_plugin_insn) -> ([u8; MAX_LEN], 
 static BOARD: AtomicPtr<sys::qemu_plugin_scoreboard> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes the counter.
-pub fn set_up() {
+pub(crate) fn set_up() {
     // SAFETY: called once, while QEMU installs the plugin; the scoreboard is never freed.
     let board = unsafe { sys::qemu_plugin_scoreboard_new(size_of::<u64>()) };
     BOARD.store(board, Ordering::Relaxed);
@@ -45,14 +45,14 @@ fn entry() -> sys::qemu_plugin_u64 {
 }
 
 /// The counter.
-pub fn count() -> u64 {
+pub(crate) fn count() -> u64 {
     // The sum over CPUs: when QEMU ends before it made its one CPU, asking for that CPU's number would abort it.
     // SAFETY: the scoreboard was made at installation.
     unsafe { sys::qemu_plugin_u64_sum(entry()) }
 }
 
 /// Adds whenever this instruction starts.
-pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
+pub(crate) fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
     // SAFETY: the handle is of the block being translated; the scoreboard lives as long as the process.
     unsafe {
         sys::qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
@@ -65,7 +65,7 @@ pub fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
 }
 
 /// Adds one after this access.
-pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
+pub(crate) fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
     let rw = match access {
         Access::Only => sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
         Access::Write => ON_WRITES,
@@ -83,7 +83,7 @@ pub fn add_one_after(handle: *mut sys::qemu_plugin_insn, access: Access) {
 }
 
 /// Calls when the block starts, if the counter has reached `from`.
-pub fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, from: u64, data: u64) {
+pub(crate) fn on_block_start(handle: *mut sys::qemu_plugin_tb, call: Started, from: u64, data: u64) {
     // SAFETY: as in `add_when_started`; the data is never followed.
     unsafe {
         sys::qemu_plugin_register_vcpu_tb_exec_cond_cb(

@@ -24,9 +24,9 @@ type NewArray = unsafe extern "C" fn() -> *mut ByteArray;
 type SetSize = unsafe extern "C" fn(*mut ByteArray, c_uint) -> *mut ByteArray;
 
 /// What an audit needs of QEMU.
-pub struct Audit {
+pub(crate) struct Audit {
     /// Blocks compared.
-    pub blocks: u64,
+    pub(crate) blocks: u64,
     /// The block before, in which a difference arose.
     before: u64,
     read_register: ReadRegister,
@@ -39,7 +39,7 @@ unsafe impl Send for Audit {}
 
 impl Audit {
     /// Finds QEMU's functions.
-    pub fn find() -> Result<Audit, String> {
+    pub(crate) fn find() -> Result<Audit, String> {
         // SAFETY: the types are those of QEMU's and glib's functions with these names.
         unsafe {
             let new_array = std::mem::transmute::<*mut c_void, NewArray>(symbol(c"g_byte_array_new")?);
@@ -54,7 +54,12 @@ impl Audit {
     }
 
     /// Compares at a block's start; tells the first difference.
-    pub fn compare(&mut self, tracker: &Tracker, block: u64, word: impl Fn(bool) -> Option<Word>) -> Option<String> {
+    pub(crate) fn compare(
+        &mut self,
+        tracker: &Tracker,
+        block: u64,
+        word: impl Fn(bool) -> Option<Word>,
+    ) -> Option<String> {
         self.blocks += 1;
         let before = std::mem::replace(&mut self.before, block);
         let interrupts = self.flags() & IF != 0;

@@ -22,6 +22,6 @@ mod tracker;
 mod word;
 
 #[cfg(not(test))]
-pub use observe::observe;
+pub(crate) use observe::observe;
 #[cfg(not(test))]
-pub use state::{finish, marked, start};
+pub(crate) use state::{finish, marked, start};

@@ -9,7 +9,7 @@ use crate::count::Placement;
 use worstcase_logs::census::facts::Facts;
 
 /// Registers a freshly translated block.
-pub fn observe(block: &Block, instructions: &[Instruction], placements: &[Placement]) {
+pub(crate) fn observe(block: &Block, instructions: &[Instruction], placements: &[Placement]) {
     let guard = lock();
     let (Some(census), Some(first)) = (guard.as_ref(), instructions.first()) else {
         return;

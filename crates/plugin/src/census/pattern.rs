@@ -6,7 +6,7 @@ use worstcase_logs::census::facts::Facts;
 
 /// What an instruction does to the state that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub(crate) enum Meaning {
     /// `cli`
     Cli,
     /// `sti`
@@ -42,7 +42,7 @@ pub fn decode(bytes: &[u8], address: u64) -> Instruction {
 }
 
 /// What the first of these instructions means; the others follow it in its block.
-pub fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
+pub(crate) fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
     let (first, rest) = instructions.split_first()?;
     match first.mnemonic() {
         Mnemonic::Cli => Some(Meaning::Cli),

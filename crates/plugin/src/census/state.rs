@@ -159,7 +159,7 @@ pub(super) fn read_count(memory: &GuestMemory, facts: &Facts, long: bool) -> Opt
 }
 
 /// The probe's mark: it begins or ends measuring, in user mode.
-pub fn marked(kind: MarkKind, count: u64) {
+pub(crate) fn marked(kind: MarkKind, count: u64) {
     if let Some(census) = lock().as_mut() {
         match kind {
             MarkKind::Begin => {
@@ -261,7 +261,7 @@ impl Census {
 }
 
 /// QEMU ends: closes the file.
-pub fn finish() {
+pub(crate) fn finish() {
     if let Some(Err(why)) = lock().take().map(Census::close) {
         eprintln!("worstcase-plugin: the census is incomplete: {why}");
     }

@@ -32,7 +32,7 @@ at_start! {
 }
 
 /// An instruction that returns to user mode starts.
-pub struct LeavesKernel;
+pub(crate) struct LeavesKernel;
 
 impl OnStart for LeavesKernel {
     fn run(data: u64) {
@@ -46,7 +46,7 @@ impl OnStart for LeavesKernel {
 }
 
 /// An instruction that halts the CPU starts.
-pub struct Halts;
+pub(crate) struct Halts;
 
 impl OnStart for Halts {
     fn run(data: u64) {
@@ -57,7 +57,7 @@ impl OnStart for Halts {
 }
 
 /// An instruction that loads flags starts.
-pub struct Loads;
+pub(crate) struct Loads;
 
 impl OnStart for Loads {
     fn run(_: u64) {
@@ -68,7 +68,7 @@ impl OnStart for Loads {
 }
 
 /// `popf` reads.
-pub struct LoadsFlags;
+pub(crate) struct LoadsFlags;
 
 impl OnRead for LoadsFlags {
     fn run(vaddr: u64, physical: u64, data: u64) {
@@ -79,7 +79,7 @@ impl OnRead for LoadsFlags {
 }
 
 /// `iret` reads.
-pub struct Returns;
+pub(crate) struct Returns;
 
 impl OnRead for Returns {
     fn run(vaddr: u64, physical: u64, data: u64) {
@@ -114,7 +114,7 @@ at_write! {
 }
 
 /// A word is read that may be the current task's flags.
-pub struct ReadsFlags;
+pub(crate) struct ReadsFlags;
 
 impl OnRead for ReadsFlags {
     fn run(vaddr: u64, _: u64, data: u64) {
@@ -140,7 +140,7 @@ impl OnRead for ReadsFlags {
 }
 
 /// The pointer to the current task is written.
-pub struct WritesCurrent;
+pub(crate) struct WritesCurrent;
 
 impl OnAccess for WritesCurrent {
     fn run(_: u64, data: u64) {
@@ -164,7 +164,7 @@ impl OnAccess for WritesCurrent {
 }
 
 /// A block starts while the state is audited.
-pub struct Audited;
+pub(crate) struct Audited;
 
 impl OnStart for Audited {
     fn run(block: u64) {

@@ -9,7 +9,7 @@ type Map<K, V> = HashMap<K, V, BuildHasherDefault<rustc_hash::FxHasher>>;
 
 /// See the module.
 #[derive(Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Long sections not handed over yet.
     long: Vec<Section>,
     sites: Map<(Kind, u64, u64), Site>,
@@ -18,7 +18,7 @@ pub struct Tally {
 
 impl Tally {
     /// Takes one in; one without an instruction is none.
-    pub fn add(&mut self, section: Section) {
+    pub(crate) fn add(&mut self, section: Section) {
         let Section {
             kind,
             length,
@@ -50,12 +50,12 @@ impl Tally {
     }
 
     /// Long sections since the last call.
-    pub fn take_long(&mut self) -> impl Iterator<Item = Section> {
+    pub(crate) fn take_long(&mut self) -> impl Iterator<Item = Section> {
         std::mem::take(&mut self.long).into_iter()
     }
 
     /// Everything by place and by length.
-    pub fn summary(&self) -> impl Iterator<Item = Row> {
+    pub(crate) fn summary(&self) -> impl Iterator<Item = Row> {
         let mut sites: Vec<&Site> = self.sites.values().collect();
         sites.sort_by_key(|s| (s.kind, s.from, s.to));
         let mut lengths: Vec<_> = self.lengths.iter().collect();

@@ -10,15 +10,15 @@ use worstcase_logs::window::ask::TaskPlaces;
 
 /// The probe's thread and its priority.
 #[derive(Clone, Copy, Default)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// Its address in the kernel's memory.
-    pub task: u64,
+    pub(crate) task: u64,
     /// The smaller, the higher.
-    pub prio: i32,
+    prio: i32,
 }
 
 /// The probe, which runs now, maybe on another CPU than the one that is followed.
-pub fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
+pub(crate) fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
     let places = match scheduler::followed() {
         Some(followed) if !scheduler::is_alone() => places_of(memory, &facts.tasks, followed, counts::running())?,
         _ => facts.tasks,
@@ -29,12 +29,12 @@ pub fn probe(memory: &GuestMemory, facts: &Facts) -> Option<Probe> {
 }
 
 /// The current task.
-pub fn current(memory: &GuestMemory, facts: &Facts) -> Option<u64> {
+pub(crate) fn current(memory: &GuestMemory, facts: &Facts) -> Option<u64> {
     current_pointer(memory, &facts.tasks)
 }
 
 /// The thread that the followed CPU runs.
-pub fn now(memory: &GuestMemory, facts: &Facts, probe: Probe) -> Option<Thread> {
+pub(crate) fn now(memory: &GuestMemory, facts: &Facts, probe: Probe) -> Option<Thread> {
     thread(memory, facts, probe, current(memory, facts)?)
 }
 
@@ -45,7 +45,7 @@ fn prio(memory: &GuestMemory, facts: &Facts, task: u64) -> Option<i32> {
 }
 
 /// What a task is to the probe.
-pub fn thread(memory: &GuestMemory, facts: &Facts, probe: Probe, task: u64) -> Option<Thread> {
+pub(crate) fn thread(memory: &GuestMemory, facts: &Facts, probe: Probe, task: u64) -> Option<Thread> {
     let physical = |offset: u64| facts.tasks.physical(task.wrapping_add(offset));
     let pid = u32::from_le_bytes(memory.read(physical(facts.tasks.pid)?)?);
     let comm: [u8; TaskPlaces::COMM_LEN] = memory.read(physical(facts.tasks.comm)?)?;

@@ -10,7 +10,7 @@ use worstcase_logs::units::Instructions;
 
 /// What a thread is to a wake-up of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// Its priority is the probe's or higher.
     Above,
     /// It gives the CPU away as soon as it is asked to: the idle loop.
@@ -23,11 +23,11 @@ pub enum Role {
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub(crate) struct Thread {
     /// Its address in the kernel's memory.
-    pub task: u64,
+    pub(crate) task: u64,
     /// What it is.
-    pub role: Role,
+    pub(crate) role: Role,
 }
 
 #[derive(Clone, Copy)]
@@ -54,17 +54,17 @@ struct Asked {
 }
 
 /// The state and what was found so far.
-pub struct Tracker {
+pub(crate) struct Tracker {
     preemptible: bool,
     /// The CPU's flag, and until when `sti` delays what it allows.
     interrupts: bool,
     shadow_ends: Option<(u64, u64)>,
     delayed: bool,
     /// The kernel's count, once it was written.
-    pub word: Word,
+    pub(crate) word: Word,
     pub counted: bool,
     /// Not in user mode.
-    pub kernel: bool,
+    pub(crate) kernel: bool,
     /// The last interrupt or exception came in user mode.
     from_user: bool,
     /// A hard interrupt was handled since interrupts went off.
@@ -84,7 +84,7 @@ pub struct Tracker {
 
 impl Tracker {
     /// In user mode: interrupts on, nothing held.
-    pub fn in_user(preemptible: bool, thread: Thread) -> Tracker {
+    pub(crate) fn in_user(preemptible: bool, thread: Thread) -> Tracker {
         Tracker {
             preemptible,
             interrupts: true,
@@ -107,7 +107,7 @@ impl Tracker {
     }
 
     /// In the kernel, which is about to halt the CPU: interrupts on, the kernel's count as it is.
-    pub fn at_halt(preemptible: bool, thread: Thread, word: Word, now: u64, at: u64) -> Tracker {
+    pub(crate) fn at_halt(preemptible: bool, thread: Thread, word: Word, now: u64, at: u64) -> Tracker {
         let mut tracker = Tracker {
             kernel: true,
             word,
@@ -118,12 +118,12 @@ impl Tracker {
     }
 
     /// The CPU's interrupt flag.
-    pub fn interrupts(&self) -> bool {
+    pub(crate) fn interrupts(&self) -> bool {
         self.interrupts
     }
 
     /// `cli` at this address is complete.
-    pub fn cli(&mut self, now: u64, at: u64) {
+    pub(crate) fn cli(&mut self, now: u64, at: u64) {
         if self.shadow_ends.is_some_and(|(end, _)| now <= end) {
             self.shadow_ends = None;
         }
@@ -131,7 +131,7 @@ impl Tracker {
     }
 
     /// `sti` at this address is complete; interrupts come after one more instruction.
-    pub fn sti(&mut self, now: u64, at: u64) {
+    pub(crate) fn sti(&mut self, now: u64, at: u64) {
         self.settle(now);
         if !self.interrupts {
             self.interrupts = true;
@@ -142,7 +142,7 @@ impl Tracker {
     }
 
     /// An instruction that loads the flags is complete.
-    pub fn set_interrupts(&mut self, now: u64, at: u64, on: bool) {
+    pub(crate) fn set_interrupts(&mut self, now: u64, at: u64, on: bool) {
         self.settle(now);
         self.interrupts = on;
         self.delayed &= on;
@@ -151,7 +151,7 @@ impl Tracker {
     }
 
     /// An interrupt or exception begins.
-    pub fn enter(&mut self, now: u64, at: u64) {
+    pub(crate) fn enter(&mut self, now: u64, at: u64) {
         self.settle(now);
         self.from_user = !self.kernel;
         self.kernel = true;
@@ -159,7 +159,7 @@ impl Tracker {
     }
 
     /// The kernel is left, or an interrupt within it.
-    pub fn leave(&mut self, now: u64, at: u64, interrupts: bool, kernel: bool) {
+    pub(crate) fn leave(&mut self, now: u64, at: u64, interrupts: bool, kernel: bool) {
         self.settle(now);
         self.kernel = kernel;
         self.set_interrupts(now, at, interrupts);
@@ -202,7 +202,7 @@ impl Tracker {
 
     /// The kernel asks whether it is to reschedule, where it would; `leaving` if this code of a soft interrupt would leave the
     /// rest for later. All other code of interrupts goes on to its end.
-    pub fn poll(&mut self, now: u64, at: u64, leaving: bool) {
+    pub(crate) fn poll(&mut self, now: u64, at: u64, leaving: bool) {
         self.settle(now);
         if self.thread.role == Role::Above || self.word.in_hard_interrupt() {
             return;
@@ -227,20 +227,20 @@ impl Tracker {
     }
 
     /// The CPU halts with interrupts on.
-    pub fn cut(&mut self, now: u64, at: u64) {
+    pub(crate) fn cut(&mut self, now: u64, at: u64) {
         self.settle(now);
         self.cut_at(self.end(now, at));
     }
 
     /// The scheduler begins.
-    pub fn schedule(&mut self, now: u64, at: u64) {
+    pub(crate) fn schedule(&mut self, now: u64, at: u64) {
         self.settle(now);
         self.go_on_below();
         self.scheduled = Some(self.end(now, at));
     }
 
     /// Another thread has the CPU, or the one that has it another priority.
-    pub fn runs(&mut self, now: u64, at: u64, thread: Thread) {
+    pub(crate) fn runs(&mut self, now: u64, at: u64, thread: Thread) {
         self.settle(now);
         if thread.role == Role::Above {
             self.scheduled = None;
@@ -255,17 +255,17 @@ impl Tracker {
     }
 
     /// The thread that has the CPU.
-    pub fn thread(&self) -> Thread {
+    pub(crate) fn thread(&self) -> Thread {
         self.thread
     }
 
     /// What was found.
-    pub fn tally(&mut self) -> &mut Tally {
+    pub(crate) fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
 
     /// Everything by place and by length.
-    pub fn summary(&self) -> impl Iterator<Item = Row> {
+    pub(crate) fn summary(&self) -> impl Iterator<Item = Row> {
         self.tally.summary()
     }
 

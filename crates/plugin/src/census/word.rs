@@ -5,7 +5,7 @@ const SOFT: u64 = 0x100;
 
 /// The count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub(crate) enum Word {
     /// Until 7.2.
     Bits32(u32),
     /// From 7.3 on.
@@ -22,12 +22,12 @@ impl Word {
     }
 
     /// Whether the kernel may be preempted.
-    pub fn is_preemptible(self) -> bool {
+    pub(crate) fn is_preemptible(self) -> bool {
         self.count() == 0
     }
 
     /// Whether a hard interrupt is being handled.
-    pub fn in_hard_interrupt(self) -> bool {
+    pub(crate) fn in_hard_interrupt(self) -> bool {
         let mask = match self {
             Word::Bits32(_) => 0x00ff_0000,
             Word::Bits64(_) => 0xff00_0000,
@@ -36,22 +36,22 @@ impl Word {
     }
 
     /// Whether soft interrupts are being handled.
-    pub fn in_soft_interrupt(self) -> bool {
+    pub(crate) fn in_soft_interrupt(self) -> bool {
         self.count() & SOFT != 0
     }
 
     /// Whether a hard or soft interrupt is being handled.
-    pub fn in_interrupt(self) -> bool {
+    pub(crate) fn in_interrupt(self) -> bool {
         self.in_hard_interrupt() || self.in_soft_interrupt()
     }
 
     /// Reasons other than that soft interrupts are being handled.
-    pub fn beside_soft_interrupt(self) -> u64 {
+    pub(crate) fn beside_soft_interrupt(self) -> u64 {
         self.count() & !SOFT
     }
 
     /// Whether the count is this.
-    pub fn is(self, count: u64) -> bool {
+    pub(crate) fn is(self, count: u64) -> bool {
         self.count() == count
     }
 }

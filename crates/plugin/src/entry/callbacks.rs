@@ -6,13 +6,13 @@ use qemu_plugin_sys as sys;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// The version that QEMU is told.
-pub const VERSION: c_int = sys::QEMU_PLUGIN_VERSION as c_int;
+pub(crate) const VERSION: c_int = sys::QEMU_PLUGIN_VERSION as c_int;
 
 /// Tells QEMU what to call.
 ///
 /// # Safety
 /// Only while QEMU installs the plugin, with the plugin's id.
-pub unsafe fn register(id: sys::qemu_plugin_id_t) {
+pub(crate) unsafe fn register(id: sys::qemu_plugin_id_t) {
     // SAFETY: the caller's promise; the functions have the form of this version.
     unsafe {
         sys::qemu_plugin_register_vcpu_init_cb(id, Some(cpu));

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 /// The version that QEMU is told. All else that is used here is as in version 4.
-pub const VERSION: c_int = 7;
+pub(crate) const VERSION: c_int = 7;
 
 type OnCpu = unsafe extern "C" fn(c_uint, *mut c_void);
 type OnTranslation = unsafe extern "C" fn(*mut sys::qemu_plugin_tb, *mut c_void);
@@ -23,7 +23,7 @@ unsafe extern "C" {
 ///
 /// # Safety
 /// Only while QEMU installs the plugin, with the plugin's id.
-pub unsafe fn register(id: sys::qemu_plugin_id_t) {
+pub(crate) unsafe fn register(id: sys::qemu_plugin_id_t) {
     // SAFETY: the caller's promise; the functions have the form of this version.
     unsafe {
         qemu_plugin_register_vcpu_init_cb(id, cpu, null_mut());

@@ -3,6 +3,6 @@
 use std::ffi::c_int;
 
 /// `QEMU_CLOCK_VIRTUAL`.
-pub const VIRTUAL: c_int = 1;
+pub(crate) const VIRTUAL: c_int = 1;
 /// All other kinds.
-pub const OTHER_CLOCKS: [c_int; 3] = [0, 2, 3];
+pub(crate) const OTHER_CLOCKS: [c_int; 3] = [0, 2, 3];

@@ -60,7 +60,7 @@ impl Answer {
 static DISK: OnceLock<Disk> = OnceLock::new();
 
 /// From now on each request takes `latency`. To be called before a CPU runs, with QEMU's lock.
-pub fn take_over(finder: &Finder, latency: i64) -> Result<(), String> {
+pub(crate) fn take_over(finder: &Finder, latency: i64) -> Result<(), String> {
     let call = Functions::find(finder)?;
     let put_off = finder.find(c"replay_bh_schedule_oneshot_event")?;
     let timer: Timer = Box::into_raw(Box::default());

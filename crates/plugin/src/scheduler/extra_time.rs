@@ -21,7 +21,7 @@ pub(super) fn await_words(words: u64) {
 
 /// A write to memory by what comes after the start of an INS. What follows the INS itself is passed over: QEMU 7.2 calls for
 /// more than was asked for. QEMU makes two writes of one.
-pub fn fetched() {
+pub(crate) fn fetched() {
     FETCHED.store(TO_FETCH.load(Relaxed), Relaxed);
 }
 
@@ -33,6 +33,6 @@ pub(super) fn port_time() -> i64 {
 }
 
 /// The CPU that runs executes a PAUSE.
-pub fn paused() {
+pub(crate) fn paused() {
     PAUSED.store(true, Relaxed);
 }

@@ -9,23 +9,23 @@ use worstcase_logs::machine::MOST_CPUS;
 static MEASURES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// The CPU that runs begins to measure.
-pub fn measures() {
+pub(crate) fn measures() {
     MEASURES.store(running(), Relaxed);
 }
 
 /// The CPU that a replay follows: the one that measures, once one does, or the one that was asked for.
-pub fn followed() -> Option<usize> {
+pub(crate) fn followed() -> Option<usize> {
     let measures = Some(MEASURES.load(Relaxed)).filter(|cpu| *cpu < MOST_CPUS);
     settings().follow.or(measures)
 }
 
 /// Whether the CPU that runs is the one that a replay follows.
-pub fn is_followed() -> bool {
+pub(crate) fn is_followed() -> bool {
     is_alone() || followed() == Some(running())
 }
 
 /// Whether the CPU that runs is the one that measures; of one CPU alone that is known before it does. Counts of several CPUs
 /// would not be in order in a log, so none is told of before one begins to measure.
-pub fn is_measured() -> bool {
+pub(crate) fn is_measured() -> bool {
     is_alone() || running() == MEASURES.load(Relaxed)
 }

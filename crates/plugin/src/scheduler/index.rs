@@ -19,7 +19,7 @@ const SHOWN: c_int = 0x6000_0000;
 
 /// Where the number is in a CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Index {
+pub(crate) struct Index {
     offset: usize,
 }
 
@@ -28,7 +28,7 @@ impl Index {
     ///
     /// # Safety
     /// `first` and `second` must be QEMU's CPUs 0 and 1, `get` its `qemu_get_cpu`, and no other thread may look for CPUs.
-    pub unsafe fn find(first: Cpu, second: Cpu, get: unsafe extern "C" fn(c_int) -> Cpu) -> Option<Index> {
+    pub(crate) unsafe fn find(first: Cpu, second: Cpu, get: unsafe extern "C" fn(c_int) -> Cpu) -> Option<Index> {
         (0..SPAN).step_by(4).map(|offset| Index { offset }).find(|index| {
             // SAFETY: within the CPUs, by the caller's promise and `SPAN`.
             let (zero, one) = unsafe { (index.of(first), index.of(second)) };
@@ -47,7 +47,7 @@ impl Index {
     ///
     /// # Safety
     /// `cpu` must be a CPU of the QEMU that this was found in, with this number.
-    pub unsafe fn with_first_counter<T>(self, cpu: Cpu, number: usize, work: impl FnOnce() -> T) -> T {
+    pub(crate) unsafe fn with_first_counter<T>(self, cpu: Cpu, number: usize, work: impl FnOnce() -> T) -> T {
         // SAFETY: the caller's promise.
         let own = unsafe { self.of(cpu) };
         own.store(SHOWN, Relaxed);

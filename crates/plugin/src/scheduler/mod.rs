@@ -26,10 +26,10 @@ mod settings;
 mod slices;
 
 #[cfg(not(test))]
-pub use extra_time::{fetched, paused};
+pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
-pub use followed::{followed, is_followed, is_measured, measures};
+pub(crate) use followed::{followed, is_followed, is_measured, measures};
 #[cfg(not(test))]
-pub use qemu::{begin_kicks, fetches, handle, take_over, time_at, word_at};
+pub(crate) use qemu::{begin_kicks, fetches, handle, take_over, time_at, word_at};
 #[cfg(not(test))]
-pub use settings::{Settings, is_alone, is_port_slow, set};
+pub(crate) use settings::{Settings, is_alone, is_port_slow, set};

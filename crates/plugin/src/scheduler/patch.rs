@@ -7,13 +7,13 @@ const LENGTH: usize = 13;
 const PAGE: usize = 4096;
 
 /// Where a function of QEMU's is: in the executable, or in the module of its accelerator.
-pub struct Finder {
+pub(crate) struct Finder {
     module: *mut c_void,
 }
 
 impl Finder {
     /// QEMU 7.2 keeps a part in a module, which is loaded by now if there is one.
-    pub fn new() -> Finder {
+    pub(crate) fn new() -> Finder {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let path = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
         let module = path
@@ -27,7 +27,7 @@ impl Finder {
     }
 
     /// The address of what QEMU exports by this name.
-    pub fn find(&self, name: &CStr) -> Result<*mut c_void, String> {
+    pub(crate) fn find(&self, name: &CStr) -> Result<*mut c_void, String> {
         // SAFETY: a name that ends with NUL, and a handle of dlopen's or none.
         let found = unsafe {
             let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
@@ -72,7 +72,7 @@ pub(super) use functions;
 ///
 /// # Safety
 /// Both have the same form; `function` is at least 13 bytes long, and no thread is in its first 13 bytes.
-pub unsafe fn replace(function: *mut c_void, instead: *const c_void) -> Result<(), String> {
+pub(crate) unsafe fn replace(function: *mut c_void, instead: *const c_void) -> Result<(), String> {
     let start = function as usize & !(PAGE - 1);
     let length = (function as usize + LENGTH).next_multiple_of(PAGE) - start;
     let mut jump = [0; LENGTH];

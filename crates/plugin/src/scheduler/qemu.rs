@@ -1,20 +1,25 @@
-//! QEMU's own functions, by name, and those that stand for some of them.
+//! QEMU's own functions, by name; `stand_ins`: those that stand for some of them.
 //!
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
-use super::clocks::{OTHER_CLOCKS, VIRTUAL};
+mod stand_ins;
+#[cfg_attr(feature = "api-v1", path = "qemu/v1.rs")]
+#[cfg_attr(feature = "api-v4", path = "qemu/v4.rs")]
+mod version;
+
+use super::clocks::VIRTUAL;
 use super::disk;
 use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
-use super::followed::followed;
 use super::patch::{Finder, functions, replace};
 use super::settings::settings;
-use super::slices::{Back, Exit, Machine, Ran, Slices, Time};
+use super::slices::{Exit, Machine, Ran, Time};
 use crate::api;
 use crate::counts::COUNTS;
+use stand_ins::REPLACEMENTS;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 use worstcase_logs::machine::MOST_CPUS;
 
@@ -73,7 +78,6 @@ unsafe impl Send for Qemu {}
 unsafe impl Sync for Qemu {}
 
 static QEMU: OnceLock<Qemu> = OnceLock::new();
-static SLICES: Mutex<Option<Slices>> = Mutex::new(None);
 /// The CPU that runs, as QEMU has it; null if none does.
 static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// The CPUs that are there.
@@ -90,7 +94,7 @@ fn qemu() -> &'static Qemu {
 }
 
 /// Takes QEMU's scheduling over; a failure is one line for the user.
-pub fn take_over() -> Result<(), String> {
+pub(crate) fn take_over() -> Result<(), String> {
     let finder = Finder::new();
     let call = Functions::find(&finder)?;
     let versioned = Versioned {
@@ -128,107 +132,6 @@ pub fn take_over() -> Result<(), String> {
         unsafe { replace(function, by.0)? };
     }
     Ok(())
-}
-
-/// A function that stands for one of QEMU's.
-#[derive(Clone, Copy)]
-struct By(*const c_void);
-
-// SAFETY: the address of a function.
-unsafe impl Sync for By {}
-
-const REPLACEMENTS: &[(&CStr, By)] = &[
-    (c"icount_handle_interrupt", By(handle_interrupt as *const c_void)),
-    (c"icount_start_warp_timer", By(nothing as *const c_void)),
-    (c"icount_handle_deadline", By(nothing as *const c_void)),
-    (c"all_cpu_threads_idle", By(all_idle as *const c_void)),
-    (c"qemu_clock_run_all_timers", By(run_other_timers as *const c_void)),
-];
-
-#[cfg(feature = "api-v1")]
-mod version {
-    use super::{AtomicI64, By, CStr, Relaxed, c_void};
-
-    /// Most instructions that a CPU may execute.
-    static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
-
-    pub const LOCK: &CStr = c"qemu_mutex_lock_iothread_impl";
-    pub const UNLOCK: &CStr = c"qemu_mutex_unlock_iothread";
-
-    pub fn replacements() -> &'static [(&'static CStr, By)] {
-        &[
-            (c"tcg_cpus_exec", By(super::execute as *const c_void)),
-            (c"icount_round", By(round as *const c_void)),
-        ]
-    }
-
-    /// Instructions that fit into so many ns, but not more than the slice has.
-    unsafe extern "C" fn round(ns: i64) -> i64 {
-        let shift = super::qemu().shift();
-        ((ns + (1 << shift) - 1) >> shift).min(MOST.load(Relaxed))
-    }
-
-    /// All CPUs share one counter anyhow.
-    ///
-    /// # Safety
-    /// None is needed.
-    pub unsafe fn as_counted<T>(_cpu: *mut c_void, _number: usize, work: impl FnOnce() -> T) -> T {
-        work()
-    }
-
-    /// Lets a CPU execute at most so many instructions.
-    ///
-    /// # Safety
-    /// `prepare` is 7.2's `icount_prepare_for_run`, called on the thread of the CPUs.
-    pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
-        MOST.store(most, Relaxed);
-        // SAFETY: it has this form.
-        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(prepare)(cpu) };
-        MOST.store(i32::MAX.into(), Relaxed);
-    }
-}
-
-#[cfg(feature = "api-v4")]
-mod version {
-    use super::super::index::Index;
-    use super::{By, CStr, OnceLock, c_void};
-
-    pub const LOCK: &CStr = c"bql_lock_impl";
-    pub const UNLOCK: &CStr = c"bql_unlock";
-
-    pub fn replacements() -> &'static [(&'static CStr, By)] {
-        &[(c"tcg_cpu_exec", By(super::execute as *const c_void))]
-    }
-
-    /// Runs a CPU so that what it translates counts on the one counter.
-    ///
-    /// # Safety
-    /// `cpu` is QEMU's CPU of this number, run on the thread of the CPUs.
-    pub unsafe fn as_counted<T>(cpu: *mut c_void, number: usize, work: impl FnOnce() -> T) -> T {
-        static INDEX: OnceLock<Index> = OnceLock::new();
-        if number == 0 {
-            return work();
-        }
-        let index = *INDEX.get_or_init(|| {
-            // SAFETY: CPUs 0 and 1 exist, since one with a higher number than 0 runs; the lab's machine looks for none meanwhile.
-            let found = unsafe { Index::find(super::cpu(0), super::cpu(1), super::qemu().call.qemu_get_cpu) };
-            found.unwrap_or_else(|| {
-                eprintln!("worstcase-plugin: this QEMU cannot count on several CPUs: its CPUs' numbers are not found");
-                std::process::exit(1)
-            })
-        });
-        // SAFETY: the caller's promise.
-        unsafe { index.with_first_counter(cpu, number, work) }
-    }
-
-    /// Lets a CPU execute at most so many instructions.
-    ///
-    /// # Safety
-    /// `prepare` is `icount_prepare_for_run` of QEMU 10, called on the thread of the CPUs.
-    pub unsafe fn prepare(prepare: *mut c_void, cpu: *mut c_void, most: i64) {
-        // SAFETY: it has this form.
-        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, i64)>(prepare)(cpu, most) };
-    }
 }
 
 impl Qemu {
@@ -278,7 +181,7 @@ fn cpu(number: usize) -> Cpu {
 
 /// Starts the thread that interrupts CPUs, if one is asked for, when first called. It inherits its signals from its creator,
 /// so that must be the CPUs' thread, which takes none of QEMU's.
-pub fn begin_kicks() {
+pub(crate) fn begin_kicks() {
     static BEGUN: Once = Once::new();
     if let Some(seed) = settings().kicks {
         BEGUN.call_once(|| {
@@ -398,7 +301,7 @@ impl Machine for OnCpuThread {
 }
 
 /// The virtual time at which the CPU that runs has executed so many instructions, in ns; it runs from before that on.
-pub fn time_at(count: u64) -> u64 {
+pub(crate) fn time_at(count: u64) -> u64 {
     let since = count.wrapping_sub(BEGAN_WITH.load(Relaxed));
     let began = BEGAN_AT.load(Relaxed).cast_unsigned();
     QEMU.get().map_or(0, |qemu| began.wrapping_add(since << qemu.shift()))
@@ -406,7 +309,7 @@ pub fn time_at(count: u64) -> u64 {
 
 /// The word at a virtual address of the CPU that runs, if memory is mapped there. It must not be a device's, which would
 /// see the look.
-pub fn word_at(address: u64) -> Option<u64> {
+pub(crate) fn word_at(address: u64) -> Option<u64> {
     let (qemu, running) = (QEMU.get()?, RUNNING.load(Relaxed));
     if running.is_null() {
         return None;
@@ -418,76 +321,16 @@ pub fn word_at(address: u64) -> Option<u64> {
 }
 
 /// QEMU's handle of the CPU that runs.
-pub fn handle() -> *mut c_void {
+pub(crate) fn handle() -> *mut c_void {
     RUNNING.load(Relaxed)
 }
 
 /// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.
-pub fn fetches(words: u64) {
+pub(crate) fn fetches(words: u64) {
     await_words(words);
     let running = RUNNING.load(Relaxed);
     if !running.is_null() {
         // SAFETY: the CPU that runs.
         unsafe { (qemu().call.cpu_exit)(running) };
     }
-}
-
-/// For `tcg_cpus_exec`: runs not this CPU, but the one whose turn it is.
-unsafe extern "C" fn execute(caller: Cpu) -> c_int {
-    // SAFETY: what QEMU's loop has prepared for the CPU that it chose is taken back.
-    unsafe { (qemu().call.icount_process_data)(caller) };
-    let mut machine = OnCpuThread;
-    let mut guard = SLICES.lock().unwrap_or_else(PoisonError::into_inner);
-    let slices = guard.get_or_insert_with(|| {
-        let quantum = settings().quantum;
-        // SAFETY: called without arguments, as it is meant.
-        let now = unsafe { (qemu().call.icount_get)() };
-        Slices::new(quantum, now, &machine)
-    });
-    match slices.run(&mut machine) {
-        Back::Again => EXCP_INTERRUPT,
-        Back::Special(code) => code,
-    }
-}
-
-/// For `icount_handle_interrupt`: an interrupt for another CPU ends the sender's slice.
-unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
-    let call = &qemu().call;
-    // SAFETY: as QEMU called this.
-    unsafe { (call.tcg_handle_interrupt)(target, mask) };
-    let running = RUNNING.load(Relaxed);
-    // SAFETY: called without arguments, as it is meant.
-    if !running.is_null() && target != running && unsafe { (call.qemu_in_vcpu_thread)() } {
-        SENT.store(true, Relaxed);
-        if followed().is_some_and(|followed| cpu(followed) == target) {
-            crate::record::sent();
-        }
-        // SAFETY: the CPU that runs.
-        unsafe { (call.cpu_exit)(running) };
-    }
-}
-
-/// For `icount_start_warp_timer` and `icount_handle_deadline`: only the scheduler moves the clock and runs its timers.
-unsafe extern "C" fn nothing() {}
-
-/// For `all_cpu_threads_idle`: while a timer is pending the scheduler has work.
-unsafe extern "C" fn all_idle() -> bool {
-    let call = &qemu().call;
-    // SAFETY: CPUs that exist.
-    if (0..cpus()).any(|n| unsafe { !(call.cpu_thread_is_idle)(cpu(n)) }) {
-        return false;
-    }
-    // SAFETY: called without arguments, as they are meant.
-    let may_run = unsafe { (call.qemu_in_vcpu_thread)() && (call.runstate_is_running)() };
-    !may_run || qemu().deadline().is_none()
-}
-
-/// For `qemu_clock_run_all_timers`: the main loop leaves virtual time alone.
-unsafe extern "C" fn run_other_timers() -> bool {
-    let mut progress = false;
-    for clock in OTHER_CLOCKS {
-        // SAFETY: called with clocks.
-        progress |= unsafe { (qemu().call.qemu_clock_run_timers)(clock) };
-    }
-    progress
 }

@@ -4,25 +4,25 @@ use std::sync::OnceLock;
 
 /// How CPUs are scheduled.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The machine's CPUs.
-    pub cpus: usize,
+    pub(crate) cpus: usize,
     /// How far a CPU may be ahead of another, in ns.
-    pub quantum: i64,
+    pub(crate) quantum: i64,
     /// For tests: the seed of a thread that interrupts CPUs at random.
-    pub kicks: Option<u32>,
+    pub(crate) kicks: Option<u32>,
     /// The CPU that replays follow, if not the one that measures.
-    pub follow: Option<usize>,
+    pub(crate) follow: Option<usize>,
     /// How long the machine's disk takes for a request, in ns, if there is one.
-    pub disk: Option<i64>,
+    pub(crate) disk: Option<i64>,
     /// How long a word of 16 bits takes that INS fetches from a port, in ns, if longer than an instruction.
-    pub port: Option<i64>,
+    pub(crate) port: Option<i64>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
 /// How CPUs are to be scheduled, before there are any.
-pub fn set(settings: Settings) {
+pub(crate) fn set(settings: Settings) {
     // It is set once: QEMU installs a plugin once.
     let _ = SETTINGS.set(settings);
 }
@@ -40,11 +40,11 @@ pub(super) fn settings() -> Settings {
 }
 
 /// Whether there is one CPU only.
-pub fn is_alone() -> bool {
+pub(crate) fn is_alone() -> bool {
     settings().cpus == 1
 }
 
 /// Whether a word that INS fetches takes longer than an instruction.
-pub fn is_port_slow() -> bool {
+pub(crate) fn is_port_slow() -> bool {
     settings().port.is_some()
 }

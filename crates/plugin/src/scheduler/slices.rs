@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// Virtual time in ns.
-pub type Time = i64;
+pub(crate) type Time = i64;
 
 /// A CPU that is alone runs so long at most before the scheduler looks again.
 const ALONE: Time = 1_000_000_000;
@@ -17,7 +17,7 @@ const IDLE_STEPS: u32 = 64;
 const LET_OTHERS_IN: Duration = Duration::from_micros(100);
 
 /// QEMU as the scheduler sees it.
-pub trait Machine {
+pub(crate) trait Machine {
     /// The number of CPUs.
     fn cpus(&self) -> usize;
     /// Whether something is to be done before any CPU may run: the machine is to stop, or work waits for a CPU.
@@ -36,18 +36,18 @@ pub trait Machine {
 
 /// What came of letting a CPU run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// How far its clock went on.
-    pub time: Time,
+    pub(crate) time: Time,
     /// It gave up the rest of its slice: it waits in a loop for another CPU, or has sent one an interrupt.
-    pub yields: bool,
+    pub(crate) yields: bool,
     /// Why it stopped.
-    pub exit: Exit,
+    pub(crate) exit: Exit,
 }
 
 /// Why a CPU stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Time to look again; or it was interrupted.
     Any,
     /// QEMU's caller has to see this result.
@@ -56,7 +56,7 @@ pub enum Exit {
 
 /// What the caller is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Back {
+pub(crate) enum Back {
     /// Do what is to be done, and call again.
     Again,
     /// A CPU stopped for this.
@@ -71,7 +71,7 @@ struct Slice {
 
 /// The clocks of all CPUs, and the slice that runs.
 #[derive(Debug)]
-pub struct Slices {
+pub(crate) struct Slices {
     quantum: Time,
     clocks: Vec<Time>,
     asleep: Vec<bool>,
@@ -83,7 +83,7 @@ pub struct Slices {
 
 impl Slices {
     /// All clocks show `now`.
-    pub fn new(quantum: Time, now: Time, machine: &impl Machine) -> Slices {
+    pub(crate) fn new(quantum: Time, now: Time, machine: &impl Machine) -> Slices {
         let cpus = machine.cpus();
         Slices {
             quantum,
@@ -97,7 +97,7 @@ impl Slices {
     }
 
     /// Runs CPUs until QEMU has to do something else.
-    pub fn run(&mut self, machine: &mut impl Machine) -> Back {
+    pub(crate) fn run(&mut self, machine: &mut impl Machine) -> Back {
         while !machine.interrupted() {
             let Some(slice) = self.slice(machine) else {
                 if self.sleep(machine) {

@@ -46,7 +46,10 @@ fn expect(of: &str, crates: &[&str]) {
 
 #[test]
 fn the_guest_and_the_plugin_link_nothing_that_only_a_controller_reads() {
-    expect("worstcase-guest", &["guest", "instruments", "disk", "logs"]);
+    expect(
+        "worstcase-guest",
+        &["guest", "cell", "io", "wires", "instruments", "disk", "logs"],
+    );
     expect("worstcase-plugin", &["plugin", "logs"]);
     expect("worstcase-policy-loader", &["policy-loader"]);
     assert!(closure("worstcase-lab").contains("worstcase-contract"));

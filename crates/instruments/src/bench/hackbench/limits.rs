@@ -70,14 +70,9 @@ fn memory(what: &Hackbench) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
-    use crate::bench::testing::named;
 
     fn hackbench(name: &str) -> Hackbench {
-        match named(name) {
-            Bench::Hackbench(what) => what,
-            other => panic!("{name}: {other:?}"),
-        }
+        crate::bench::testing::named(name)
     }
 
     #[test]

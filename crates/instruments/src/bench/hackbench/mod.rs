@@ -20,7 +20,7 @@ mod shared;
 
 pub use parameters::{Hackbench, Transport};
 
-use super::{BenchError, BenchResult, Details, HackbenchDetails, Instrumented, Marks, Observer, Request};
+use super::{BenchError, BenchResult, HackbenchDetails, Instrumented, Marks, Observer, Request};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use latency::Histogram;
@@ -81,6 +81,8 @@ impl Hackbench {
 }
 
 impl Instrumented for Hackbench {
+    type Details = HackbenchDetails;
+
     fn is_spread(&self) -> bool {
         true
     }
@@ -89,7 +91,11 @@ impl Instrumented for Hackbench {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<HackbenchDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -109,7 +115,11 @@ fn check(what: &Hackbench, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Does `request.repetitions` runs.
-fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Hackbench,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<HackbenchDetails>, BenchError> {
     let plan = Plan::new(what, request)?;
     let mut marks = Marks::new(request.repetitions);
     let mut histogram = Histogram::new();
@@ -151,12 +161,12 @@ fn measure(what: &Hackbench, request: &Request<'_>, observer: &mut dyn Observer)
     }
     Ok(BenchResult {
         samples: marks.samples(),
-        details: Details::Hackbench(HackbenchDetails {
+        details: HackbenchDetails {
             processes: what.tasks() as u32,
             messages,
             runs,
             message_latency: what.latency.then(|| histogram.into_list()),
-        }),
+        },
         warnings,
     })
 }

@@ -32,7 +32,7 @@ impl Lock {
     }
 
     /// Whether somebody owns it.
-    pub fn is_owned(&self) -> bool {
+    pub(crate) fn is_owned(&self) -> bool {
         self.owned.load(Ordering::Acquire)
     }
 }

@@ -23,7 +23,7 @@ pub use parameters::{Inversion, Protocol};
 
 use super::rights::{self, Locked};
 use super::rounds::Rounds;
-use super::{BenchError, BenchResult, Details, Instrumented, InversionDetails, Marks, Observer, Request};
+use super::{BenchError, BenchResult, Instrumented, InversionDetails, Marks, Observer, Request};
 use crate::sys::clock;
 use priorities::Priorities;
 use roles::Tally;
@@ -38,11 +38,17 @@ const LOOK: Nanos = Nanos::from_millis(100);
 const PATIENCE: Nanos = Nanos::from_millis(10_000);
 
 impl Instrumented for Inversion {
+    type Details = InversionDetails;
+
     fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<InversionDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -53,7 +59,11 @@ fn check(what: &Inversion, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Plays the rounds. The calling thread only looks on; the rounds wait for it between one and the next.
-fn measure(what: &Inversion, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Inversion,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<InversionDetails>, BenchError> {
     let priorities = Priorities::new(what.depth, request.priority)?;
     let cpu = rights::first_cpu(request)?;
     let rounds = Rounds::of(request);
@@ -102,7 +112,7 @@ fn look_on(shared: &Shared, patience: Nanos, observer: &mut dyn Observer) -> boo
     }
 }
 
-fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> BenchResult {
+fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> BenchResult<InversionDetails> {
     let samples = tally.marks.samples();
     let rounds = samples.len() as u32;
     if tally.contended < rounds {
@@ -119,12 +129,12 @@ fn taken(what: &Inversion, tally: &Tally, mut warnings: Vec<String>) -> BenchRes
     }
     BenchResult {
         samples,
-        details: Details::Inversion(InversionDetails {
+        details: InversionDetails {
             section: what.section,
             middle: what.middle,
             contended: tally.contended,
             inverted: tally.inverted,
-        }),
+        },
         warnings,
     }
 }
@@ -166,10 +176,7 @@ mod tests {
 
     #[test]
     fn what_did_not_come_about_is_a_warning() {
-        let mut what: Inversion = match crate::bench::testing::named("inversion:1+none") {
-            crate::bench::Bench::Inversion(what) => what,
-            other => panic!("{other:?}"),
-        };
+        let mut what: Inversion = crate::bench::testing::named("inversion:1+none");
         let mut marks = Marks::new(3);
         for _ in 0..3 {
             marks.sample(Nanos(1));

@@ -13,9 +13,9 @@ pub(super) struct Priorities {
 
 impl Priorities {
     /// Of the thread that looks on: above all ordinary processes, below all that take part.
-    pub const OBSERVER: u8 = 1;
+    pub(crate) const OBSERVER: u8 = 1;
     /// Of the owner of the first mutex.
-    pub const LOW: u8 = 2;
+    pub(crate) const LOW: u8 = 2;
 
     /// Refuses a priority below which there is no room for all.
     pub fn new(depth: u8, high: u8) -> Result<Priorities, BenchError> {
@@ -36,7 +36,7 @@ impl Priorities {
     }
 
     /// Of the thread that needs no mutex: halfway between those below and high.
-    pub fn middle(&self) -> u8 {
+    pub(crate) fn middle(&self) -> u8 {
         (self.last_of_chain() + self.high) / 2
     }
 

@@ -39,12 +39,12 @@ impl Round {
     }
 
     /// Low works.
-    pub fn work_section(&self) {
+    pub(crate) fn work_section(&self) {
         work(Nanos(self.section.load(Ordering::Relaxed)));
     }
 
     /// Middle works; where it began tells whether this is an inversion.
-    pub fn work_middle(&self) {
+    pub(crate) fn work_middle(&self) {
         self.inverted
             .store(!self.served.load(Ordering::Acquire), Ordering::Relaxed);
         work(Nanos(self.middle.load(Ordering::Relaxed)));
@@ -52,14 +52,14 @@ impl Round {
 
     /// High is about to be made ready.
     #[inline(always)]
-    pub fn set_ready(&self, contended: bool) {
+    pub(crate) fn set_ready(&self, contended: bool) {
         self.contended.store(contended, Ordering::Relaxed);
         self.ready_at.store(clock::monotonic().0, Ordering::Release);
     }
 
     /// When high was made ready.
     #[inline(always)]
-    pub fn ready_at(&self) -> Nanos {
+    pub(crate) fn ready_at(&self) -> Nanos {
         Nanos(self.ready_at.load(Ordering::Acquire))
     }
 
@@ -70,12 +70,12 @@ impl Round {
     }
 
     /// Whether high was made ready while it had to wait.
-    pub fn was_contended(&self) -> bool {
+    pub(crate) fn was_contended(&self) -> bool {
         self.contended.load(Ordering::Relaxed)
     }
 
     /// Whether middle began before high owned the mutex.
-    pub fn was_inverted(&self) -> bool {
+    pub(crate) fn was_inverted(&self) -> bool {
         self.inverted.load(Ordering::Relaxed)
     }
 }

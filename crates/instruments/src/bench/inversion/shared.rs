@@ -15,7 +15,7 @@ use worstcase_logs::Nanos;
 #[derive(Debug)]
 pub(super) struct Shared {
     /// The first is low's, the last is the one that high waits for.
-    pub locks: Vec<Lock>,
+    pub(crate) locks: Vec<Lock>,
     /// What all of them do against inversion.
     pub protocol: Protocol,
     /// Low waits here for its cue.
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     /// High waits here until everybody else is done with the round.
     done: Gate,
     /// High waits here for the observer.
-    pub go_on: Gate,
+    pub(crate) go_on: Gate,
     /// The observer waits here.
     pub observer: Gate,
     /// The current round.
@@ -72,7 +72,7 @@ impl Shared {
 
     /// Waits for the next round; false when there is none.
     #[inline(always)]
-    pub fn wait_at(&self, gate: &Gate) -> bool {
+    pub(crate) fn wait_at(&self, gate: &Gate) -> bool {
         gate.pass();
         !self.over.load(Ordering::Acquire)
     }
@@ -94,14 +94,14 @@ impl Shared {
     }
 
     /// High: waits until everybody else is done with the round.
-    pub fn wait_for_all(&self) {
+    pub(crate) fn wait_for_all(&self) {
         self.done.pass();
     }
 
     /// Whether high, if it were made ready now, would have to wait: low owns the first mutex, and every thread of the
     /// chain owns its own (with ceilings none of them can get so far).
     #[inline(always)]
-    pub fn is_contended(&self) -> bool {
+    pub(crate) fn is_contended(&self) -> bool {
         let wanted = match self.protocol {
             Protocol::Protect => 1,
             Protocol::Inherit | Protocol::None => self.locks.len(),
@@ -131,7 +131,7 @@ impl Shared {
     }
 
     /// High: sleeps until `due`; true if no round is to begin.
-    pub fn stops_before(&self, due: Nanos) -> bool {
+    pub(crate) fn stops_before(&self, due: Nanos) -> bool {
         self.stop.pass_before(due);
         self.stopped.load(Ordering::Acquire)
     }
@@ -148,7 +148,7 @@ impl Shared {
     }
 
     /// Everybody who waits for a cue ends.
-    pub fn end_all(&self) {
+    pub(crate) fn end_all(&self) {
         self.over.store(true, Ordering::Release);
         for gate in [&self.low, &self.middle, &self.go_on].into_iter().chain(&self.chain) {
             gate.open();

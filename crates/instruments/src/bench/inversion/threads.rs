@@ -19,7 +19,7 @@ pub(super) struct Threads {
 
 impl Threads {
     /// Starts all of them on `cpu`. If one cannot be what it has to be, all end.
-    pub fn start(
+    pub(crate) fn start(
         shared: Arc<Shared>,
         what: &Inversion,
         priorities: &Priorities,
@@ -93,7 +93,7 @@ impl Threads {
     }
 
     /// A round does not end: its threads cannot be ended either, and stay.
-    pub fn abandon(mut self) {
+    pub(crate) fn abandon(mut self) {
         self.shared.end_all();
         self.others.clear();
         self.high = None;

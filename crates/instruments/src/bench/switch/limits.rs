@@ -40,14 +40,10 @@ fn memory(plan: &Plan) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
     use crate::bench::testing::named;
 
     fn plan(text: &str) -> Plan {
-        let Bench::Switch(switch) = named(text) else {
-            panic!("{text}");
-        };
-        Plan::new(&switch, &[])
+        Plan::new(&named(text), &[])
     }
 
     #[test]

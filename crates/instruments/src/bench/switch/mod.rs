@@ -28,17 +28,23 @@ mod work;
 
 pub use parameters::{Placement, Switch, Via};
 
-use super::{BenchError, BenchResult, Details, Instrumented, Marks, Observer, Request, SwitchDetails};
+use super::{BenchError, BenchResult, Instrumented, Marks, Observer, Request, SwitchDetails};
 use crate::sys::rlimit::Resource;
 use crate::sys::{affinity, clock};
 use plan::Plan;
 
 impl Instrumented for Switch {
+    type Details = SwitchDetails;
+
     fn check(&self, request: &Request<'_>) -> Result<(), BenchError> {
         check(self, request)
     }
 
-    fn measure(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+    fn measure(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<BenchResult<SwitchDetails>, BenchError> {
         measure(self, request, observer)
     }
 }
@@ -49,7 +55,11 @@ fn check(what: &Switch, request: &Request<'_>) -> Result<(), BenchError> {
 }
 
 /// Measures: each repetition first alone, then a ring of fresh processes.
-fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) -> Result<BenchResult, BenchError> {
+fn measure(
+    what: &Switch,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BenchResult<SwitchDetails>, BenchError> {
     let plan = Plan::new(what, request.cpus);
     let one_cpu = on_one_cpu(request.cpus)?;
     let _raised = Resource::Files
@@ -88,11 +98,11 @@ fn measure(what: &Switch, request: &Request<'_>, observer: &mut dyn Observer) ->
     }
     Ok(BenchResult {
         samples: marks.samples(),
-        details: Details::Switch(SwitchDetails {
+        details: SwitchDetails {
             hops: plan.hops(),
             repetitions,
             again,
-        }),
+        },
         warnings,
     })
 }

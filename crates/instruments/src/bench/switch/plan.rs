@@ -34,7 +34,7 @@ pub(super) struct Plan {
     /// Laps before the first noting one.
     pub warmup: u64,
     /// Timed laps.
-    pub laps: u64,
+    pub(crate) laps: u64,
     cpus: Vec<u32>,
 }
 
@@ -88,14 +88,10 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
     use crate::bench::testing::named;
 
     fn plan(text: &str) -> Plan {
-        let Bench::Switch(switch) = named(text) else {
-            panic!("{text}");
-        };
-        Plan::new(&switch, &[3, 5])
+        Plan::new(&named(text), &[3, 5])
     }
 
     fn estimate(plan: &Plan) -> u64 {
@@ -118,11 +114,11 @@ mod tests {
 
     #[test]
     fn every_point_of_the_grid_takes_some_milliseconds() {
-        for bench in crate::bench::testing::all_named("switch") {
-            let plan = plan(&bench.to_string());
+        for name in crate::bench::testing::all_named("switch") {
+            let plan = plan(&name);
             assert!(plan.laps >= MIN_LAPS);
             let estimate = estimate(&plan);
-            assert!((10_000_000..20_000_000).contains(&estimate), "{bench}: {estimate}");
+            assert!((10_000_000..20_000_000).contains(&estimate), "{name}: {estimate}");
         }
     }
 

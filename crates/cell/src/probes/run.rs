@@ -1,0 +1,370 @@
+//! One cell on the machine that is measured.
+
+use super::jitter::Jitter;
+use super::noise::Noise;
+use super::real_time::{Locked, RealTime};
+use super::recorder::Recorder;
+use super::response::Response;
+use super::wakeup;
+use crate::bench::{Bench, BenchError, Details, Observer, Request};
+use crate::loads::LoadEnvironment;
+use crate::order::{CellOrder, Instrument, PolicyOrder};
+use crate::raw_record::RawRecord;
+use std::io;
+use std::path::Path;
+use worstcase_instruments::environment;
+use worstcase_instruments::loads::{LoadError, RunningLoad};
+use worstcase_instruments::record::{Sample, SelfCost, Work};
+use worstcase_instruments::schedule::Schedule;
+use worstcase_instruments::sys::clock;
+use worstcase_instruments::sys::usage::{self, Usage};
+use worstcase_logs::Nanos;
+
+/// Clock reads and empty turns of which the shortest is the self-cost.
+const TRIALS: usize = 200;
+/// The load's counters are read this long before the first period is due: enough to be done with it by then.
+const LEAD: Nanos = Nanos::from_millis(5);
+
+/// Why a cell gave no record.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The load failed, or did nothing.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A system call that measuring needs failed.
+    #[error("probe '{probe}' cannot measure: {source}")]
+    System {
+        /// The probe.
+        probe: Instrument,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The books do not balance: the result would be wrong.
+    #[error("probe '{probe}' lost count: {what}")]
+    Accounting {
+        /// The probe.
+        probe: Instrument,
+        /// What does not fit.
+        what: String,
+    },
+    /// A probe of [`crate::bench`] failed.
+    #[error("probe '{probe}': {source}")]
+    Bench {
+        /// The probe.
+        probe: Instrument,
+        /// Why.
+        source: BenchError,
+    },
+}
+
+/// Runs one cell: starts the load, warms up, measures, checks that the load worked meanwhile, stops it.
+///
+/// The process must have one thread only (loads are forked from it). Takes
+/// `warmup + periods * period`, and up to some 30 ms for the start.
+pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeError> {
+    let mut environment = environment::read();
+    let on_cpus = |source| ProbeError::System {
+        probe: order.instrument,
+        source,
+    };
+    if let Some(placement) = &env.surroundings.placement {
+        placement.enter_load().map_err(on_cpus)?;
+    }
+    let mut load = env.start(&order.loads, order.seed)?;
+    if let Some(placement) = &env.surroundings.placement {
+        placement.enter_probe().map_err(on_cpus)?;
+    }
+    let spread = env
+        .surroundings
+        .placement
+        .as_ref()
+        .map_or_else(Vec::new, |placement| order.instrument.cpus(placement));
+    let measured = match order.instrument {
+        Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.surroundings.work_dir), &mut load),
+        Instrument::Noise => measure_noise(order, &mut load),
+        _ => measure(order, env.policy, &mut load),
+    };
+    let stopped = load.stop();
+    let mut measured = measured?;
+    stopped?;
+    if environment.get("clocksource") != environment::read().get("clocksource") {
+        measured
+            .warnings
+            .push("the kernel changed its clock source while measuring".into());
+    }
+    if let Some(placement) = &env.surroundings.placement {
+        environment.insert("probe_cpu".into(), placement.probe.to_string());
+        environment.insert("load_cpus".into(), placement.load_list());
+    }
+    Ok(RawRecord {
+        spec: order.text.clone(),
+        start: measured.start,
+        expected: measured.expected,
+        samples: measured.samples,
+        self_cost: measured.self_cost,
+        work: measured.work,
+        warnings: measured.warnings,
+        environment,
+        details: measured.details,
+        counters: std::collections::BTreeMap::new(),
+    })
+}
+
+struct Measured {
+    start: Nanos,
+    /// Periods that were due, or gaps that were seen.
+    expected: u32,
+    samples: Vec<Sample>,
+    self_cost: SelfCost,
+    work: Vec<Work>,
+    warnings: Vec<String>,
+    details: Option<Details>,
+}
+
+/// An instrument that is ready: everything it needs is made and present.
+enum Sampler {
+    Wakeup(Recorder),
+    Response(Response),
+    Jitter(Jitter),
+}
+
+impl Sampler {
+    fn new(order: &CellOrder) -> io::Result<Sampler> {
+        let recorder = Recorder::new(order.schedule(clock::monotonic()));
+        Ok(match order.instrument {
+            Instrument::Wakeup => Sampler::Wakeup(recorder),
+            Instrument::Response => Sampler::Response(Response::new(recorder)?),
+            Instrument::Jitter => Sampler::Jitter(Jitter::new(recorder)),
+            Instrument::Bench(_) | Instrument::Noise => {
+                unreachable!("measured in a way of its own")
+            }
+        })
+    }
+
+    fn recorder(&mut self) -> &mut Recorder {
+        match self {
+            Sampler::Wakeup(recorder) => recorder,
+            Sampler::Response(response) => response.recorder(),
+            Sampler::Jitter(jitter) => jitter.recorder(),
+        }
+    }
+
+    fn empty_sample(&mut self) -> io::Result<Nanos> {
+        match self {
+            Sampler::Wakeup(recorder) => Ok(wakeup::empty_sample(recorder, TRIALS)),
+            Sampler::Response(response) => response.empty_sample(TRIALS),
+            Sampler::Jitter(jitter) => jitter.empty_sample(TRIALS),
+        }
+    }
+
+    fn measure(&mut self) -> io::Result<()> {
+        match self {
+            Sampler::Wakeup(recorder) => {
+                wakeup::measure(recorder);
+                Ok(())
+            }
+            Sampler::Response(response) => response.measure(),
+            Sampler::Jitter(jitter) => jitter.measure(),
+        }
+    }
+
+    fn into_recorder(self) -> Recorder {
+        match self {
+            Sampler::Wakeup(recorder) => recorder,
+            Sampler::Response(response) => response.into_recorder(),
+            Sampler::Jitter(jitter) => jitter.into_recorder(),
+        }
+    }
+}
+
+/// What was counted before measuring.
+struct Books {
+    work: Vec<Work>,
+    used: Usage,
+    cpu_time: Nanos,
+}
+
+impl Books {
+    fn open(order: &CellOrder, load: &RunningLoad) -> Result<Books, ProbeError> {
+        Ok(Books {
+            work: load.work(),
+            used: usage::own_process(),
+            cpu_time: own_cpu_time(order)?,
+        })
+    }
+
+    /// What measuring itself took, and what the load did meanwhile.
+    fn close(
+        self,
+        order: &CellOrder,
+        load: &mut RunningLoad,
+        clock_read: Nanos,
+        empty_sample: Nanos,
+    ) -> Result<(SelfCost, Vec<Work>), ProbeError> {
+        let cpu_time = own_cpu_time(order)?.saturating_sub(self.cpu_time);
+        let used = usage::own_process() - self.used;
+        let work = load.work_since(&self.work);
+        load.check()?;
+        let cost = SelfCost {
+            clock_read,
+            empty_sample,
+            cpu_time,
+            minor_faults: used.minor_faults,
+            major_faults: used.major_faults,
+        };
+        Ok((cost, work?))
+    }
+}
+
+fn own_cpu_time(order: &CellOrder) -> Result<Nanos, ProbeError> {
+    clock::own_cpu_time().map_err(|source| ProbeError::System {
+        probe: order.instrument,
+        source,
+    })
+}
+
+/// Lets the load work for a while, and returns what a clock read costs.
+fn warm_up(order: &CellOrder, load: &mut RunningLoad) -> Result<Nanos, ProbeError> {
+    load.wait_for_work()?;
+    clock::sleep_until(clock::monotonic() + order.warmup);
+    Ok(clock::read_cost(TRIALS))
+}
+
+fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let system = |source| ProbeError::System {
+        probe: order.instrument,
+        source,
+    };
+    let mut warnings = Vec::new();
+    let mut instrument = Sampler::new(order).map_err(system)?;
+    let rights = RealTime::acquire(policy, order.priority, &mut warnings);
+    let clock_read = warm_up(order, load)?;
+    let empty_sample = instrument.empty_sample().map_err(system)?;
+    load.check()?;
+
+    let schedule = order.schedule(clock::monotonic() + LEAD);
+    instrument.recorder().restart(schedule.start);
+    clock::sleep_until(schedule.start - LEAD);
+    let books = Books::open(order, load)?;
+    if matches!(policy, PolicyOrder::Ordinary(_)) {
+        // Other tasks may have had the CPU for longer than the lead: what is due must not have been before it is waited for.
+        let schedule = order.schedule(clock::monotonic());
+        instrument.recorder().restart(schedule.start);
+    }
+    instrument.measure().map_err(system)?;
+    let (self_cost, work) = books.close(order, load, clock_read, empty_sample)?;
+    drop(rights);
+
+    let start = instrument.recorder().schedule().start;
+    let recorded = instrument
+        .into_recorder()
+        .finish()
+        .map_err(|what| ProbeError::Accounting {
+            probe: order.instrument,
+            what,
+        })?;
+    if recorded.early > 0 {
+        warnings.push(format!(
+            "{} samples came before they were due and count as 0: the clock or the timer is not sound",
+            recorded.early
+        ));
+    }
+    Ok(Measured {
+        start,
+        expected: order.periods,
+        samples: recorded.samples,
+        self_cost,
+        work,
+        warnings,
+        details: None,
+    })
+}
+
+/// The probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks for.
+fn measure_noise(order: &CellOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let mut warnings = Vec::new();
+    let locked = Locked::acquire(&mut warnings);
+    let clock_read = warm_up(order, load)?;
+    let mut noise = Noise::new(TRIALS);
+    load.check()?;
+
+    let Schedule { start, .. } = order.schedule(clock::monotonic() + LEAD);
+    clock::sleep_until(start - LEAD);
+    let books = Books::open(order, load)?;
+    clock::sleep_until(start);
+    let (clock_before, counter_before) = (clock::monotonic(), clock::counter());
+    noise.measure(Nanos(order.period.0 * u64::from(order.periods)));
+    let (clocked, counted) = (clock::monotonic() - clock_before, clock::counter() - counter_before);
+    let (self_cost, work) = books.close(order, load, clock_read, noise.turn)?;
+    drop(locked);
+    if counted.0.abs_diff(clocked.0) > clocked.0 / 100 {
+        return Err(ProbeError::Accounting {
+            probe: order.instrument,
+            what: format!(
+                "the CPU's counter does not count nanoseconds: {} in {clocked}",
+                counted.0
+            ),
+        });
+    }
+    let (expected, samples) = noise.finish();
+    Ok(Measured {
+        start,
+        expected,
+        samples,
+        self_cost,
+        work,
+        warnings,
+        details: None,
+    })
+}
+
+/// Nobody looks on.
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn sample(&mut self, _sample: Sample) {}
+
+    fn wants_end(&mut self) -> bool {
+        false
+    }
+}
+
+/// On these CPUs, with files in this folder.
+fn measure_bench(
+    order: &CellOrder,
+    bench: Bench,
+    (cpus, folder): (&[u32], &Path),
+    load: &mut RunningLoad,
+) -> Result<Measured, ProbeError> {
+    let failed = |source| ProbeError::Bench {
+        probe: order.instrument,
+        source,
+    };
+    let clock_read = warm_up(order, load)?;
+    load.check()?;
+
+    let start = order.schedule(clock::monotonic() + LEAD).start;
+    let request = Request {
+        repetitions: order.periods,
+        start,
+        period: order.period,
+        priority: order.priority,
+        cpus,
+        seed: order.seed,
+        folder: Some(folder),
+        is_watched: true,
+    };
+    bench.check_machine(&request).map_err(failed)?;
+    let books = Books::open(order, load)?;
+    let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
+    let (self_cost, work) = books.close(order, load, clock_read, Nanos(0))?;
+    Ok(Measured {
+        start,
+        expected: order.periods,
+        samples: taken.samples,
+        self_cost,
+        work,
+        warnings: taken.warnings,
+        details: Some(taken.details),
+    })
+}

@@ -1,0 +1,87 @@
+//! Functions that stand for some of QEMU's.
+
+use super::{Cpu, EXCP_INTERRUPT, OnCpuThread, RUNNING, SENT, cpu, cpus, qemu};
+use crate::scheduler::clocks::OTHER_CLOCKS;
+use crate::scheduler::followed::followed;
+use crate::scheduler::settings::settings;
+use crate::scheduler::slices::{Back, Slices};
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+static SLICES: Mutex<Option<Slices>> = Mutex::new(None);
+
+/// A function that stands for one of QEMU's.
+#[derive(Clone, Copy)]
+pub(super) struct By(pub(super) *const c_void);
+
+// SAFETY: the address of a function.
+unsafe impl Sync for By {}
+
+pub(super) const REPLACEMENTS: &[(&CStr, By)] = &[
+    (c"icount_handle_interrupt", By(handle_interrupt as *const c_void)),
+    (c"icount_start_warp_timer", By(nothing as *const c_void)),
+    (c"icount_handle_deadline", By(nothing as *const c_void)),
+    (c"all_cpu_threads_idle", By(all_idle as *const c_void)),
+    (c"qemu_clock_run_all_timers", By(run_other_timers as *const c_void)),
+];
+
+/// For `tcg_cpus_exec`: runs not this CPU, but the one whose turn it is.
+pub(super) unsafe extern "C" fn execute(caller: Cpu) -> c_int {
+    // SAFETY: what QEMU's loop has prepared for the CPU that it chose is taken back.
+    unsafe { (qemu().call.icount_process_data)(caller) };
+    let mut machine = OnCpuThread;
+    let mut guard = SLICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let slices = guard.get_or_insert_with(|| {
+        let quantum = settings().quantum;
+        // SAFETY: called without arguments, as it is meant.
+        let now = unsafe { (qemu().call.icount_get)() };
+        Slices::new(quantum, now, &machine)
+    });
+    match slices.run(&mut machine) {
+        Back::Again => EXCP_INTERRUPT,
+        Back::Special(code) => code,
+    }
+}
+
+/// For `icount_handle_interrupt`: an interrupt for another CPU ends the sender's slice.
+unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
+    let call = &qemu().call;
+    // SAFETY: as QEMU called this.
+    unsafe { (call.tcg_handle_interrupt)(target, mask) };
+    let running = RUNNING.load(Relaxed);
+    // SAFETY: called without arguments, as it is meant.
+    if !running.is_null() && target != running && unsafe { (call.qemu_in_vcpu_thread)() } {
+        SENT.store(true, Relaxed);
+        if followed().is_some_and(|followed| cpu(followed) == target) {
+            crate::record::sent();
+        }
+        // SAFETY: the CPU that runs.
+        unsafe { (call.cpu_exit)(running) };
+    }
+}
+
+/// For `icount_start_warp_timer` and `icount_handle_deadline`: only the scheduler moves the clock and runs its timers.
+unsafe extern "C" fn nothing() {}
+
+/// For `all_cpu_threads_idle`: while a timer is pending the scheduler has work.
+unsafe extern "C" fn all_idle() -> bool {
+    let call = &qemu().call;
+    // SAFETY: CPUs that exist.
+    if (0..cpus()).any(|n| unsafe { !(call.cpu_thread_is_idle)(cpu(n)) }) {
+        return false;
+    }
+    // SAFETY: called without arguments, as they are meant.
+    let may_run = unsafe { (call.qemu_in_vcpu_thread)() && (call.runstate_is_running)() };
+    !may_run || qemu().deadline().is_none()
+}
+
+/// For `qemu_clock_run_all_timers`: the main loop leaves virtual time alone.
+unsafe extern "C" fn run_other_timers() -> bool {
+    let mut progress = false;
+    for clock in OTHER_CLOCKS {
+        // SAFETY: called with clocks.
+        progress |= unsafe { (qemu().call.qemu_clock_run_timers)(clock) };
+    }
+    progress
+}
