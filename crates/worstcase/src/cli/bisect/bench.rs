@@ -42,7 +42,7 @@ impl KernelBench<'_> {
         candidate: &str,
         output: &Path,
     ) -> Result<CandidateOutcome, Error> {
-        let built = kernels.name(candidate);
+        let built = kernels.name(candidate, self.options.progress);
         if self.stop.load(Ordering::Relaxed) {
             return Err(BisectError::Stopped.into());
         }
@@ -93,7 +93,8 @@ impl KernelBench<'_> {
         output: &Path,
     ) -> Result<Result<BisectionStep, String>, Error> {
         let commit = &ending.first_bad.candidate;
-        eprintln!("worstcase: reverting {} at the bad end", kernels.shown(commit));
+        let progress = self.options.progress;
+        progress.line(&format!("reverting {} at the bad end", kernels.shown(commit)));
         let kernel = match kernels.reverted(bad, commit)? {
             Ok(kernel) => kernel,
             Err(why) => return Ok(Err(why)),
@@ -122,7 +123,7 @@ impl KernelBench<'_> {
         let why = match self.why(&folders) {
             Ok(why) => why,
             Err(error) => {
-                eprintln!("worstcase: note: no breakdown: {error}");
+                self.options.progress.note(&format!("no breakdown: {error}"));
                 None
             }
         };
