@@ -7,8 +7,9 @@ mod step;
 
 pub use args::BisectArgs;
 
+use super::error::Error;
 use super::progress::ProgressDisplay;
-use super::{Error, stop};
+use super::stop;
 use bench::KernelBench;
 use kernels::CandidateArgs;
 use std::process::ExitCode;

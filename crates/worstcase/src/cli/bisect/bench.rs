@@ -2,10 +2,10 @@
 
 use super::args::BisectArgs;
 use super::kernels::CandidateArgs;
-use crate::cli::Error;
-use crate::cli::compare::{CompareCliError, breakdown, worsening};
+use crate::cli::error::Error;
 use crate::cli::lab::{self, run_cells};
 use crate::cli::output::print;
+use crate::cli::worsening::{breakdown, worsening};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -162,9 +162,8 @@ impl KernelBench<'_> {
 
     /// The causes of the worst sample before and after; nothing if none got later.
     fn why(&self, [before, after]: &[PathBuf; 2]) -> Result<Option<String>, Error> {
-        let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
-        let (a, b) = (open(before)?, open(after)?);
-        let comparison = compare(&a, &b, &[], false).map_err(CompareCliError::from)?;
+        let (a, b) = (Side::open(before)?, Side::open(after)?);
+        let comparison = compare(&a, &b, &[], false)?;
         let Some(worst) = worsening(&comparison) else {
             return Ok(None);
         };
@@ -175,7 +174,7 @@ impl KernelBench<'_> {
             debug_info: None,
             options: self.options,
         };
-        breakdown(&means, before, after, worst).map(Some)
+        Ok(Some(breakdown(&means, before, after, worst)?))
     }
 }
 

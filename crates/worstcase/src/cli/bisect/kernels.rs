@@ -1,7 +1,7 @@
 //! The candidates of a bisection, and how each becomes a kernel that is measured.
 
 use super::args::BisectArgs;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! A measurement as plain lines on standard error.
 
-use super::live::words;
+use super::words;
 use worstcase_base::format::{grouped, micros_exact};
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
