@@ -28,10 +28,10 @@ pub fn cells(
     measured: (&Subject, &RecordOrigin),
 ) -> Result<Vec<KeptCell>, HostError> {
     let cpus = segment.done.cpus.iter().zip(&segment.taken);
-    let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
+    let due = cpus.filter(|(cpu, _)| cpu.seen.expected() > 0);
     due.map(|(cpu, taken)| {
         let done = MeasurementEnd {
-            stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
+            stopped: !segment.ended || cpu.seen.expected() < spec.periods,
             ..segment.done.clone()
         };
         let captures = (cpu.captures > 0).then(|| serde_json::to_vec(&taken.captures));
@@ -41,13 +41,6 @@ pub fn cells(
         })
     })
     .collect()
-}
-
-fn expected(cpu: &CpuDone) -> u64 {
-    match cpu.seen {
-        ThreadCounts::Periods(periods) => periods.expected,
-        ThreadCounts::Gaps { windows, .. } => u64::from(windows),
-    }
 }
 
 fn cell(
