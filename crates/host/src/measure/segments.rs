@@ -21,7 +21,7 @@ struct OpenSegment {
     early: u64,
     before: Usage,
     /// The period at which the next report is due.
-    report_at: u32,
+    report_at: u64,
     checkpoint: u32,
 }
 
@@ -33,15 +33,15 @@ impl OpenSegment {
             books: PeriodBooks::default(),
             early: 0,
             before: usage::own_thread(),
-            report_at: checkpoint.min(schedule.periods),
+            report_at: u64::from(checkpoint.min(schedule.periods)),
             checkpoint,
         }
     }
 
-    fn report(&mut self, index: u32, ended: bool) -> Report {
+    fn report(&mut self, index: u64, ended: bool) -> Report {
         let used = usage::own_thread() - self.before;
-        let next = (index / self.checkpoint + 1).saturating_mul(self.checkpoint);
-        self.report_at = next.min(self.schedule.periods);
+        let checkpoint = u64::from(self.checkpoint);
+        self.report_at = ((index / checkpoint + 1) * checkpoint).min(u64::from(self.schedule.periods));
         Report {
             segment: self.number,
             ended,
@@ -77,13 +77,31 @@ pub(crate) fn take_segments<S: TimerSource>(
 ) -> io::Result<Report> {
     let checkpoint = checkpoints.as_ref().map_or(u32::MAX, |checkpoints| checkpoints.every);
     let mut segment = OpenSegment::first(source.arm(schedule)?, checkpoint);
-    // Periods since the last kept sample.
-    let (mut index, mut step) = (0_u32, 1_u64);
-    while index < segment.schedule.periods && !stop.load(Ordering::Relaxed) {
-        let Some(wake) = source.wait(&segment.schedule, index)? else {
+    let periods = u64::from(schedule.periods);
+    // The next period, which is beyond the segment's end after a sample that was late for it; periods since the last kept
+    // sample.
+    let (mut index, mut step) = (0_u64, 1_u64);
+    loop {
+        if index >= segment.report_at {
+            let Some(checkpoints) = checkpoints else {
+                break;
+            };
+            let ended = index >= periods;
+            checkpoints.reporter.say(&segment.report(index, ended))?;
+            if ended {
+                index -= periods;
+                segment = segment.next();
+                segment.books.missed(index.min(periods));
+            }
+            continue;
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let Some(wake) = source.wait(&segment.schedule, index as u32)? else {
             continue;
         };
-        let due = segment.schedule.due(index);
+        let due = segment.schedule.due(index as u32);
         segment.early += u64::from(wake.now < due);
         let (words, used) = pack(step, wake.now.saturating_sub(due).0);
         if ring.push(&words[..used]) {
@@ -92,27 +110,10 @@ pub(crate) fn take_segments<S: TimerSource>(
         } else {
             segment.books.lost(1);
         }
-        index += 1;
-        step += 1 + wake.overrun;
-        let mut passed = wake.overrun;
-        loop {
-            let here = passed.min(u64::from(segment.schedule.periods - index));
-            segment.books.missed(here);
-            index += here as u32;
-            passed -= here;
-            let ended = index == segment.schedule.periods;
-            let Some(checkpoints) = checkpoints else {
-                break;
-            };
-            if index >= segment.report_at {
-                checkpoints.reporter.say(&segment.report(index, ended))?;
-            }
-            if !ended {
-                break;
-            }
-            segment = segment.next();
-            index = 0;
-        }
+        let next = (index + 1).saturating_add(wake.overrun);
+        segment.books.missed(next.min(periods) - index - 1);
+        step += next - index;
+        index = next;
     }
     let last = segment.report(index, true);
     match checkpoints {

@@ -16,11 +16,11 @@ pub trait MeasurementObserver {
     /// A note before a measurement begins.
     fn note(&mut self, note: &str);
     /// A measurement begins: the `nth` of `of`.
-    fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec);
+    fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}
     /// The measurement sends a message.
-    fn message(&mut self, spec: &HostSpec, message: &Message);
+    fn message(&mut self, _spec: &HostSpec, _message: &Message) {}
     /// The measurement ended.
-    fn end(&mut self);
+    fn end(&mut self) {}
 }
 
 /// How often it is checked whether the user wants to stop.

@@ -77,7 +77,8 @@ impl Keeper<'_> {
             applied: self.applied.clone(),
             ..self.matrix.origin.clone()
         };
-        let cells = segment::cells(segment, self.spec, self.selection, (&self.matrix.subject, &origin))?;
+        let subject = self.matrix.subject_of(self.spec);
+        let cells = segment::cells(segment, self.spec, self.selection, (&subject, &origin))?;
         if cells.is_empty() {
             return Ok(());
         }
