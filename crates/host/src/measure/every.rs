@@ -95,6 +95,7 @@ impl SampleSink for EverySample {
         for (cpu, causes) in done.cpus.iter_mut().zip(observed.causes) {
             cpu.causes = causes;
         }
+        // The threads of timerlat write the parts themselves.
         let parts = observed.parts || running.spec.probe == Probe::Timerlat;
         done.cpus.iter_mut().for_each(|cpu| cpu.parts = parts);
         Ok(done)

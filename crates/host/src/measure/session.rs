@@ -96,14 +96,10 @@ pub(super) fn measure<S: SampleSink>(
             let mut collections = 0_u32;
             loop {
                 std::thread::sleep(COLLECT);
-                let is_last = threads.are_done();
+                let (is_last, stops) = (threads.are_done(), stop.load(Ordering::Relaxed));
                 sink.collect(&mut running)?;
-                if is_last {
-                    break;
-                }
                 collections += 1;
-                let stops = stop.load(Ordering::Relaxed);
-                if collections.is_multiple_of(COLLECTIONS_A_TICK) {
+                if !is_last && collections.is_multiple_of(COLLECTIONS_A_TICK) {
                     // Who ends a watch may have ended its load at the same time.
                     if !stops {
                         running.load.check()?;
@@ -113,6 +109,9 @@ pub(super) fn measure<S: SampleSink>(
                 if stops || running.done.broke || running.done.full {
                     running.done.stopped = true;
                     give_up.store(true, Ordering::Relaxed);
+                }
+                if is_last {
+                    break;
                 }
             }
             sink.end(running, &threads.join()?)
