@@ -1,15 +1,20 @@
 //! The loop: measures both ends first, then what the search asks for. Every step is on the disk before the next begins.
 
+mod step_lines;
+
 use crate::BisectError;
 use crate::criterion::BadCriterion;
 use crate::figures::{self, KernelFigure};
-use crate::search::{CandidateOrder, CandidateWord, Next, steps};
+use crate::search::{CandidateOrder, CandidateWord, Next};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
+use step_lines::StepLines;
 use worstcase_base::files;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
+use worstcase_base::progress::Progress;
 use worstcase_plan::Experiment;
 
 const STATE: &str = "bisect.json";
@@ -74,14 +79,6 @@ pub enum CandidateOutcome {
     Measured(Vec<KernelFigure>),
     /// The candidate cannot be measured: it does not build or boot.
     Cannot(String),
-}
-
-/// Receives the progress of a bisection.
-pub trait Teller {
-    /// `candidate` is measured next. `left` candidates may be the first bad one; `None` for an end.
-    fn begins(&self, candidate: &str, left: Option<usize>);
-    /// `step` is done, now or by an earlier command; `decisive` are the cells that decided.
-    fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]);
 }
 
 /// The result of a bisection.
@@ -182,26 +179,28 @@ impl Bisection {
         &self.state.candidates
     }
 
-    /// Measures until the first bad candidate is found. Steps of earlier commands are not repeated.
+    /// Measures until the first bad candidate is found. Steps of earlier commands are not repeated. `progress` gets a line
+    /// when a step begins, and one with its result.
     pub fn run<E: From<BisectError>>(
         &mut self,
         order: &dyn CandidateOrder,
-        teller: &dyn Teller,
+        progress: &dyn Progress,
         mut measure: impl FnMut(&str) -> Result<CandidateOutcome, E>,
     ) -> Result<BisectionEnding, E> {
+        let lines = &mut StepLines::new(order, progress, self.criterion.measure());
         let [good, bad] = self.ends.clone();
-        let good = self.end(&good, teller, &mut measure)?;
+        let good = self.end(&good, lines, &mut measure)?;
         if good.word != CandidateWord::Good {
             return Err(self.refuse_good(&good).into());
         }
-        let bad = self.end(&bad, teller, &mut measure)?;
+        let bad = self.end(&bad, lines, &mut measure)?;
         if bad.word != CandidateWord::Bad {
             return Err(self.refuse_bad(&bad, &good).into());
         }
         let (first_bad, or_one_of) = loop {
             match order.next(&self.known())? {
                 Next::Measure { candidate, left } => {
-                    self.step(&candidate, Some(left), teller, &mut measure)?;
+                    self.step(&candidate, Some(left), lines, &mut measure)?;
                 }
                 Next::Found(candidate) => break (candidate, Vec::new()),
                 Next::OneOf(mut all) => {
@@ -210,7 +209,7 @@ impl Bisection {
                 }
             }
         };
-        let before = self.before(order, &first_bad, &or_one_of, teller, &mut measure)?;
+        let before = self.before(order, &first_bad, &or_one_of, lines, &mut measure)?;
         Ok(BisectionEnding {
             first_bad: self.done(&first_bad).expect("it was measured").clone(),
             or_one_of,
@@ -225,11 +224,11 @@ impl Bisection {
         order: &dyn CandidateOrder,
         first_bad: &str,
         or_one_of: &[String],
-        teller: &dyn Teller,
+        lines: &mut StepLines<'_>,
         measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
     ) -> Result<BisectionStep, E> {
         if let Some(name) = order.before(first_bad)?.filter(|_| or_one_of.is_empty()) {
-            let step = self.step(&name, None, teller, measure)?;
+            let step = self.step(&name, None, lines, measure)?;
             if step.word != CandidateWord::Skipped {
                 return Ok(step);
             }
@@ -241,10 +240,10 @@ impl Bisection {
     fn end<E: From<BisectError>>(
         &mut self,
         name: &str,
-        teller: &dyn Teller,
+        lines: &mut StepLines<'_>,
         measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
     ) -> Result<BisectionStep, E> {
-        let step = self.step(name, None, teller, measure)?;
+        let step = self.step(name, None, lines, measure)?;
         match step.why {
             Some(why) => {
                 // Forgotten, so that a second try measures it: what was missing may have come.
@@ -260,15 +259,16 @@ impl Bisection {
         &mut self,
         candidate: &str,
         left: Option<usize>,
-        teller: &dyn Teller,
+        lines: &mut StepLines<'_>,
         measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
     ) -> Result<BisectionStep, E> {
         if let Some(step) = self.done(candidate) {
             let step = step.clone();
-            teller.done(&step, &self.decisive(&step));
+            lines.done(&step, &self.decisive(&step));
             return Ok(step);
         }
-        teller.begins(candidate, left);
+        lines.begins(candidate, left);
+        let began = Instant::now();
         let step = match measure(candidate)? {
             CandidateOutcome::Cannot(why) => BisectionStep {
                 candidate: candidate.into(),
@@ -288,7 +288,8 @@ impl Bisection {
         };
         self.state.steps.push(step.clone());
         self.write()?;
-        teller.done(&step, &self.decisive(&step));
+        lines.took(began.elapsed());
+        lines.done(&step, &self.decisive(&step));
         Ok(step)
     }
 
@@ -341,15 +342,6 @@ impl Bisection {
         let written = self.output.write_synced(STATE, &json);
         written.map_err(BisectError::io(self.folder.join(STATE)))
     }
-}
-
-/// How many more steps, in words: `14 left, about 4 steps`.
-pub fn left_in_words(left: usize) -> String {
-    let steps = steps(left);
-    format!(
-        "{left} may be the first, about {steps} more {}",
-        if steps == 1 { "step" } else { "steps" }
-    )
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use std::process::Command;
 use worstcase_base::child::ends_with_us;
 use worstcase_kernels::build::is_kernel_tree;
 
+/// Digits of a commit in names.
+const DIGITS: usize = 12;
+
 /// The user's tree, and a clone of it that shares its objects.
 #[derive(Clone, Debug)]
 pub struct GitTree {
@@ -212,6 +215,10 @@ impl CandidateOrder for GitTree {
 
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError> {
         Ok(self.resolve(&format!("{candidate}^")).ok())
+    }
+
+    fn shown(&self, candidate: &str) -> String {
+        candidate[..DIGITS.min(candidate.len())].to_string()
     }
 }
 

@@ -38,10 +38,18 @@ pub trait CandidateOrder {
 
     /// The candidate right before this one.
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError>;
+
+    /// The candidate's name for people.
+    fn shown(&self, candidate: &str) -> String;
+}
+
+/// A kernel of a list as people call it: a file without its folder.
+pub fn shown_of_list(candidate: &str) -> String {
+    candidate.rsplit('/').next().unwrap_or(candidate).to_string()
 }
 
 /// How many steps it takes to find the first bad one of `left` candidates.
-pub fn steps(left: usize) -> u32 {
+pub(crate) fn steps(left: usize) -> u32 {
     left.max(1).next_power_of_two().trailing_zeros()
 }
 
@@ -87,6 +95,10 @@ impl CandidateOrder for List {
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError> {
         let place = self.place(candidate).and_then(|p| p.checked_sub(1));
         Ok(place.map(|p| self.0[p].clone()))
+    }
+
+    fn shown(&self, candidate: &str) -> String {
+        shown_of_list(candidate)
     }
 }
 

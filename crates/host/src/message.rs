@@ -109,6 +109,14 @@ pub enum ThreadCounts {
 }
 
 impl ThreadCounts {
+    /// Periods that were due, or windows of `noise`.
+    pub(crate) fn expected(&self) -> u32 {
+        match self {
+            ThreadCounts::Periods(periods) => periods.expected as u32,
+            ThreadCounts::Gaps { windows, .. } => *windows,
+        }
+    }
+
     /// Samples or gaps that could not be kept.
     pub fn lost(&self) -> u64 {
         match self {

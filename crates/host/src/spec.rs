@@ -1,5 +1,6 @@
 //! The order for one measurement on this machine.
 
+use crate::loads::LoadPlace;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -166,6 +167,15 @@ impl HostSpec {
     /// The file with the trace around a CPU's latest samples.
     pub(crate) fn captures_file(&self, cpu: u32) -> PathBuf {
         self.samples_dir.join(format!("cpu{cpu}.captures.json"))
+    }
+
+    /// Where the load works.
+    pub(crate) fn load_place(&self) -> LoadPlace {
+        LoadPlace {
+            work_dir: self.work_dir.clone(),
+            cgroup: self.cgroup.clone(),
+            cpus: self.load_cpus.clone(),
+        }
     }
 
     /// The length of the measurement, without the warm-up.

@@ -3,15 +3,10 @@
 use super::*;
 use crate::search::List;
 use std::cell::RefCell;
+use std::sync::Mutex;
+use worstcase_base::progress::Silent;
 use worstcase_contract::{Nanos, Venue};
 use worstcase_plan::Subjects;
-
-struct Nobody;
-
-impl Teller for Nobody {
-    fn begins(&self, _: &str, _: Option<usize>) {}
-    fn done(&self, _: &BisectionStep, _: &[KernelFigure]) {}
-}
 
 fn question(good: &str, bad: &str) -> BisectionQuestion {
     BisectionQuestion {
@@ -49,13 +44,66 @@ fn it_ends_with_the_first_bad_one_and_the_one_before() {
     let dir = tempfile::tempdir().unwrap();
     let mut bisection = begin(dir.path(), 20).unwrap();
     let jump = |name: &str| Ok::<_, BisectError>(measured(if number(name) >= 13 { 100 } else { 30 }));
-    let ending = bisection.run(&List(names(20)), &Nobody, jump).unwrap();
+    let ending = bisection.run(&List(names(20)), &Silent, jump).unwrap();
     assert_eq!(
         (ending.first_bad.candidate.as_str(), ending.before.candidate.as_str()),
         ("13", "12")
     );
     assert!(ending.steps.len() <= 2 + 5, "{}", ending.steps.len());
     assert!(ending.or_one_of.is_empty());
+}
+
+#[derive(Default)]
+struct Lines(Mutex<Vec<String>>);
+
+impl Progress for Lines {
+    fn line(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_string());
+    }
+}
+
+#[test]
+fn every_step_is_told_when_it_begins_and_with_its_result_and_done_ones_with_their_result_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = || {
+        vec!["/k/6.1.1", "/k/6.1.2", "/k/6.1.3", "/k/6.1.4"]
+            .into_iter()
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let begin = || {
+        let question = question("6.1.1", "6.1.4");
+        let mut bisection = Bisection::begin(dir.path(), question, "20%".parse().unwrap(), || Ok(list())).unwrap();
+        bisection.set_ends("/k/6.1.1", "/k/6.1.4");
+        bisection
+    };
+    let run = || {
+        let lines = Lines::default();
+        let measure = |name: &str| {
+            Ok::<_, BisectError>(match name {
+                "/k/6.1.2" => CandidateOutcome::Cannot("does not boot".into()),
+                "/k/6.1.1" => measured(30),
+                _ => measured(100),
+            })
+        };
+        begin().run(&List(list()), &lines, measure).unwrap();
+        lines.0.into_inner().unwrap()
+    };
+    let results = [
+        "6.1.1: good, max 30.0 us (none: fork, wakeup)",
+        "6.1.4: bad, max 100 us (none: fork, wakeup)",
+        "6.1.2: skipped, does not boot",
+        "6.1.3: bad, max 100 us (none: fork, wakeup)",
+    ];
+    let (begins, done): (Vec<String>, Vec<String>) = run().into_iter().partition(|l| l.contains(": measuring"));
+    assert_eq!(done, results);
+    assert_eq!(begins[..2], ["6.1.1: measuring", "6.1.4: measuring"]);
+    assert!(
+        begins[2].starts_with("6.1.2: measuring; 3 may be the first, about 2 more steps, "),
+        "{begins:?}"
+    );
+    assert!(begins[3].ends_with(" left") && begins.len() == 4, "{begins:?}");
+    assert_eq!(run(), results[..2]);
 }
 
 #[test]
@@ -66,7 +114,7 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
         let measure = |name: &str| Ok::<_, BisectError>(jump(name));
         begin(dir.path(), 20)
             .unwrap()
-            .run(&List(names(20)), &Nobody, measure)
+            .run(&List(names(20)), &Silent, measure)
             .unwrap()
     };
     for killed_at in 0..whole.steps.len() {
@@ -81,7 +129,7 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
         };
         begin(dir.path(), 20)
             .unwrap()
-            .run(&List(names(20)), &Nobody, dies)
+            .run(&List(names(20)), &Silent, dies)
             .unwrap_err();
         let lives = |name: &str| {
             all.borrow_mut().push(name.to_string());
@@ -89,7 +137,7 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
         };
         let ending = begin(dir.path(), 20)
             .unwrap()
-            .run(&List(names(20)), &Nobody, lives)
+            .run(&List(names(20)), &Silent, lives)
             .unwrap();
         assert_eq!(ending, whole);
         assert_eq!(
@@ -111,7 +159,7 @@ fn wrong_ends_are_told_with_figures_after_two_steps() {
             Ok::<_, BisectError>(measured(if number(name) == 0 { of_good } else { of_bad }))
         };
         let error = bisection
-            .run(&List(names(10)), &Nobody, measure)
+            .run(&List(names(10)), &Silent, measure)
             .unwrap_err()
             .to_string();
         assert!(*count.borrow() <= 2);
@@ -136,7 +184,7 @@ fn what_cannot_be_measured_is_skipped_but_for_an_end() {
                 place => measured(if place >= 5 { 100 } else { 30 }),
             })
         };
-        begin(&folder, 10).unwrap().run(&List(names(10)), &Nobody, measure)
+        begin(&folder, 10).unwrap().run(&List(names(10)), &Silent, measure)
     };
     let ending = run(&[4, 5]).unwrap();
     assert_eq!(

@@ -2,16 +2,16 @@
 //! to the controller.
 
 use super::MeasureError;
-use super::pace::{LEAD, warm_up};
+use super::counters::CountersBefore;
+use super::pace::{LEAD, Say, warm_up};
 use crate::loads::RunningHostLoad;
 use crate::machine;
 use crate::message::{BenchDone, CpuStats, MeasurementEnd, Message};
 use crate::spec::HostSpec;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::{Bench, Observer, Placement, Request};
-use worstcase_contract::record::{Sample, SelfCost, Work};
+use worstcase_contract::record::{Sample, SelfCost};
 use worstcase_instruments::environment;
 use worstcase_instruments::sys::{affinity, clock, usage};
 
@@ -23,7 +23,7 @@ pub(super) fn measure(
     bench: Bench,
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
-    say: &mut impl FnMut(&Message) -> io::Result<()>,
+    say: &mut Say<'_>,
 ) -> Result<MeasurementEnd, MeasureError> {
     let everywhere = matches!(bench, Bench::Switch(s) if s.placement == Placement::Free);
     let request = Request {
@@ -50,14 +50,10 @@ pub(super) fn measure(
     onlooker.finish()?;
     let (start, elapsed, stats, before) = (onlooker.start, onlooker.elapsed(), onlooker.stats, onlooker.before);
     load.check()?;
-    // A measurement that was stopped early may have been too short for the load to do work.
     let stopped = stop.load(Ordering::Relaxed);
-    let work = match stopped {
-        true => load.added_to(&before.work),
-        false => load.work_since(&before.work)?,
-    };
+    let work = before.counters.work(load, stopped)?;
     let used = usage::own_process() - before.used;
-    let steal = machine::steal_between(&before.steal, &machine::steal(&spec.cpus));
+    let steal = before.counters.steal(spec);
     Ok(MeasurementEnd {
         cpus: Vec::new(),
         bench: Some(BenchDone {
@@ -95,8 +91,7 @@ pub(super) fn measure(
 
 /// The counters at the begin.
 struct Before {
-    work: Vec<Work>,
-    steal: Vec<Option<Nanos>>,
+    counters: CountersBefore,
     used: usage::Usage,
     cpu: Nanos,
 }
@@ -104,8 +99,7 @@ struct Before {
 impl Before {
     fn now(spec: &HostSpec, load: &RunningHostLoad) -> Before {
         Before {
-            work: load.work(),
-            steal: machine::steal(&spec.cpus),
+            counters: CountersBefore::now(spec, load),
             used: usage::own_process(),
             cpu: clock::own_cpu_time().unwrap_or_default(),
         }
@@ -113,26 +107,26 @@ impl Before {
 }
 
 /// Reports to the controller several times a second, and passes on the user's wish to stop.
-struct BenchOnlooker<'a, Say> {
+struct BenchOnlooker<'a, 's> {
     spec: &'a HostSpec,
     start: Nanos,
     stop: &'a AtomicBool,
     load: &'a mut RunningHostLoad,
     before: Before,
-    say: &'a mut Say,
+    say: &'a mut Say<'s>,
     stats: CpuStats,
     told: Nanos,
     failed: Option<MeasureError>,
 }
 
-impl<'a, Say: FnMut(&Message) -> io::Result<()>> BenchOnlooker<'a, Say> {
+impl<'a, 's> BenchOnlooker<'a, 's> {
     fn new(
         spec: &'a HostSpec,
         start: Nanos,
         stop: &'a AtomicBool,
         load: &'a mut RunningHostLoad,
         before: Before,
-        say: &'a mut Say,
+        say: &'a mut Say<'s>,
     ) -> Self {
         let stats = CpuStats {
             cpu: spec.cpus.first().copied().unwrap_or(0),
@@ -160,7 +154,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> BenchOnlooker<'a, Say> {
         let tick = Message::Tick {
             elapsed: self.elapsed(),
             cpus: vec![self.stats.clone()],
-            work: self.load.added_to(&self.before.work),
+            work: self.before.counters.work_so_far(self.load),
         };
         Ok((self.say)(&tick)?)
     }
@@ -182,7 +176,7 @@ impl<'a, Say: FnMut(&Message) -> io::Result<()>> BenchOnlooker<'a, Say> {
     }
 }
 
-impl<Say: FnMut(&Message) -> io::Result<()>> Observer for BenchOnlooker<'_, Say> {
+impl Observer for BenchOnlooker<'_, '_> {
     fn begins(&mut self) {
         self.start = clock::monotonic();
         self.before = Before::now(self.spec, self.load);

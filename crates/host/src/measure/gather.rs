@@ -1,14 +1,13 @@
-//! The collecting side of one CPU of an endless measurement: words from its ring to the statistics of the running segment.
+//! The collecting side of one CPU of a watch: words from its ring to the statistics of the running segment.
 
-use super::collect::Collected;
+use super::decode::{Collected, SampleReader};
 use super::report::{Report, Reports};
 use super::ring::RingReader;
 use super::worst::WorstPeriods;
 use crate::buckets::Buckets;
-use crate::message::Pulse;
-use crate::packed::Unpacker;
+use crate::message::{Pulse, Taken};
 use std::collections::VecDeque;
-use worstcase_contract::Nanos;
+use worstcase_contract::{Nanos, Probe};
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{SampleSelection, Summary};
 
@@ -25,22 +24,29 @@ pub(crate) struct SegmentPart {
     pub max: Nanos,
 }
 
+impl SegmentPart {
+    /// Its samples, as they are sent; what led to the latest of them comes when the segment is over.
+    pub(super) fn taken(self) -> Taken {
+        Taken {
+            summary: self.summary,
+            rows: self.rows,
+            captures: Vec::new(),
+        }
+    }
+}
+
 /// Gathers one CPU's samples.
 pub(crate) struct Gatherer {
     cpu: u32,
-    ring: RingReader,
-    unpacker: Unpacker,
+    reader: SampleReader,
     reports: Reports,
     /// Reports that were read, and whose samples have not all come yet.
     waiting: VecDeque<Report>,
-    /// The next period without a sample, counted over all segments.
-    next: u64,
     /// The number of periods in a segment.
     periods: u64,
     selection: SampleSelection,
     segment: SegmentTally,
     all: Buckets,
-    missed: u64,
 }
 
 struct SegmentTally {
@@ -61,28 +67,23 @@ impl Gatherer {
     ) -> Gatherer {
         Gatherer {
             cpu,
-            ring,
-            unpacker: Unpacker::default(),
+            reader: SampleReader::new(ring, Probe::Wakeup),
             reports,
             waiting: VecDeque::new(),
-            next: 0,
             periods: u64::from(periods),
             selection,
             segment: SegmentTally::new(0, interval, selection),
             all: Buckets::default(),
-            missed: 0,
         }
     }
 
-    /// Takes all samples that are in the ring; adds them to `samples` with their index over all segments. `each` gets every
-    /// report with the samples before it.
-    pub(crate) fn gather(&mut self, samples: &mut Vec<Collected>, mut each: impl FnMut(SegmentPart)) {
+    /// Takes all samples that are in the ring, and hands each to `sample`. `each` gets every report with the samples before
+    /// it.
+    pub(crate) fn gather(&mut self, mut sample: impl FnMut(Collected), mut each: impl FnMut(SegmentPart)) {
         let Gatherer {
-            ring,
-            unpacker,
+            reader,
             reports,
             waiting,
-            next,
             periods,
             selection,
             segment,
@@ -93,33 +94,25 @@ impl Gatherer {
         // Each of these reports was sent after its samples, so the ring has them all.
         let settled = waiting.len();
         let mut told = 0;
-        ring.drain(|word| {
-            let Some((step, latency)) = unpacker.push(word) else {
+        reader.drain(|_, completed| {
+            let Some(collected) = completed else {
                 return;
             };
-            let period = *next + step - 1;
             // A report about periods before this sample was sent before the sample.
             reports.read(|report| waiting.push_back(report));
-            while let Some(report) = waiting.front().copied().filter(|r| r.until(*periods) <= period) {
+            while let Some(report) = waiting.front().copied().filter(|r| r.until(*periods) <= collected.at) {
                 waiting.pop_front();
                 told += 1;
                 each(segment.part(report, *selection));
             }
-            *next = period + 1;
-            segment.add((period % *periods) as u32, latency);
-            all.add(latency);
-            samples.push(Collected {
-                at: period,
-                length: latency,
-            });
+            segment.add((collected.at % *periods) as u32, collected.length);
+            all.add(collected.length);
+            sample(collected);
         });
         for _ in told..settled {
             let report = waiting.pop_front().expect("it was waiting");
             each(segment.part(report, *selection));
         }
-        let steps = self.next - self.all.count;
-        // Samples that were lost since the last one in the ring do not show as a step yet.
-        self.missed = self.missed.max(steps.saturating_sub(self.ring.refused()));
     }
 
     /// The state of this CPU.
@@ -127,8 +120,8 @@ impl Gatherer {
         Pulse {
             cpu: self.cpu,
             latencies: self.all.clone(),
-            missed: self.missed,
-            lost: self.ring.refused(),
+            missed: self.reader.missed(),
+            lost: self.reader.lost(),
             max: self.segment.first.max(),
         }
     }
@@ -174,8 +167,8 @@ impl SegmentTally {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::{Reporter, reports};
-    use super::super::ring::{RingWriter, ring};
+    use super::super::report::{Checkpoints, reports};
+    use super::super::ring::ring;
     use super::super::segments::take_segments;
     use super::super::source::{TimerSource, Wake};
     use super::*;
@@ -203,7 +196,7 @@ mod tests {
             let (late, gathers) = self.late.next().unwrap();
             if gathers {
                 let parts = &mut self.parts;
-                self.gatherer.gather(&mut Vec::new(), |part| parts.push(part));
+                self.gatherer.gather(|_| (), |part| parts.push(part));
             }
             self.stop.store(self.late.len() == 0, Ordering::Relaxed);
             let now = schedule.due(index) + Nanos(late);
@@ -213,7 +206,11 @@ mod tests {
     }
 
     fn gathered(periods: u32, checkpoint: u32, words: usize, late: Vec<(u64, bool)>) -> (Vec<SegmentPart>, Pulse) {
-        let ((mut writer, reader), (mut reporter, said)): ((RingWriter, _), (Reporter, _)) = (ring(words), reports());
+        let ((mut writer, reader), (reporter, said)) = (ring(words), reports());
+        let mut checkpoints = Some(Checkpoints {
+            every: checkpoint,
+            reporter,
+        });
         let mut gatherer = Gatherer::new(0, reader, said, (periods, Nanos(1_000)), SELECTION);
         let (stop, mut parts) = (AtomicBool::new(false), Vec::new());
         let schedule = Schedule {
@@ -227,8 +224,8 @@ mod tests {
             gatherer: &mut gatherer,
             parts: &mut parts,
         };
-        take_segments(&mut script, schedule, checkpoint, &mut writer, &mut reporter, &stop).unwrap();
-        gatherer.gather(&mut Vec::new(), |part| parts.push(part));
+        take_segments(&mut script, schedule, &mut writer, &mut checkpoints, &stop).unwrap();
+        gatherer.gather(|_| (), |part| parts.push(part));
         let pulse = gatherer.pulse();
         (parts, pulse)
     }

@@ -1,26 +1,29 @@
 //! Measuring: a thread a CPU takes samples, one thread collects them.
 //!
 //! ```text
-//! take      the sampling loop                              source   what wakes a thread: one type a timer
-//! ring      from the loop to the collector, without a lock books    where the periods went
-//! observe   the kernel's trace beside them
-//! spin      the loop of `noise`
-//! rights    memory, idle states, CPU, policy               thread   a measuring thread's whole life
-//! threads   all of them                                timerlat the kernel's threads, read
-//! collect   a CPU's words into its file and statistics     run      one measurement from load to last message
-//! segments  sampling without an end                        gather   a CPU's words into its running segment
-//! worst     the largest samples and their neighbours       watch    a measurement without an end
-//! report    what a thread says of its segment
-//! captures  what led to the latest samples of a segment
-//! bench     probes that do not measure CPU by CPU         room     whether the disk has room to keep the samples
-//! pace      when it begins, how often one looks           error    why it gave nothing
+//! run       one measurement from load to last message
+//! session   the same by threads, from warm-up to end; its sink is one of these two:
+//! every       of a run: every sample is kept             watch       of a watch: summaries of segments, in bounded memory
+//! collect     a CPU's words into its file                gather      a CPU's words into its running segment
+//! room        whether the disk has room for samples      worst       the largest samples and their neighbours
+//! threads   all measuring threads                        thread    a measuring thread's whole life
+//! segments  the sampling loop                            source    what wakes a thread: one type a timer
+//! spin      the loop of `noise`                          timerlat  the kernel's threads, read
+//! books     where the periods went                       report    what a thread says of its segment
+//! ring      from a loop to the sink, without a lock      decode    its words as samples
+//! traced    the kernel's trace of the threads            observe   what it tells of samples and gaps
+//! counters  of load and machine, over a measurement      rights    memory, idle states, CPU, policy
+//! bench     probes that do not measure CPU by CPU        pace      when it begins, how often one looks
+//! error     why it gave nothing
 //! ```
 
 mod bench;
 mod books;
-mod captures;
 mod collect;
+mod counters;
+mod decode;
 mod error;
+mod every;
 mod gather;
 mod observe;
 mod pace;
@@ -30,12 +33,13 @@ mod ring;
 mod room;
 mod run;
 mod segments;
+mod session;
 mod source;
 mod spin;
-mod take;
 mod thread;
 mod threads;
 mod timerlat;
+mod traced;
 mod watch;
 mod worst;
 

@@ -1,7 +1,7 @@
 //! The kernel's trace beside the measuring threads: parts of each sample, causes of each gap, captures of the latest samples.
 
 use super::MeasureError;
-use super::collect::Collected;
+use super::decode::Collected;
 use crate::message;
 use crate::spec::HostSpec;
 use crate::trace::{
@@ -168,10 +168,7 @@ impl TraceObserver {
 
     /// Ends observing.
     pub fn finish(self) -> io::Result<ThreadObservations> {
-        let mut observed = ThreadObservations {
-            lost: self.tracer.lost(),
-            ..ThreadObservations::default()
-        };
+        let mut observed = ThreadObservations::default();
         match self.what {
             ObservedKind::Samples { recorders, files, .. } => {
                 observed.parts = !files.is_empty();
@@ -191,8 +188,6 @@ impl TraceObserver {
 /// What the trace gave, thread by thread.
 #[derive(Default)]
 pub(super) struct ThreadObservations {
-    /// Events that the kernel dropped.
-    pub lost: u64,
     /// The parts of samples were written.
     pub parts: bool,
     /// What took the CPU away.

@@ -10,6 +10,9 @@ use std::time::Duration;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 
+/// Sends a message to the controller.
+pub(crate) type Say<'a> = dyn FnMut(&Message) -> io::Result<()> + 'a;
+
 /// How often samples are collected.
 pub(super) const COLLECT: Duration = Duration::from_millis(50);
 /// The first due time is this long after all threads are ready.
@@ -20,7 +23,7 @@ pub(super) fn warm_up(
     spec: &HostSpec,
     load: &mut RunningHostLoad,
     stop: &AtomicBool,
-    say: &mut impl FnMut(&Message) -> io::Result<()>,
+    say: &mut Say<'_>,
 ) -> Result<(), MeasureError> {
     load.wait_for_work()?;
     say(&Message::WarmUp { length: spec.warmup })?;

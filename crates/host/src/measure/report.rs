@@ -1,9 +1,11 @@
-//! Reports of a measuring thread about its segment, handed over as samples are: without a lock.
+//! Reports of a measuring thread about its segment: the only one of a run is its result; those of a watch are handed over
+//! as samples are, without a lock.
 
 use super::ring::{RingReader, RingWriter, ring};
 use std::io;
 use worstcase_contract::Nanos;
 use worstcase_contract::record::Periods;
+use worstcase_instruments::sys::usage::Usage;
 
 const WORDS: usize = 12;
 /// Most reports that can wait to be read. At most one comes each second.
@@ -22,12 +24,8 @@ pub struct Report {
     pub periods: Periods,
     /// Samples before their due time.
     pub early: u64,
-    /// CPU time of the thread since the segment began.
-    pub cpu_time: Nanos,
-    /// Its page faults without a device.
-    pub minor_faults: u64,
-    /// Its page faults that needed a device.
-    pub major_faults: u64,
+    /// What the thread has used since the segment began: CPU time and page faults.
+    pub used: Usage,
 }
 
 impl Report {
@@ -51,9 +49,9 @@ impl Report {
             longest_missed_run,
             missed_at_ends,
             self.early,
-            self.cpu_time.0,
-            self.minor_faults,
-            self.major_faults,
+            self.used.cpu.0,
+            self.used.minor_faults,
+            self.used.major_faults,
         ]
     }
 
@@ -85,9 +83,12 @@ impl Report {
                 missed_at_ends,
             },
             early,
-            cpu_time: Nanos(cpu_time),
-            minor_faults,
-            major_faults,
+            used: Usage {
+                cpu: Nanos(cpu_time),
+                minor_faults,
+                major_faults,
+                ..Usage::default()
+            },
         }
     }
 }
@@ -99,6 +100,13 @@ pub(crate) struct Reporter(RingWriter);
 pub(crate) struct Reports {
     ring: RingReader,
     open: Vec<u64>,
+}
+
+/// When a thread reports, and to whom.
+pub(super) struct Checkpoints {
+    /// Periods between two reports.
+    pub every: u32,
+    pub reporter: Reporter,
 }
 
 /// A channel for reports.

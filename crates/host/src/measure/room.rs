@@ -7,7 +7,8 @@ use crate::HostSpec;
 use rustix::fs::statvfs;
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use worstcase_contract::Nanos;
 
 /// Bytes of a cell without its samples: record, checksums, folders.
 const CELL: u64 = 32 << 10;
@@ -24,26 +25,23 @@ pub(super) struct Room {
     folder: PathBuf,
     /// Bytes that are needed whatever is measured.
     fixed: u64,
-    began: Instant,
     /// The length of the measurement.
     length: Duration,
 }
 
 impl Room {
-    /// For a measurement that begins now.
-    pub(crate) fn begin(spec: &HostSpec) -> Room {
+    pub(super) fn new(spec: &HostSpec) -> Room {
         let a_cell = CELL + WAITING + spec.captures as u64 * CAPTURE;
         Room {
             folder: spec.samples_dir.clone(),
             fixed: spec.cpus.len() as u64 * a_cell,
-            began: Instant::now(),
-            length: Duration::from_nanos(spec.interval.0.saturating_mul(u64::from(spec.periods))),
+            length: Duration::from_nanos(spec.length().0),
         }
     }
 
-    /// Whether the disk has only just room for the samples so far. A disk whose space cannot be read is not short.
-    pub(crate) fn is_short(&self) -> bool {
-        let needed = needed(self.fixed, self.taken(), self.began.elapsed(), self.length);
+    /// Whether the disk has only just room for the samples of the time so far. A disk whose space cannot be read is not short.
+    pub(super) fn is_short(&self, elapsed: Nanos) -> bool {
+        let needed = needed(self.fixed, self.taken(), Duration::from_nanos(elapsed.0), self.length);
         statvfs(&self.folder).is_ok_and(|disk| {
             let blocks = match rustix::process::geteuid().is_root() {
                 true => disk.f_bfree,

@@ -1,12 +1,11 @@
 //! One measuring thread: gets ready, waits for the common start, takes its samples.
 
-use super::report::Reporter;
+use super::report::{Checkpoints, Report};
 use super::rights::take_cpu;
 use super::ring::RingWriter;
 use super::segments::take_segments;
 use super::source::{IntervalTimer, Nanosleep, PosixTimer, RtcTicks, TimerSource, Timerfd};
 use super::spin::{SpinWindows, spin};
-use super::take::{LoopResult, take};
 use crate::message::ThreadCounts;
 use crate::spec::{HostSpec, WakeSource};
 use std::io;
@@ -39,8 +38,8 @@ const TRIALS: usize = 200;
 /// Where a thread puts its samples.
 pub(super) struct Outlet {
     pub ring: RingWriter,
-    /// Only in an endless measurement.
-    pub(crate) reporter: Option<Reporter>,
+    /// Of a watch.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 /// What a thread is started with.
@@ -80,9 +79,24 @@ pub(super) struct ThreadResult {
     /// Samples before their due time.
     pub early: u64,
     pub(crate) lost_lines: u64,
-    pub clock_read: Nanos,
-    pub empty_sample: Nanos,
-    pub(crate) usage: Usage,
+    pub cost: OwnCost,
+    /// CPU time and page faults.
+    pub used: Usage,
+}
+
+impl ThreadResult {
+    /// Of a segment; a run is one.
+    pub(super) fn of_segment(cpu: u32, report: &Report, cost: OwnCost) -> ThreadResult {
+        ThreadResult {
+            cpu,
+            start: report.start,
+            seen: ThreadCounts::Periods(report.periods),
+            early: report.early,
+            lost_lines: 0,
+            cost,
+            used: report.used,
+        }
+    }
 }
 
 /// Runs a measuring thread to its end.
@@ -163,9 +177,8 @@ fn measure_noise(mut order: ThreadOrder<'_>, warnings: Vec<String>) -> io::Resul
         },
         early: 0,
         lost_lines: 0,
-        clock_read,
-        empty_sample: clock_read,
-        usage: usage::own_thread() - before,
+        cost,
+        used: usage::own_thread() - before,
     })
 }
 
@@ -186,26 +199,9 @@ fn measure<S: TimerSource>(
         interval: order.spec.interval,
         periods: order.spec.periods,
     };
-    let before = usage::own_thread();
-    let Outlet { ring, reporter } = &mut order.outlet;
-    let taken = match (order.spec.segments, reporter) {
-        (Some(segments), Some(reporter)) => {
-            take_segments(&mut source, schedule, segments.checkpoint, ring, reporter, order.stop)?;
-            LoopResult::none(schedule)
-        }
-        _ => take(&mut source, schedule, ring, order.stop)?,
-    };
-    let usage = usage::own_thread() - before;
-    Ok(ThreadResult {
-        cpu: order.cpu,
-        start: taken.schedule.start,
-        seen: ThreadCounts::Periods(taken.periods),
-        early: taken.early,
-        lost_lines: 0,
-        clock_read,
-        empty_sample,
-        usage,
-    })
+    let Outlet { ring, checkpoints } = &mut order.outlet;
+    let report = take_segments(&mut source, schedule, ring, checkpoints, order.stop)?;
+    Ok(ThreadResult::of_segment(order.cpu, &report, cost))
 }
 
 /// The shortest turn with due times in the past, which leaves nothing to wait for. The real-time clock and an interval timer

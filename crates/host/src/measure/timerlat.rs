@@ -98,9 +98,8 @@ pub(super) fn run(mut order: ThreadOrder<'_>) -> Result<ThreadResult, String> {
         seen: ThreadCounts::Periods(periods),
         early: 0,
         lost_lines: lines.lost,
-        clock_read: Nanos(0),
-        empty_sample: Nanos(0),
-        usage: usage::own_thread() - before,
+        cost: OwnCost::default(),
+        used: usage::own_thread() - before,
     })
 }
 

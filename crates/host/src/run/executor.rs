@@ -1,17 +1,12 @@
 //! This machine as an executor: one measurement after the other, with every change in a journal.
 
-use super::io_scheduler::{self, RequestQueue};
 use super::keep::keep;
 use super::matrix::HostMatrix;
 use super::measurement::{MeasurementObserver, measure};
-use super::settings::AppliedSettings;
-use super::speed;
+use super::placed::PlacedMeasurement;
+use super::settings::{AppliedSettings, finished};
 use super::timerlat;
-use super::work_dir::work_dir;
 use crate::HostSpec;
-use crate::facts::FileTree;
-use crate::journal::failures;
-use crate::loads::cgroup;
 use crate::{HostError, Journal, StateFolder};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +15,10 @@ use worstcase_base::ExitKind;
 use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Probe;
-use worstcase_contract::bench::{Bench, Switch};
-use worstcase_results::record::{Executor, ExecutorTask, Record, RecordOrigin, Run, Subject, SubjectMachine, WasSet};
+use worstcase_results::record::{Executor, ExecutorTask, Record, RecordOrigin, Run, Subject, SubjectMachine};
+
+/// The command as journals name it.
+const COMMAND: &str = "worstcase host run";
 
 /// Measures this machine.
 pub struct HostExecutor<'a> {
@@ -94,9 +91,8 @@ impl Executor for HostExecutor<'_> {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (journal, settings) = AppliedSettings::make(&self.matrix, self.state, "worstcase host run", |note| {
-            session.watch.note(note)
-        })?;
+        let (journal, settings) =
+            AppliedSettings::make(&self.matrix, self.state, COMMAND, |note| session.watch.note(note))?;
         let journal = session.journal.insert(journal);
         session.settings = Some(settings);
         let mut specs = missing.iter().map(|task| &self.matrix.specs[*task]);
@@ -122,29 +118,6 @@ impl Executor for HostExecutor<'_> {
 }
 
 impl HostExecutor<'_> {
-    /// Applies what one measurement asks for, in a journal of its own: its CPUs' frequency, its disk's scheduler.
-    fn hold(&self, spec: &HostSpec) -> Result<Option<(Journal, Vec<WasSet>)>, HostError> {
-        let mhz = match spec.probe {
-            Probe::Bench(Bench::Switch(Switch { mhz: mhz @ 1.., .. })) => Some(mhz),
-            _ => None,
-        };
-        if mhz.is_none() && spec.io_scheduler.is_none() {
-            return Ok(None);
-        }
-        let mut journal = Journal::begin(self.state, "worstcase host run")?;
-        journal.start_guard()?;
-        let mut told = Vec::new();
-        if let Some(mhz) = mhz {
-            speed::hold(&FileTree::at("/".as_ref()), &mut journal, &spec.cpus, mhz)?;
-            told.push(speed::was_set(&spec.cpus, mhz));
-        }
-        if let Some(scheduler) = &spec.io_scheduler {
-            RequestQueue::below(&self.matrix.work_parent)?.hold(&mut journal, scheduler)?;
-            told.push(io_scheduler::was_set(scheduler));
-        }
-        Ok(Some((journal, told)))
-    }
-
     fn one(&self, session: &mut Session<'_>, task: usize, run: &Run, stop: &AtomicBool) -> Result<(), HostError> {
         let Session {
             watch,
@@ -158,24 +131,20 @@ impl HostExecutor<'_> {
         let scratch = run.scratch()?;
         let spec = &self.matrix.specs[task];
         let spec = HostSpec {
-            work_dir: work_dir(&self.matrix.work_parent)?,
-            cgroup: cgroup::propose(),
             samples_dir: scratch.path().to_path_buf(),
             tracing: tracing.clone().filter(|_| spec.probe == Probe::Timerlat),
             ..spec.clone()
         };
-        let held = self.hold(&spec)?;
+        let placed = PlacedMeasurement::begin(&self.matrix, self.state, COMMAND, &spec)?;
+        let applied = placed.were_set(settings.as_ref());
+        let spec = placed.spec.clone();
         let began = Utc::now();
         let done = measure(&spec, journal, stop, watch.as_mut()).map_err(|error| match error {
             HostError::Measurement(reason) => HostError::Measurement(run.shown_in(&reason)),
             HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
-        let mut applied = settings.as_ref().and_then(AppliedSettings::were_set);
-        if let Some((journal, set)) = held {
-            finished(journal)?;
-            applied.get_or_insert_default().extend(set);
-        }
+        placed.end()?;
         if done.broke {
             // Then no further measurement begins.
             stop.store(true, Ordering::Relaxed);
@@ -207,14 +176,6 @@ impl HostExecutor<'_> {
             true => Err(HostError::Full(run.dir().to_path_buf())),
             false => Ok(()),
         }
-    }
-}
-
-/// Undoes everything in a journal.
-pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
-    match failures(&journal.finish()?) {
-        0 => Ok(()),
-        count => Err(HostError::NotRestored { count }),
     }
 }
 

@@ -122,14 +122,6 @@ pub(crate) fn record(
     Ok(record)
 }
 
-/// Periods that were due, or windows of `noise`.
-fn periods(cpu: &CpuDone) -> u32 {
-    match cpu.seen {
-        ThreadCounts::Periods(periods) => periods.expected as u32,
-        ThreadCounts::Gaps { windows, .. } => windows,
-    }
-}
-
 /// The account of a record with `rows` samples or gaps; for gaps also their sum and the longest.
 fn accounting(cpu: &CpuDone, rows: u64, sum: Nanos, longest: Nanos) -> Accounting {
     match cpu.seen {
@@ -158,7 +150,7 @@ fn cell(spec: &HostSpec, cpu: &CpuDone) -> CellRecord {
         probe: spec.probe.to_string(),
         load: spec.load.to_string(),
         period_ns: spec.interval.0,
-        periods: periods(cpu),
+        periods: cpu.seen.expected(),
         seed: spec.seed,
         warmup_ns: spec.warmup.0,
         priority: spec.scheduling.priority(),
@@ -244,7 +236,7 @@ struct WrittenRows {
 fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io::Result<WrittenRows> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
     let mut rows = 0;
-    let mut digest = RunningDigest::new(periods(cpu));
+    let mut digest = RunningDigest::new(cpu.seen.expected());
     let (mut sum, mut longest) = (Nanos(0), Nanos(0));
     let mut first = Quantity::ALL.map(|quantity| match quantity {
         Quantity::Latency => FirstPass::of_latencies(spec.interval),
@@ -277,7 +269,7 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
 
 /// Summaries, by a second pass over the file.
 fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; Quantity::ALL.len()]) -> io::Result<Summaries> {
-    let mut second = first.map(|pass| pass.second(periods(cpu)));
+    let mut second = first.map(|pass| pass.second(cpu.seen.expected()));
     for_each_row(spec, cpu, |row| {
         for (pass, quantity) in second.iter_mut().zip(Quantity::ALL) {
             if let (Some(pass), Some(value)) = (pass, row.value(quantity)) {

@@ -1,7 +1,7 @@
 //! One measurement from outside: the measuring process, its messages, its end.
 
 use crate::HostSpec;
-use crate::loads::{LoadPlace, Traces};
+use crate::loads::Traces;
 use crate::message::{MeasurementEnd, Message};
 use crate::{HostError, Journal};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,11 +16,11 @@ pub trait MeasurementObserver {
     /// A note before a measurement begins.
     fn note(&mut self, note: &str);
     /// A measurement begins: the `nth` of `of`.
-    fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec);
+    fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}
     /// The measurement sends a message.
-    fn message(&mut self, spec: &HostSpec, message: &Message);
+    fn message(&mut self, _spec: &HostSpec, _message: &Message) {}
     /// The measurement ended.
-    fn end(&mut self);
+    fn end(&mut self) {}
 }
 
 /// How often it is checked whether the user wants to stop.
@@ -40,12 +40,7 @@ pub fn measure(
     let failed = |e: std::io::Error| HostError::Worker(e.to_string());
     let mut child = start().map_err(failed)?;
     journal.end_group(child.id())?;
-    let place = LoadPlace {
-        work_dir: spec.work_dir.clone(),
-        cgroup: spec.cgroup.clone(),
-        cpus: spec.load_cpus.clone(),
-    };
-    journal.will_load(&Traces::of(&spec.load, &place, child.id() as i32))?;
+    journal.will_load(&Traces::of(&spec.load, &spec.load_place(), child.id() as i32))?;
     let mut input = child.stdin.take().expect("its input is a pipe");
     let mut line = serde_json::to_vec(spec).expect("plain values are serialised");
     line.push(b'\n');

@@ -6,7 +6,7 @@
 //! matrix       loads, probes and seeds           rows         those files, sample by sample
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
-//! settings     what is set meanwhile
+//! settings     what is set meanwhile             placed       what one measurement alone sets, and its folders
 //! speed        CPUs at one frequency
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder with a random name
@@ -22,8 +22,9 @@ pub mod keep;
 pub mod matrix;
 pub(crate) mod measurement;
 pub mod origin;
+pub(crate) mod placed;
 pub(crate) mod placement;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod settings;
 pub mod specs;
 mod speed;
@@ -38,4 +39,3 @@ pub use executor::HostExecutor;
 pub use fits::leave_out;
 pub use matrix::HostMatrix;
 pub use measurement::MeasurementObserver;
-pub(crate) use work_dir::work_dir;

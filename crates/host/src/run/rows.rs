@@ -100,7 +100,7 @@ impl RowMaker {
     fn next(&mut self, step: u64, value: u64) -> SampleRow {
         if self.gaps {
             self.index += 1;
-            return self.row(self.start + step, value, None);
+            return row(self.index as u32, self.start + step, value);
         }
         self.index += step as i64;
         let (due, now) = match self.before {
@@ -115,20 +115,24 @@ impl RowMaker {
             .filter(|_| self.jitter)
             .map(|length| length as i64 - self.interval as i64);
         self.before = Some(now);
-        self.row(due, now.saturating_sub(due), jitter_ns)
-    }
-
-    fn row(&self, due: u64, latency: u64, jitter_ns: Option<i64>) -> SampleRow {
         SampleRow {
-            index: self.index as u32,
-            due: Nanos(due),
-            latency: Nanos(latency),
-            irq_latency: None,
-            after_irq: None,
-            instructions: None,
-            parts: None,
             jitter_ns,
+            ..row(self.index as u32, due, now.saturating_sub(due))
         }
+    }
+}
+
+/// A sample without parts.
+pub(crate) fn row(index: u32, due: u64, latency: u64) -> SampleRow {
+    SampleRow {
+        index,
+        due: Nanos(due),
+        latency: Nanos(latency),
+        irq_latency: None,
+        after_irq: None,
+        instructions: None,
+        parts: None,
+        jitter_ns: None,
     }
 }
 

@@ -16,7 +16,7 @@ pub fn run() -> io::Result<()> {
     drop(input);
     let spec: HostSpec = serde_json::from_str(&line).map_err(io::Error::other)?;
     let stop = Arc::new(AtomicBool::new(false));
-    let measured = measure::run(&spec, &stop, say, || watch_input(stop.clone()));
+    let measured = measure::run(&spec, &stop, &mut say, || watch_input(stop.clone()));
     if let Err(e) = measured {
         say(&Message::Failed {
             missing: e.is_missing(),

@@ -4,7 +4,7 @@ use super::file::{WatchFile, WatchGap};
 use super::folder::WatchFolder;
 use super::observer::{KeptSegment, WatchEvent, WatchObserver};
 use super::segment::{self, KeptCell};
-use crate::message::{ThreadCounts, WatchSegment};
+use crate::message::WatchSegment;
 use crate::run::HostMatrix;
 use crate::run::keep::CAPTURES_FILE;
 use crate::{HostError, HostSpec};
@@ -77,7 +77,8 @@ impl Keeper<'_> {
             applied: self.applied.clone(),
             ..self.matrix.origin.clone()
         };
-        let cells = segment::cells(segment, self.spec, self.selection, (&self.matrix.subject, &origin))?;
+        let subject = self.matrix.subject_of(self.spec);
+        let cells = segment::cells(segment, self.spec, self.selection, (&subject, &origin))?;
         if cells.is_empty() {
             return Ok(());
         }
@@ -139,13 +140,11 @@ fn kept(
         let summary = kept.cell.record.summary.latency.as_ref()?;
         Some((Nanos(summary.max_ns), kept.cell.record.cell.cpu?))
     };
-    let is_short =
-        |seen: &ThreadCounts| matches!(seen, ThreadCounts::Periods(p) if p.expected < u64::from(spec.periods));
     KeptSegment {
         folder: running.run.dir().to_path_buf(),
         began: running.began,
         ended,
-        early: segment.done.cpus.iter().any(|cpu| is_short(&cpu.seen)),
+        early: segment.done.cpus.iter().any(|cpu| cpu.seen.expected() < spec.periods),
         taken: sum(|p| p.cell.record.accounting.taken()),
         missed: sum(|p| p.cell.record.accounting.missed()),
         lost: sum(|p| p.cell.record.accounting.lost()),

@@ -6,12 +6,11 @@ use super::keeper::{self, Keeper};
 use super::observer::{WatchEvent, WatchObserver};
 use super::suspend::Sleeps;
 use crate::cpus::stay_off;
-use crate::loads::cgroup;
 use crate::message::{Message, Pulse};
-use crate::run::executor::finished;
+use crate::run::HostMatrix;
 use crate::run::measurement::{MeasurementObserver, measure};
-use crate::run::settings::AppliedSettings;
-use crate::run::{HostMatrix, work_dir};
+use crate::run::placed::PlacedMeasurement;
+use crate::run::settings::{AppliedSettings, finished};
 use crate::spec::SegmentSpec;
 use crate::state::boot_id;
 use crate::{HostError, HostSpec, StateFolder};
@@ -22,6 +21,9 @@ use worstcase_base::utc::Utc;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_plan::ExperimentPlan;
 use worstcase_results::record::SampleSelection;
+
+/// The command as journals name it.
+const COMMAND: &str = "worstcase host watch";
 
 /// How many messages may wait for the disk. Each one about a running segment replaces the one before, so one that finds no
 /// room may be dropped.
@@ -67,21 +69,18 @@ pub fn run(
         return Ok(());
     }
     folder.write(&file)?;
-    let (mut journal, settings) = AppliedSettings::make(&order.matrix, state, "worstcase host watch", |note| {
+    let (mut journal, settings) = AppliedSettings::make(&order.matrix, state, COMMAND, |note| {
         look.see(WatchEvent::Note(note));
     })?;
-    let spec = HostSpec {
-        work_dir: work_dir(&order.matrix.work_parent)?,
-        cgroup: cgroup::propose(),
-        ..spec
-    };
+    let placed = PlacedMeasurement::begin(&order.matrix, state, COMMAND, &spec)?;
+    let spec = &placed.spec;
     let mut keeper = Keeper {
         folder: &folder,
         file,
         matrix: &order.matrix,
-        spec: &spec,
+        spec,
         selection: order.selection,
-        applied: settings.were_set(),
+        applied: placed.were_set(Some(&settings)),
         plan: &order.plan,
         look,
         running: None,
@@ -89,7 +88,7 @@ pub fn run(
     if let Some(gap) = gap {
         keeper.gap(gap)?;
     }
-    look.see(WatchEvent::Begin(&spec));
+    look.see(WatchEvent::Begin(spec));
     let (sender, orders) = sync_channel(WAITING);
     let (measured, kept) = std::thread::scope(|scope| {
         let keeping = scope.spawn(|| {
@@ -107,7 +106,7 @@ pub fn run(
             end,
             stop,
         };
-        let measured = measure(&spec, &mut journal, stop, &mut relay);
+        let measured = measure(spec, &mut journal, stop, &mut relay);
         drop(relay);
         let kept = keeping.join();
         (measured, kept)
@@ -122,7 +121,7 @@ pub fn run(
     keeper.file.ended = Some(WatchEnd { at, why });
     let told = folder.write(&keeper.file).map_err(HostError::from);
     drop(settings);
-    let undone = finished(journal);
+    let undone = placed.end().and(finished(journal));
     result.and(told).and(undone)
 }
 
@@ -218,10 +217,6 @@ impl MeasurementObserver for Relay<'_> {
         self.look.see(WatchEvent::Note(note));
     }
 
-    fn begin(&mut self, _nth: usize, _of: usize, spec: &HostSpec) {
-        self.look.see(WatchEvent::Begin(spec));
-    }
-
     fn message(&mut self, _spec: &HostSpec, message: &Message) {
         match message {
             Message::Segment(segment) => self.segment(segment.clone()),
@@ -229,6 +224,4 @@ impl MeasurementObserver for Relay<'_> {
             _ => {}
         }
     }
-
-    fn end(&mut self) {}
 }

@@ -4,7 +4,7 @@ use crate::HostError;
 use crate::HostSpec;
 use crate::message::{CpuDone, MeasurementEnd, Taken, ThreadCounts, WatchSegment};
 use crate::run::keep::{Sampled, record};
-use worstcase_contract::Nanos;
+use crate::run::rows::row;
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{FileLabels, encode};
 use worstcase_results::record::samples::digest;
@@ -28,10 +28,10 @@ pub fn cells(
     measured: (&Subject, &RecordOrigin),
 ) -> Result<Vec<KeptCell>, HostError> {
     let cpus = segment.done.cpus.iter().zip(&segment.taken);
-    let due = cpus.filter(|(cpu, _)| expected(cpu) > 0);
+    let due = cpus.filter(|(cpu, _)| cpu.seen.expected() > 0);
     due.map(|(cpu, taken)| {
         let done = MeasurementEnd {
-            stopped: !segment.ended || expected(cpu) < u64::from(spec.periods),
+            stopped: !segment.ended || cpu.seen.expected() < spec.periods,
             ..segment.done.clone()
         };
         let captures = (cpu.captures > 0).then(|| serde_json::to_vec(&taken.captures));
@@ -41,13 +41,6 @@ pub fn cells(
         })
     })
     .collect()
-}
-
-fn expected(cpu: &CpuDone) -> u64 {
-    match cpu.seen {
-        ThreadCounts::Periods(periods) => periods.expected,
-        ThreadCounts::Gaps { windows, .. } => u64::from(windows),
-    }
 }
 
 fn cell(
@@ -63,17 +56,9 @@ fn cell(
     };
     let (load, probe) = (spec.load.to_string(), spec.probe.to_string());
     let id = CellId::new(&subject.id(), &load, &probe, spec.seed, Some(cpu.cpu));
-    let row = |(index, latency): &(u32, u64)| SampleRow {
-        index: *index,
-        due: cpu.start + Nanos(u64::from(*index) * spec.interval.0),
-        latency: Nanos(*latency),
-        irq_latency: None,
-        after_irq: None,
-        instructions: None,
-        parts: None,
-        jitter_ns: None,
-    };
-    let rows: Vec<SampleRow> = taken.rows.iter().map(row).collect();
+    let due = |index: u32| cpu.start.0 + u64::from(index) * spec.interval.0;
+    let one = |(index, latency): &(u32, u64)| row(*index, due(*index), *latency);
+    let rows: Vec<SampleRow> = taken.rows.iter().map(one).collect();
     let accounting = Accounting::Periods(periods);
     let samples = encode(&rows, &FileLabels::new(&id, subject), &accounting)
         .map_err(|e| HostError::Contradiction(format!("its samples cannot be written as Parquet: {e}")))?;

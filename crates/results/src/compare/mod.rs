@@ -85,6 +85,9 @@ worstcase_base::errors! {
             /// The known names.
             known: Vec<String>,
         } => Usage,
+        /// It is open which run belongs to which side.
+        #[error("name two runs, or one with --subject and --with, or the runs of each side: A1 A2 ... --to B1 B2 ...")]
+        WhichRuns => Usage,
         /// The same run on both sides, or twice on one.
         #[error("a run is named twice; each run of a side is one draw")]
         RunTwice => Usage,

@@ -7,19 +7,14 @@ mod step;
 
 pub use args::BisectArgs;
 
+use super::error::Error;
 use super::progress::ProgressDisplay;
-use super::{Error, stop};
+use super::stop;
 use bench::KernelBench;
 use kernels::CandidateArgs;
-use std::cell::RefCell;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-use worstcase_base::format::span;
 use worstcase_bisect::BisectError;
-use worstcase_bisect::bisection::{Bisection, BisectionQuestion, BisectionStep, Teller, left_in_words};
-use worstcase_bisect::criterion::BadCriterion;
-use worstcase_bisect::figures::{self, KernelFigure};
-use worstcase_bisect::search::{CandidateWord, steps};
+use worstcase_bisect::bisection::{Bisection, BisectionQuestion};
 use worstcase_kernels::ResolveOptions;
 
 /// Runs the command.
@@ -50,14 +45,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let mut bisection = Bisection::begin(&output, question, bench.criterion, || kernels.list(&options))?;
     let [good, bad] = kernels.ends(bisection.candidates())?;
     bisection.set_ends(&good, &bad);
-    let teller = OnStderr {
-        kernels: &kernels,
-        criterion: bench.criterion,
-        began: RefCell::new(Instant::now()),
-        took: RefCell::new(Vec::new()),
-    };
     let order = kernels.order(bisection.candidates());
-    let ending = bisection.run(&*order, &teller, |candidate| {
+    let ending = bisection.run(&*order, &terminal, |candidate| {
         bench.candidate(&kernels, candidate, &output)
     })?;
     let reverted = match args.revert {
@@ -65,44 +54,4 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         false => None,
     };
     bench.tell(&kernels, &ending, reverted.as_ref(), &output)
-}
-
-/// Each step in a line.
-struct OnStderr<'a> {
-    kernels: &'a CandidateArgs,
-    criterion: BadCriterion,
-    began: RefCell<Instant>,
-    took: RefCell<Vec<Duration>>,
-}
-
-impl Teller for OnStderr<'_> {
-    fn begins(&self, candidate: &str, left: Option<usize>) {
-        *self.began.borrow_mut() = Instant::now();
-        let name = self.kernels.shown(candidate);
-        let Some(left) = left else {
-            return eprintln!("worstcase: {name}: measuring");
-        };
-        let took = self.took.borrow();
-        let each = took.iter().sum::<Duration>().as_secs_f64() / took.len().max(1) as f64;
-        let time = match took.is_empty() {
-            true => String::new(),
-            false => format!(", {} left", span(each * f64::from(steps(left)))),
-        };
-        eprintln!("worstcase: {name}: measuring; {}{time}", left_in_words(left));
-    }
-
-    fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]) {
-        self.took.borrow_mut().push(self.began.borrow().elapsed());
-        *self.began.borrow_mut() = Instant::now();
-        let name = self.kernels.shown(&step.candidate);
-        let line = figures::line(decisive, self.criterion.measure());
-        match step.word {
-            CandidateWord::Good => eprintln!("worstcase: {name}: good, {line}"),
-            CandidateWord::Bad => eprintln!("worstcase: {name}: bad, {line}"),
-            CandidateWord::Skipped => eprintln!(
-                "worstcase: {name}: skipped, {}",
-                step.why.as_deref().unwrap_or_default()
-            ),
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
-use super::Error;
 use super::cell_names;
 use super::jobs::Jobs;
 use super::output::print;
@@ -8,6 +7,7 @@ use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
 use super::slurm::with_slurm;
 use super::stop;
+use crate::cli::error::Error;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

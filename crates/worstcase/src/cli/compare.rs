@@ -1,22 +1,19 @@
 //! `worstcase compare`: two runs, cell by cell.
 
-use super::Error;
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::replay::ReplayArgs;
+use super::worsening::{WorseningError, breakdown, worsening};
+use crate::cli::error::Error;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, ReplayMeans, SampleChoice};
 use worstcase_base::format::shell;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::compare::{ShownComparison, json, markdown, terminal};
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_results::compare::change::{ComparedMeasure, MeasureChange};
-use worstcase_results::compare::words::{ChangeWord, Compared, JudgedChange};
-use worstcase_results::compare::{CompareError, MappedSubjects, Side, SideComparison, compare};
-use worstcase_results::record::{Quantity, Record, Run, SubjectId};
+use worstcase_results::compare::{CompareError, MappedSubjects, Side, compare};
 
 /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
 #[derive(Debug, Args)]
@@ -67,28 +64,10 @@ pub struct CompareArgs {
     replay: ReplayArgs,
 }
 
-worstcase_base::errors! {
-    /// Why there is no breakdown.
-    #[derive(Debug, thiserror::Error)]
-    pub enum CompareCliError {
-        /// Comparing failed.
-        #[error(transparent)]
-        Compare(#[from] CompareError) => within,
-        /// It is open which run belongs to which side.
-        #[error("name two runs, or one with --subject and --with, or the runs of each side: A1 A2 ... --to B1 B2 ...")]
-        WhichRuns => Usage,
-        /// Nothing got worse, or the cells are not of the lab.
-        #[error(
-            "--explain tells of a cell of the lab that is later than before, and there is none; see `worstcase explain --help`"
-        )]
-        NothingWorse => Usage,
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let (of_a, of_b) = sides(args)?;
-    let [a, b] = Side::open_both(of_a, of_b).map_err(CompareCliError::from)?;
+    let [a, b] = Side::open_both(of_a, of_b)?;
     let chosen = args
         .subject
         .clone()
@@ -96,7 +75,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         .map(|(a, b)| MappedSubjects { a, b });
     let only = chosen.is_some();
     let mapped: Vec<MappedSubjects> = args.map.iter().cloned().chain(chosen).collect();
-    let comparison = compare(&a, &b, &mapped, only).map_err(CompareCliError::from)?;
+    let comparison = compare(&a, &b, &mapped, only)?;
     let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
     let shown = ShownComparison {
         a: &a,
@@ -111,7 +90,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     };
     print(&text)?;
     if args.explain {
-        let worst = worst.ok_or(CompareCliError::NothingWorse)?;
+        let worst = worst.ok_or(WorseningError::None)?;
         let terminal = ProgressDisplay::new();
         let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
         let additions = args.replay.added.named()?;
@@ -123,28 +102,13 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
 }
 
 /// The runs of both sides.
-fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), CompareCliError> {
+fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), CompareError> {
     match (&args.runs[..], &args.to[..]) {
         ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
         (one @ [_], []) if args.with.is_some() => Ok((one, one)),
-        (_, []) => Err(CompareCliError::WhichRuns),
+        (_, []) => Err(CompareError::WhichRuns),
         (a, b) => Ok((a, b)),
     }
-}
-
-/// The cell whose maximum grew most: of those that the test shows, if it shows any.
-pub(super) fn worsening(comparison: &SideComparison) -> Option<&Compared> {
-    let grew = |cell: &Compared, shown: bool| -> f64 {
-        let of =
-            |s: &&JudgedChange| s.change.measure == ComparedMeasure::Max && (!shown || s.word == ChangeWord::Worse);
-        let by = |c: &MeasureChange| if c.difference.best > 0.0 { c.size() } else { 0.0 };
-        cell.said.iter().filter(of).map(|s| by(&s.change)).fold(0.0, f64::max)
-    };
-    let most = |shown: bool| {
-        let cells = comparison.cells.iter().filter(|c| grew(c, shown) > 0.0);
-        cells.max_by(|x, y| grew(x, shown).total_cmp(&grew(y, shown)))
-    };
-    most(true).or_else(|| most(false))
 }
 
 /// This command, with the breakdown.
@@ -165,31 +129,4 @@ fn again(args: &CompareArgs) -> String {
         words.extend(args.to.iter().map(|run| run.display().to_string()));
     }
     shell(&words)
-}
-
-/// The worst samples of the cell on either side: of the seed whose maximum grew most, or the worst of all seeds where no
-/// seed is on both sides.
-pub(super) fn breakdown(means: &ReplayMeans, path_a: &Path, path_b: &Path, worst: &Compared) -> Result<String, Error> {
-    let (run_a, run_b) = (Run::open(path_a)?, Run::open(path_b)?);
-    let (records_a, records_b) = (run_a.records()?, run_b.records()?);
-    let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
-    let seed = seeds.max_by_key(|m| m.difference_ns).map(|m| m.seed);
-    let latest = |records: &[Record], subject: &SubjectId| -> Option<Record> {
-        let cell = |r: &&Record| {
-            let same = r.cell.load == worst.pair.how.load && r.cell.probe == worst.pair.how.probe;
-            same && r.subject.id() == *subject && seed.is_none_or(|seed| r.cell.seed == seed)
-        };
-        let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-        let all = records.iter().filter(cell).filter(|r| max(r).is_some());
-        all.max_by_key(max).cloned()
-    };
-    let (Some(left), Some(right)) = (latest(&records_a, &worst.pair.a), latest(&records_b, &worst.pair.b)) else {
-        return Err(CompareCliError::NothingWorse.into());
-    };
-    let left = explain::one(means, &run_a, &records_a, &left, SampleChoice::Worst)?;
-    let right = explain::one(means, &run_b, &records_b, &right, SampleChoice::Worst)?;
-    Ok(worstcase_report::breakdown::compare::terminal(
-        left.breakdown(),
-        right.breakdown(),
-    ))
 }

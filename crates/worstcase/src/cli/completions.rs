@@ -2,7 +2,7 @@
 //! each completion, so that it can offer the cells of a run on the line.
 
 use super::output::print_data;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use clap::{Args, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::env::Shells;

@@ -3,8 +3,7 @@
 //! Each module has its own `thiserror` type whose text reads "what, where; remedy". [`Error`] only gathers them;
 //! [`Error::exit_code`] asks the module's error which [`ExitKind`] it is, so that the numbers live in one place.
 
-use super::compare::CompareCliError;
-use super::explain::ShowBreakdownError;
+use super::breakdown_files::ShowBreakdownError;
 use super::gate::GateError;
 use super::history::HistoryCliError;
 use super::import::ImportCliError;
@@ -14,6 +13,7 @@ use super::plot::PlotError;
 use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
+use super::worsening::WorseningError;
 use worstcase_analysis::census::CensusTakeError;
 use worstcase_analysis::explain::ExplainError;
 use worstcase_base::ExitKind;
@@ -22,6 +22,7 @@ use worstcase_host::HostError;
 use worstcase_kernels::KernelError;
 use worstcase_lab::LabError;
 use worstcase_plan::study::StudyError;
+use worstcase_results::compare::CompareError;
 use worstcase_results::record::RunError;
 
 /// Any error of worstcase. `Display` is one line without the leading "worstcase: ", which `main` adds.
@@ -53,7 +54,10 @@ pub enum Error {
     Verdict(#[from] VerdictError),
     /// Comparing two runs.
     #[error(transparent)]
-    Compare(#[from] CompareCliError),
+    Compare(#[from] CompareError),
+    /// What is behind a worsening.
+    #[error(transparent)]
+    Worsening(#[from] WorseningError),
     /// Comparing a run with a baseline.
     #[error(transparent)]
     Gate(#[from] GateError),
@@ -111,6 +115,7 @@ impl Error {
             Error::Report(e) => e.exit(),
             Error::Verdict(e) => e.exit(),
             Error::Compare(e) => e.exit(),
+            Error::Worsening(e) => e.exit(),
             Error::Gate(e) => e.exit(),
             Error::History(e) => e.exit(),
             Error::Plot(e) => e.exit(),

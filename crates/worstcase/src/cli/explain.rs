@@ -1,28 +1,28 @@
 //! `worstcase explain`: why a sample was late.
 
+use super::breakdown_files::{BreakdownFiles, ShowBreakdownError};
 use super::cell_names;
+use super::error::Error;
 use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
-use super::{Error, replay::ReplayArgs};
+use super::replay::ReplayArgs;
 use clap::Args;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use worstcase_analysis::breakdown::folded::folded;
-use worstcase_analysis::breakdown::{Breakdown, Explanation, group};
+use worstcase_analysis::breakdown::{Breakdown, group};
 use worstcase_analysis::explain::{
     self, ExplainError, Explained, ReplayMeans, SampleChoice, can_be_explained, comparable, worst_cell,
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
-use worstcase_base::output;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_report::breakdown::{self as shown, compare, flame, json, perfetto, terminal};
+use worstcase_report::breakdown::{self as shown, compare, json, terminal};
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{CellId, Record, Run, Venue, parallel};
+use worstcase_results::record::{Record, Run, Venue, parallel};
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -62,15 +62,8 @@ pub struct ExplainArgs {
     /// Print JSON (worstcase-breakdown/1), times in ns
     #[arg(long)]
     json: bool,
-    /// Write folded stacks
-    #[arg(long, value_name = "FILE", conflicts_with = "all")]
-    folded: Option<PathBuf>,
-    /// Write a flame graph; with --compare, one that shows what grew in the other cell
-    #[arg(long, value_name = "FILE.svg", conflicts_with = "all")]
-    flame: Option<PathBuf>,
-    /// Write a trace for ui.perfetto.dev
-    #[arg(long, value_name = "FILE", conflicts_with = "all")]
-    perfetto: Option<PathBuf>,
+    #[command(flatten)]
+    files: BreakdownFiles,
     /// A vmlinux of the kernel with debug information [default: what `kernels get --debug` brought]
     #[arg(long, value_name = "PATH", conflicts_with_all = ["all", "compare"])]
     debug_info: Option<PathBuf>,
@@ -80,34 +73,6 @@ pub struct ExplainArgs {
     /// What replays it
     #[command(flatten)]
     replay: ReplayArgs,
-}
-
-worstcase_base::errors! {
-    /// Why nothing is shown of an explanation.
-    #[derive(Debug, thiserror::Error)]
-    pub enum ShowBreakdownError {
-        /// The option needs every instruction.
-        #[error("--folded, --flame and --perfetto need a cell of the lab: on the host not every function is recorded")]
-        OnlyInTheLab => Usage,
-        /// The options ask for one sample of a cell of noise.
-        #[error(
-            "{0} is a cell of noise, of which all gaps are told at once: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
-        )]
-        AllGaps(CellId) => Usage,
-        /// The options do not fit a cell of io, of which only the longest operation is told.
-        #[error(
-            "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
-        )]
-        LongestOnly(CellId) => Usage,
-        /// A file cannot be written.
-        #[error("cannot write {}: {source}", path.display())]
-        Write {
-            /// The file.
-            path: PathBuf,
-            /// Why.
-            source: std::io::Error,
-        } => Storage,
-    }
 }
 
 /// Runs the command.
@@ -153,8 +118,7 @@ fn operations(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Optio
     let Some(worst) = told.iter().max_by_key(|operation| operation.took_ns).cloned() else {
         return Ok(None);
     };
-    let files = [&args.folded, &args.flame, &args.perfetto];
-    if args.compare.is_some() || args.sample != SampleChoice::Worst || files.iter().any(|file| file.is_some()) {
+    if args.compare.is_some() || args.sample != SampleChoice::Worst || args.files.are_asked_for() {
         return Err(ShowBreakdownError::LongestOnly(worst.cell).into());
     }
     if !args.all {
@@ -178,9 +142,8 @@ fn noise(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Vec<Record
 
 /// The table of entries into the CPU in each of these cells.
 fn entered(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let files = [&args.folded, &args.flame, &args.perfetto];
     let asks_for_one = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
-    if asks_for_one || files.iter().any(|file| file.is_some()) {
+    if asks_for_one || args.files.are_asked_for() {
         return Err(ShowBreakdownError::AllGaps(records[0].id.clone()).into());
     }
     let bar = ProgressDisplay::new();
@@ -231,40 +194,12 @@ fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
         Some(other) => Some(explain::one(means, run, records, other, args.sample.of_another())?),
         None => None,
     };
-    write_files(args, &explained, other.as_ref())?;
+    args.files.write(&explained, other.as_ref())?;
     Ok(shown(
         args,
         explained.breakdown(),
         other.as_ref().map(Explained::breakdown),
     ))
-}
-
-/// Writes the files that were asked for beside the text.
-fn write_files(args: &ExplainArgs, explained: &Explained, other: Option<&Explained>) -> Result<(), ShowBreakdownError> {
-    let (explanation, lines) = match explained {
-        Explained::Lab(explanation, lines) => (explanation, lines),
-        Explained::Host(_) if args.folded.is_some() || args.flame.is_some() || args.perfetto.is_some() => {
-            return Err(ShowBreakdownError::OnlyInTheLab);
-        }
-        Explained::Host(_) => return Ok(()),
-    };
-    if let Some(path) = &args.folded {
-        write(path, folded(explanation).as_bytes())?;
-    }
-    if let Some(path) = &args.perfetto {
-        write(path, perfetto::trace(explanation, &**lines).as_bytes())?;
-    }
-    if let Some(path) = &args.flame {
-        write(path, flame_graph(explanation, other).as_bytes())?;
-    }
-    Ok(())
-}
-
-fn flame_graph(explanation: &Explanation, other: Option<&Explained>) -> String {
-    match other {
-        Some(Explained::Lab(other, _)) => flame::differential_svg(explanation, other),
-        _ => flame::svg(explanation),
-    }
 }
 
 fn shown(args: &ExplainArgs, breakdown: &Breakdown, other: Option<&Breakdown>) -> String {
@@ -274,11 +209,4 @@ fn shown(args: &ExplainArgs, breakdown: &Breakdown, other: Option<&Breakdown>) -
         (None, true) => json::breakdown(breakdown),
         (None, false) => terminal::breakdown(breakdown, Style::of_stdout()),
     }
-}
-
-fn write(path: &Path, data: &[u8]) -> Result<(), ShowBreakdownError> {
-    output::write(path, data).map_err(|source| ShowBreakdownError::Write {
-        path: path.to_path_buf(),
-        source,
-    })
 }

@@ -5,9 +5,9 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Error;
 use super::output::{print, print_json};
 use super::progress::ProgressDisplay;
+use crate::cli::error::Error;
 use worstcase_base::cache::Cache;
 use worstcase_contract::loads;
 use worstcase_kernels::archive::AptArchive;

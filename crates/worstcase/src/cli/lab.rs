@@ -11,7 +11,7 @@ use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
 use super::{census, show, stop};
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
 pub(crate) use elsewhere::MatrixMeans;

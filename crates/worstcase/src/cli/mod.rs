@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
 pub(crate) mod bisect;
+mod breakdown_files;
 mod cell_names;
 pub mod census;
 pub mod compare;
@@ -29,10 +30,10 @@ mod stop;
 pub mod study;
 pub mod verdict;
 mod words;
-
-pub use error::Error;
+mod worsening;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;

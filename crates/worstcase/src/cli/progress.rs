@@ -135,7 +135,11 @@ impl ProgressCount {
 
 impl Progress for ProgressDisplay {
     fn note(&self, text: &str) {
-        self.suspended(|| eprintln!("worstcase: note: {}", plain(text)));
+        self.line(&format!("note: {text}"));
+    }
+
+    fn line(&self, text: &str) {
+        self.suspended(|| eprintln!("worstcase: {}", plain(text)));
     }
 
     fn begin(&self, work: &CountedWork<'_>) {

@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, the second ends at once.
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use super::lab::{self, MatrixRunArgs};
 use super::output::print;
 use super::parameters::ParameterArgs;
 use super::words;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use clap::builder::StringValueParser;
 use clap::{Args, Subcommand};
 use std::fmt::Write;

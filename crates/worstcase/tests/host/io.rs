@@ -1,7 +1,8 @@
 //! `worstcase host run` with work on files.
 
-use crate::run::{MeasuringController, until};
+use crate::run::{MeasuringController, one_cpu, until};
 use crate::setup::MACHINE;
+use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -240,6 +241,53 @@ fn schedulers_take_turns_and_the_disk_has_its_own_again() {
     until("the disk has its own again", || {
         settings(&queue) == before && killed.left().is_empty()
     });
+}
+
+#[test]
+fn a_watch_measures_with_the_scheduler_that_is_asked_for_and_sets_it_back() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let controller = MeasuringController::on_disk();
+    let queue = queue(controller.folder()).ok_or("there is no disk whose scheduler can be chosen");
+    let (queue, all) = worstcase_skips::or_skip!(queue);
+    let before = settings(&queue);
+    let is_another = |name: &&String| !before[&queue.join("scheduler")].contains(&format!("[{name}]"));
+    let other = all.iter().find(is_another).unwrap();
+    let watch = controller.path("watch");
+    let mut command = Command::new(cargo_bin("worstcase"));
+    command
+        .args([
+            "host",
+            "watch",
+            "--quiet",
+            "--cpus",
+            &one_cpu(),
+            "--warmup",
+            "10ms",
+            "--rotate",
+            "1s",
+        ])
+        .args(["--checkpoint", "1s", "--time", "3s", "--io-scheduler", other, "-o"])
+        .arg(&watch)
+        .arg("--work-dir")
+        .arg(controller.folder())
+        .env("WORSTCASE_STATE", controller.path("state"));
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    let chosen = format!("[{other}]");
+    until("it is chosen", || {
+        settings(&queue)[&queue.join("scheduler")].contains(&chosen)
+    });
+    assert!(child.wait().unwrap().success());
+    assert_eq!(settings(&queue), before);
+    let cells = fs::read_dir(&watch).unwrap().flatten().filter_map(|segment| {
+        let cell = fs::read_dir(segment.path().join("cells")).ok()?.flatten().next()?;
+        fs::read(cell.path().join("record.json")).ok()
+    });
+    let records: Vec<Value> = cells.map(|json| serde_json::from_slice(&json).unwrap()).collect();
+    assert!(!records.is_empty());
+    for record in records {
+        assert_eq!(record["subject"]["machine"]["io_scheduler"], other.as_str(), "{record}");
+        assert!(record["origin"].to_string().contains(other.as_str()), "{record}");
+    }
 }
 
 #[test]

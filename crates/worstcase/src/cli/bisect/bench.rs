@@ -2,10 +2,10 @@
 
 use super::args::BisectArgs;
 use super::kernels::CandidateArgs;
-use crate::cli::Error;
-use crate::cli::compare::{CompareCliError, breakdown, worsening};
+use crate::cli::error::Error;
 use crate::cli::lab::{self, run_cells};
 use crate::cli::output::print;
+use crate::cli::worsening::{breakdown, worsening};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl KernelBench<'_> {
         candidate: &str,
         output: &Path,
     ) -> Result<CandidateOutcome, Error> {
-        let built = kernels.name(candidate);
+        let built = kernels.name(candidate, self.options.progress);
         if self.stop.load(Ordering::Relaxed) {
             return Err(BisectError::Stopped.into());
         }
@@ -93,7 +93,8 @@ impl KernelBench<'_> {
         output: &Path,
     ) -> Result<Result<BisectionStep, String>, Error> {
         let commit = &ending.first_bad.candidate;
-        eprintln!("worstcase: reverting {} at the bad end", kernels.shown(commit));
+        let progress = self.options.progress;
+        progress.line(&format!("reverting {} at the bad end", kernels.shown(commit)));
         let kernel = match kernels.reverted(bad, commit)? {
             Ok(kernel) => kernel,
             Err(why) => return Ok(Err(why)),
@@ -122,7 +123,7 @@ impl KernelBench<'_> {
         let why = match self.why(&folders) {
             Ok(why) => why,
             Err(error) => {
-                eprintln!("worstcase: note: no breakdown: {error}");
+                self.options.progress.note(&format!("no breakdown: {error}"));
                 None
             }
         };
@@ -161,9 +162,8 @@ impl KernelBench<'_> {
 
     /// The causes of the worst sample before and after; nothing if none got later.
     fn why(&self, [before, after]: &[PathBuf; 2]) -> Result<Option<String>, Error> {
-        let open = |path: &Path| Side::open(path).map_err(CompareCliError::from);
-        let (a, b) = (open(before)?, open(after)?);
-        let comparison = compare(&a, &b, &[], false).map_err(CompareCliError::from)?;
+        let (a, b) = (Side::open(before)?, Side::open(after)?);
+        let comparison = compare(&a, &b, &[], false)?;
         let Some(worst) = worsening(&comparison) else {
             return Ok(None);
         };
@@ -174,7 +174,7 @@ impl KernelBench<'_> {
             debug_info: None,
             options: self.options,
         };
-        breakdown(&means, before, after, worst).map(Some)
+        Ok(Some(breakdown(&means, before, after, worst)?))
     }
 }
 

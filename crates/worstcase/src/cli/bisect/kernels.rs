@@ -1,20 +1,18 @@
 //! The candidates of a bisection, and how each becomes a kernel that is measured.
 
 use super::args::BisectArgs;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_base::progress::Progress;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::candidates::{of_folder, of_series, series_of};
 use worstcase_bisect::git::{Commit, GitTree};
-use worstcase_bisect::search::{CandidateOrder, List};
+use worstcase_bisect::search::{CandidateOrder, List, shown_of_list};
 use worstcase_kernels::build::options::BuildOptions;
 use worstcase_kernels::build::{self, Builder};
 use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
-
-/// Digits of a commit in names.
-const DIGITS: usize = 12;
 
 /// The candidates.
 pub(crate) struct CandidateArgs {
@@ -115,22 +113,21 @@ impl CandidateArgs {
 
     /// A candidate's name for people.
     pub fn shown(&self, candidate: &str) -> String {
-        match self.from {
-            From::Tree(_) => candidate[..DIGITS.min(candidate.len())].to_string(),
-            From::Folder(_) => candidate.rsplit('/').next().unwrap_or(candidate).to_string(),
-            From::Series(..) => candidate.to_string(),
+        match &self.from {
+            From::Tree(tree) => tree.0.shown(candidate),
+            From::Folder(_) | From::Series(..) => shown_of_list(candidate),
         }
     }
 
     /// The kernel's name that it is measured by, built if need be; or why it does not build.
-    pub fn name(&self, candidate: &str) -> Result<Result<String, String>, BisectError> {
+    pub fn name(&self, candidate: &str, progress: &dyn Progress) -> Result<Result<String, String>, BisectError> {
         let From::Tree(tree) = &self.from else {
             return Ok(Ok(candidate.to_string()));
         };
         let (tree, builder) = &**tree;
         let name = self.shown(candidate);
         if builder.kept(&name).is_none() {
-            eprintln!("worstcase: {name}: building");
+            progress.line(&format!("{name}: building"));
             tree.check_out(candidate)?;
         }
         built(builder, &name)

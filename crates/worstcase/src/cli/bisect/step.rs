@@ -2,7 +2,7 @@
 
 use super::args::BisectArgs;
 use super::bench::KernelBench;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use std::process::ExitCode;

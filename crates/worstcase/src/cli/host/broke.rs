@@ -1,7 +1,7 @@
 //! The sample that ended a run: the command that runs at once, and the lines about the sample.
 
 use super::hooks;
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::output::print;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

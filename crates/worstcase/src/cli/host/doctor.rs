@@ -1,7 +1,7 @@
 //! `worstcase host doctor`: findings and remedies; with `--apply`, a command under the remedies that can be set.
 
-use super::MachineArgs;
-use crate::cli::Error;
+use super::machine::MachineArgs;
+use crate::cli::error::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;

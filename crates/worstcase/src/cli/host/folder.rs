@@ -9,6 +9,9 @@ use worstcase_host::facts::identity::host_name;
 /// Longest part of a host's name in a folder's.
 const NAME: usize = 64;
 
+/// The title of a host measurement in its report.
+pub(super) const TITLE: &str = "how late this machine is";
+
 /// The place of a run.
 #[derive(Debug)]
 pub struct RunPlace {

@@ -1,7 +1,8 @@
 //! `worstcase host isolate`.
 
+use crate::cli::error::Error;
 use crate::cli::output::print;
-use crate::cli::{Error, stop};
+use crate::cli::stop;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};

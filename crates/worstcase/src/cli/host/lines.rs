@@ -1,6 +1,6 @@
 //! A measurement as plain lines on standard error.
 
-use super::live::words;
+use super::words;
 use worstcase_base::format::{grouped, micros_exact};
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
@@ -18,12 +18,6 @@ impl MeasurementObserver for Quiet {
     fn note(&mut self, note: &str) {
         eprintln!("worstcase: {note}");
     }
-
-    fn begin(&mut self, _nth: usize, _of: usize, _spec: &HostSpec) {}
-
-    fn message(&mut self, _spec: &HostSpec, _message: &Message) {}
-
-    fn end(&mut self) {}
 }
 
 /// A line when a measurement begins, one every ten seconds, one at its end.

@@ -5,21 +5,22 @@ mod choice;
 mod doctor;
 mod folder;
 mod hooks;
-
 mod isolate;
 mod lines;
 mod live;
+mod machine;
 mod on;
 mod restore;
 mod run;
 mod show;
 mod try_settings;
 mod watch;
+mod words;
 
 pub(crate) use choice::OfStudy;
 pub use folder::{RunPlace, usual as usual_folder};
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,9 +41,6 @@ Examples:
 Every other command of the group does this first, too.
 Exit code: 0 nothing is left, 3 something could not be set back.";
 
-/// The title of a host measurement in its report.
-const TITLE: &str = "how late this machine is";
-
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
@@ -61,14 +59,6 @@ pub enum HostCommand {
     #[command(after_help = RESTORE_HELP)]
     /// Undo what a killed command changed on this machine, and say what
     Restore,
-}
-
-/// Which machine is asked.
-#[derive(Debug, Args)]
-struct MachineArgs {
-    /// Read /proc, /sys, /dev and /boot below this folder
-    #[arg(long, hide = true, default_value = "/", value_name = "FOLDER")]
-    root: PathBuf,
 }
 
 /// Runs a subcommand.

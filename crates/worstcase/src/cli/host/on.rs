@@ -1,8 +1,9 @@
 //! `worstcase host run --on`: the same measurement on other machines, at the same time.
 
 use super::folder;
+use crate::cli::error::Error;
 use crate::cli::output::print;
-use crate::cli::{Error, stop};
+use crate::cli::stop;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

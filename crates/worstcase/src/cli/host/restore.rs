@@ -1,6 +1,6 @@
 //! `worstcase host restore`: undoes the changes that killed commands left.
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::output::print;
 use std::fmt::Write;
 use std::process::ExitCode;

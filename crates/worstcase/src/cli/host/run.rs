@@ -1,14 +1,13 @@
 //! `worstcase host run`.
 
-use super::TITLE;
 use super::broke::Broke;
 use super::choice::EveryHost;
-use super::folder::{self, RunPlace};
+use super::folder::{self, RunPlace, TITLE};
 use super::hooks::{self, HookArgs, Hooks};
 use super::lines::{ProgressLines, Quiet};
 use super::live::{self, LiveScreen};
 use super::on::{self, OnArgs};
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::kept::{KeptArgs, judged};
 use crate::cli::parameters::ParameterArgs;
 use crate::cli::progress::is_quiet;

@@ -1,7 +1,7 @@
 //! `worstcase host show`: the description of this machine, group by group.
 
-use super::MachineArgs;
-use crate::cli::Error;
+use super::machine::MachineArgs;
+use crate::cli::error::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use lines::groups;

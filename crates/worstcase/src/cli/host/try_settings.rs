@@ -1,7 +1,7 @@
 //! `worstcase host try`: measures which of the doctor's settings help.
 
 use super::{folder, hooks};
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::output::{print, print_json};
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;

@@ -1,6 +1,6 @@
 //! The executor of a matrix: this machine, Slurm, or machines that ssh reaches.
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::slurm::with_slurm;
 use crate::cli::words::VERSION;

@@ -1,6 +1,6 @@
 //! The cells of `worstcase lab run|verify`: its options.
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::kept::judged;
 use crate::cli::parameters::{ParameterArgs, ParameterChoice};
 use clap::Args;

@@ -1,8 +1,8 @@
 //! `worstcase lab sensitivity`.
 
 use super::how::QemuArgs;
-use crate::cli::Error;
 use crate::cli::cell_names;
+use crate::cli::error::Error;
 use crate::cli::jobs::Jobs;
 use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;

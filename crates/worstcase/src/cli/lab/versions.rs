@@ -1,6 +1,6 @@
 //! `--all-versions`: every version of a series, to show changes from one to the next.
 
-use crate::cli::Error;
+use crate::cli::error::Error;
 use crate::cli::kernels::series;
 use worstcase_base::distinct;
 use worstcase_kernels::catalog::{CatalogEntry, short_name};

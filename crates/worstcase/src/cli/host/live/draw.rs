@@ -2,7 +2,8 @@
 
 use super::looks::{BOLD, TerminalLooks};
 use super::model::{LiveModel, Phase};
-use super::{histogram, table, words};
+use super::{histogram, table};
+use crate::cli::host::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;

@@ -2,7 +2,7 @@
 
 use super::looks::{BOLD, TerminalLooks};
 use super::model::LiveModel;
-use super::words;
+use crate::cli::host::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

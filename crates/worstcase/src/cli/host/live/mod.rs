@@ -3,8 +3,7 @@
 //! ```text
 //! model      the state, from messages               terminal   raw mode and alternate screen, and back
 //! draw       model -> screen: a pure function        screen     the thread that draws and reads keys
-//! table, histogram    its parts                      words      numbers and names as shown
-//! looks      colours and characters
+//! table, histogram    its parts                      looks      colours and characters
 //! ```
 
 mod draw;
@@ -18,7 +17,6 @@ mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;
-pub(super) mod words;
 
 pub(crate) use terminal::is_usable;
 

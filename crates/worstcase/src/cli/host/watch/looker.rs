@@ -1,6 +1,6 @@
 //! The display of a watch: a line for each segment; on a terminal also its progress.
 
-use super::super::live::words;
+use crate::cli::host::words;
 use crate::cli::output::print;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

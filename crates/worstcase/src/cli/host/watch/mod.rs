@@ -3,13 +3,13 @@
 mod looker;
 mod serve;
 
-use super::TITLE;
 use super::choice::OfWatch;
-use super::folder;
+use super::folder::{self, TITLE};
+use crate::cli::error::Error;
 use crate::cli::kept::judged;
 use crate::cli::parameters::ParameterArgs;
 use crate::cli::progress::is_quiet;
-use crate::cli::{Error, stop};
+use crate::cli::stop;
 use clap::Args;
 use looker::Looker;
 use serve::{Served, Textfile};
