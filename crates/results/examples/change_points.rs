@@ -3,6 +3,10 @@
 //! A value is exp(0.1 x), x normal; one in twenty is multiplied by a Pareto number of shape 1.5 (heavy tail, outliers). With
 //! autocorrelation r, x is r times the one before plus chance.
 //!
+//! `r` is autocorrelation. A line rises so many times, a wave or two are so many spreads high. A step is in the middle or late,
+//! before the last fifth. Ten series of 30 values without a step are tested together; a second step is shown beside one of 1.5 in
+//! the middle of 30 values; a pulse of 20 of 100 values, 1.5 times as high, has two ends.
+//!
 //!     cargo run --release -p worstcase-results --example change_points
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
@@ -134,30 +138,30 @@ fn one_step(count: usize, from: usize, times: f64) -> [f64; 3] {
 }
 
 fn main() {
-    println!("no step                      10 values        30 values       100 values");
+    println!("values                              10               30              100");
     for r in [0.0, 0.2, 0.4, 0.6] {
-        no_step(&format!("autocorrelation {r}"), r, |_| 1.0);
+        no_step(&format!("r={r}"), r, |_| 1.0);
     }
     for times in [1.1, 1.2, 1.5] {
-        no_step(&format!("line, {times} times"), 0.0, |t| 1.0 + (times - 1.0) * t);
+        no_step(&format!("line {times}"), 0.0, |t| 1.0 + (times - 1.0) * t);
     }
-    for (periods, name) in [(1.0, "wave"), (2.0, "2 waves")] {
+    for (periods, name) in [(1.0, "wave"), (2.0, "waves")] {
         for spreads in [1.0, 3.0] {
-            no_step(&format!("{name}, {spreads} spreads"), 0.0, |t| {
+            no_step(&format!("{name} {spreads}"), 0.0, |t| {
                 1.0 + 0.1 * spreads * (TAU * periods * t).sin()
             });
         }
     }
     println!();
-    println!("one step                     1.1 times        1.2 times        1.5 times");
+    println!("step                               1.1              1.2              1.5");
     for count in [10, 30, 100] {
-        for (place, from) in [("middle", count / 2), ("last fifth", count - count / 5)] {
+        for (place, from) in [("middle", count / 2), ("late", count - count / 5)] {
             let figures = [1.1, 1.2, 1.5].map(|times| one_step(count, from, times));
-            row(&format!("{count}, {place}"), figures);
+            row(&format!("{count} {place}"), figures);
         }
     }
     println!();
-    let print = |name: &str, [ranks, dated]: [f64; 2]| println!("{name:<28}{:>11}", format!("{ranks:.1}/{dated:.1}"));
+    let print = |name: &str, [ranks, dated]: [f64; 2]| println!("{name:<22}{:>17}", format!("{ranks:.1}/{dated:.1}"));
     let ten = shares(|source| {
         let all: Vec<Vec<u64>> = (0..10).map(|_| source.series(30, 0.0, |_| 1.0)).collect();
         let shown = shown(&all);
@@ -166,16 +170,16 @@ fn main() {
             shown.iter().any(|s| !s.dated.is_empty()),
         ]
     });
-    print("any of 10 series of 30", ten);
+    print("10 series", ten);
     let second = shares(|source| {
         let shown = shown(&[source.series(30, 0.0, |t| if t > 0.49 { 1.5 } else { 1.0 })]).remove(0);
         [shown.ranks.len() > 1, shown.dated.len() > 1]
     });
-    print("30, middle, 1.5: several", second);
+    print("second step", second);
     let both = shares(|source| {
         let pulse = |t: f64| if (0.395..0.595).contains(&t) { 1.5 } else { 1.0 };
         let shown = shown(&[source.series(100, 0.0, pulse)]).remove(0);
         [shown.ranks.len() == 2, shown.dated.len() == 2]
     });
-    print("100, pulse of 20: both ends", both);
+    print("both ends", both);
 }

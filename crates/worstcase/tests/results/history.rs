@@ -130,15 +130,15 @@ fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
     same_points(&csv, json["lines"][0]["points"].as_array().unwrap());
 }
 
-/// A run a day, each a percent slower than the first: a change that no run has made.
+/// A run a day, each about a percent slower than the one before: a change that no run has made.
 #[test]
 fn a_drift_is_told_without_a_date_and_can_fail() {
     let dir = tempfile::tempdir().unwrap();
-    days(dir.path(), 10_000, |day| 40_000 + 400 * day);
+    days(dir.path(), 10_000, |day| 40_000 + 400 * day + 400 * (day * 7 % 5));
     history(dir.path())
         .assert()
         .success()
-        .stdout(starts_with("p99.9 of wakeup under idle on CPU 2 drifts: from about 42.0 to about 51.6 us over the runs 2026-11-01 05:00 to 2026-11-24 05:00; no single run is to blame\n"))
+        .stdout(starts_with("p99.9 of wakeup under idle on CPU 2 drifts: from about 42.9 to about 52.7 us over the runs 2026-11-01 05:00 to 2026-11-24 05:00; no single run is to blame\n"))
         .stdout(contains("p99.9 drifted up, maximum drifted up"));
     history(dir.path()).arg("--fail-on-change").assert().code(1);
     let json = history(dir.path()).arg("--json").output().unwrap().stdout;
