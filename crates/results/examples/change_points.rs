@@ -13,8 +13,8 @@
 
 use std::f64::consts::TAU;
 use worstcase_contract::prng::SplitMix64;
-use worstcase_results::stats::change_points::{Candidate, Together, candidate_of};
-use worstcase_results::stats::change_shape::{ExplainedSeries, LevelCourse, explain_together};
+use worstcase_results::stats::change_points::{Together, candidate_of};
+use worstcase_results::stats::change_shape::{LevelCourse, explain_together};
 
 const DRAWS: u32 = 400;
 const ORDERS: u32 = 999;
@@ -74,7 +74,8 @@ fn shown(all: &[Vec<u64>]) -> Vec<Shown> {
         orders: ORDERS,
     };
     let explained = explain_together(together, &series);
-    let one = |((values, first), explained): (&(&[u64], Candidate), Option<(ExplainedSeries, f64)>)| {
+    let asked = series.iter().zip(explained);
+    let one = asked.map(|((values, first), explained)| {
         let Some((explained, p)) = explained else {
             return Shown::default();
         };
@@ -88,8 +89,8 @@ fn shown(all: &[Vec<u64>]) -> Vec<Shown> {
             },
             is_undated: p <= LEVEL && !is_steps,
         }
-    };
-    series.iter().zip(explained).map(one).collect()
+    });
+    one.collect()
 }
 
 /// The share of draws of which each of these holds, in percent.

@@ -381,4 +381,19 @@ mod tests {
         assert!(found.autocorrelation > 0.2, "{found:?}");
         assert!(p > LEVEL, "{p}");
     }
+
+    #[test]
+    fn what_values_that_follow_each_other_show_is_less_rare() {
+        let values = series(30, 0.0, |t| if t >= 0.5 { 1.2 } else { 1.0 });
+        let x: Vec<f64> = values.iter().map(|v| (*v as f64).ln()).collect();
+        let p = |autocorrelation: f64| probability(&LevelFit::steps(&x, &[15]), 1, autocorrelation, 999);
+        assert!(p(0.0) <= 0.01 && p(0.9) > LEVEL, "{} {}", p(0.0), p(0.9));
+    }
+
+    /// The best curve leaves a curve.
+    #[test]
+    fn what_no_explanation_fits_shows_nothing() {
+        let values: Vec<u64> = (0..30).map(|day| 40_000 + 400 * day).collect();
+        assert_eq!(explained(&values).1, 1.0);
+    }
 }
