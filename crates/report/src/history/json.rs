@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use worstcase_results::history::{History, HistoryLine, LEVEL};
 
 /// The form of the document.
-pub(crate) const SCHEMA: &str = "worstcase-history/2";
+pub(crate) const SCHEMA: &str = "worstcase-history/3";
 
 /// The document, indented, with a line end.
 pub fn document(history: &History) -> String {

@@ -4,7 +4,7 @@ use super::words::when;
 use crate::table::{ColumnKind, Table, TableField, field, name};
 use serde_json::{Value, json};
 use worstcase_contract::Nanos;
-use worstcase_results::history::{History, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, Typical};
+use worstcase_results::history::{Changes, History, HistoryLine, HistoryMeasure, HistoryPoint, MeasureSeries, Typical};
 use worstcase_results::record::Venue;
 
 /// A point of a line.
@@ -24,8 +24,7 @@ impl PointRow<'_> {
     }
 
     fn changed(&self, is: fn(HistoryMeasure) -> bool) -> Option<&'static str> {
-        let changes = self.line.series_of(is)?.found();
-        changes.iter().find(|c| c.at == self.at).map(word)
+        word(self.line.series_of(is)?, self.at)
     }
 
     /// All changes at this point, in words.
@@ -43,16 +42,28 @@ fn typical(line: &HistoryLine) -> HistoryMeasure {
         .map_or(HistoryMeasure::Typical(Typical::Median), |s| s.measure)
 }
 
-fn word(change: &HistoryChange) -> &'static str {
-    if change.is_rise() { "rose" } else { "fell" }
+/// What a series says of a point; of a drift its end, of values that follow each other the newest.
+fn word(series: &MeasureSeries, at: usize) -> Option<&'static str> {
+    match &series.changes {
+        Changes::Found(found) => {
+            let here = found.iter().find(|c| c.at == at)?;
+            Some(if here.is_rise() { "rose" } else { "fell" })
+        }
+        Changes::Drifts(drift) if drift.to == at => Some(match (drift.is_slow, drift.is_rise()) {
+            (true, true) => "drifted up",
+            (true, false) => "drifted down",
+            (false, true) => "rose by now",
+            (false, false) => "fell by now",
+        }),
+        Changes::Wanders { .. } if series.values.iter().rposition(Option::is_some) == Some(at) => Some("wanders"),
+        _ => None,
+    }
 }
 
 /// The changes at a point: `p99.9 rose`.
 pub(crate) fn changes_at(line: &HistoryLine, at: usize) -> impl Iterator<Item = String> {
-    line.series.iter().flat_map(move |series| {
-        let here = series.found().iter().filter(move |c| c.at == at);
-        here.map(move |c| format!("{} {}", series.measure.name(), word(c)))
-    })
+    let of = move |series: &MeasureSeries| Some(format!("{} {}", series.measure.name(), word(series, at)?));
+    line.series.iter().filter_map(of)
 }
 
 /// In the lab, which has no dates, people see the kernel as a point's name.

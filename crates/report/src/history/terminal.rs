@@ -22,7 +22,7 @@ pub fn lines(history: &History, all: bool, style: Style) -> String {
     }
     if history.tests > 0 {
         out.push(format!(
-            "(series tested together: {}; the probability of any change shown where there is none is {:.0} %, were all measurements independent)",
+            "(series tested together: {}; the probability of any change shown where there is none is {:.0} %, at the autocorrelation of each)",
             history.tests,
             LEVEL * 100.0
         ));

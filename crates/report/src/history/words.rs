@@ -4,7 +4,7 @@ use worstcase_base::format::{micros, plain};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_results::history::{
-    Changes, HistoryChange, HistoryLine, HistoryMeasure, HistoryPoint, MeasureSeries, TOLERANCE,
+    Changes, HistoryChange, HistoryDrift, HistoryLine, HistoryMeasure, HistoryPoint, LEVEL, MeasureSeries, TOLERANCE,
 };
 use worstcase_results::record::Venue;
 
@@ -35,6 +35,7 @@ fn over_time(line: &HistoryLine, name: &str) -> Vec<String> {
     if older > 0 {
         said.insert(0, format!("{name}: {older} older changes are in the table"));
     }
+    said.extend(line.series.iter().filter_map(|series| undated(line, name, series)));
     if said.is_empty() {
         let tested: Vec<&str> = of_answer(line, |c| matches!(c, Changes::Found(_)));
         let equal: Vec<&str> = of_answer(line, |c| matches!(c, Changes::Constant));
@@ -84,6 +85,36 @@ fn changed(line: &HistoryLine, name: &str, series: &MeasureSeries, change: &Hist
     )
 }
 
+/// A change without a date: a drift, or what may be one, or values that follow each other.
+fn undated(line: &HistoryLine, name: &str, series: &MeasureSeries) -> Option<String> {
+    let measure = series.measure;
+    let moved = |drift: &HistoryDrift| {
+        let [before, since] = [drift.before, drift.since].map(|v| value(measure, v));
+        format!("from about {before} to about {since}{}", unit(measure))
+    };
+    let words = match &series.changes {
+        Changes::Drifts(drift) if drift.is_slow => format!(
+            "drifts: {} over the runs {} to {}; no single run is to blame",
+            moved(drift),
+            when(line, drift.from),
+            when(line, drift.to)
+        ),
+        Changes::Drifts(drift) => format!(
+            "{} {} between {} and {}, at once or slowly: no single run is shown to be to blame",
+            if drift.is_rise() { "rose" } else { "fell" },
+            moved(drift),
+            when(line, drift.from),
+            when(line, drift.to)
+        ),
+        Changes::Wanders { autocorrelation } => format!(
+            "wanders (autocorrelation {autocorrelation:.1}): a date would be wrong in more than {:.0} of 100",
+            LEVEL * 100.0
+        ),
+        _ => return None,
+    };
+    Some(format!("{} of {name} {words}", measure.name()))
+}
+
 fn with(change: &HistoryChange) -> String {
     match change.with.as_slice() {
         [] => "with nothing else known to have changed".into(),
@@ -94,8 +125,16 @@ fn with(change: &HistoryChange) -> String {
 fn moved(measure: HistoryMeasure, change: &HistoryChange) -> String {
     let word = if change.is_rise() { "rose" } else { "fell" };
     let value = |v| value(measure, v);
-    let unit = if measure.is_time() { " us" } else { " of all" };
-    format!("{word} from {} to {}{unit}", value(change.before), value(change.since))
+    format!(
+        "{word} from {} to {}{}",
+        value(change.before),
+        value(change.since),
+        unit(measure)
+    )
+}
+
+fn unit(measure: HistoryMeasure) -> &'static str {
+    if measure.is_time() { " us" } else { " of all" }
 }
 
 /// In the lab: the steps that exceed the tolerance, the largest first; without any, the largest step.

@@ -3,8 +3,9 @@
 use super::measure::HistoryMeasure;
 use super::{HistoryLine, HistoryPoint};
 use crate::record::Venue;
-use crate::stats::change_points::{Candidate, ORDERS, Together, candidate, follows};
-use crate::stats::many::{holm, testable};
+use crate::stats::change_points::{Candidate, ORDERS, Together, candidate};
+use crate::stats::change_shape::{ExplainedSeries, LevelCourse, explain_together};
+use crate::stats::many::testable;
 use crate::stats::median;
 use serde::Serialize;
 
@@ -12,8 +13,6 @@ use serde::Serialize;
 pub const LEVEL: f64 = 0.05;
 /// In the lab, where every difference is a fact: a value that is higher by more than this share counts as worse.
 pub const TOLERANCE: f64 = 0.10;
-/// Shorter series do not tell how values follow each other.
-const LONG: usize = 20;
 
 /// One measure of a line.
 #[derive(Clone, Debug, Serialize)]
@@ -38,6 +37,37 @@ pub enum Changes {
     Constant,
     /// The series was tested, or in the lab compared; the list may be empty.
     Found(Vec<HistoryChange>),
+    /// Its level changed, and no single point is shown to be to blame.
+    Drifts(HistoryDrift),
+    /// Its values follow each other, so a change would be shown by chance more often than the level says.
+    Wanders {
+        /// Autocorrelation at lag 1.
+        autocorrelation: f64,
+    },
+}
+
+/// A change that has no date.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryDrift {
+    /// The point at which the last long rise or fall of the level begins.
+    pub from: usize,
+    /// The point at which it ends.
+    pub to: usize,
+    /// About the level at the beginning.
+    pub before: u64,
+    /// About the level at the end.
+    pub since: u64,
+    /// Its probability by chance, corrected for all tests of the command.
+    pub p: f64,
+    /// Whether steps are excluded; else it may have been one.
+    pub is_slow: bool,
+}
+
+impl HistoryDrift {
+    /// Whether it is for the worse.
+    pub fn is_rise(&self) -> bool {
+        self.since > self.before
+    }
 }
 
 /// A change.
@@ -73,6 +103,14 @@ impl MeasureSeries {
         }
     }
 
+    /// The change without a date.
+    pub fn drift(&self) -> Option<&HistoryDrift> {
+        match &self.changes {
+            Changes::Drifts(drift) => Some(drift),
+            _ => None,
+        }
+    }
+
     /// Whether the last change is for the worse. Lost samples are not the machine's fault.
     pub fn is_worse(&self) -> bool {
         let enough = |change: &HistoryChange| match change.p {
@@ -82,7 +120,8 @@ impl MeasureSeries {
                 is_newest && change.since as f64 > change.before as f64 * (1.0 + TOLERANCE)
             }
         };
-        self.measure != HistoryMeasure::Lost && self.found().last().is_some_and(enough)
+        let is_rise = self.found().last().is_some_and(enough) || self.drift().is_some_and(HistoryDrift::is_rise);
+        self.measure != HistoryMeasure::Lost && is_rise
     }
 
     /// Points that have a value, and their values.
@@ -112,37 +151,69 @@ pub(super) fn judge(lines: &mut [HistoryLine]) -> usize {
     for (l, s, _) in too_few {
         lines[l].series[s].changes = Changes::TooFew;
     }
-    let corrected = holm(&tested.iter().map(|(.., c)| c.p).collect::<Vec<f64>>());
     let together = Together {
         tests: tested.len(),
         level: LEVEL,
         orders: ORDERS,
     };
-    for ((l, s, first), corrected) in tested.iter().zip(corrected) {
-        let HistoryLine {
-            points, series, notes, ..
-        } = &mut lines[*l];
-        let series = &mut series[*s];
-        let (places, values) = series.present();
-        let shown = together.changes(&values, *first, corrected);
-        let cuts: Vec<usize> = shown.iter().map(|s| s.at).collect();
-        notes.extend(dependence(series.measure, &values, &cuts));
-        let found = shown.iter().enumerate().map(|(nth, shown)| {
-            let from = nth.checked_sub(1).map_or(0, |n| cuts[n]);
-            let to = cuts.get(nth + 1).copied().unwrap_or(values.len());
-            let (at, after) = (places[shown.at], places[shown.at - 1]);
-            HistoryChange {
-                at,
-                after,
-                before: level(&values[from..shown.at]),
-                since: level(&values[shown.at..to]),
-                p: Some(shown.p),
-                with: points[at].differs_from(&points[after]),
+    let present: Vec<_> = tested.iter().map(|(l, s, _)| lines[*l].series[*s].present()).collect();
+    let series: Vec<_> = present
+        .iter()
+        .zip(&tested)
+        .map(|((_, v), (.., c))| (v.as_slice(), *c))
+        .collect();
+    let explained = explain_together(together, &series);
+    for (((l, s, _), (places, values)), explained) in tested.iter().zip(&present).zip(explained) {
+        let HistoryLine { points, series, .. } = &mut lines[*l];
+        series[*s].changes = match explained {
+            None => Changes::Found(Vec::new()),
+            Some((explained, p)) if p > LEVEL => Changes::Wanders {
+                autocorrelation: explained.autocorrelation,
+            },
+            Some((explained, p)) if explained.course == LevelCourse::Steps => {
+                Changes::Found(dated(points, places, values, &explained.cuts, (together, p)))
             }
-        });
-        series.changes = Changes::Found(found.collect());
+            Some((explained, p)) => Changes::Drifts(drift(places, &explained, p)),
+        };
     }
     tested.len()
+}
+
+/// Steps at these cuts of the values; `p` is that of the series as a whole.
+fn dated(
+    points: &[HistoryPoint],
+    places: &[usize],
+    values: &[u64],
+    cuts: &[usize],
+    (together, p): (Together, f64),
+) -> Vec<HistoryChange> {
+    let each = together.probabilities(values, cuts);
+    let change = |(nth, cut): (usize, &usize)| {
+        let from = nth.checked_sub(1).map_or(0, |n| cuts[n]);
+        let to = cuts.get(nth + 1).copied().unwrap_or(values.len());
+        let (at, after) = (places[*cut], places[cut - 1]);
+        HistoryChange {
+            at,
+            after,
+            before: level(&values[from..*cut]),
+            since: level(&values[*cut..to]),
+            p: Some(if cuts.len() > 1 { each[nth].max(p) } else { p }),
+            with: points[at].differs_from(&points[after]),
+        }
+    };
+    cuts.iter().enumerate().map(change).collect()
+}
+
+fn drift(places: &[usize], explained: &ExplainedSeries, p: f64) -> HistoryDrift {
+    let curve = explained.curve;
+    HistoryDrift {
+        from: places[curve.from],
+        to: places[curve.to],
+        before: curve.levels.0,
+        since: curve.levels.1,
+        p,
+        is_slow: explained.course == LevelCourse::Drift,
+    }
 }
 
 /// In the lab each difference from the previous kernel is a change.
@@ -168,23 +239,6 @@ fn facts(line: &mut HistoryLine) {
             _ => Changes::Found(found),
         };
     }
-}
-
-/// A warning if the values between the changes follow each other more than by chance.
-fn dependence(measure: HistoryMeasure, values: &[u64], cuts: &[usize]) -> Option<String> {
-    let ends = cuts.iter().copied().chain([values.len()]);
-    let mut from = 0;
-    let parts: Vec<&[u64]> = ends.map(|to| &values[std::mem::replace(&mut from, to)..to]).collect();
-    let longest = parts.into_iter().max_by_key(|p| p.len()).filter(|p| p.len() >= LONG)?;
-    let r = follows(longest);
-    let by_chance = 2.0 / (longest.len() as f64).sqrt();
-    (r > by_chance).then(|| {
-        format!(
-            "its {} follows the value before (autocorrelation {r:.2}), so a change is shown by chance more often than in {:.0} % of histories",
-            measure.name(),
-            LEVEL * 100.0
-        )
-    })
 }
 
 fn level(values: &[u64]) -> u64 {

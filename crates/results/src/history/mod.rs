@@ -6,7 +6,7 @@
 //! a line -> its measures: typical, maximum, missed, lost               measure, series
 //! all lines -> changes: on a machine by a test, in the lab as facts    judge
 //! ```
-//! `docs/over-time.md` has the rules, `docs/statistics.md` the test and its error rates.
+//! `docs/over-time.md` has the rules, `docs/statistics.md` the tests and their error rates.
 
 mod find;
 mod judge;
@@ -16,7 +16,7 @@ mod point;
 mod series;
 
 pub use find::{FoundRecords, Skipped, find};
-pub use judge::{Changes, HistoryChange, LEVEL, MeasureSeries, TOLERANCE};
+pub use judge::{Changes, HistoryChange, HistoryDrift, LEVEL, MeasureSeries, TOLERANCE};
 pub use line::{HistoryLine, LineKey};
 pub use measure::{HistoryMeasure, Typical};
 pub use point::HistoryPoint;

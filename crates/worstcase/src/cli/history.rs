@@ -24,7 +24,8 @@ Examples:
 
 What was measured alike on one machine is a line: load, probe, CPU, interval, timer, priority and preemption model. Kernel,
 date and settings may differ; they are named where a line changed. On a machine a change is said only if a rank test shows
-it: all series together err with a probability of 5 % (docs/over-time.md). In the lab every difference is exact.
+it, and dated only if a step explains it better than a drift: all series together err with a probability of 5 %
+(docs/over-time.md). In the lab every difference is exact.
 What is no run that can be read is skipped and told.
 Exit code: 0; with --fail-on-change 1 if the last change of a measure is for the worse, and 2 if a run is damaged;
 2 if there is no run.")]
@@ -44,7 +45,7 @@ pub struct HistoryArgs {
     /// Show all points in the tables
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     all: bool,
-    /// Print JSON (worstcase-history/2), times in ns
+    /// Print JSON (worstcase-history/3), times in ns
     #[arg(long, conflicts_with = "csv")]
     json: bool,
     /// Print a line for each point as CSV, times in ns

@@ -120,7 +120,7 @@ fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
     history(dir.path()).arg("--fail-on-change").assert().code(1);
     let json = history(dir.path()).arg("--json").output().unwrap().stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    assert_eq!(json["schema"], "worstcase-history/2");
+    assert_eq!(json["schema"], "worstcase-history/3");
     let change = &json["lines"][0]["series"][0]["changes"]["changes"][0];
     assert_eq!((&change["at"], &change["after"]), (&12.into(), &11.into()));
     let csv = history(dir.path()).arg("--csv").output().unwrap().stdout;
@@ -128,6 +128,62 @@ fn a_rise_is_told_with_its_dates_and_kernels_and_can_fail() {
     assert_eq!(csv.lines().count(), 25, "{csv}");
     assert!(csv.lines().nth(13).unwrap().ends_with(",rose,rose,"), "{csv}");
     same_points(&csv, json["lines"][0]["points"].as_array().unwrap());
+}
+
+/// A run a day, each about a percent slower than the one before: a change that no run has made.
+#[test]
+fn a_drift_is_told_without_a_date_and_can_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    days(dir.path(), 10_000, |day| 40_000 + 400 * day + 400 * (day * 7 % 5));
+    history(dir.path())
+        .assert()
+        .success()
+        .stdout(starts_with("p99.9 of wakeup under idle on CPU 2 drifts: from about 42.9 to about 52.7 us over the runs 2026-11-01 05:00 to 2026-11-24 05:00; no single run is to blame\n"))
+        .stdout(contains("p99.9 drifted up, maximum drifted up"));
+    history(dir.path()).arg("--fail-on-change").assert().code(1);
+    let json = history(dir.path()).arg("--json").output().unwrap().stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let changes = &json["lines"][0]["series"][0]["changes"];
+    assert_eq!(changes["answer"], "drifts");
+    let drift = &changes["changes"];
+    assert_eq!((&drift["from"], &drift["to"]), (&0.into(), &23.into()));
+    assert_eq!((&drift["is_slow"], &json["is_worse"]), (&true.into(), &true.into()));
+    let csv = history(dir.path()).arg("--csv").output().unwrap().stdout;
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(
+        csv.lines().last().unwrap().ends_with(",drifted up,drifted up,"),
+        "{csv}"
+    );
+}
+
+/// The level of a day is near that of the day before.
+#[test]
+fn a_level_that_wanders_has_no_date_and_does_not_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    let levels = [
+        38, 39, 37, 40, 43, 42, 40, 38, 37, 40, 41, 43, 46, 45, 47, 44, 42, 45, 48, 46, 44, 43, 45, 48,
+    ];
+    days(dir.path(), 10_000, |day| levels[day as usize] * 1_000);
+    history(dir.path())
+        .arg("--fail-on-change")
+        .assert()
+        .success()
+        .stdout(contains(
+            "p99.9 of wakeup under idle on CPU 2 wanders (autocorrelation 0.",
+        ))
+        .stdout(contains("): a date would be wrong in more than 5 of 100\n"))
+        .stdout(contains("p99.9 wanders, maximum wanders"));
+    let json = history(dir.path()).arg("--json").output().unwrap().stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let changes = &json["lines"][0]["series"][0]["changes"];
+    assert_eq!(
+        (&changes["answer"], &json["is_worse"]),
+        (&"wanders".into(), &false.into())
+    );
+    assert!(
+        changes["changes"]["autocorrelation"].as_f64().unwrap() > 0.0,
+        "{changes}"
+    );
 }
 
 /// The points of CSV and of JSON are the same, column by column; the text has their figures.
