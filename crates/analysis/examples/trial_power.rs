@@ -52,7 +52,9 @@ fn trial(machine: &Machine, factor: f64, random: &mut SplitMix64) -> MeasuredRou
         let level = (machine.level)(round as f64 / rounds as f64, random);
         for (place, (_, maxima)) in variants.iter_mut().enumerate() {
             let effect = if place == 1 { factor } else { 1.0 };
-            maxima.push(Nanos((100_000.0 * level * effect * (0.1 * normal(random)).exp()) as u64));
+            maxima.push(Nanos(
+                (100_000.0 * level * effect * (0.1 * normal(random)).exp()) as u64,
+            ));
         }
     }
     variants
@@ -62,14 +64,19 @@ fn trial(machine: &Machine, factor: f64, random: &mut SplitMix64) -> MeasuredRou
 fn without_blocks(rounds: &MeasuredRounds) -> bool {
     let values = |(_, maxima): &(TrialVariant, Vec<Nanos>)| maxima.iter().map(|n| n.0).collect::<Vec<u64>>();
     let as_it_is = values(&rounds[0]);
-    let tests = rounds[1..].iter().map(|variant| RankTest::of(&as_it_is, &values(variant)));
+    let tests = rounds[1..]
+        .iter()
+        .map(|variant| RankTest::of(&as_it_is, &values(variant)));
     let p: Vec<f64> = tests.map(|test| test.map_or(1.0, |test| test.two_sided())).collect();
     holm(&p)[0] <= 0.05
 }
 
 fn main() {
     let mut random = SplitMix64::new(43);
-    println!("{:<32} {:>14} {:>24} {:>16}", "", "a useless one", "one of 0.8 times", "without blocks");
+    println!(
+        "{:<32} {:>14} {:>24} {:>16}",
+        "", "a useless one", "one of 0.8 times", "without blocks"
+    );
     for machine in MACHINES {
         let (mut wrong, mut better, mut unblocked) = (0, 0, 0);
         for _ in 0..DRAWS {

@@ -73,7 +73,10 @@ fn main() {
         .nth(1)
         .map_or(200, |n| n.parse().expect("a number of draws"));
     let mut random = SplitMix64::new(43);
-    println!("{:<33}{:>9}{:>15}{:>20}", "", "estimates", "10 times", "60 times the time");
+    println!(
+        "{:<33}{:>9}{:>15}{:>20}",
+        "", "estimates", "10 times", "60 times the time"
+    );
     for distribution in DISTRIBUTIONS {
         let (mut estimated, mut told, mut held) = (0, [0; 2], [0; 2]);
         for _ in 0..draws {

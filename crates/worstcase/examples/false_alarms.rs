@@ -53,7 +53,10 @@ fn main() {
     let each: Vec<usize> = EACH.into_iter().filter(|each| *each <= seeds.len()).collect();
     let columns: Vec<AlarmShares> = each.iter().map(|each| shares(&boots, &seeds, *each)).collect();
     let line = |name: &str, share: &dyn Fn(&AlarmShares) -> f64| {
-        let cells: String = columns.iter().map(|column| format!("{:>8}", percent(share(column)))).collect();
+        let cells: String = columns
+            .iter()
+            .map(|column| format!("{:>8}", percent(share(column))))
+            .collect();
         println!("{name:<60}{cells}");
     };
     let heads: String = each.iter().map(|each| format!("{each:>8}")).collect();
@@ -61,7 +64,11 @@ fn main() {
     line("gate FAILs a run that is no worse", &|c| c.fail);
     line("gate is INCONCLUSIVE", &|c| c.inconclusive);
     line("compare calls anything better or worse", &|c| c.word);
-    for (later, name) in [(1, "in all seeds of a cell"), (2, "in all cells"), (0, "in one seed of one cell")] {
+    for (later, name) in [
+        (1, "in all seeds of a cell"),
+        (2, "in all cells"),
+        (0, "in one seed of one cell"),
+    ] {
         for (place, factor) in FACTORS.iter().enumerate() {
             line(&format!("gate misses a maximum {factor} times as high {name}"), &|c| {
                 1.0 - c.found[3 * later + place]

@@ -17,7 +17,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::record::Work;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_instruments::probes::environment;
+use worstcase_instruments::environment;
 use worstcase_instruments::sys::clock;
 
 /// The load is looked at, and the state reported, after this many collections.
