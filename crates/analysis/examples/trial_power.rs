@@ -23,15 +23,15 @@ struct Machine {
 
 const MACHINES: [Machine; 3] = [
     Machine {
-        name: "a machine that stays as it is",
+        name: "a steady machine",
         level: |_, _| 1.0,
     },
     Machine {
-        name: "one that drifts to 1.5 times",
+        name: "a drift to 1.5x",
         level: |share, _| 1.0 + 0.5 * share,
     },
     Machine {
-        name: "rounds that differ by a third",
+        name: "rounds spread by 0.3",
         level: |_, random| (0.3 * normal(random)).exp(),
     },
 ];
@@ -73,10 +73,7 @@ fn without_blocks(rounds: &MeasuredRounds) -> bool {
 
 fn main() {
     let mut random = SplitMix64::new(43);
-    println!(
-        "{:<32} {:>14} {:>24} {:>16}",
-        "", "a useless one", "one of 0.8 times", "without blocks"
-    );
+    println!("{:<22}{:>10}{:>10}{:>18}", "", "useless", "0.8x", "without blocks");
     for machine in MACHINES {
         let (mut wrong, mut better, mut unblocked) = (0, 0, 0);
         for _ in 0..DRAWS {
@@ -87,7 +84,7 @@ fn main() {
             unblocked += u32::from(without_blocks(&helps));
         }
         let [wrong, better, unblocked] =
-            [wrong, better, unblocked].map(|n| format!("{:.1} %", 100.0 * f64::from(n) / f64::from(DRAWS)));
-        println!("{:<32} {wrong:>14} {better:>24} {unblocked:>16}", machine.name);
+            [wrong, better, unblocked].map(|n| format!("{:.1}", 100.0 * f64::from(n) / f64::from(DRAWS)));
+        println!("{:<22}{wrong:>10}{better:>10}{unblocked:>18}", machine.name);
     }
 }

@@ -74,7 +74,7 @@ fn main() {
     let draws: u32 = std::env::args()
         .nth(1)
         .map_or(400, |n| n.parse().expect("a number of draws"));
-    println!("                                          median   p90   p99  p99.9");
+    println!("{:<28}median   p90   p99  p99.9", "");
     let stretches = |seconds: f64| Stretches {
         length: seconds * 1_000.0,
         within: false,
@@ -84,11 +84,11 @@ fn main() {
         level: 0.0,
     };
     row("independent", Independent, draws);
-    row("a level that wanders within 0.1 s", wandering(0.1), draws);
-    row("a level that wanders within 1 s", wandering(1.0), draws);
-    row("five times as late for about 0.02 s", stretches(0.02), draws);
-    row("five times as late for about 0.2 s", stretches(0.2), draws);
-    row("five times as late for about 5 s", stretches(5.0), draws);
+    row("wandering within 0.1 s", wandering(0.1), draws);
+    row("wandering within 1 s", wandering(1.0), draws);
+    row("5 times for 0.02 s", stretches(0.02), draws);
+    row("5 times for 0.2 s", stretches(0.2), draws);
+    row("5 times for 5 s", stretches(5.0), draws);
 }
 
 fn row(name: &str, mut series: impl Series, draws: u32) {
@@ -124,5 +124,5 @@ fn row(name: &str, mut series: impl Series, draws: u32) {
         }
     }
     let percent = held.map(|n| format!("{:>5.0}", 100.0 * f64::from(n) / f64::from(draws)));
-    println!("{name:<42}{}", percent.join(" "));
+    println!("{name:<28}{}", percent.join(" "));
 }

@@ -37,11 +37,11 @@ const DISTRIBUTIONS: [Distribution; 6] = [
         quantile: |above| 10.0 * normal(above).exp(),
     },
     Distribution {
-        name: "1 in 150 of 5 times the scale",
+        name: "1 in 150 of 5 times",
         quantile: |above| mixture(above, 1.0 / 150.0),
     },
     Distribution {
-        name: "1 in 1 500 of 5 times the scale",
+        name: "1 in 1500 of 5 times",
         quantile: |above| mixture(above, 1.0 / 1_500.0),
     },
 ];
@@ -73,10 +73,7 @@ fn main() {
         .nth(1)
         .map_or(200, |n| n.parse().expect("a number of draws"));
     let mut random = SplitMix64::new(43);
-    println!(
-        "{:<33}{:>9}{:>15}{:>20}",
-        "", "estimates", "10 times", "60 times the time"
-    );
+    println!("{:<24}{:>9}{:>12}{:>12}", "", "estimates", "10 times", "60 times");
     for distribution in DISTRIBUTIONS {
         let (mut estimated, mut told, mut held) = (0, [0; 2], [0; 2]);
         for _ in 0..draws {
@@ -105,8 +102,8 @@ fn main() {
         let share = |held: u32, told: u32| 100.0 * f64::from(held) / f64::from(told.max(1));
         let [short, long] = [0, 1].map(|place| match told[place] {
             0 => "-".to_string(),
-            told => format!("{:.0} of {told}", share(held[place], told)),
+            told => format!("{:.0}/{told}", share(held[place], told)),
         });
-        println!("{:<33}{estimated:>9}{short:>15}{long:>20}", distribution.name);
+        println!("{:<24}{estimated:>9}{short:>12}{long:>12}", distribution.name);
     }
 }

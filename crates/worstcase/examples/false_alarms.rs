@@ -57,20 +57,16 @@ fn main() {
             .iter()
             .map(|column| format!("{:>8}", percent(share(column))))
             .collect();
-        println!("{name:<60}{cells}");
+        println!("{name:<24}{cells}");
     };
     let heads: String = each.iter().map(|each| format!("{each:>8}")).collect();
-    println!("{:<60}{heads}", "seeds on each side");
-    line("gate FAILs a run that is no worse", &|c| c.fail);
-    line("gate is INCONCLUSIVE", &|c| c.inconclusive);
-    line("compare calls anything better or worse", &|c| c.word);
-    for (later, name) in [
-        (1, "in all seeds of a cell"),
-        (2, "in all cells"),
-        (0, "in one seed of one cell"),
-    ] {
+    println!("{:<24}{heads}", "seeds");
+    line("FAIL", &|c| c.fail);
+    line("INCONCLUSIVE", &|c| c.inconclusive);
+    line("better or worse", &|c| c.word);
+    for (later, name) in [(1, "one cell"), (2, "all cells"), (0, "one seed")] {
         for (place, factor) in FACTORS.iter().enumerate() {
-            line(&format!("gate misses a maximum {factor} times as high {name}"), &|c| {
+            line(&format!("misses {factor}x, {name}"), &|c| {
                 1.0 - c.found[3 * later + place]
             });
         }
@@ -88,8 +84,8 @@ struct AlarmShares {
 fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0".to_string(),
-        small if small < 1.95 => format!("{small:.1} %"),
-        percent => format!("{percent:.0} %"),
+        small if small < 1.95 => format!("{small:.1}"),
+        percent => format!("{percent:.0}"),
     }
 }
 

@@ -13,6 +13,10 @@ use std::process::ExitCode;
 
 const TESTS: &[Test] = &[
     (
+        "the_list_has_every_load_of_a_host",
+        running::the_list_has_every_load_of_a_host,
+    ),
+    (
         "every_load_works_and_leaves_nothing",
         running::every_load_works_and_leaves_nothing,
     ),

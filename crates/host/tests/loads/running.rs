@@ -3,7 +3,7 @@
 use crate::bench::{Folder, LeftBehind, PATIENCE, assert_nothing_left, children_of, load, start, within};
 use std::fs;
 use std::path::Path;
-use worstcase_contract::Nanos;
+use worstcase_contract::{Nanos, Venue};
 use worstcase_host::loads::{LoadPlace, RunningHostLoad};
 use worstcase_instruments::sys::{clock, process, signal};
 
@@ -34,11 +34,28 @@ pub const LOADS: &[&str] = &[
     "receive:8@200",
     "bpf",
     "bpf@100",
+    "draw",
+    "perf",
+    "munmap",
+    "membarrier",
     "cmd-ready:sh -c 'sleep 0.1; : > $WORSTCASE_READY; while :; do :; done'",
     "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",
     "cpu:1+find+disk:2+compile",
     "find@2000+compile+compile",
 ];
+
+/// Loads that do nothing, or that not every machine can run.
+const NOT_LISTED: [&str; 3] = ["idle", "blockread", "rtc"];
+
+pub fn the_list_has_every_load_of_a_host() {
+    let names = |text: &'static str| text.split('+').map(|one| one.split([':', '@']).next().unwrap_or(one));
+    let listed: Vec<&str> = LOADS.iter().flat_map(|text| names(text)).collect();
+    for info in worstcase_contract::loads::LOADS.iter() {
+        let is_of_host = info.only.is_none_or(|only| only.venue == Venue::Host);
+        let is_there = listed.contains(&info.name()) || NOT_LISTED.contains(&info.name());
+        assert!(is_there || !is_of_host, "{}", info.name());
+    }
+}
 
 pub fn every_load_works_and_leaves_nothing() {
     let before = LeftBehind::now();

@@ -241,12 +241,14 @@ fn interrupts_are_off_while_timers_are_walked() {
     }
 }
 
-/// The lock is named, and the function under it that takes the time: all of it is in that one.
+/// The lock's holder is named, and the function under it that takes the time: all of it is in that one. (Who called it is known only
+/// where the system call began after the log.)
 #[test]
 fn interrupts_are_off_while_a_filter_of_system_calls_is_tried() {
     for breakdown in latest("full", "wakeup", &format!("filters {FILTER}")) {
         let names = [
-            "do_seccomp (called by do_syscall_64) kept interrupts off",
+            "us: do_seccomp",
+            "kept interrupts off, for culprit",
             "in seccomp(2), most of it in seccomp_cache_prepare_bitmap",
         ];
         breakdown.names_cause(Mechanism::InterruptsOff, &names, FILTER * TRIED_NS..=u64::MAX);
