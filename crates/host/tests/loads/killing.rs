@@ -40,17 +40,18 @@ struct Victims {
 impl Victims {
     fn new(text: &str, place: &LoadPlace) -> Victims {
         let (mut reader, mut writer) = io::pipe().expect("pipe");
-        let controller = process::fork(signal::SIGKILL, || {
+        let controller = process::fork(signal::SIGKILL, move || {
             process::fork(0, || {
                 let _running = start(text, place);
                 writer.write_all(&process::own_pid().to_le_bytes()).expect("write");
                 sleep_for_ever()
             })
             .expect("fork");
+            // Who reads is told that the load did not start.
+            drop(writer);
             sleep_for_ever()
         })
         .expect("fork");
-        drop(writer);
         let mut pid = [0; 4];
         reader
             .read_exact(&mut pid)
