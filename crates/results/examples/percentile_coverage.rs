@@ -109,7 +109,7 @@ fn row(name: &str, mut series: impl Series, draws: u32) {
         sorted.sort_unstable_by(f64::total_cmp);
         for (place, one_in) in ONE_IN.into_iter().enumerate() {
             let found = sorted[(SAMPLES - SAMPLES / one_in) as usize - 1];
-            let mut shares = BlockShares::new();
+            let mut shares = BlockShares::default();
             (0..)
                 .zip(&values)
                 .for_each(|(i, value)| shares.add(i, SAMPLES, *value > found));

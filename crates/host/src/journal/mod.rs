@@ -207,6 +207,14 @@ impl Journal {
         self.undo()
     }
 
+    /// The same; that a change could not be undone is an error.
+    pub fn finish_all(self) -> Result<(), HostError> {
+        match failures(&self.finish()?) {
+            0 => Ok(()),
+            count => Err(HostError::NotRestored { count }),
+        }
+    }
+
     fn undo(&mut self) -> Result<Vec<Undone>, HostError> {
         self.finished = true;
         let undone = undo_file(&mut self.file, &self.path).map_err(|e| self.failed(e));

@@ -4,7 +4,7 @@ use super::keep::keep;
 use super::matrix::HostMatrix;
 use super::measurement::{MeasurementObserver, measure};
 use super::placed::PlacedMeasurement;
-use super::settings::{AppliedSettings, finished};
+use super::settings::AppliedSettings;
 use super::timerlat;
 use crate::HostSpec;
 use crate::{HostError, Journal, StateFolder};
@@ -113,7 +113,7 @@ impl Executor for HostExecutor<'_> {
     fn end(&mut self) -> Result<(), HostError> {
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
         session.settings = None;
-        session.journal.take().map_or(Ok(()), finished)
+        session.journal.take().map_or(Ok(()), Journal::finish_all)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::io_scheduler::{self, RequestQueue};
 use super::matrix::HostMatrix;
-use super::settings::{AppliedSettings, finished};
+use super::settings::AppliedSettings;
 use super::speed;
 use super::work_dir::work_dir;
 use crate::facts::FileTree;
@@ -64,6 +64,6 @@ impl PlacedMeasurement {
 
     /// Undoes what it alone changed.
     pub(crate) fn end(self) -> Result<(), HostError> {
-        self.held.map_or(Ok(()), finished)
+        self.held.map_or(Ok(()), Journal::finish_all)
     }
 }

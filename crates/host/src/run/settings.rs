@@ -4,7 +4,6 @@ use super::matrix::HostMatrix;
 use super::origin;
 use crate::doctor::{Applied, AppliedFinding, apply, settable};
 use crate::facts::FileTree;
-use crate::journal::failures;
 use crate::{HostError, Journal, StateFolder};
 use worstcase_contract::Probe;
 use worstcase_contract::bench::{Bench, irq};
@@ -73,13 +72,5 @@ impl AppliedSettings {
             all.get_or_insert_default().extend(self.priorities.iter().map(priority));
         }
         all
-    }
-}
-
-/// Undoes everything in a journal.
-pub(crate) fn finished(journal: Journal) -> Result<(), HostError> {
-    match failures(&journal.finish()?) {
-        0 => Ok(()),
-        count => Err(HostError::NotRestored { count }),
     }
 }

@@ -10,7 +10,7 @@ use crate::message::{Message, Pulse};
 use crate::run::HostMatrix;
 use crate::run::measurement::{MeasurementObserver, measure};
 use crate::run::placed::PlacedMeasurement;
-use crate::run::settings::{AppliedSettings, finished};
+use crate::run::settings::AppliedSettings;
 use crate::spec::SegmentSpec;
 use crate::state::boot_id;
 use crate::{HostError, HostSpec, StateFolder};
@@ -121,7 +121,7 @@ pub fn run(
     keeper.file.ended = Some(WatchEnd { at, why });
     let told = folder.write(&keeper.file).map_err(HostError::from);
     drop(settings);
-    let undone = placed.end().and(finished(journal));
+    let undone = placed.end().and(journal.finish_all());
     result.and(told).and(undone)
 }
 

@@ -38,7 +38,7 @@ impl PercentileBlocks {
         Some(PercentileBlocks {
             expected: record.cell.periods,
             missed: MissedPeriods::new(Nanos(record.cell.period_ns)),
-            sought: sought.map(|(p, value)| (p, value, BlockShares::new())).collect(),
+            sought: sought.map(|(p, value)| (p, value, BlockShares::default())).collect(),
         })
     }
 

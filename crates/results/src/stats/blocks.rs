@@ -12,21 +12,13 @@ pub const BLOCKS: usize = 20;
 const T: f64 = 2.093;
 
 /// Counts how many of each block lie above a value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BlockShares {
     above: [u64; BLOCKS],
     all: [u64; BLOCKS],
 }
 
 impl BlockShares {
-    /// Nothing counted yet.
-    pub fn new() -> BlockShares {
-        BlockShares {
-            above: [0; BLOCKS],
-            all: [0; BLOCKS],
-        }
-    }
-
     /// Takes a value of the place `index` of `expected`.
     pub fn add(&mut self, index: u32, expected: u32, is_above: bool) {
         let block = (u64::from(index) * BLOCKS as u64 / u64::from(expected.max(1))) as usize;
@@ -51,18 +43,12 @@ impl BlockShares {
     }
 }
 
-impl Default for BlockShares {
-    fn default() -> BlockShares {
-        BlockShares::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn factors(is_above: impl Fn(u32) -> bool) -> Option<[f64; 2]> {
-        let mut shares = BlockShares::new();
+        let mut shares = BlockShares::default();
         (0..20_000).for_each(|i| shares.add(i, 20_000, is_above(i)));
         shares.factors()
     }
@@ -79,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_block_without_samples_has_no_share() {
-        let mut shares = BlockShares::new();
+        let mut shares = BlockShares::default();
         (0..100).for_each(|i| shares.add(i, 20_000, true));
         assert_eq!(shares.factors(), None);
     }

@@ -141,14 +141,17 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
     let [baseline, side] = Side::open_both(std::slice::from_ref(path), &args.runs)?;
     let limits = limits(args);
     let gated = gate(&baseline, &side, &args.map, &limits)?;
-    let (run, records) = match (&runs[..], args.criterion) {
-        ([run], _) => (run, run.records()?),
-        ([first, ..], None) => (first, Vec::new()),
-        _ => return Err(GateError::CriterionOfSeveral),
+    let asked = match (args.criterion, &runs[..]) {
+        (None, _) => None,
+        (Some(limit), [run]) => Some((limit, run, run.records()?)),
+        (Some(_), _) => return Err(GateError::CriterionOfSeveral),
     };
-    let criterion = args.criterion.map(|limit| judge(run, &records, limit));
+    let criterion = asked.as_ref().map(|(limit, run, records)| {
+        let (criterion, verdicts) = judge(run, records, *limit);
+        (criterion, verdicts, records.as_slice())
+    });
     let outcome = match &criterion {
-        Some((_, verdicts)) => gated.outcome.max(worst(verdicts)),
+        Some((_, verdicts, _)) => gated.outcome.max(worst(verdicts)),
         None => gated.outcome,
     };
     let shown = ShownGate {
@@ -158,7 +161,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
         run: &side,
         folders: args.runs.iter().map(|run| run.display().to_string()).collect(),
         command: again(args),
-        criterion: criterion.map(|(criterion, verdicts)| (criterion, verdicts, records.as_slice())),
+        criterion,
     };
     if let Some(path) = &args.junit {
         write(path, &junit::document(&shown)?)?;

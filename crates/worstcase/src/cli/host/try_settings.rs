@@ -19,7 +19,6 @@ use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{examine, settable};
-use worstcase_host::journal::{UndoResult, Undone};
 use worstcase_host::message::Message;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::trial::{SWITCHED, TrialVariant, orders, variants};
@@ -169,16 +168,6 @@ impl Switch {
     }
 }
 
-/// Undoes it; that it cannot be undone ends the trial.
-fn take_back(journal: Journal) -> Result<(), HostError> {
-    let undone = journal.finish()?;
-    let failed = |u: &&Undone| matches!(u.outcome, UndoResult::Failed { .. });
-    match undone.iter().find(failed) {
-        Some(undone) => Err(HostError::Argument(format!("the machine is not as it was: {undone}"))),
-        None => Ok(()),
-    }
-}
-
 struct Trying<'a> {
     args: &'a TryArgs,
     folder: &'a Path,
@@ -261,7 +250,7 @@ impl Trying<'_> {
                 let switch = self.switch.filter(|_| measured[place].0.is_switched());
                 let held = switch.map(|switch| switch.make(self.state)).transpose()?;
                 self.measure(run, executor, round)?;
-                held.map(take_back).transpose()?;
+                held.map(Journal::finish_all).transpose()?;
                 if self.is_over() {
                     return Ok(measured);
                 }
