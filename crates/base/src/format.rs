@@ -60,6 +60,20 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{s}", grouped(n))
 }
 
+/// A share of one in percent, with three significant digits, of small ones one or two: `10.7 %`, `0.12 %`, `0.003 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = match percent {
+        99.95.. => 0,
+        9.995.. => 1,
+        0.01.. => 2,
+        0.001.. => 3,
+        _ if percent == 0.0 => 0,
+        _ => 5,
+    };
+    format!("{percent:.decimals$} %")
+}
+
 /// A long time with two significant digits: `45 s`, `3.2 days`, `12000 years`.
 pub fn span(seconds: f64) -> String {
     const UNITS: [(&str, f64); 5] = [
@@ -146,6 +160,13 @@ mod tests {
             [0, 999, 10_000, 1_234_567].map(grouped),
             ["0", "999", "10 000", "1 234 567"]
         );
+    }
+
+    #[test]
+    fn percents() {
+        let shown = [0.0, 0.000_000_4, 0.000_03, 0.001_2, 0.083_4, 0.107_2, 0.999, 1.0].map(percent);
+        let expected = ["0 %", "0.00004 %", "0.003 %", "0.12 %", "8.34 %", "10.7 %", "99.9 %", "100 %"];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -6,13 +6,16 @@ use crate::labels::{observation_time, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
 use worstcase_contract::probe::ProbeInfo;
-use worstcase_results::record::{Quantity, Subject};
+use worstcase_results::record::{Quantity, Record, Subject};
 use worstcase_results::stats::{Ensemble, ensembles};
+use worstcase_results::verdict::PeriodsAbove;
 
 /// An ensemble with the facts about its subject.
 struct EnsembleRow<'a> {
     ensemble: Ensemble,
     subject: Option<&'a Subject>,
+    /// Its periods above the limit, if there is one.
+    above: Option<PeriodsAbove>,
     /// With more than one clock in a table, each row names its own.
     with_unit: bool,
 }
@@ -36,6 +39,12 @@ impl EnsembleRow<'_> {
 }
 
 fn columns<'a>() -> Vec<TableField<EnsembleRow<'a>>> {
+    let mut columns = figures();
+    columns.extend(above_columns(|row: &EnsembleRow| row.above));
+    columns
+}
+
+fn figures<'a>() -> Vec<TableField<EnsembleRow<'a>>> {
     let time = |key: &str, heading: &str, time: fn(&Ensemble) -> Option<Nanos>| {
         field(ColumnKind::Time, key, heading, move |row: &EnsembleRow| {
             time(&row.ensemble)
@@ -111,6 +120,25 @@ fn columns<'a>() -> Vec<TableField<EnsembleRow<'a>>> {
     ]
 }
 
+/// The columns of the periods above the limit, of a run that has one.
+pub(super) fn above_columns<S>(
+    above: impl Fn(&S) -> Option<PeriodsAbove> + Copy + 'static,
+) -> Vec<TableField<S>> {
+    let part = |key: &str, part: fn(PeriodsAbove) -> u64| {
+        field(ColumnKind::Count, key, key, move |row: &S| above(row).map(part)).programs()
+    };
+    let shown = |periods: PeriodsAbove| TableValue::in_words(periods.short(), periods.count());
+    vec![
+        field(ColumnKind::Words, "above.periods", "above limit", move |row: &S| {
+            above(row).map(shown)
+        })
+        .optional(),
+        part("above.late", |periods| periods.late),
+        part("above.missed", |periods| periods.missed),
+        part("above.of", |periods| periods.of),
+    ]
+}
+
 fn seeds(row: &EnsembleRow) -> serde_json::Value {
     let one = |s: &worstcase_results::stats::SeedStats| {
         json!({
@@ -134,11 +162,21 @@ fn table_of(view: &ReportView, title: String, all: Vec<Ensemble>, with_unit: boo
             .iter()
             .map(|r| &r.subject)
             .find(|s| s.id() == ensemble.subject),
+        above: above(view, &ensemble),
         ensemble,
         with_unit,
     };
     let rows: Vec<EnsembleRow> = all.into_iter().map(row).collect();
     Table::new("ensembles", title, &columns(), &rows)
+}
+
+fn above(view: &ReportView, of: &Ensemble) -> Option<PeriodsAbove> {
+    let (criterion, _) = view.verdicts.as_ref().filter(|_| of.quantity == Quantity::Latency)?;
+    let same = |r: &&Record| {
+        let cell = &r.cell;
+        (&cell.load, &cell.probe, cell.cpu) == (&of.load, &of.probe, of.cpu) && r.subject.id() == of.subject
+    };
+    PeriodsAbove::of(view.records.iter().filter(same), of.quantity, criterion.limit)
 }
 
 /// The table for people, of one probe and quantity; nothing if no record has it.

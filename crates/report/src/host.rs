@@ -1,7 +1,7 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::table::{ColumnKind, Table, TableField, TableGroup, field, name};
-use super::{ReportView, foreign, noise};
+use super::{ReportView, ensembles, foreign, noise};
 use crate::labels::{row_label, row_name};
 use hdrhistogram::Histogram;
 use worstcase_base::distinct;
@@ -11,6 +11,7 @@ use worstcase_contract::Nanos;
 use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, title_of};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
+use worstcase_results::verdict::PeriodsAbove;
 
 /// If there are more CPUs than this, only the worst are listed.
 const CPUS: usize = 16;
@@ -47,7 +48,7 @@ fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -
         tables.extend(noise::tables(records));
     } else {
         let quantities = view.quantities_of(probe).iter();
-        tables.extend(quantities.map(|quantity| by_cpu(records, *quantity)));
+        tables.extend(quantities.map(|quantity| by_cpu(view, records, *quantity)));
         if records.iter().any(|r| r.summary.handler.is_some()) {
             tables.push(by_part(records));
         }
@@ -140,13 +141,14 @@ struct CpuRow {
     median: Option<u64>,
     percentiles: [Option<u64>; PERCENTILES.len()],
     max: u64,
+    above: Option<PeriodsAbove>,
     samples: u64,
     missed: Option<u64>,
     lost: Option<u64>,
 }
 
 impl CpuRow {
-    fn of(record: &Record, s: &Summary, label: String) -> CpuRow {
+    fn of(record: &Record, s: &Summary, label: String, above: Option<PeriodsAbove>) -> CpuRow {
         CpuRow {
             label,
             subject: Some(record.subject.id().to_string()),
@@ -156,6 +158,7 @@ impl CpuRow {
             median: s.median().map(|n| n.0),
             percentiles: PERCENTILES.map(|p| s.percentile(p).map(|n| n.0)),
             max: s.max_ns,
+            above,
             samples: s.count,
             ..CpuRow::default()
         }
@@ -189,8 +192,9 @@ fn columns() -> Vec<TableField<CpuRow>> {
             row.percentiles[nth]
         })
     }));
+    all.push(time("max_ns", "max", |row| Some(row.max)));
+    all.extend(ensembles::above_columns(|row: &CpuRow| row.above));
     all.extend([
-        time("max_ns", "max", |row| Some(row.max)),
         count("samples", |row| Some(row.samples)),
         count("missed", |row| row.missed),
         count("lost", |row| row.lost),
@@ -198,18 +202,21 @@ fn columns() -> Vec<TableField<CpuRow>> {
     all
 }
 
-fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
+fn by_cpu(view: &ReportView, records: &[&Record], quantity: Quantity) -> Table {
+    let limit = view.verdicts.as_ref().map(|(criterion, _)| criterion.limit);
+    let limit = limit.filter(|_| quantity == Quantity::Latency);
+    let above = |records: &[&Record]| PeriodsAbove::of(records.iter().copied(), quantity, limit?);
     let seeds = distinct(records.iter().map(|r| r.cell.seed)).len() > 1;
     let mut found: Vec<(&Record, &Summary)> = records
         .iter()
         .filter_map(|r| Some((*r, r.summary(quantity)?)))
         .collect();
-    let all = together(&found, quantity).filter(|_| records.len() > 1);
+    let all = together(&found, quantity, above(records)).filter(|_| records.len() > 1);
     let hidden = found.len().saturating_sub(CPUS);
     if hidden > 0 {
         found.sort_by_key(|(_, s)| std::cmp::Reverse(s.max_ns));
     }
-    let row = |(r, s): &(&Record, &Summary)| CpuRow::of(r, s, row_name(r, seeds));
+    let row = |(r, s): &(&Record, &Summary)| CpuRow::of(r, s, row_name(r, seeds), above(&[*r]));
     let rows: Vec<CpuRow> = found.iter().map(row).chain(all).collect();
     let probe = records.first().map_or("", |r| r.cell.probe.as_str());
     let mut table = Table::new("cpus", format!("{} (us)", title_of(quantity, probe)), &columns(), &rows);
@@ -222,7 +229,7 @@ fn by_cpu(records: &[&Record], quantity: Quantity) -> Table {
 }
 
 /// All rows as one distribution; median and percentiles are those of the merged histograms, to three digits.
-fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> {
+fn together(rows: &[(&Record, &Summary)], quantity: Quantity, above: Option<PeriodsAbove>) -> Option<CpuRow> {
     let all = merged(rows);
     let count: u64 = rows.iter().map(|(_, s)| s.period_count()).sum();
     let known_below = rows
@@ -242,6 +249,7 @@ fn together(rows: &[(&Record, &Summary)], quantity: Quantity) -> Option<CpuRow> 
         median: at(MEDIAN),
         percentiles: PERCENTILES.map(percentile),
         max: rows.iter().map(|(_, s)| s.max_ns).max()?,
+        above,
         samples: rows.iter().map(|(_, s)| s.count).sum(),
         ..CpuRow::default()
     };

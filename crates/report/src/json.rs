@@ -7,7 +7,7 @@ use serde_json::json;
 use worstcase_results::published::compared;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/7";
+pub const SCHEMA: &str = "worstcase-show/8";
 
 /// The document, indented, with a line end.
 pub fn run(view: &ReportView) -> String {

@@ -10,19 +10,19 @@ use worstcase_base::format::shell;
 use worstcase_results::published::compared;
 use worstcase_results::verdict::Verdict;
 
-/// The report of a run: all tables, lost samples, the verdicts, and the command that measures it again.
+/// The report of a run: the verdicts, all tables, lost samples, and the command that measures it again.
 pub fn run(view: &ReportView) -> String {
     let mut out = vec![format!("### {}", text(&view.plan.title)), String::new()];
-    out.extend(groups(&run_tables::timed(view)));
-    out.extend(groups(&run_tables::of_probes(view)));
-    out.extend(losses(view.records).iter().map(|line| format!("- {}", text(line))));
-    out.push(String::new());
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(format!("**No latency above {}**", duration::show(criterion.limit)));
         out.push(String::new());
         out.extend(verdict_table(verdicts));
         out.push(String::new());
     }
+    out.extend(groups(&run_tables::timed(view)));
+    out.extend(groups(&run_tables::of_probes(view)));
+    out.extend(losses(view.records).iter().map(|line| format!("- {}", text(line))));
+    out.push(String::new());
     out.extend(groups(&run_tables::of_decision(view)));
     for group in compared(view.plan, view.records) {
         let mut table = then_now::table(&group);
@@ -55,7 +55,7 @@ fn verdict_table(verdicts: &[Verdict]) -> Vec<String> {
         name("subject", "subject", |v: &Verdict| v.subject.to_string()),
         field(ColumnKind::Outcome, "outcome", "verdict", |v: &Verdict| v.outcome),
         field(ColumnKind::Text, "reasons", "why", |v: &Verdict| {
-            TableValue::Lines(v.reasons.clone())
+            TableValue::Lines(v.with_reservations())
         }),
     ];
     figures(&Table::new("verdicts", "", &fields, verdicts))

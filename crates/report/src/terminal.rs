@@ -22,16 +22,16 @@ pub fn run(view: &ReportView, style: Style) -> String {
         ));
     }
     out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
-    out.extend(table::terminal::groups(&run_tables::timed(view), style));
-    out.extend(run_tables::about_ensembles(view));
-    out.extend(foreign::lines(view.records));
-    out.extend(table::terminal::groups(&run_tables::of_probes(view), style));
-    out.extend(losses(view.records));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
         out.push(verdict_heading(criterion, view.records, style));
         out.extend(verdict_lines(verdicts, style));
     }
+    out.extend(table::terminal::groups(&run_tables::timed(view), style));
+    out.extend(run_tables::about_ensembles(view));
+    out.extend(foreign::lines(view.records));
+    out.extend(table::terminal::groups(&run_tables::of_probes(view), style));
+    out.extend(losses(view.records));
     out.extend(table::terminal::groups(&run_tables::of_decision(view), style));
     if !view.plan.published.is_empty() {
         out.push(String::new());
@@ -111,7 +111,7 @@ pub(crate) fn verdict_heading(criterion: &Criterion, records: &[Record], style: 
     style.bold(&format!("Verdict: no latency above {limit} (times are {units})"))
 }
 
-/// A line for each verdict, further reasons below it.
+/// A line for each verdict, further reasons below it, and what limits it.
 pub(crate) fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
     let width = verdicts.iter().map(|v| v.subject.as_str().len()).max().unwrap_or(0);
     let mut lines = Vec::new();
@@ -120,8 +120,10 @@ pub(crate) fn verdict_lines(verdicts: &[Verdict], style: Style) -> Vec<String> {
         let subject = &verdict.subject;
         let outcome = style.outcome(verdict.outcome);
         lines.push(format!("  {subject:width$}  {outcome}  {}", plain(first)));
-        for reason in verdict.reasons.iter().skip(1) {
-            lines.push(format!("  {:width$}  {:12}  {}", "", "", plain(reason)));
+        let more = verdict.reasons.iter().skip(1).map(|reason| ("", reason));
+        let but = verdict.reservations.iter().map(|reservation| ("but", reservation));
+        for (lead, text) in more.chain(but) {
+            lines.push(format!("  {:width$}  {lead:>12}  {}", "", plain(text)));
         }
     }
     lines

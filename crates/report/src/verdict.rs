@@ -11,7 +11,7 @@ use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-verdict/3";
+pub const SCHEMA: &str = "worstcase-verdict/4";
 
 /// The output of `worstcase verdict`.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, memory, sched};
 use worstcase_plan::SchedulingPolicy;
+use worstcase_results::record::NOT_REAL_TIME;
 
 /// What the process holds while it measures; released when dropped.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ pub(crate) fn take_cpu(spec: &HostSpec, cpu: u32, warnings: &mut Vec<String>) ->
         ));
     } else if let Err(e) = taken {
         warnings.push(format!(
-            "NOT REAL-TIME: {} is refused ({e}): samples hold the waiting for ordinary processes; run as root, or give CAP_SYS_NICE or `ulimit -r {}`",
+            "{NOT_REAL_TIME}: {} is refused ({e}): samples hold the waiting for ordinary processes; run as root, or give CAP_SYS_NICE or `ulimit -r {}`",
             spec.scheduling,
             spec.scheduling.priority().max(1)
         ));

@@ -146,7 +146,7 @@ fn open(shown: &ShownGate) -> Vec<String> {
     if let Some((criterion, verdicts, _)) = &shown.criterion {
         let limit = worstcase_base::duration::show(criterion.limit);
         open.extend(verdicts.iter().map(|v| {
-            let (subject, reasons) = (text(v.subject.as_str()), text(&v.reasons.join("; ")));
+            let (subject, reasons) = (text(v.subject.as_str()), text(&v.with_reservations().join("; ")));
             format!("{} no latency above {limit}: {subject}: {reasons}", v.outcome)
         }));
     }

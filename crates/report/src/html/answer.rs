@@ -3,6 +3,7 @@
 use super::extremes::extremes;
 use super::labels::SubjectLabels;
 use crate::ReportView;
+use crate::probes::io::can_matter;
 use crate::verdict::another_seed;
 use serde::Serialize;
 use worstcase_base::distinct;
@@ -33,6 +34,7 @@ struct JudgedSubject {
     subject: String,
     label: String,
     outcome: Outcome,
+    /// Why, and what limits it.
     reasons: Vec<String>,
     rests_on: String,
 }
@@ -48,18 +50,22 @@ impl ReportAnswer {
             )
         });
         let mut lines: Vec<String> = extremes(view, labels);
+        lines.extend(can_matter(view.records));
         lines.extend(amount(view));
         let (headline, outcome) = match &view.verdicts {
             _ if view.records.is_empty() => ("Nothing is measured yet.".to_string(), None),
             Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
             None => (lines.remove(0), None),
         };
+        if let Some((_, verdicts)) = &view.verdicts {
+            lines.splice(..0, beside(verdicts));
+        }
         let verdicts = view.verdicts.iter().flat_map(|(_, verdicts)| {
             verdicts.iter().map(|v| JudgedSubject {
                 subject: v.subject.to_string(),
                 label: labels.get(&v.subject),
                 outcome: v.outcome,
-                reasons: v.reasons.clone(),
+                reasons: v.with_reservations(),
                 rests_on: rests_on(v),
             })
         });
@@ -85,6 +91,9 @@ fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verd
         let name = labels.get(&one.subject);
         return match one.outcome {
             Outcome::Pass => format!("{name} keeps every latency within {limit}."),
+            Outcome::Fail if one.evidence.ordinary_cells > 0 => {
+                format!("{name} was later than {limit}, but not as a real-time thread.")
+            }
             Outcome::Fail => format!("{name} does not keep every latency within {limit}."),
             Outcome::Inconclusive => {
                 format!("Whether {name} keeps every latency within {limit} cannot be said from what was measured.")
@@ -110,6 +119,14 @@ fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verd
         text += &format!("; of {open} it cannot be said");
     }
     text + "."
+}
+
+/// What stands beside the verdicts: the periods above the limit, and what limits the answers.
+fn beside(verdicts: &[Verdict]) -> Vec<String> {
+    let above = verdicts.iter().filter_map(|v| v.evidence.above).filter(|above| above.count() > 0);
+    let above = above.map(|above| above.words() + ".").filter(|_| verdicts.len() == 1);
+    let but = verdicts.iter().flat_map(|v| &v.reservations).map(|text| format!("But {text}."));
+    distinct(above.chain(but))
 }
 
 /// In the lab a limit is compared with virtual time. Each sentence about it must say so.

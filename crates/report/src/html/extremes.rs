@@ -1,4 +1,4 @@
-//! The places of a run's smallest and largest figures, a sentence for each question.
+//! Where a run's subjects differ most, under the same load and with the same probe: a sentence for each question.
 
 use super::labels::SubjectLabels;
 use crate::ReportView;
@@ -77,45 +77,80 @@ fn subject_of(question: &ExtremesQuestion) -> (String, fn(&Ensemble) -> Nanos) {
     }
 }
 
+/// A subject's figure under one load, with one probe.
+#[derive(Clone, Copy)]
+struct SubjectFigure<'a> {
+    of: &'a Ensemble,
+    figure: Nanos,
+}
+
+/// The lowest and the highest subject under the same load and with the same probe.
+#[derive(Clone, Copy)]
+struct LikeWithLike<'a> {
+    low: SubjectFigure<'a>,
+    high: SubjectFigure<'a>,
+}
+
+impl<'a> LikeWithLike<'a> {
+    fn of(ensembles: &'a [Ensemble], same: &Ensemble, figure: fn(&Ensemble) -> Nanos) -> Option<LikeWithLike<'a>> {
+        let mut subjects: Vec<SubjectFigure> = Vec::new();
+        let alike = |e: &&Ensemble| (&e.load, &e.probe) == (&same.load, &same.probe);
+        for of in ensembles.iter().filter(alike) {
+            let new = SubjectFigure { of, figure: figure(of) };
+            // CPUs of a machine are one subject: its highest counts.
+            match subjects.iter_mut().find(|s| s.of.subject == of.subject) {
+                Some(known) if known.figure < new.figure => *known = new,
+                Some(_) => {}
+                None => subjects.push(new),
+            }
+        }
+        let low = *subjects.iter().min_by_key(|s| s.figure)?;
+        let high = *subjects.iter().max_by_key(|s| s.figure)?;
+        (subjects.len() > 1).then_some(LikeWithLike { low, high })
+    }
+
+    fn times(&self) -> f64 {
+        self.high.figure.0 as f64 / self.low.figure.0.max(1) as f64
+    }
+}
+
 fn extreme(question: &ExtremesQuestion, labels: &SubjectLabels) -> Option<String> {
     let (name, figure) = subject_of(question);
     let unit = &question.unit;
-    let is_one_probe = question.ensembles.iter().all(|e| e.probe == question.probe);
-    let at = |e: &Ensemble| match is_one_probe {
-        true => format!("{}, load {}", labels.get(&e.subject), e.load),
-        false => format!("{}, {}, load {}", labels.get(&e.subject), e.probe, e.load),
+    let ensembles = &question.ensembles;
+    let highest = ensembles.iter().max_by_key(|e| figure(e))?;
+    let is_one_probe = ensembles.iter().all(|e| e.probe == question.probe);
+    let place = |e: &Ensemble| match is_one_probe {
+        true => format!("load {}", e.load),
+        false => format!("{}, load {}", e.probe, e.load),
     };
-    // The worst load of each subject; the probes of a family are different questions to begin with.
-    let mut worst: Vec<&Ensemble> = Vec::new();
-    for e in &question.ensembles {
-        match worst.iter_mut().find(|w| w.subject == e.subject && w.probe == e.probe) {
-            Some(w) if figure(w) < figure(e) => *w = e,
-            Some(_) => {}
-            None => worst.push(e),
-        }
-    }
-    let low = *worst.iter().min_by_key(|e| figure(e))?;
-    let high = *worst.iter().max_by_key(|e| figure(e))?;
-    if worst.len() == 1 {
-        let median = high.median().map(|median| format!("; median {}", micros(median)));
-        let median = median.filter(|_| question.ensembles.len() == 1).unwrap_or_default();
-        return Some(format!(
-            "{name}: {} {unit}, load {}{median}.",
-            micros(figure(high)),
-            high.load
-        ));
-    }
-    let times = figure(high).0 as f64 / figure(low).0.max(1) as f64;
-    let times = match times {
-        10.0.. => format!("{times:.0}"),
-        _ => format!("{times:.1}"),
+    let alike = ensembles.iter().filter_map(|e| LikeWithLike::of(ensembles, e, figure));
+    let Some(widest) = alike.reduce(|a, b| if b.times() > a.times() { b } else { a }) else {
+        let median = highest.median().map(|median| format!("; median {}", micros(median)));
+        let median = median.filter(|_| ensembles.len() == 1).unwrap_or_default();
+        return Some(format!("{name}: {} {unit}, {}{median}.", micros(figure(highest)), place(highest)));
+    };
+    let LikeWithLike { low, high } = widest;
+    let times = match widest.times() {
+        10.0.. => format!("{:.0}", widest.times()),
+        times => format!("{times:.1}"),
+    };
+    let of_all = match figure(highest) > high.figure {
+        true => format!(
+            " Highest of all: {} ({}, {}).",
+            micros(figure(highest)),
+            labels.get(&highest.subject),
+            place(highest)
+        ),
+        false => String::new(),
     };
     Some(format!(
-        "{name}: from {} ({}) to {} {unit} ({}), {times} times as much.",
-        micros(figure(low)),
-        at(low),
-        micros(figure(high)),
-        at(high)
+        "{name}, {}: from {} ({}) to {} {unit} ({}), {times} times as much.{of_all}",
+        place(high.of),
+        micros(low.figure),
+        labels.get(&low.of.subject),
+        micros(high.figure),
+        labels.get(&high.of.subject)
     ))
 }
 

@@ -5,7 +5,7 @@
 mod fields;
 pub(crate) mod hackbench;
 mod inversion;
-mod io;
+pub(crate) mod io;
 mod irq;
 mod pick;
 mod remote;

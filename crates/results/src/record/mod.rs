@@ -90,6 +90,9 @@ pub struct CellRecord {
     pub method: Option<MethodRecord>,
 }
 
+/// Begin of the warning that the probe was an ordinary thread: the right to be a real-time one was missing.
+pub const NOT_REAL_TIME: &str = "NOT REAL-TIME";
+
 /// Key of a host record's environment: the CPUs, of those measured at once, that the kernel keeps ordinary work
 /// away from.
 pub const ISOLATED: &str = "isolated_cpus";

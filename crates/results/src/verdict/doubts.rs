@@ -137,7 +137,7 @@ pub fn interference(records: &[&Record]) -> Vec<String> {
 }
 
 /// Each warning once, with the number of cells that gave it: any of them may have changed the result.
-fn warnings(records: &[&Record]) -> Vec<String> {
+pub(super) fn warnings(records: &[&Record]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for warning in records.iter().flat_map(|r| &r.warnings) {
         *counts.entry(warning).or_default() += 1;

@@ -1,5 +1,7 @@
 //! The evidence of a verdict: the observation time, lost samples, interference.
 
+use super::PeriodsAbove;
+use super::reservations::is_ordinary;
 use crate::record::{Quantity, Record, Venue};
 use serde::Serialize;
 use worstcase_base::duration;
@@ -25,6 +27,10 @@ pub struct Evidence {
     pub missed_at_ends: u64,
     /// Samples or gaps that we failed to keep.
     pub lost: u64,
+    /// The periods above the limit; nothing if a cell does not tell.
+    pub above: Option<PeriodsAbove>,
+    /// Cells whose probe was an ordinary thread.
+    pub ordinary_cells: usize,
     /// Host: cells in which the kernel throttled real-time threads; nothing if a cell does not know.
     pub throttled_cells: Option<usize>,
     /// Host: largest share of a cell's time that the hypervisor took away; nothing if a cell does not know.
@@ -32,8 +38,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence of a subject's records.
-    pub(crate) fn of(records: &[&Record]) -> Evidence {
+    /// The evidence of a subject's records for or against a limit.
+    pub(crate) fn of(records: &[&Record], limit: Nanos) -> Evidence {
         let sum = |of: fn(&Record) -> u64| records.iter().map(|r| of(r)).sum();
         let throttled = records.iter().map(|r| throttled(r));
         let steal = records.iter().map(|r| steal_share(r));
@@ -47,6 +53,8 @@ impl Evidence {
             missed: records.iter().map(|r| r.missed()).sum(),
             missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
             lost: sum(|r| r.accounting.lost()),
+            above: PeriodsAbove::of(records.iter().copied(), Quantity::Latency, limit),
+            ordinary_cells: records.iter().filter(|r| is_ordinary(r)).count(),
             throttled_cells: throttled
                 .map(|count| count.map(|count| usize::from(count > 0)))
                 .sum::<Option<usize>>()

@@ -2,10 +2,13 @@
 //!
 //! FAIL needs one proof, PASS needs enough evidence, and everything else is INCONCLUSIVE with its reasons.
 
+mod above;
 mod details;
 mod doubts;
 mod evidence;
+mod reservations;
 
+pub use above::PeriodsAbove;
 pub(crate) use doubts::another_model;
 pub use doubts::{STEAL_ALLOWED, interference, lost};
 pub use evidence::Evidence;
@@ -104,11 +107,21 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Why, the weightiest first; never empty.
     pub reasons: Vec<String>,
+    /// What limits the answer, beside it: how the subject was measured, where, and what was not tried.
+    pub reservations: Vec<String>,
     /// The evidence.
     pub evidence: Evidence,
     /// Lab, of a PASS: for no load and probe is the probability that another seed is above the limit larger than this (95 %).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub another_seed_above: Option<f64>,
+}
+
+impl Verdict {
+    /// Why, and what limits it, a sentence each.
+    pub fn with_reservations(&self) -> Vec<String> {
+        let but = self.reservations.iter().map(|text| format!("but {text}"));
+        self.reasons.iter().cloned().chain(but).collect()
+    }
 }
 
 /// The worst of several: one FAIL fails all. A run without a single subject proves nothing.
@@ -141,8 +154,9 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
         .filter(|r| details::is_judged(&r.cell.probe))
         .collect();
     let records = judged.as_slice();
-    let evidence = Evidence::of(records);
+    let evidence = Evidence::of(records, criterion.limit);
     let mut failures = failures(records, criterion);
+    failures.extend(evidence.above.filter(|above| above.count() > 0).map(|above| above.words()));
     failures.extend(details::failures(records));
     let mut doubts = doubts::of(planned, records, criterion);
     doubts.extend(details::doubts(all));
@@ -157,6 +171,7 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
     Verdict {
         subject: subject.clone(),
         another_seed_above: another_seed_above(records).filter(|_| outcome == Outcome::Pass),
+        reservations: reservations::of(records, outcome),
         outcome,
         reasons,
         evidence,

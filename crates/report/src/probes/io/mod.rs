@@ -10,6 +10,7 @@ use serde_json::json;
 use worstcase_base::distinct;
 use worstcase_base::format::plain;
 use worstcase_contract::bench::{Bench, Io};
+use worstcase_results::record::Record;
 
 fn columns() -> Vec<TableField<IoPoint>> {
     let mut all = place(|p: &IoPoint| &p.place);
@@ -82,6 +83,10 @@ impl WorkOnDevice<'_> {
         distinct(self.schedulers.iter().map(name)).join(", ")
     }
 
+    fn schedulers_matter(&self) -> bool {
+        self.schedulers.iter().any(|schedulers| schedulers.matter())
+    }
+
     /// The range of a value over several subjects.
     fn between(&self, value: fn(&DeviceQueue) -> Option<f64>) -> TableValue {
         let queues = self.schedulers.iter().filter_map(|schedulers| schedulers.queue());
@@ -95,23 +100,40 @@ impl WorkOnDevice<'_> {
     }
 }
 
-fn schedulers(points: &[IoPoint]) -> Table {
+/// Whether an I/O scheduler can make a difference in this run, in a sentence; nothing if no device told.
+pub(crate) fn can_matter(records: &[Record]) -> Option<String> {
+    let points = ios(records);
+    let (yes, no): (Vec<_>, Vec<_>) = works(&points).into_iter().partition(WorkOnDevice::schedulers_matter);
+    let names = |works: &[WorkOnDevice]| works.iter().map(|w| work(w.io)).collect::<Vec<_>>().join(", ");
+    let answer = match (yes.as_slice(), no.as_slice()) {
+        ([], []) => return None,
+        (_, []) => "yes, several requests wait at once".to_string(),
+        ([], _) => "no, no two requests wait at once, or there is no other scheduler".to_string(),
+        (yes, no) => format!("for {} yes, several requests wait at once; for {} no", names(yes), names(no)),
+    };
+    Some(format!("Can an I/O scheduler make a difference here? {answer}."))
+}
+
+/// The kinds of work of which a device tells.
+fn works(points: &[IoPoint]) -> Vec<WorkOnDevice<'_>> {
     let is_told = |p: &&IoPoint| !matches!(p.schedulers, Schedulers::NotTold { .. });
     let told: Vec<&IoPoint> = points.iter().filter(is_told).collect();
-    let works: Vec<WorkOnDevice> = distinct(told.iter().map(|p| &p.io))
-        .into_iter()
-        .map(|io| WorkOnDevice {
-            io,
-            schedulers: told.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect(),
-        })
-        .collect();
+    let of = |io| WorkOnDevice {
+        io,
+        schedulers: told.iter().filter(|p| p.io == *io).map(|p| &p.schedulers).collect(),
+    };
+    distinct(told.iter().map(|p| &p.io)).into_iter().map(of).collect()
+}
+
+fn schedulers(points: &[IoPoint]) -> Table {
+    let works = works(points);
     let queue = |kind, key: &str, heading: &str, value: fn(&DeviceQueue) -> Option<f64>| {
         field(kind, key, heading, move |work: &WorkOnDevice| work.between(value)).ends("least", "most")
     };
     let fields = [
         name("work", "work", |work: &WorkOnDevice| work.io.to_string()),
         name("answer", "answer", |work: &WorkOnDevice| {
-            match work.schedulers.iter().any(|schedulers| schedulers.matter()) {
+            match work.schedulers_matter() {
                 true => "yes",
                 false => "no",
             }

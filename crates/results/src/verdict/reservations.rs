@@ -1,0 +1,66 @@
+//! What limits an answer, whichever it is: how the subject was measured, where, and what was not tried.
+
+use super::Outcome;
+use super::doubts::{another_model, interference, lost, warnings};
+use crate::record::{NOT_REAL_TIME, Record, Venue};
+
+/// The doctor's finding that a hypervisor is below.
+const HYPERVISOR: &str = "hypervisor";
+/// The load that is none.
+const IDLE: &str = "idle";
+/// Policies by which a thread comes before every ordinary one.
+const REAL_TIME: [&str; 3] = ["fifo", "rr", "deadline"];
+
+/// A sentence for each.
+pub(super) fn of(records: &[&Record], outcome: Outcome) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    all.extend(not_real_time(records, outcome));
+    all.extend(idle_alone(records));
+    all.extend(guest(records));
+    // Of a PASS there is no doubt; those of INCONCLUSIVE are its reasons.
+    if outcome == Outcome::Fail {
+        all.extend(records.iter().filter_map(|r| lost(r)));
+        all.extend(interference(records));
+        let others = warnings(records).into_iter();
+        all.extend(others.filter(|warning| !warning.contains(NOT_REAL_TIME)));
+        all.extend(another_model(records));
+    }
+    all
+}
+
+/// Whether a cell's samples hold the waiting for ordinary processes: its probe was one.
+pub(super) fn is_ordinary(record: &Record) -> bool {
+    let asked = record.cell.method.as_ref().map(|method| method.policy.as_str());
+    let is_real_time = asked.is_none_or(|policy| REAL_TIME.iter().any(|real| policy.starts_with(real)));
+    record.awaits_timer() && record.foreign.is_none() && (was_refused(record) || !is_real_time)
+}
+
+fn was_refused(record: &Record) -> bool {
+    record.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME))
+}
+
+fn not_real_time(records: &[&Record], outcome: Outcome) -> Option<String> {
+    let first = records.iter().find(|r| is_ordinary(r))?;
+    let late = match outcome {
+        Outcome::Fail => "late, but not as a real-time thread",
+        _ => "not measured as a real-time thread",
+    };
+    let why = match (was_refused(first), &first.cell.method) {
+        (false, Some(method)) => format!("its policy was {}", method.policy),
+        _ => "the right to be one was missing; run as root, or give CAP_SYS_NICE".to_string(),
+    };
+    Some(format!("{late}: {why}"))
+}
+
+fn idle_alone(records: &[&Record]) -> Option<String> {
+    let mut loaded = records.iter().filter(|r| r.details.is_none() && r.foreign.is_none()).peekable();
+    let idle = loaded.peek().is_some() && loaded.all(|r| r.cell.load == IDLE);
+    idle.then(|| "measured without a load alone (idle): what disturbs a machine at work was not tried".into())
+}
+
+fn guest(records: &[&Record]) -> Option<String> {
+    let host = records.iter().filter(|r| r.subject.venue() == Venue::Host);
+    let mut findings = host.filter_map(|r| r.origin.as_ref()).flat_map(|origin| &origin.findings);
+    let found = findings.find(|finding| finding.id == HYPERVISOR && finding.level != "not-known")?;
+    Some(format!("{}: what its host adds is in the figures", found.what))
+}
