@@ -22,7 +22,7 @@ impl FileLock {
     }
 
     /// Waits until no process holds the lock exclusively.
-    pub(crate) fn shared(file: File) -> io::Result<FileLock> {
+    pub fn shared(file: File) -> io::Result<FileLock> {
         wait(&file, FlockOperation::LockShared)?;
         Ok(FileLock { file })
     }

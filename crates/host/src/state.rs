@@ -91,7 +91,12 @@ impl StateFolder {
         Ok(found.into_iter().map(|(_, path)| path).collect())
     }
 
-    fn failed(&self, source: io::Error) -> HostError {
+    /// Held shared by every measurement that runs, with the number of those that began.
+    pub(super) fn measuring(&self) -> PathBuf {
+        self.path.join("measuring")
+    }
+
+    pub(super) fn failed(&self, source: io::Error) -> HostError {
         HostError::State {
             path: self.path.clone(),
             source,

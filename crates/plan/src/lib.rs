@@ -46,6 +46,7 @@ pub use experiment::{
 pub use io_scheduler::{IoScheduler, IoSchedulers, NoIoScheduler};
 pub use method::{SchedulingPolicy, TimerKind, UnknownWord};
 pub use model::{PreemptName, UnknownModel};
+pub use parameters::typed;
 pub use smp::Smp;
 pub use study::{Demand, Published, Study, StudyError, StudyVariant};
 pub use virtual_machine::{BootParameters, CpuModel, VirtualMachine};

@@ -76,7 +76,7 @@ fn of_cell(view: &ReportView, record: &Record) -> Vec<(TableColumn, TableValue)>
     }
     let alone = ReportView {
         plan: view.plan,
-        command: Vec::new(),
+        dir: view.dir,
         records: std::slice::from_ref(record),
         quantities: &[],
         verdicts: None,

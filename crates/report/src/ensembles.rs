@@ -121,9 +121,7 @@ fn figures<'a>() -> Vec<TableField<EnsembleRow<'a>>> {
 }
 
 /// The columns of the periods above the limit, of a run that has one.
-pub(super) fn above_columns<S>(
-    above: impl Fn(&S) -> Option<PeriodsAbove> + Copy + 'static,
-) -> Vec<TableField<S>> {
+pub(super) fn above_columns<S>(above: impl Fn(&S) -> Option<PeriodsAbove> + Copy + 'static) -> Vec<TableField<S>> {
     let part = |key: &str, part: fn(PeriodsAbove) -> u64| {
         field(ColumnKind::Count, key, key, move |row: &S| above(row).map(part)).programs()
     };

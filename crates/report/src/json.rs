@@ -2,7 +2,7 @@
 
 use super::probes::PROBES;
 use super::table::json::rows;
-use super::{ReportView, demands, ensembles, noise, probes, ranking, scheduled, then_now};
+use super::{ReportView, demands, ensembles, next, noise, probes, ranking, scheduled, then_now};
 use serde_json::json;
 use worstcase_results::published::compared;
 
@@ -23,7 +23,7 @@ pub fn run(view: &ReportView) -> String {
     let mut document = json!({
         "schema": SCHEMA,
         "title": view.plan.title,
-        "command": view.command,
+        "command": view.command(),
         "tool_version": view.plan.tool_version,
         "cells_planned": view.plan.cells.len(),
         "cells_measured": view.records.len(),
@@ -33,6 +33,7 @@ pub fn run(view: &ReportView) -> String {
         "verdict": verdicts,
         "ranking": ranking::table(view).map(|table| rows(&table)),
         "demands": demands::json(view),
+        "next": next::shown(&next::next(view)),
         "published": then_now::json(&compared(view.plan, view.records)),
     });
     for (key, _) in PROBES {

@@ -31,6 +31,7 @@ pub mod machines;
 pub mod markdown;
 mod markup;
 pub mod metrics;
+pub mod next;
 mod noise;
 pub mod operation;
 pub mod picture;
@@ -48,6 +49,7 @@ pub mod then_now;
 pub mod trial;
 pub mod verdict;
 
+use std::path::Path;
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};
 use worstcase_results::verdict::{Criterion, Verdict};
 
@@ -56,8 +58,8 @@ use worstcase_results::verdict::{Criterion, Verdict};
 pub struct ReportView<'a> {
     /// The run's plan.
     pub plan: &'a RunPlan,
-    /// The command that gives it again.
-    pub command: Vec<String>,
+    /// Its folder, as the user knows it.
+    pub dir: &'a Path,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
     /// Quantities to show; if empty, the quantities that each probe is about.
@@ -67,12 +69,14 @@ pub struct ReportView<'a> {
 }
 
 impl ReportView<'_> {
+    /// The command that gives it again.
+    pub fn command(&self) -> Vec<String> {
+        self.plan.command(self.dir)
+    }
+
     /// The command that measures the missing cells.
     pub fn to_go_on(&self) -> Vec<String> {
-        match &self.plan.imported {
-            Some(_) => self.command.clone(),
-            None => worstcase_plan::to_go_on(&self.plan.experiment, self.command.clone()),
-        }
+        self.plan.to_go_on(self.dir)
     }
 
     /// Records whose samples are the lateness of a timer.

@@ -32,7 +32,7 @@ pub fn run(view: &ReportView) -> String {
             .push(format!("{}; source: {}", group.verdict.name(), group.published.source));
         out.extend(lines(&table));
     }
-    out.push(commands(&[shell(&view.command)]));
+    out.push(commands(&[shell(&view.command())]));
     out.push(String::new());
     out.join("\n")
 }

@@ -1,9 +1,11 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
+use super::breakdown::terminal;
 use super::foreign;
 use super::labels::units;
 pub use super::style::{Style, fitted, wrapped};
-use super::{ReportView, host, run_tables, table, then_now};
+use super::{ReportView, host, next, run_tables, table, then_now};
+use worstcase_analysis::breakdown::Breakdown;
 use worstcase_base::format::{counted, grouped, plain, shell};
 use worstcase_base::{distinct, duration};
 use worstcase_results::published::compared;
@@ -37,6 +39,18 @@ pub fn run(view: &ReportView, style: Style) -> String {
         out.push(String::new());
         out.extend(then_now::lines(&compared(view.plan, view.records), style));
     }
+    out.push(String::new());
+    out.join("\n")
+}
+
+/// What follows from it: why the latest samples of subjects that failed were late, and what to do next.
+pub fn after(view: &ReportView, why: &[Breakdown], style: Style) -> String {
+    let mut out = Vec::new();
+    for breakdown in why {
+        out.extend([String::new(), style.bold("Why")]);
+        out.push(terminal::breakdown(breakdown, style).trim_end().to_string());
+    }
+    out.extend(next::lines(&next::next(view), style));
     out.push(String::new());
     out.join("\n")
 }

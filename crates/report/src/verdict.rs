@@ -2,6 +2,7 @@
 
 use super::tail::{CellTail, several};
 use super::terminal::{verdict_heading, verdict_lines};
+use crate::next::{self, NextStep};
 use crate::style::Style;
 use serde_json::json;
 use worstcase_base::duration;
@@ -26,6 +27,8 @@ pub struct ShownVerdict<'a> {
     pub verdicts: &'a [Verdict],
     /// The tails, if they were asked for.
     pub tails: Option<&'a [CellTail]>,
+    /// What to do next.
+    pub next: &'a [NextStep],
 }
 
 impl ShownVerdict<'_> {
@@ -57,6 +60,7 @@ impl ShownVerdict<'_> {
             out.push(String::new());
             out.extend(several(tails, style));
         }
+        out.extend(next::lines(self.next, style));
         out.push(String::new());
         out.join("\n")
     }
@@ -120,6 +124,7 @@ impl ShownVerdict<'_> {
             },
             "subjects": self.verdicts,
             "tails": self.tails,
+            "next": next::shown(self.next),
         });
         format!("{document:#}\n")
     }

@@ -1,5 +1,7 @@
 //! Facts that no file holds: measured on this machine, in a quarter of a second.
 
+use super::busy::{BusyProcess, ProcessTimes};
+use super::tree::FileTree;
 use super::virtualization::CpuTimes;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +17,8 @@ pub(crate) struct LiveFacts {
     pub(crate) tick_ns: Option<u64>,
     /// How busy each CPU was (%).
     pub busy_percent: BTreeMap<u32, f64>,
+    /// The processes that kept them busy, the busiest first.
+    pub(crate) busy_processes: Vec<BusyProcess>,
     /// How much of all CPUs' time this machine's host took (%).
     pub steal_percent: Option<f64>,
 }
@@ -28,7 +32,10 @@ impl LiveFacts {
     /// Measures.
     pub(crate) fn measure() -> LiveFacts {
         let before = cpu_times();
+        let tree = FileTree::at("/".as_ref());
+        let processes = ProcessTimes::read(&tree);
         std::thread::sleep(WINDOW);
+        let busy_processes = processes.busy_since(&tree, WINDOW.as_secs_f64());
         let window: BTreeMap<String, CpuTimes> = cpu_times()
             .into_iter()
             .filter_map(|(name, after)| Some((name.clone(), after.since(*before.get(&name)?))))
@@ -39,6 +46,7 @@ impl LiveFacts {
             clock_read_ns: Some(clock_read_ns()),
             tick_ns: clock::resolution(Clock::Tick).ok().map(|n| n.0),
             busy_percent: window.iter().filter_map(busy).collect(),
+            busy_processes,
             steal_percent: window.get("cpu").and_then(CpuTimes::steal_percent),
         }
     }

@@ -4,6 +4,7 @@
 //! tree  files below a root        live  what only measuring tells        one module a subject, each reads its files
 //! ```
 
+pub mod busy;
 pub mod cgroup;
 pub mod clock;
 pub mod container;
@@ -61,6 +62,8 @@ pub struct MachineFacts {
     pub vulnerabilities: BTreeMap<String, String>,
     /// How busy each CPU was while this was read (%).
     pub busy_percent: BTreeMap<u32, f64>,
+    /// The processes that kept them busy meanwhile, the busiest first.
+    pub busy_processes: Vec<busy::BusyProcess>,
     /// Rights of this user.
     pub rights: rights::Rights,
     /// Control group.
@@ -103,6 +106,7 @@ impl MachineFacts {
 
             vulnerabilities: vulnerabilities(tree),
             busy_percent: live.busy_percent,
+            busy_processes: live.busy_processes,
             rights: rights::read(tree, container.own_users),
             container,
             cgroup: cgroup::read(tree),

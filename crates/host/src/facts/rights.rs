@@ -21,11 +21,16 @@ pub struct Rights {
     pub locked_unlimited: bool,
     /// /proc/sys/kernel/perf_event_paranoid.
     pub perf_event_paranoid: Option<i32>,
+    /// Whether this process may read tracefs where it is mounted.
+    pub tracefs_readable: bool,
     /// Where tracefs is mounted.
     pub tracefs: Option<String>,
     /// Where debugfs is mounted.
     pub debugfs: Option<String>,
 }
+
+/// The usual mount points of tracefs.
+const TRACEFS: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
 /// Bit and name, from linux/capability.h.
 const CAPABILITIES: [(u32, &str); 5] = [
@@ -79,6 +84,9 @@ pub(super) fn read(tree: &FileTree, own_users: bool) -> Rights {
         locked_bytes: limit("Max locked memory").and_then(|n| n.parse().ok()),
         locked_unlimited: limit("Max locked memory") == Some("unlimited"),
         perf_event_paranoid: tree.value("proc/sys/kernel/perf_event_paranoid"),
+        tracefs_readable: TRACEFS
+            .iter()
+            .any(|place| tree.exists(&format!("{place}/events/header_page"))),
         tracefs: mount("tracefs"),
         debugfs: mount("debugfs"),
     }

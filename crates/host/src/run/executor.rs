@@ -1,5 +1,6 @@
 //! This machine as an executor: one measurement after the other, with every change in a journal.
 
+use super::beside::OthersBeside;
 use super::keep::keep;
 use super::matrix::HostMatrix;
 use super::measurement::{MeasurementObserver, measure};
@@ -138,13 +139,16 @@ impl HostExecutor<'_> {
         let placed = PlacedMeasurement::begin(&self.matrix, self.state, COMMAND, &spec)?;
         let applied = placed.were_set(settings.as_ref());
         let spec = placed.spec.clone();
+        let beside = OthersBeside::begin(self.state)?;
+        beside.note().into_iter().for_each(|note| watch.note(note));
         let began = Utc::now();
-        let done = measure(&spec, journal, stop, watch.as_mut()).map_err(|error| match error {
+        let mut done = measure(&spec, journal, stop, watch.as_mut()).map_err(|error| match error {
             HostError::Measurement(reason) => HostError::Measurement(run.shown_in(&reason)),
             HostError::Storage(reason) => HostError::Storage(run.shown_in(&reason)),
             other => other,
         })?;
         placed.end()?;
+        done.warnings.extend(beside.end()?);
         if done.broke {
             // Then no further measurement begins.
             stop.store(true, Ordering::Relaxed);

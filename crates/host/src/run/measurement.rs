@@ -4,6 +4,7 @@ use crate::HostSpec;
 use crate::loads::Traces;
 use crate::message::{MeasurementEnd, Message};
 use crate::{HostError, Journal};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -93,6 +94,9 @@ impl Drop for SetAtEnd<'_> {
 }
 
 fn start() -> std::io::Result<Child> {
+    // With file capabilities a process is not dumpable, and then its child may not use paths through its descriptors.
+    // Who would trace it needs its capabilities as before. Best effort: else the child says what it cannot do.
+    let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
     Command::new("/proc/self/exe")
         .arg("host-worker")
         .stdin(Stdio::piped())

@@ -7,7 +7,7 @@
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
 //! settings     what is set meanwhile             placed       what one measurement alone sets, and its folders
-//! speed        CPUs at one frequency
+//! speed        CPUs at one frequency                beside     others that measure at the same time
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder with a random name
 //! fits         what of a study this machine can do
@@ -15,6 +15,7 @@
 //! ```
 
 mod bench;
+mod beside;
 pub mod executor;
 mod fits;
 mod io_scheduler;

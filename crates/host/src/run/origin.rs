@@ -49,6 +49,7 @@ fn found(finding: &Finding) -> Option<DoctorFinding> {
         id: finding.id.to_string(),
         level: level.to_string(),
         what: finding.what.clone(),
+        can_be_set: finding.can_be_set(),
     })
 }
 

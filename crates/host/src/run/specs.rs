@@ -9,6 +9,7 @@ use crate::cpus::Cpus;
 use crate::doctor::examine;
 use crate::facts::FileTree;
 use crate::spec::{ThreadScheduling, WakeSource};
+use crate::trace::{Purpose, Tracer};
 use crate::{CpuList, HostError, MachineFacts};
 use std::path::PathBuf;
 use worstcase_contract::bench::{Bench, Switch};
@@ -39,6 +40,7 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
     };
     let mut specs: Vec<HostSpec> = Vec::new();
     let mut measured = Vec::new();
+    let recorder = RecorderByDefault::of(experiment, &available.usual());
     for part in &experiment.parts {
         let cpus = match &part.subjects {
             Subjects::Cpus(Some(cpus)) => cpus.clone(),
@@ -51,7 +53,7 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
         measured.extend(cpus.iter());
         let cpus: Vec<u32> = cpus.iter().collect();
         let earlier = specs.len();
-        for spec in of_part(part, &cpus, clocks)? {
+        for spec in of_part(part, &cpus, clocks, &recorder)? {
             let spec = HostSpec {
                 load_cpus: load_cpus.iter().flat_map(CpuList::iter).collect(),
                 isolated: spec
@@ -84,7 +86,10 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
     let measured: CpuList = measured.into_iter().collect();
     let findings = examine(&facts, &measured);
     Ok(HostMatrix {
-        notes: available.notes(&measured, load_cpus.as_ref()),
+        notes: {
+            let of_cpus = available.notes(&measured, load_cpus.as_ref());
+            of_cpus.into_iter().chain(recorder.note()).collect()
+        },
         subject: subject::of(&facts, &environment::read()),
         specs,
         work_parent,
@@ -117,13 +122,50 @@ fn wrong<T>(text: &str) -> Result<T, HostError> {
     Err(HostError::Argument(text.to_string()))
 }
 
-fn of_part(part: &Part, cpus: &[u32], clocks: Clocks) -> Result<Vec<HostSpec>, HostError> {
+/// Whether the trace around the latest wake-ups is kept unasked: where a run is judged, a FAIL is to end with its cause.
+enum RecorderByDefault {
+    /// The run is not judged.
+    NotJudged,
+    /// It is judged, and the kernel lets this user trace it.
+    Permitted,
+    /// It is judged, and the kernel does not, for this reason.
+    Refused(String),
+}
+
+impl RecorderByDefault {
+    fn of(experiment: &Experiment, cpus: &CpuList) -> RecorderByDefault {
+        let is_wakeup = |probe: &String| probe.parse() == Ok(Probe::Wakeup);
+        let asks = |part: &Part| part.method.captures.is_none() && part.probes.iter().any(is_wakeup);
+        if experiment.criterion.is_none() || !experiment.parts.iter().any(asks) {
+            return RecorderByDefault::NotJudged;
+        }
+        let one: Vec<u32> = cpus.iter().take(1).collect();
+        match Tracer::open(&one, &Purpose::Recorder { tids: Vec::new() }) {
+            Ok(_) => RecorderByDefault::Permitted,
+            Err(e) => RecorderByDefault::Refused(e.to_string()),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        match self {
+            RecorderByDefault::Refused(why) => Some(format!("why a sample was late will not be told: {why}")),
+            RecorderByDefault::NotJudged | RecorderByDefault::Permitted => None,
+        }
+    }
+}
+
+fn of_part(
+    part: &Part,
+    cpus: &[u32],
+    clocks: Clocks,
+    recorder: &RecorderByDefault,
+) -> Result<Vec<HostSpec>, HostError> {
     let combinations = part.combinations(Venue::Host);
     let combinations = combinations.map_err(|problem| HostError::Argument(problem.to_string()))?;
     let spec = |combination: &Combination| -> Result<HostSpec, HostError> {
         match combination.probe {
             Probe::Bench(bench) => bench_spec(part, combination, bench, cpus),
-            timed => timed_spec(part, combination, timed, cpus, clocks),
+            timed => timed_spec(part, combination, timed, cpus, clocks, recorder),
         }
     };
     combinations.iter().map(spec).collect()
@@ -135,6 +177,7 @@ fn timed_spec(
     probe: Probe,
     cpus: &[u32],
     clocks: Clocks,
+    recorder: &RecorderByDefault,
 ) -> Result<HostSpec, HostError> {
     let method = &part.method;
     let waker = match probe {
@@ -142,10 +185,11 @@ fn timed_spec(
         _ => WakeSource::Timer(clocks.choose(method, probe, asked.interval, cpus.len())?),
     };
     let distance = method.distance.unwrap_or(Nanos(0));
-    let for_break = method.break_at.is_some() && probe == Probe::Wakeup;
+    let is_judged = matches!(recorder, RecorderByDefault::Permitted);
+    let by_default = probe == Probe::Wakeup && (method.break_at.is_some() || is_judged);
     let captures = method.captures.unwrap_or(match probe {
         Probe::Response => CAPTURES,
-        _ if for_break => CAPTURES,
+        _ if by_default => CAPTURES,
         _ => 0,
     });
     if method.break_at.is_some() && probe == Probe::Jitter {
@@ -171,7 +215,7 @@ fn timed_spec(
         distance,
         threshold: method.threshold.unwrap_or(THRESHOLD),
         captures,
-        captures_if_permitted: for_break && method.captures.is_none(),
+        captures_if_permitted: by_default && method.captures.is_none(),
         break_at: method.break_at,
         ..spec(part, asked, probe, cpus.to_vec())
     })

@@ -255,8 +255,8 @@ pub(super) const HOST: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Keep the trace around this many of the largest samples of each CPU, for `worstcase explain` [default: response, and \
-               wakeup with --break: 10; others: none]",
+        help: "Keep the trace around this many of the largest samples of each CPU, for `worstcase explain`; 0: not [default: \
+               response, and wakeup with --criterion or --break: 10; others: none]",
         ..parameter(
             "captures",
             "captures",

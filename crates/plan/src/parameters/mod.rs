@@ -235,7 +235,7 @@ fn time(text: &str) -> Result<Nanos, InvalidValue> {
 }
 
 /// A duration as it is typed: without a space.
-pub(crate) fn typed(length: Nanos) -> String {
+pub fn typed(length: Nanos) -> String {
     duration::show(length).replace(' ', "")
 }
 

@@ -31,7 +31,12 @@ pub fn document(shown: &ShownGate) -> Result<String, SerializeError> {
         let limit = worstcase_base::duration::show(criterion.limit);
         for verdict in verdicts {
             let name = format!("no latency above {limit}");
-            of_run.add_test_case(case(verdict.subject.as_str(), &name, verdict.outcome, &verdict.with_reservations()));
+            of_run.add_test_case(case(
+                verdict.subject.as_str(),
+                &name,
+                verdict.outcome,
+                &verdict.with_reservations(),
+            ));
         }
     }
     if !of_run.test_cases.is_empty() {

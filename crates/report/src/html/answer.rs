@@ -123,9 +123,15 @@ fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verd
 
 /// What stands beside the verdicts: the periods above the limit, and what limits the answers.
 fn beside(verdicts: &[Verdict]) -> Vec<String> {
-    let above = verdicts.iter().filter_map(|v| v.evidence.above).filter(|above| above.count() > 0);
+    let above = verdicts
+        .iter()
+        .filter_map(|v| v.evidence.above)
+        .filter(|above| above.count() > 0);
     let above = above.map(|above| above.words() + ".").filter(|_| verdicts.len() == 1);
-    let but = verdicts.iter().flat_map(|v| &v.reservations).map(|text| format!("But {text}."));
+    let but = verdicts
+        .iter()
+        .flat_map(|v| &v.reservations)
+        .map(|text| format!("But {text}."));
     distinct(above.chain(but))
 }
 

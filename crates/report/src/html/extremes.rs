@@ -128,7 +128,11 @@ fn extreme(question: &ExtremesQuestion, labels: &SubjectLabels) -> Option<String
     let Some(widest) = alike.reduce(|a, b| if b.times() > a.times() { b } else { a }) else {
         let median = highest.median().map(|median| format!("; median {}", micros(median)));
         let median = median.filter(|_| ensembles.len() == 1).unwrap_or_default();
-        return Some(format!("{name}: {} {unit}, {}{median}.", micros(figure(highest)), place(highest)));
+        return Some(format!(
+            "{name}: {} {unit}, {}{median}.",
+            micros(figure(highest)),
+            place(highest)
+        ));
     };
     let LikeWithLike { low, high } = widest;
     let times = match widest.times() {

@@ -35,6 +35,10 @@ impl RunFacts {
         for id in distinct(records.iter().map(|r| r.subject.id().to_string())) {
             let of: Vec<&Record> = records.iter().filter(|r| r.subject.id().as_str() == id).collect();
             let mut facts = facts(&of[0].subject);
+            let guest = of.iter().filter_map(|r| r.origin.as_ref()?.guest_of()).next();
+            if let (Some(guest), Some(place)) = (guest, facts.iter_mut().find(|fact| fact.name == "where")) {
+                place.value = guest.to_string();
+            }
             facts.extend(origin(&of));
             facts.extend(foreign(&of));
             // Takes from the machine's description only facts that are not given above.

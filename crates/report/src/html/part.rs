@@ -5,6 +5,7 @@ use super::breakdown::BreakdownPart;
 use super::facts::RunFacts;
 use super::labels::SubjectLabels;
 use crate::ReportView;
+use crate::next::{self, ShownStep};
 use crate::picture::Picture;
 use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
@@ -41,6 +42,7 @@ pub struct RunPart {
     then_and_now: Vec<ThenAndNow>,
     losses: Vec<String>,
     facts: RunFacts,
+    next: Vec<ShownStep>,
     command: String,
     tool_version: String,
 }
@@ -99,7 +101,8 @@ impl RunPart {
             },
             facts: RunFacts::of(view.records, &labels),
             labels,
-            command: shell(&view.command),
+            next: next::shown(&next::next(view)),
+            command: shell(&view.command()),
             tool_version: plan.tool_version.clone(),
         }
     }

@@ -120,9 +120,10 @@ fn about(panels: &[DotsPanel]) -> String {
     let samples: u64 = panels.iter().map(|p| p.samples).sum();
     let dots: u64 = panels.iter().map(|p| p.points.len() as u64).sum();
     let missed: u64 = panels.iter().map(|p| p.missed).sum();
-    let mut text = "A dot is a sample, at the time that it was due; the largest of each panel has a ring. \
+    let mut text =
+        "A dot is a sample, at the time that it was due; in each panel the one that is farthest from 0 has a ring. \
         Seeds of a subject lie over each other."
-        .to_string();
+            .to_string();
     text += &match dots == samples {
         true => format!(" All {} samples are drawn.", grouped(samples)),
         false => format!(

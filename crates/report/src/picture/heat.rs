@@ -9,6 +9,8 @@ use worstcase_results::verdict::{Criterion, verdicts};
 
 /// The colours span at least this factor: small differences look small.
 const LEAST_RANGE: f64 = 2.0;
+/// They have a logarithm: no value is less than a nanosecond.
+const LEAST: f64 = 0.001;
 
 /// A picture for each question.
 pub fn pictures(data: &PictureData<'_>) -> Vec<Picture> {
@@ -21,7 +23,12 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Picture {
         .iter()
         .flat_map(|a| rows(data, question, a))
         .collect();
-    let values = || rows.iter().flat_map(|r| &r.cells).flatten().filter_map(|c| c.value);
+    let limit = question.limit(data).map(|limit| limit.as_micros_f64());
+    // The limit is a place on the scale: one late value alone is late.
+    let values = || {
+        let cells = rows.iter().flat_map(|r| &r.cells).flatten();
+        cells.filter_map(|c| c.value).chain(limit).map(|us| us.max(LEAST))
+    };
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
     let mut about = "Each field: the largest of all seeds.".to_string();
@@ -35,7 +42,7 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Picture {
             about,
             x: PictureAxis::named("load", question.loads.iter().map(|l| plain(l)).collect()),
             y: PictureAxis::named("subject", names),
-            limit: question.limit(data).map(|limit| limit.0 as f64 / 1_000.0),
+            limit,
         },
         unit: data.micros.clone(),
         from: if from.is_finite() { from } else { 0.0 },

@@ -47,7 +47,7 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Option<Pic
         id: question.id("percentiles"),
         title: format!("{}, by how seldom it is exceeded", question.title()),
         about: format!(
-            "One sample in x is above the line: at 1000 is the 99.9th percentile. A line ends where fewer than \
+            "So many samples are above the line: at one in 1000 (99.9 %) is the 99.9th percentile. A line ends where fewer than \
              {SAMPLES_ABOVE} samples are above it; the mark to its right is the largest of all samples, at their number. \
              All seeds together; values to three digits."
         ),

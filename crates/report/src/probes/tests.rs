@@ -65,7 +65,7 @@ fn with_view<T>(records: &[Record], show: impl Fn(&ReportView) -> T) -> T {
     let plan = plan(records.iter());
     show(&ReportView {
         plan: &plan,
-        command: Vec::new(),
+        dir: "RUN".as_ref(),
         records,
         quantities: &[],
         verdicts: None,

@@ -99,6 +99,9 @@ pub const ISOLATED: &str = "isolated_cpus";
 /// Key of the same: the CPUs that the load ran on, if not all.
 pub const LOAD_CPUS: &str = "load_cpus";
 
+/// Key of the same: so many of its latest samples have their trace beside the record.
+pub const CAPTURES: &str = "captures";
+
 /// Key of the same: a user ended the measurement before its time.
 pub const ENDED_EARLY: &str = "ended_early";
 

@@ -49,6 +49,9 @@ pub struct DoctorFinding {
     pub level: String,
     /// The finding.
     pub what: String,
+    /// Whether the doctor can set it right for the length of a run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_be_set: bool,
 }
 
 /// The result of a finding's remedy.
@@ -62,7 +65,19 @@ pub struct WasSet {
     pub refused: Vec<String>,
 }
 
+/// The doctor's finding that a hypervisor is below.
+const HYPERVISOR: &str = "hypervisor";
+
 impl RecordOrigin {
+    /// `this machine is a guest of a hypervisor (kvm)`, if it is.
+    pub fn guest_of(&self) -> Option<&str> {
+        let mut found = self
+            .findings
+            .iter()
+            .filter(|f| f.id == HYPERVISOR && f.level != "not-known");
+        found.next().map(|finding| finding.what.as_str())
+    }
+
     /// Its facts as names and values, for people; not host name and times.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts: Vec<(String, String)> = Vec::new();
@@ -145,6 +160,7 @@ mod tests {
                 .map(|(flaw, what)| (flaw.to_string(), what.to_string()))
                 .into(),
             findings: vec![DoctorFinding {
+                can_be_set: false,
                 id: "governor".into(),
                 level: "harmful".into(),
                 what: "the governor is powersave".into(),

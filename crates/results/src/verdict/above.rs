@@ -24,7 +24,9 @@ impl PeriodsAbove {
         quantity: Quantity,
         limit: Nanos,
     ) -> Option<PeriodsAbove> {
-        let each = records.into_iter().map(|record| PeriodsAbove::of_one(record, quantity, limit));
+        let each = records
+            .into_iter()
+            .map(|record| PeriodsAbove::of_one(record, quantity, limit));
         let all: Vec<PeriodsAbove> = each.collect::<Option<_>>()?;
         all.into_iter().reduce(|a, b| PeriodsAbove {
             late: a.late + b.late,
@@ -74,7 +76,11 @@ impl PeriodsAbove {
         };
         let are = if self.count() == 1 { "is" } else { "are" };
         let of = counted(self.of, "period");
-        format!("{} of {of} {are} above, {}{parts}", grouped(self.count()), self.percent())
+        format!(
+            "{} of {of} {are} above, {}{parts}",
+            grouped(self.count()),
+            self.percent()
+        )
     }
 
     fn percent(&self) -> String {

@@ -156,7 +156,12 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
     let records = judged.as_slice();
     let evidence = Evidence::of(records, criterion.limit);
     let mut failures = failures(records, criterion);
-    failures.extend(evidence.above.filter(|above| above.count() > 0).map(|above| above.words()));
+    failures.extend(
+        evidence
+            .above
+            .filter(|above| above.count() > 0)
+            .map(|above| above.words()),
+    );
     failures.extend(details::failures(records));
     let mut doubts = doubts::of(planned, records, criterion);
     doubts.extend(details::doubts(all));

@@ -4,8 +4,6 @@ use super::Outcome;
 use super::doubts::{another_model, interference, lost, warnings};
 use crate::record::{NOT_REAL_TIME, Record, Venue};
 
-/// The doctor's finding that a hypervisor is below.
-const HYPERVISOR: &str = "hypervisor";
 /// The load that is none.
 const IDLE: &str = "idle";
 /// Policies by which a thread comes before every ordinary one.
@@ -53,14 +51,16 @@ fn not_real_time(records: &[&Record], outcome: Outcome) -> Option<String> {
 }
 
 fn idle_alone(records: &[&Record]) -> Option<String> {
-    let mut loaded = records.iter().filter(|r| r.details.is_none() && r.foreign.is_none()).peekable();
+    let mut loaded = records
+        .iter()
+        .filter(|r| r.details.is_none() && r.foreign.is_none())
+        .peekable();
     let idle = loaded.peek().is_some() && loaded.all(|r| r.cell.load == IDLE);
     idle.then(|| "measured without a load alone (idle): what disturbs a machine at work was not tried".into())
 }
 
 fn guest(records: &[&Record]) -> Option<String> {
     let host = records.iter().filter(|r| r.subject.venue() == Venue::Host);
-    let mut findings = host.filter_map(|r| r.origin.as_ref()).flat_map(|origin| &origin.findings);
-    let found = findings.find(|finding| finding.id == HYPERVISOR && finding.level != "not-known")?;
-    Some(format!("{}: what its host adds is in the figures", found.what))
+    let found = host.filter_map(|r| r.origin.as_ref()?.guest_of()).next()?;
+    Some(format!("{found}: what its host adds is in the figures"))
 }

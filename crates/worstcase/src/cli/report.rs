@@ -120,7 +120,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let view = ReportView {
         plan: run.plan(),
-        command: run.command(),
+        dir: run.dir(),
         records: &records,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),

@@ -7,12 +7,14 @@ use super::output::{OutputError, print};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_analysis::breakdown::Breakdown;
+use worstcase_analysis::explain::{ExplainError, worst_of_host};
 use worstcase_base::duration;
-use worstcase_base::format::{plain, shell};
+use worstcase_base::format::plain;
 use worstcase_contract::Nanos;
 use worstcase_report::{ReportView, cell, csv, json, markdown, terminal};
-use worstcase_results::record::{Quantity, Run, RunError};
-use worstcase_results::verdict::{Criterion, verdicts};
+use worstcase_results::record::{CAPTURES, Quantity, Record, Run, RunError};
+use worstcase_results::verdict::{Criterion, Outcome, verdicts};
 
 /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
 #[derive(Debug, Args)]
@@ -86,6 +88,9 @@ worstcase_base::errors! {
         /// The run does not hold it.
         #[error("the run holds {0} to print; see what it holds with worstcase show RUN")]
         NothingToPrint(&'static str) => Usage,
+        /// What was kept of a late sample cannot be told.
+        #[error(transparent)]
+        Why(#[from] ExplainError) => within,
         /// CSV failed.
         #[error("cannot write CSV: {0}")]
         Csv(#[from] ::csv::Error) => Storage,
@@ -119,7 +124,7 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
     let view = ReportView {
         plan: run.plan(),
-        command: run.command(),
+        dir: run.dir(),
         records: &records,
         quantities: &quantities,
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
@@ -128,9 +133,29 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
         (true, ..) => json::run(&view),
         (_, true, _) => csv::run(&view)?,
         (.., true) => markdown::run(&view),
-        _ => terminal::fitted(&terminal::run(&view, style)),
+        _ => {
+            let why = why(run, &view)?;
+            terminal::fitted(&(terminal::run(&view, style) + &terminal::after(&view, &why, style)))
+        }
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why the latest sample of each subject that failed was late, of this machine: what was kept while measuring tells it.
+fn why(run: &Run, view: &ReportView) -> Result<Vec<Breakdown>, ShowError> {
+    let Some((_, verdicts)) = &view.verdicts else {
+        return Ok(Vec::new());
+    };
+    let failed = verdicts.iter().filter(|v| v.outcome == Outcome::Fail);
+    let mut why = Vec::new();
+    for verdict in failed {
+        let recorded = |r: &&Record| r.subject.id() == verdict.subject && r.environment.contains_key(CAPTURES);
+        let latency = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
+        if let Some(worst) = view.records.iter().filter(recorded).max_by_key(latency) {
+            why.extend(worst_of_host(run, view.records, worst)?);
+        }
+    }
+    Ok(why)
 }
 
 /// Shows a run that was just measured, with its own criterion, and says where it is and what may come next.
@@ -148,14 +173,6 @@ pub fn summary(run: &Run) -> Result<ExitCode, ShowError> {
         quantity: Vec::new(),
     };
     let shown = show(run, &args)?;
-    print(&format!(
-        "\nkept in {}; a page of it: {}\n",
-        plain(&dir.display().to_string()),
-        plain(&shell(&[
-            "worstcase".into(),
-            "report".into(),
-            dir.display().to_string()
-        ]))
-    ))?;
+    print(&format!("\nkept in {}\n", plain(&dir.display().to_string())))?;
     Ok(shown)
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::{distinct, duration};
 use worstcase_contract::Nanos;
+use worstcase_report::ReportView;
+use worstcase_report::next::next;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
 use worstcase_report::verdict::ShownVerdict;
@@ -81,12 +83,20 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         true => Some(tails(&run, &records, limit)?),
         false => None,
     };
+    let view = ReportView {
+        plan: run.plan(),
+        dir: run.dir(),
+        records: &records,
+        quantities: &[],
+        verdicts: Some((criterion, verdicts.clone())),
+    };
     let judged = ShownVerdict {
         title: &run.plan().title,
         records: &records,
         criterion,
         verdicts: &verdicts,
         tails: tails.as_deref(),
+        next: &next(&view),
     };
     print(&match args.json {
         true => judged.json(),

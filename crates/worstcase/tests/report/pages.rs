@@ -31,7 +31,7 @@ pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
     };
     let view = ReportView {
         plan: run.plan(),
-        command: run.command(),
+        dir: run.dir(),
         records: &records,
         quantities: &[],
         verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),

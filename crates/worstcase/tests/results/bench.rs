@@ -92,7 +92,7 @@ fn shown(all: &[CellResult]) -> String {
     terminal::run(
         &ReportView {
             plan: &plan,
-            command: Vec::new(),
+            dir: "RUN".as_ref(),
             records: &records,
             quantities: &[],
             verdicts: None,

@@ -81,7 +81,7 @@ fn shown(plan: &RunPlan, results: &[CellResult]) -> (String, serde_json::Value) 
     let records: Vec<Record> = results.iter().map(|r| r.record.clone()).collect();
     let view = ReportView {
         plan,
-        command: Vec::new(),
+        dir: "RUN".as_ref(),
         records: &records,
         quantities: &[],
         verdicts: None,

@@ -17,7 +17,7 @@ fn table(plan: &RunPlan, records: &[Record], limit: Option<u64>) -> String {
     let criterion = limit.map(|ns| Criterion::new(Nanos(ns)));
     let view = ReportView {
         plan,
-        command: plan.command("RUN".as_ref()),
+        dir: "RUN".as_ref(),
         records,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, records, &c))),
@@ -229,13 +229,13 @@ fn data_for_programs() {
     let criterion = Criterion::new(Nanos(100_000));
     let view = ReportView {
         plan: &plan,
-        command: plan.command("RUN".as_ref()),
+        dir: "RUN".as_ref(),
         records: &records,
         quantities: &[Quantity::Latency],
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };
     let json: serde_json::Value = serde_json::from_str(&json::run(&view)).unwrap();
-    assert_eq!(json["schema"], "worstcase-show/7");
+    assert_eq!(json["schema"], "worstcase-show/8");
     assert_eq!(json["ensembles"].as_array().unwrap().len(), 9);
     let worst = &json["ensembles"][1];
     assert_eq!(worst["load"], "procread");

@@ -31,7 +31,7 @@ fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
 fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
     ReportView {
         plan,
-        command: plan.command("RUN".as_ref()),
+        dir: "RUN".as_ref(),
         records,
         quantities: &[],
         verdicts: None,

@@ -123,7 +123,8 @@ fn siblings(patient: &Patient) -> Option<Finding> {
             why,
         ),
         false => {
-            let what = format!("CPUs {busy}, which share cores with measured CPUs, are busy");
+            let who = who(patient, &busy);
+            let what = format!("CPUs {busy}, which share cores with measured CPUs, are busy{who}");
             Finding::new(ID, FindingLevel::Harmful, what, why)
         }
     };
@@ -189,6 +190,22 @@ fn irqbalance(patient: &Patient) -> Option<Finding> {
     )
 }
 
+/// `: compile (1234) 97 %, ...`, of the processes that keep these CPUs busy.
+fn who(patient: &Patient, busy: &CpuList) -> String {
+    let of_them = patient
+        .facts
+        .busy_processes
+        .iter()
+        .filter(|p| !p.cpus.common(busy).is_empty());
+    let named: Vec<String> = of_them
+        .map(|p| format!("{} ({}) {:.0} %", p.name, p.pid, p.percent))
+        .collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(": {}", named.join(", ")),
+    }
+}
+
 fn busy(patient: &Patient) -> Option<Finding> {
     const ID: &str = "busy";
     let percent = &patient.facts.busy_percent;
@@ -207,9 +224,9 @@ fn busy(patient: &Patient) -> Option<Finding> {
         Finding::new(
             ID,
             FindingLevel::Notice,
-            format!("CPUs {busy} are busy now"),
+            format!("CPUs {busy} are busy now{}", who(patient, &busy)),
             "What runs there now is a load that no record names: two runs will not be alike.",
         )
-        .remedy("end what runs there (see top), or keep it away: taskset, cpusets, isolation"),
+        .remedy("end what runs there, or keep it away: taskset, cpusets, isolation"),
     )
 }

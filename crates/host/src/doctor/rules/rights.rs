@@ -70,18 +70,24 @@ fn locked_memory(patient: &Patient) -> Option<Finding> {
 fn tracing(patient: &Patient) -> Option<Finding> {
     const ID: &str = "tracing-right";
     let rights = &patient.facts.rights;
-    let by_right = rights.has("CAP_PERFMON")? || rights.has("CAP_SYS_ADMIN")?;
+    let administrator = rights.has("CAP_SYS_ADMIN")?;
     let open = rights.perf_event_paranoid.is_some_and(|level| level < 0);
-    if by_right || open {
-        return Some(Finding::good(ID, "this user may see the kernel's tracepoints"));
-    }
+    let may_use = administrator || open || rights.has("CAP_PERFMON")?;
+    let may_read = administrator || rights.tracefs_readable;
+    let what = match (may_use, may_read) {
+        (true, true) => return Some(Finding::good(ID, "this user may use the kernel's tracepoints")),
+        (true, false) => "this user may use the kernel's tracepoints, but not read their formats (tracefs)",
+        (false, true) => "this user may read the formats of the kernel's tracepoints (tracefs), but not use them",
+        (false, false) => "this user may not use the kernel's tracepoints, nor read their formats (tracefs)",
+    };
     Some(
         Finding::new(
             ID,
             FindingLevel::Notice,
-            "this user may not see the kernel's tracepoints",
-            "How long a wake-up took can be measured, but not split, and causes cannot be told.",
+            what,
+            "wakeup and jitter measure without them, but tell no cause; noise tells gaps, but not who made them; response \
+             and `host isolate` need both, timerlat is for root.",
         )
-        .remedy("run as root; or as root: setcap cap_perfmon+ep on worstcase, or sysctl kernel.perf_event_paranoid=-1"),
+        .remedy("run as root; or as root: setcap cap_perfmon,cap_dac_read_search,cap_sys_nice,cap_ipc_lock+ep on worstcase"),
     )
 }

@@ -5,7 +5,9 @@ const answer = (run) => {
     a.unfinished && el('p', { class: 'unfinished' }, el('strong', {}, '⚠ '), whole(a.unfinished)),
     el('div', { class: `answer ${a.outcome ?? ''}` },
       el('p', { class: 'headline' }, a.outcome && [outcomeMark(a.outcome), ' '], whole(a.headline)),
-      a.lines.length > 0 && el('ul', { class: 'lines' }, a.lines.map((line) => el('li', {}, whole(line))))),
+      a.lines.length > 0 && el('ul', { class: 'lines' }, a.lines.map((line) => el('li', {}, whole(line)))),
+      run.next.length > 0 && el('div', { class: 'next' }, el('p', {}, el('strong', {}, 'Next')),
+        el('ul', {}, run.next.map((step) => el('li', {}, `${step.what_for}:`, el('pre', { class: 'command', tabindex: '0' }, step.command)))))),
   ];
 };
 

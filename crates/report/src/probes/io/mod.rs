@@ -109,7 +109,11 @@ pub(crate) fn can_matter(records: &[Record]) -> Option<String> {
         ([], []) => return None,
         (_, []) => "yes, several requests wait at once".to_string(),
         ([], _) => "no, no two requests wait at once, or there is no other scheduler".to_string(),
-        (yes, no) => format!("for {} yes, several requests wait at once; for {} no", names(yes), names(no)),
+        (yes, no) => format!(
+            "for {} yes, several requests wait at once; for {} no",
+            names(yes),
+            names(no)
+        ),
     };
     Some(format!("Can an I/O scheduler make a difference here? {answer}."))
 }

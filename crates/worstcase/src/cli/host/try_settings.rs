@@ -285,6 +285,7 @@ impl Trying<'_> {
             part.probes = vec![args.probe.clone()];
             part.seeds = Seeds::to(rounds as u32);
             part.timing.length = Some(CellLength::Time(args.time));
+            part.method.captures = Some(0);
         }
         experiment.setup.apply = variant.apply();
         experiment.criterion = args.criterion;

@@ -29,10 +29,18 @@ pub fn method(spec: &HostSpec) -> String {
         }
         worstcase_contract::Probe::Bench(_) if spec.interval.0 == 0 => format!("{noun} {cpus}, {scheduling}"),
         _ => format!(
-            "{noun} {cpus}, every {}, {}, {scheduling}",
+            "{noun} {cpus}, every {}, {}, {scheduling}{}",
             duration::show(spec.interval),
-            spec.waker.name()
+            spec.waker.name(),
+            recorded(spec)
         ),
+    }
+}
+
+fn recorded(spec: &HostSpec) -> String {
+    match spec.captures {
+        0 => String::new(),
+        captures => format!(", with the trace of the {captures} latest"),
     }
 }
 

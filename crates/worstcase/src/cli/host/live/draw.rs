@@ -102,8 +102,27 @@ fn bar(model: &LiveModel, looks: TerminalLooks, width: u16) -> Line<'static> {
 }
 
 fn criterion(model: &LiveModel, limit: Nanos, looks: TerminalLooks) -> Line<'static> {
-    let max = Nanos(model.all().max_ns);
+    let all = model.all();
+    let max = Nanos(all.max_ns);
     let of = format!("criterion {}", duration::show(limit));
+    if let Some((earlier, title)) = &model.failed_already {
+        let now = if all.taken == 0 {
+            "none yet".into()
+        } else {
+            format!("{} us", micros(max))
+        };
+        let text = format!(
+            "FAILED already: {of}, max {} us in {title}; now max {now}",
+            micros(*earlier)
+        );
+        return Line::styled(
+            plain(&text),
+            looks.above().add_modifier(Modifier::BOLD | Modifier::REVERSED),
+        );
+    }
+    if all.taken == 0 {
+        return format!("{of}: no sample yet").into();
+    }
     match max.0.checked_sub(limit.0) {
         Some(above) if above > 0 => {
             let text = format!("EXCEEDED by {} us: {of}, max {} us", micros(Nanos(above)), micros(max));

@@ -21,6 +21,7 @@ mod tests;
 pub(crate) use terminal::is_usable;
 
 use super::lines::ProgressLines;
+use super::words;
 use model::LiveModel;
 use screen::Screen;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(crate) struct LiveScreen {
     criterion: Option<Nanos>,
     stop: Arc<AtomicBool>,
     view: LiveView,
+    /// The largest latency so far, and in which measurement.
+    largest: (Nanos, String),
     /// Notes that came while nobody could have read them.
     notes: Vec<String>,
 }
@@ -52,6 +55,7 @@ impl LiveScreen {
             criterion,
             stop,
             view: LiveView::Closed,
+            largest: (Nanos(0), String::new()),
             notes: Vec::new(),
         }
     }
@@ -77,13 +81,27 @@ impl MeasurementObserver for LiveScreen {
             };
         }
         match &mut self.view {
-            LiveView::Screen(screen) => screen.show(LiveModel::new(nth, of, spec.clone(), self.criterion)),
+            LiveView::Screen(screen) => {
+                let above = self.criterion.is_some_and(|limit| self.largest.0 > limit);
+                let mut model = LiveModel::new(nth, of, spec.clone(), self.criterion);
+                model.failed_already = above.then(|| self.largest.clone());
+                screen.show(model);
+            }
             LiveView::Lines(lines) => lines.begin(nth, of, spec),
             LiveView::Closed => {}
         }
     }
 
     fn message(&mut self, spec: &HostSpec, message: &Message) {
+        if let Message::Tick { cpus, .. } = message
+            && let Some(max) = cpus
+                .iter()
+                .map(|cpu| Nanos(cpu.max_ns))
+                .max()
+                .filter(|max| *max > self.largest.0)
+        {
+            self.largest = (max, words::title(spec));
+        }
         match &mut self.view {
             LiveView::Screen(screen) => screen.change(|model| model.message(message)),
             LiveView::Lines(lines) => lines.message(spec, message),

@@ -34,6 +34,8 @@ pub struct LiveModel {
     pub spec: HostSpec,
     /// The limit that no latency should exceed.
     pub criterion: Option<Nanos>,
+    /// The largest latency of the run's earlier measurements that is above the limit, and in which.
+    pub(crate) failed_already: Option<(Nanos, String)>,
     /// The progress.
     pub(crate) phase: Phase,
     /// The time measured so far.
@@ -55,6 +57,7 @@ impl LiveModel {
             nth,
             of,
             criterion,
+            failed_already: None,
             phase: Phase::Starting,
             elapsed: Nanos(0),
             cpus: cpus.collect(),

@@ -90,6 +90,23 @@ fn above_the_criterion_is_said_without_colour() {
 }
 
 #[test]
+fn before_a_sample_nothing_is_met_and_an_earlier_failure_stays() {
+    let spec = spec(Probe::Wakeup, 1);
+    let mut model = LiveModel::new(2, 3, spec, Some(Nanos(100_000)));
+    let shown = text(&model, PLAIN, 80, 24);
+    assert!(
+        shown.contains("criterion 100 us: no sample yet") && !shown.contains("met so far"),
+        "{shown}"
+    );
+    model.failed_already = Some((Nanos(250_000), "wakeup under fork, seed 1".into()));
+    let shown = text(&model, PLAIN, 100, 24);
+    assert!(
+        shown.contains("FAILED already: criterion 100 us, max 250 us in wakeup under fork"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn colours_only_where_they_are_wanted() {
     let colours = |colour| {
         let looks = TerminalLooks { colour, unicode: true };

@@ -168,7 +168,9 @@ impl WatchArgs {
         let mut experiment = self.parameters.given.experiment(Venue::Host, &[])?;
         for part in &mut experiment.parts {
             part.timing.length = Some(CellLength::Time(self.rotate));
-            part.method.captures = (self.captures > 0).then_some(self.captures);
+            // A trace for weeks is only for who asks for it.
+            let unasked = part.probes.iter().all(|probe| probe == "wakeup").then_some(0);
+            part.method.captures = (self.captures > 0).then_some(self.captures).or(unasked);
         }
         Ok(judged(experiment, self.criterion)?)
     }

@@ -1,0 +1,74 @@
+//! After a run of the lab.
+
+use super::{JudgedRun, NextRule, NextStep, kernels, option, page};
+use worstcase_analysis::explain::can_be_explained;
+use worstcase_base::distinct;
+use worstcase_plan::{PreemptChoice, Seeds};
+use worstcase_results::record::Record;
+use worstcase_results::verdict::Outcome;
+
+pub(super) const RULES: [NextRule; 5] = [more_seeds, explained, compared, other_models, page];
+
+/// Seeds from which on a difference can be shown.
+const SEEDS: u64 = 5;
+
+fn seeds(run: &JudgedRun) -> u64 {
+    distinct(run.view.records.iter().map(|r| r.cell.seed)).len() as u64
+}
+
+fn more_seeds(run: &JudgedRun) -> Option<NextStep> {
+    let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
+    let enough = SEEDS.max(criterion.min_seeds as u64);
+    if seeds(run) >= criterion.min_seeds as u64 {
+        return None;
+    }
+    let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(enough as u32))?;
+    Some(NextStep::new("with as many seeds as a PASS needs", command))
+}
+
+/// The worst cell, of a run with a limit the worst that is above it.
+fn explained(run: &JudgedRun) -> Option<NextStep> {
+    let worst = run.worst(can_be_explained)?;
+    let command = run.about("explain");
+    let what_for = format!("why it was late: {}, {}", worst.cell.load, worst.subject.id());
+    Some(NextStep::new(what_for, command))
+}
+
+/// The subjects that are farthest apart.
+fn compared(run: &JudgedRun) -> Option<NextStep> {
+    let latency = |r: &&Record| r.summary.latency.as_ref().map(|s| s.max_ns);
+    let told = || run.view.records.iter().filter(|r| latency(r).is_some());
+    let of = |id: &worstcase_results::record::SubjectId| {
+        told()
+            .filter(|r| r.subject.id() == *id)
+            .filter_map(|r| latency(&r))
+            .max()
+    };
+    let subjects = distinct(told().map(|r| r.subject.id()));
+    let low = subjects.iter().min_by_key(|id| of(id))?;
+    let high = subjects.iter().max_by_key(|id| of(id))?;
+    if low == high {
+        return None;
+    }
+    let mut command = run.about("compare");
+    option(&mut command, "subject", high);
+    option(&mut command, "with", low);
+    Some(NextStep::new(
+        "what differs between the two that are farthest apart, cell by cell",
+        command,
+    ))
+}
+
+fn other_models(run: &JudgedRun) -> Option<NextStep> {
+    let subjects = distinct(run.view.records.iter().map(|r| r.subject.id()));
+    let [_] = subjects.as_slice() else {
+        return None;
+    };
+    let command = run.again("models", |e| {
+        kernels(e).for_each(|kernel| kernel.preempt = PreemptChoice::All)
+    })?;
+    Some(NextStep::new(
+        "the same in every preemption model that this kernel has",
+        command,
+    ))
+}

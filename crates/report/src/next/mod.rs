@@ -1,0 +1,149 @@
+//! What to do next: at most three commands that fit what was found, ready to paste.
+//!
+//! A rule looks at the run and its verdicts and gives a step or none; the rules of a venue stand in the order in which
+//! their steps matter.
+
+mod host;
+mod lab;
+
+use super::ReportView;
+use super::style::{Style, wrapped};
+use serde::Serialize;
+use worstcase_base::format::{plain, shell};
+use worstcase_plan::{Experiment, PlannedSubject, Subjects};
+use worstcase_results::record::{Record, Venue};
+use worstcase_results::verdict::{Outcome, worst};
+
+/// Steps that are shown.
+const MOST: usize = 3;
+
+/// A command, and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextStep {
+    /// What for, in a few words.
+    pub what_for: String,
+    /// The words of the command.
+    pub command: Vec<String>,
+}
+
+/// A step as programs and pages have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ShownStep {
+    what_for: String,
+    command: String,
+}
+
+/// A rule.
+type NextRule = fn(&JudgedRun) -> Option<NextStep>;
+
+/// A run with what was found of it.
+pub(crate) struct JudgedRun<'a> {
+    view: &'a ReportView<'a>,
+    outcome: Option<Outcome>,
+}
+
+impl NextStep {
+    fn new(what_for: impl Into<String>, command: Vec<String>) -> NextStep {
+        NextStep {
+            what_for: what_for.into(),
+            command,
+        }
+    }
+}
+
+/// The steps after a run, the first one first.
+pub fn next(view: &ReportView) -> Vec<NextStep> {
+    let Some(first) = view.records.first() else {
+        return Vec::new();
+    };
+    let run = JudgedRun {
+        view,
+        outcome: view.verdicts.as_ref().map(|(_, verdicts)| worst(verdicts)),
+    };
+    let rules: &[NextRule] = match (&first.foreign, first.subject.venue()) {
+        (Some(_), _) => &host::OF_FOREIGN,
+        (None, Venue::Host) => &host::RULES,
+        (None, Venue::Lab) => &lab::RULES,
+    };
+    let steps = rules.iter().filter_map(|rule| rule(&run));
+    steps.take(MOST).collect()
+}
+
+/// Steps as lines: a command a line, below what it is for.
+pub fn lines(steps: &[NextStep], style: Style) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if !steps.is_empty() {
+        lines.extend([String::new(), style.bold("Next")]);
+    }
+    for step in steps {
+        lines.extend(wrapped("  ", &step.what_for));
+        lines.push(format!("    {}", plain(&shell(&step.command))));
+    }
+    lines
+}
+
+/// Steps for programs and pages.
+pub(crate) fn shown(steps: &[NextStep]) -> Vec<ShownStep> {
+    let shown = |step: &NextStep| ShownStep {
+        what_for: step.what_for.clone(),
+        command: shell(&step.command),
+    };
+    steps.iter().map(shown).collect()
+}
+
+impl JudgedRun<'_> {
+    fn is(&self, outcome: Outcome) -> bool {
+        self.outcome == Some(outcome)
+    }
+
+    fn run(&self) -> String {
+        self.view.dir.display().to_string()
+    }
+
+    /// A command about this run.
+    fn about(&self, command: &str) -> Vec<String> {
+        vec!["worstcase".into(), command.into(), self.run()]
+    }
+
+    /// The same experiment once more, with a change; a study cannot be changed.
+    fn again(&self, name: &str, change: impl FnOnce(&mut Experiment)) -> Option<Vec<String>> {
+        let plan = self.view.plan;
+        if plan.study.is_some() || plan.experiment.parts.len() != 1 {
+            return None;
+        }
+        let mut experiment = plan.experiment.clone();
+        change(&mut experiment);
+        let dir = format!("{}-{name}", self.run().trim_end_matches('/'));
+        Some(worstcase_plan::command(&experiment, None, dir.as_ref()))
+    }
+
+    /// The record with the highest latency of those that a rule asks for.
+    fn worst(&self, asked: impl Fn(&Record) -> bool) -> Option<&Record> {
+        let latency = |r: &&Record| r.summary.latency.as_ref().map(|s| s.max_ns);
+        self.view
+            .records
+            .iter()
+            .filter(|r| asked(r) && latency(r).is_some())
+            .max_by_key(latency)
+    }
+}
+
+/// A page of it: the pictures and breakdowns in one file.
+fn page(run: &JudgedRun) -> Option<NextStep> {
+    Some(NextStep::new(
+        "all of it as one page, with pictures",
+        run.about("report"),
+    ))
+}
+
+fn option(command: &mut Vec<String>, name: &str, value: impl ToString) {
+    command.extend([format!("--{name}"), value.to_string()]);
+}
+
+/// The kernels of an experiment of the lab.
+fn kernels(experiment: &mut Experiment) -> impl Iterator<Item = &mut PlannedSubject> {
+    experiment.parts.iter_mut().flat_map(|part| match &mut part.subjects {
+        Subjects::Kernels(kernels) => kernels.iter_mut(),
+        Subjects::Cpus(_) => [].iter_mut(),
+    })
+}
