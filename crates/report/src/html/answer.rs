@@ -40,8 +40,8 @@ struct JudgedSubject {
 }
 
 impl ReportAnswer {
-    /// The answer of a run.
-    pub(crate) fn of(view: &ReportView, labels: &SubjectLabels) -> ReportAnswer {
+    /// The answer of a run; `causes`: why the worst samples were late, as far as it is told.
+    pub(crate) fn of(view: &ReportView, labels: &SubjectLabels, causes: &[&str]) -> ReportAnswer {
         let (planned, measured) = (view.plan.cells.len(), view.records.len());
         let unfinished = (measured < planned).then(|| {
             format!(
@@ -58,7 +58,9 @@ impl ReportAnswer {
             None => (lines.remove(0), None),
         };
         if let Some((_, verdicts)) = &view.verdicts {
-            lines.splice(..0, beside(verdicts));
+            let failed = worst(verdicts) == Outcome::Fail;
+            let why = causes.iter().filter(|_| failed).map(|cause| format!("Why: {cause}"));
+            lines.splice(..0, why.chain(beside(verdicts)));
         }
         let verdicts = view.verdicts.iter().flat_map(|(_, verdicts)| {
             verdicts.iter().map(|v| JudgedSubject {

@@ -44,6 +44,11 @@ struct SpanPart {
 }
 
 impl BreakdownPart {
+    /// Why it was late, in a sentence.
+    pub(super) fn cause(&self) -> &str {
+        &self.sentence
+    }
+
     /// The part of a breakdown, with the folded stacks of its execution, if they are known.
     pub fn new(breakdown: &Breakdown, folded: Option<&str>) -> BreakdownPart {
         let (sample, cause, at_due) = (breakdown.sample(), breakdown.cause(), breakdown.at_due());

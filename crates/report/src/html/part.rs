@@ -75,6 +75,7 @@ impl RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
         let labels = SubjectLabels::of(plan, view.records);
+        let causes: Vec<&str> = parts.breakdowns.iter().map(BreakdownPart::cause).collect();
         RunPart {
             title: plan.title.clone(),
             venue: match view.records.first().map(|r| r.subject.venue()) {
@@ -85,7 +86,7 @@ impl RunPart {
             subjects: distinct(plan.cells.iter().map(|c| c.subject.to_string())),
             loads,
             probes: distinct(plan.cells.iter().map(|c| c.probe.clone())),
-            answer: ReportAnswer::of(view, &labels),
+            answer: ReportAnswer::of(view, &labels, &causes),
             decision: run_tables::of_decision(view).iter().map(PageGroup::new).collect(),
             figures: run_tables::timed(view)
                 .iter()
@@ -101,7 +102,8 @@ impl RunPart {
             },
             facts: RunFacts::of(view.records, &labels),
             labels,
-            next: next::shown(&next::next(view)),
+            // This is the page.
+            next: next::shown(&next::next(view).into_iter().filter(|s| !s.is_page()).collect::<Vec<_>>()),
             command: shell(&view.command()),
             tool_version: plan.tool_version.clone(),
         }

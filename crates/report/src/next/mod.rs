@@ -43,6 +43,11 @@ pub(crate) struct JudgedRun<'a> {
 }
 
 impl NextStep {
+    /// Whether it makes a page.
+    pub(crate) fn is_page(&self) -> bool {
+        self.command.get(1).is_some_and(|word| word == "report")
+    }
+
     fn new(what_for: impl Into<String>, command: Vec<String>) -> NextStep {
         NextStep {
             what_for: what_for.into(),

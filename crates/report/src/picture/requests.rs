@@ -12,8 +12,8 @@ const SECTOR: f64 = 512.0;
 const MOST_MOVES: usize = 400;
 /// The part of the longest operation's time that is drawn before and after it.
 const AROUND: f64 = 0.15;
-/// At most so many percent of the requests are drawn at each edge...
-const FAR: usize = 10;
+/// At most so many percent of the requests are drawn at the edges...
+const FAR: usize = 30;
 /// ...if all others then have this many times the room.
 const NARROWER: f64 = 4.0;
 /// Below the places: where a flush is drawn.
@@ -227,14 +227,15 @@ fn place(request: &DiskRequest) -> (f64, f64) {
 /// The axis of places: all places, or the range of most of them if it is much smaller.
 fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<PictureAxis> {
     let all = || drawn.iter().flatten();
-    let placed = all().filter(|r| r.action != DiskAction::Flush).map(place);
-    let (mut lows, mut highs): (Vec<f64>, Vec<f64>) = placed.unzip();
-    lows.sort_by(f64::total_cmp);
-    highs.sort_by(f64::total_cmp);
-    let all_of_them = (*lows.first()?, *highs.last()?);
+    let mut placed: Vec<(f64, f64)> = all().filter(|r| r.action != DiskAction::Flush).map(place).collect();
+    placed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let highest = placed.iter().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
+    let all_of_them = (placed.first()?.0, highest);
+    // The narrowest range of so many neighbours: a journal far away is no reason to see no file.
     let without = |percent: usize| {
-        let far = (lows.len() * percent).div_ceil(100);
-        let near = (*lows.get(far)?, *highs.get(highs.len().checked_sub(1 + far)?)?);
+        let kept = placed.len() - (placed.len() * percent / 100).max(1);
+        let ranges = placed.windows(kept.max(1)).map(|some| (some[0].0, some[some.len() - 1].1));
+        let near = ranges.min_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))?;
         let gains = near.1 > near.0 && all_of_them.1 - all_of_them.0 > NARROWER * (near.1 - near.0);
         gains.then_some(near)
     };

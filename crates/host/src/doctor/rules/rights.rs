@@ -4,6 +4,8 @@ use super::{Finding, FindingLevel, Patient, Rule};
 
 pub(super) const RULES: [Rule; 4] = [real_time, real_time_limit, locked_memory, tracing];
 
+/// What gives an executable all rights of a measurement.
+const CAPABILITIES: &str = "setcap cap_perfmon,cap_dac_read_search,cap_sys_nice,cap_ipc_lock+ep on worstcase";
 /// The default priority of interrupt threads.
 const INTERRUPTS: u32 = 50;
 
@@ -88,6 +90,9 @@ fn tracing(patient: &Patient) -> Option<Finding> {
             "wakeup and jitter measure without them, but tell no cause; noise tells gaps, but not who made them; response \
              and `host isolate` need both, timerlat is for root.",
         )
-        .remedy("run as root; or as root: setcap cap_perfmon,cap_dac_read_search,cap_sys_nice,cap_ipc_lock+ep on worstcase"),
+        .remedy(match rights.tracefs {
+            Some(_) => format!("run as root; or as root: {CAPABILITIES}"),
+            None => format!("run as root; or as root: mount -t tracefs nodev /sys/kernel/tracing, and {CAPABILITIES}"),
+        }),
     )
 }
