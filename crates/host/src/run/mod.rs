@@ -7,6 +7,7 @@
 //! specs        an experiment -> measurements     executor     takes them in turn
 //! timerlat     what the kernel's tracer needs       placement    on which CPUs a probe runs that asks for a place
 //! settings     what is set meanwhile             placed       what one measurement alone sets, and its folders
+//! matter       the loads that matter for a machine
 //! speed        CPUs at one frequency                beside     others that measure at the same time
 //! timer        which timer wakes the measuring threads
 //! work_dir     where the loads work: a folder with a random name
@@ -21,6 +22,7 @@ mod fits;
 mod io_scheduler;
 pub mod keep;
 pub mod matrix;
+pub mod matter;
 pub(crate) mod measurement;
 pub mod origin;
 pub(crate) mod placed;

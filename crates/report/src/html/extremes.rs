@@ -166,6 +166,7 @@ fn median(e: &Ensemble) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::picture::testing::{cell, plan, subject};
 
     #[test]
     fn probes_of_a_grid_ask_one_question() {
@@ -178,5 +179,67 @@ mod tests {
         ]
         .map(family);
         assert_eq!(families, ["switch", "hackbench", "inversion", "wakeup", "cmd:x"]);
+    }
+
+    /// An I/O scheduler's quick write is not set beside another's mixed work.
+    #[test]
+    fn subjects_are_compared_under_the_same_load_with_the_same_probe() {
+        let of =
+            |preempt: &str, load: &str, us: u64| cell(subject("6.1", preempt), load, 1, 1, &[(0, us * 1_000)]).record;
+        let records = [
+            of("none", "write", 9),
+            of("full", "write", 10),
+            of("none", "mix", 236),
+            of("full", "mix", 94),
+        ];
+        let plan = plan(records.iter());
+        let view = ReportView {
+            plan: &plan,
+            dir: "RUN".as_ref(),
+            records: &records,
+            quantities: &[],
+            verdicts: None,
+        };
+        let said = extremes(&view, &SubjectLabels::of(&plan, &records));
+        assert!(
+            said[0].contains("load mix: from 94.0 (") && said[0].contains("2.5 times"),
+            "{said:?}"
+        );
+        assert!(!said[0].contains("Highest of all"), "{said:?}");
+    }
+
+    #[test]
+    fn the_highest_of_all_is_told_where_it_is_elsewhere() {
+        let of =
+            |preempt: &str, load: &str, us: u64| cell(subject("6.1", preempt), load, 1, 1, &[(0, us * 1_000)]).record;
+        let records = [
+            of("none", "a", 300),
+            of("full", "a", 290),
+            of("none", "b", 20),
+            of("full", "b", 5),
+        ];
+        let plan = plan(records.iter());
+        let view = ReportView {
+            plan: &plan,
+            dir: "RUN".as_ref(),
+            records: &records,
+            quantities: &[],
+            verdicts: None,
+        };
+        let said = extremes(&view, &SubjectLabels::of(&plan, &records));
+        assert!(
+            said[0].contains("load b: from 5.00") && said[0].contains("Highest of all: 300"),
+            "{said:?}"
+        );
+        let alone = [of("none", "a", 300), of("full", "b", 5)];
+        let view = ReportView {
+            records: &alone,
+            ..view
+        };
+        let said = extremes(&view, &SubjectLabels::of(&plan, &alone));
+        assert!(
+            said[0].ends_with("300 us, load a.") || said[0].contains("300") && !said[0].contains("times"),
+            "{said:?}"
+        );
     }
 }

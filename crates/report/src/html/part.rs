@@ -103,7 +103,12 @@ impl RunPart {
             facts: RunFacts::of(view.records, &labels),
             labels,
             // This is the page.
-            next: next::shown(&next::next(view).into_iter().filter(|s| !s.is_page()).collect::<Vec<_>>()),
+            next: next::shown(
+                &next::next(view)
+                    .into_iter()
+                    .filter(|s| !s.is_page())
+                    .collect::<Vec<_>>(),
+            ),
             command: shell(&view.command()),
             tool_version: plan.tool_version.clone(),
         }

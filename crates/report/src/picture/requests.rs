@@ -234,7 +234,9 @@ fn places(drawn: &[Vec<DiskRequest>], disk: f64) -> Option<PictureAxis> {
     // The narrowest range of so many neighbours: a journal far away is no reason to see no file.
     let without = |percent: usize| {
         let kept = placed.len() - (placed.len() * percent / 100).max(1);
-        let ranges = placed.windows(kept.max(1)).map(|some| (some[0].0, some[some.len() - 1].1));
+        let ranges = placed
+            .windows(kept.max(1))
+            .map(|some| (some[0].0, some[some.len() - 1].1));
         let near = ranges.min_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))?;
         let gains = near.1 > near.0 && all_of_them.1 - all_of_them.0 > NARROWER * (near.1 - near.0);
         gains.then_some(near)

@@ -47,7 +47,7 @@ impl Criterion {
     }
 
     /// A limit with the host's usual evidence: 10 000 samples in a minute on every CPU. A seed is no path of its own there.
-    const fn host(limit: Nanos) -> Criterion {
+    pub const fn of_host(limit: Nanos) -> Criterion {
         Criterion {
             limit,
             min_seeds: 1,
@@ -59,7 +59,7 @@ impl Criterion {
     /// A limit with the usual evidence where these records were measured.
     pub fn of(limit: Nanos, records: &[Record]) -> Criterion {
         match records.iter().any(|r| r.subject.venue() == Venue::Host) {
-            true => Criterion::host(limit),
+            true => Criterion::of_host(limit),
             false => Criterion::new(limit),
         }
     }

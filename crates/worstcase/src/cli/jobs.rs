@@ -4,7 +4,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 
 /// How many at once.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Jobs {
     /// QEMUs at once [default: one for each CPU]
     #[arg(long, short, value_name = "N", value_parser = positive)]

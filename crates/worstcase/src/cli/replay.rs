@@ -9,7 +9,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_plan::{Added, LabModule};
 
 /// What was put into the machines.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct AddedArgs {
     /// The programs that were added when the run was measured [default: those that the run names]
     #[arg(long = "add", value_name = "PATH[:DEST]")]
@@ -20,7 +20,7 @@ pub(crate) struct AddedArgs {
 }
 
 /// What a cell of the lab is replayed with.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ReplayArgs {
     /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
     #[arg(long, value_name = "PATH")]

@@ -101,6 +101,19 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the page of a run of this machine, and says where it is.
+pub fn of_host(run: &Run, output: &Path) -> Result<(), ReportError> {
+    let args = ReportArgs {
+        runs: vec![run.dir().to_path_buf()],
+        output: output.to_path_buf(),
+        criterion: None,
+        breakdowns: false,
+        jobs: Jobs::default(),
+        replay: ReplayArgs::default(),
+    };
+    self::run(&args).map(|_| ())
+}
+
 fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportError> {
     let steps = ProgressDisplay::new();
     steps.state(&format!("reading {}", run.dir().display()));

@@ -1,6 +1,7 @@
 //! `worstcase host`: describes this machine, finds settings that harm latency, and measures it.
 
 mod broke;
+mod check;
 mod choice;
 mod doctor;
 mod folder;
@@ -31,6 +32,7 @@ use worstcase_plan::ExperimentPlan;
 /// Examples of the group.
 pub(super) const HELP: &str = "\
 Examples:
+  sudo worstcase host check --period 1ms --deadline 100us
   worstcase host doctor
   worstcase host run --load desktop --time 10m";
 
@@ -44,6 +46,8 @@ Exit code: 0 nothing is left, 3 something could not be set back.";
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
+    /// Can this machine keep a deadline? Doctor, loads, verdict, cause and a page in one command
+    Check(check::CheckArgs),
     /// Measure this machine
     Run(Box<run::HostRunArgs>),
     /// Measure this machine without an end, in periods that are kept; with metrics for Prometheus
@@ -64,6 +68,10 @@ pub enum HostCommand {
 /// Runs a subcommand.
 pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
     match command {
+        HostCommand::Check(args) => {
+            settle();
+            check::run(&args, &StateFolder::open()?)
+        }
         HostCommand::Run(args) => {
             settle();
             run::run(&args, &StateFolder::open()?)

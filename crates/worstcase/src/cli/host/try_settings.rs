@@ -82,6 +82,25 @@ pub struct TryArgs {
     json: bool,
 }
 
+impl TryArgs {
+    /// What the settings bring under a load, measured as usual.
+    pub(super) fn under(load: LoadSpec, cpus: Option<CpuList>, criterion: Nanos, output: PathBuf) -> TryArgs {
+        TryArgs {
+            only: Vec::new(),
+            switch: None,
+            back: None,
+            load,
+            probe: "wakeup".into(),
+            cpus,
+            time: Nanos::from_millis(5_000),
+            rounds: None,
+            criterion: Some(criterion),
+            output: Some(output),
+            json: false,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let switch = Switch::of(args)?;
