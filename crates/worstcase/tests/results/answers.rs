@@ -1,13 +1,15 @@
 //! What stands beside an answer, and the commands that follow it.
 
-use crate::fixture::{host_raw, host_result, on_cpu, plan_of, raw, result, spec, subject};
+use crate::fixture::{host_raw, on_cpu, plan_of, raw, result, spec, subject};
 use clap::Parser;
 use worstcase::cli::Cli;
 use worstcase_contract::{Nanos, RawRecord};
 use worstcase_plan::{Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
 use worstcase_report::ReportView;
 use worstcase_report::next::next;
-use worstcase_results::record::{CAPTURES, CellResult, DoctorFinding, NOT_REAL_TIME, Quantity, Record, RunPlan};
+use worstcase_results::record::{
+    CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan,
+};
 use worstcase_results::verdict::{Criterion, Outcome, PeriodsAbove, Verdict, verdicts};
 
 const LIMIT: Nanos = Nanos(100_000);
@@ -29,7 +31,10 @@ fn minute(latencies: &[u64], change: impl FnOnce(&mut RawRecord)) -> CellResult 
 }
 
 fn under(load: &str, mut result: CellResult) -> CellResult {
-    result.record.cell.load = load.into();
+    let record = &mut result.record;
+    record.cell.load = load.into();
+    let cell = &record.cell;
+    record.id = CellId::new(&record.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu);
     result
 }
 
@@ -97,7 +102,13 @@ fn late_but_not_as_a_real_time_thread() {
     );
     let chosen = judge(&[under("fork", {
         let mut result = minute(&with_one_late(), |_| ());
-        result.record.cell.method.as_mut().unwrap().policy = "other".into();
+        result.record.cell.method = Some(MethodRecord {
+            timer: "nanosleep".into(),
+            policy: "other".into(),
+            cpus: vec![0],
+            distance_ns: 0,
+            threshold_ns: None,
+        });
         result
     })]);
     assert_eq!(
@@ -215,7 +226,7 @@ fn the_next_step_fits_what_was_found() {
     insta::assert_snapshot!(steps(on_host(), &idle, Some(LIMIT)).join("\n"));
     let good = [under("fork", minute(&[50_000; 20_000], |_| ()))];
     insta::assert_snapshot!(steps(on_host(), &good, Some(LIMIT)).join("\n"));
-    let short = [under("fork", host_result(&host_raw(1, &[50_000; 200])))];
+    let short = [under("fork", minute(&[50_000; 200], |raw| raw.expected = 200))];
     insta::assert_snapshot!(steps(on_host(), &short, Some(LIMIT)).join("\n"));
 }
 

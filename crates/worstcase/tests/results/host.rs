@@ -129,7 +129,10 @@ fn a_late_sample_fails_whatever_interfered() {
     assert_eq!(verdict.outcome, Outcome::Fail);
     assert_eq!(
         verdict.reasons,
-        ["100.001 us (idle, wakeup, seed 1, CPU 1, sample 7); 1 of 2 cells are above"]
+        [
+            "100.001 us (idle, wakeup, seed 1, CPU 1, sample 7); 1 of 2 cells are above",
+            "1 of 40 000 periods is above, 0.003 %",
+        ]
     );
     assert_eq!(
         (verdict.evidence.throttled_cells, verdict.evidence.steal_share),

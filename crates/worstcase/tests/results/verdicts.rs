@@ -34,7 +34,10 @@ fn one_sample_above_the_limit_fails() {
     assert_eq!(at_limit.outcome, Outcome::Pass);
     let above = one(|raw| raw.samples[700].latency = Nanos(100_001));
     assert_eq!(above.outcome, Outcome::Fail);
-    insta::assert_snapshot!(above.reasons.join("\n"), @"100.001 virtual us (shm, wakeup, seed 3, sample 700); 1 of 3 cells are above");
+    insta::assert_snapshot!(above.reasons.join("\n"), @r#"
+    100.001 virtual us (shm, wakeup, seed 3, sample 700); 1 of 3 cells are above
+    1 of 3 000 periods is above, 0.03 %
+    "#);
 }
 
 #[test]

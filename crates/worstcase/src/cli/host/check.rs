@@ -23,8 +23,8 @@ use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
 const HELP: &str = "\
 Examples:
-  sudo worstcase host check --period 1ms --deadline 100us
-  sudo worstcase host check --period 250us --deadline 50us --cpus 2-3 --try
+  worstcase host check --period 1ms --deadline 100us
+  worstcase host check --period 250us --deadline 50us --cpus 2-3 --try
 
 The loads are those that matter on this machine; each is named before it begins, with the time of all.
 It changes nothing of the machine, but with --try, which sets everything back.

@@ -32,7 +32,7 @@ use worstcase_plan::ExperimentPlan;
 /// Examples of the group.
 pub(super) const HELP: &str = "\
 Examples:
-  sudo worstcase host check --period 1ms --deadline 100us
+  worstcase host check --period 1ms --deadline 100us
   worstcase host doctor
   worstcase host run --load desktop --time 10m";
 
