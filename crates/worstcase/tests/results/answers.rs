@@ -226,7 +226,16 @@ fn the_next_step_fits_what_was_found() {
     insta::assert_snapshot!(steps(on_host(), &idle, Some(LIMIT)).join("\n"));
     let good = [under("fork", minute(&[50_000; 20_000], |_| ()))];
     insta::assert_snapshot!(steps(on_host(), &good, Some(LIMIT)).join("\n"));
-    let short = [under("fork", minute(&[50_000; 200], |raw| raw.expected = 200))];
+    let periods = worstcase_contract::CellSpec {
+        period: Nanos(3_000_000),
+        periods: 200,
+        ..spec("idle", 1)
+    };
+    let short = RawRecord {
+        environment: host_raw(1, &[50_000]).environment,
+        ..raw(&periods, &[50_000; 200])
+    };
+    let short = [under("fork", on_cpu(0, &short))];
     insta::assert_snapshot!(steps(on_host(), &short, Some(LIMIT)).join("\n"));
 }
 
