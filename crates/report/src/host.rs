@@ -6,9 +6,9 @@ use crate::labels::{row_label, row_name};
 use hdrhistogram::Histogram;
 use worstcase_base::distinct;
 use worstcase_base::duration;
-use worstcase_base::format::{grouped, plain};
+use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, title_of};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 use worstcase_results::verdict::PeriodsAbove;
@@ -126,7 +126,10 @@ fn cpus(records: &[&Record]) -> Option<String> {
     let load = of(LOAD_CPUS)
         .filter(|_| has_load)
         .map(|cpus| format!("the load ran on CPUs {cpus}"));
-    let said: Vec<String> = [isolated, load].into_iter().flatten().collect();
+    let traced = of(TRACE_COST)
+        .and_then(|ns| ns.parse().ok())
+        .map(|ns| format!("the trace beside it makes a wake-up {} us later", micros(Nanos(ns))));
+    let said: Vec<String> = [isolated, load, traced].into_iter().flatten().collect();
     (!said.is_empty()).then(|| plain(&said.join("; ")))
 }
 

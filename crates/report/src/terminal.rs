@@ -48,7 +48,7 @@ pub fn after(view: &ReportView, why: &[Breakdown], style: Style) -> String {
     let mut out = Vec::new();
     for breakdown in why {
         out.extend([String::new(), style.bold("Why")]);
-        out.push(terminal::breakdown(breakdown, style).trim_end().to_string());
+        out.push(terminal::in_short(breakdown, style).trim_end().to_string());
     }
     out.extend(next::lines(&next::next(view), style));
     out.push(String::new());

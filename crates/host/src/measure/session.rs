@@ -8,6 +8,7 @@ use super::rights::HeldRights;
 use super::thread::{Outlet, OwnCost, ThreadResult, noise_rest};
 use super::threads::{MeasuringThreads, warn_of_early};
 use super::timerlat::RunningTracer;
+use super::trace_cost;
 use super::traced::TracedThreads;
 use crate::loads::RunningHostLoad;
 use crate::machine;
@@ -19,6 +20,7 @@ use worstcase_contract::record::Work;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::environment;
 use worstcase_instruments::sys::clock;
+use worstcase_results::record::TRACE_COST;
 
 /// The load is looked at, and the state reported, after this many collections.
 const COLLECTIONS_A_TICK: u32 = 4;
@@ -62,8 +64,11 @@ pub(super) fn measure<S: SampleSink>(
 ) -> Result<MeasurementEnd, MeasureError> {
     warm_up(spec, load, stop, say)?;
     let mut warnings = Vec::new();
-    let environment = environment::read();
+    let mut environment = environment::read();
     let _held = HeldRights::acquire(&mut warnings);
+    if let Some(cost) = trace_cost::measured(spec) {
+        environment.insert(TRACE_COST.to_string(), cost.0.to_string());
+    }
     let tracer = spec.tracing.as_deref().map(RunningTracer::start);
     let _tracer = tracer.transpose().map_err(MeasureError::Trace)?;
     let (mut sink, outlets) = open()?;

@@ -15,11 +15,22 @@ const BAR: u64 = 24;
 const INDENT: usize = 27;
 /// Frames of a chain that are shown at its begin and at its end.
 const ENDS: (usize, usize) = (3, 7);
+/// Spans that are shown in short.
+const SHORT: usize = 12;
 /// Spans with at least this part of the latency, in per cent, are told in detail.
 const DETAIL: u64 = 8;
 
 /// The whole breakdown.
 pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
+    told(breakdown, style, usize::MAX)
+}
+
+/// The same with the longest spans alone, and what the others took together: for a first screen.
+pub(crate) fn in_short(breakdown: &Breakdown, style: Style) -> String {
+    told(breakdown, style, SHORT)
+}
+
+fn told(breakdown: &Breakdown, style: Style, most: usize) -> String {
     let sample = breakdown.sample();
     let heading = format!(
         "{}, sample {}: {} us{}",
@@ -48,8 +59,25 @@ pub fn breakdown(breakdown: &Breakdown, style: Style) -> String {
         "",
         width = BAR as usize
     ));
-    for span in breakdown.spans() {
+    let spans = breakdown.spans();
+    let mut lengths: Vec<Nanos> = spans.iter().map(|span| span.length_ns).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let least = lengths.get(most).copied();
+    let (shown, others): (Vec<&Span>, Vec<&Span>) = spans
+        .iter()
+        .partition(|span| least.is_none_or(|least| span.length_ns > least));
+    for span in shown {
         out.extend(lines(span, sample.latency_ns));
+    }
+    if !others.is_empty() {
+        let all = Nanos(others.iter().map(|span| span.length_ns.0).sum());
+        let (count, width) = (others.len(), BAR as usize);
+        out.push(format!(
+            "{:>11} {:>11}  {:<width$}  {count} shorter spans",
+            "",
+            micros_exact(all),
+            ""
+        ));
     }
     out.push(format!("{:>11} {:>11}", "sum", micros_exact(sample.latency_ns)));
     for note in breakdown.notes() {

@@ -176,7 +176,7 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
     Verdict {
         subject: subject.clone(),
         another_seed_above: another_seed_above(records).filter(|_| outcome == Outcome::Pass),
-        reservations: reservations::of(records, outcome),
+        reservations: reservations::of(records, outcome, criterion.limit),
         outcome,
         reasons,
         evidence,

@@ -2,7 +2,10 @@
 
 use super::Outcome;
 use super::doubts::{another_model, interference, lost, warnings};
-use crate::record::{NOT_REAL_TIME, Record, Venue};
+use super::evidence::latency;
+use crate::record::{NOT_REAL_TIME, Record, TRACE_COST, Venue};
+use worstcase_base::format::micros;
+use worstcase_contract::Nanos;
 
 /// The load that is none.
 const IDLE: &str = "idle";
@@ -10,11 +13,12 @@ const IDLE: &str = "idle";
 const REAL_TIME: [&str; 3] = ["fifo", "rr", "deadline"];
 
 /// A sentence for each.
-pub(super) fn of(records: &[&Record], outcome: Outcome) -> Vec<String> {
+pub(super) fn of(records: &[&Record], outcome: Outcome, limit: Nanos) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     all.extend(not_real_time(records, outcome));
     all.extend(idle_alone(records));
     all.extend(guest(records));
+    all.extend(traced(records, outcome, limit));
     // Of a PASS there is no doubt; those of INCONCLUSIVE are its reasons.
     if outcome == Outcome::Fail {
         all.extend(records.iter().filter_map(|r| lost(r)));
@@ -57,6 +61,20 @@ fn idle_alone(records: &[&Record]) -> Option<String> {
         .peekable();
     let idle = loaded.peek().is_some() && loaded.all(|r| r.cell.load == IDLE);
     idle.then(|| "measured without a load alone (idle): what disturbs a machine at work was not tried".into())
+}
+
+/// Whether the latest sample may be above the limit only for the trace that ran beside it.
+fn traced(records: &[&Record], outcome: Outcome, limit: Nanos) -> Option<String> {
+    let worst = records
+        .iter()
+        .max_by_key(|r| latency(r))
+        .filter(|_| outcome == Outcome::Fail)?;
+    let cost = Nanos(worst.environment.get(TRACE_COST)?.parse().ok()?);
+    let without = Nanos(latency(worst)).saturating_sub(cost);
+    (without <= limit).then(|| {
+        let cost = micros(cost);
+        format!("the trace beside it makes a wake-up {cost} us later: measure with --captures 0, too")
+    })
 }
 
 fn guest(records: &[&Record]) -> Option<String> {

@@ -8,7 +8,7 @@ use worstcase_plan::{Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, 
 use worstcase_report::ReportView;
 use worstcase_report::next::next;
 use worstcase_results::record::{
-    CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan,
+    CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan, TRACE_COST,
 };
 use worstcase_results::verdict::{Criterion, Outcome, PeriodsAbove, Verdict, verdicts};
 
@@ -152,6 +152,22 @@ fn what_casts_doubt_on_a_fail_stands_beside_it() {
     assert_eq!(verdict.outcome, Outcome::Fail);
     let said = verdict.reservations.join("\n");
     assert!(said.contains(beside) && said.contains("throttling"), "{said}");
+}
+
+#[test]
+fn a_fail_that_the_trace_itself_may_have_made_says_so() {
+    let of = |late: u64| {
+        let mut latencies = vec![50_000; 20_000];
+        latencies[700] = late;
+        let cost = |raw: &mut RawRecord| drop(raw.environment.insert(TRACE_COST.into(), "20000".into()));
+        judge(&[under("fork", minute(&latencies, cost))]).reservations
+    };
+    let [said] = of(110_000).try_into().unwrap();
+    assert!(
+        said.starts_with("the trace beside it makes a wake-up 20.0 us later"),
+        "{said}"
+    );
+    assert!(of(130_000).is_empty());
 }
 
 fn origin() -> worstcase_results::record::RecordOrigin {

@@ -17,7 +17,7 @@ use worstcase_host::doctor::{Finding, FindingLevel, examine};
 use worstcase_host::facts::FileTree;
 use worstcase_host::run::matter::{MatteringLoad, loads};
 use worstcase_host::{CpuList, MachineFacts, StateFolder};
-use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Subjects, Venue};
+use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Subjects, Venue, grammar};
 use worstcase_results::record::{Quantity, Record, Run};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
@@ -29,6 +29,9 @@ Examples:
 The loads are those that matter on this machine; each is named before it begins, with the time of all.
 It changes nothing of the machine, but with --try, which sets everything back.
 Exit code: 0 PASS, 1 FAIL, 10 INCONCLUSIVE, 130 it was ended early.";
+
+/// What a load takes to start, and its records to be kept.
+const START: Nanos = Nanos::from_millis(1_500);
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -66,7 +69,7 @@ pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     tell(args, &findings, &loads, length);
     let dir = args.output.clone().unwrap_or_else(|| folder::new("check"));
     let title = format!(
-        "does this machine wake a program within {} every {}?",
+        "how late this machine wakes a program: within {}, every {}",
         duration::show(args.deadline),
         duration::show(args.period)
     );
@@ -131,7 +134,8 @@ fn tell(args: &CheckArgs, findings: &[Finding], loads: &[MatteringLoad], length:
     if crate::cli::progress::is_quiet() {
         return;
     }
-    let all = Nanos(length.0.saturating_mul(loads.len() as u64));
+    let each = length + grammar::usual(Venue::Host).warmup + START;
+    let all = Nanos(each.0.saturating_mul(loads.len() as u64));
     eprintln!(
         "worstcase: {} loads, {} each: about {}",
         loads.len(),
