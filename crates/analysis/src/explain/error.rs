@@ -32,7 +32,7 @@ worstcase_base::errors! {
             samples: usize,
         } => Usage,
         /// This machine's, without recordings.
-        #[error("{cell} has no recordings to explain: measure with --probe response, or with --captures 10")]
+        #[error("{cell} has no recordings to explain: --criterion, --probe response and --captures 10 keep some, where the trace may be used")]
         NoRecordings {
             /// The cell.
             cell: CellId,

@@ -29,6 +29,11 @@ pub struct AppliedFinding {
 }
 
 impl AppliedFinding {
+    /// Whether nothing of it could be made.
+    pub fn is_refused(&self) -> bool {
+        self.made == 0 && !self.refused.is_empty()
+    }
+
     /// One line for a person.
     pub fn line(&self) -> String {
         let (id, made) = (self.id, self.made);
@@ -84,4 +89,20 @@ fn hold_awake(tree: &FileTree) -> Result<File, String> {
         Ok(file)
     };
     open().map_err(|e| format!("cannot hold {} at 0: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_interrupt_of_many_that_stays_does_not_refuse_the_rest() {
+        let of = |made, refused: &[&str]| AppliedFinding {
+            id: "interrupts",
+            made,
+            refused: refused.iter().map(ToString::to_string).collect(),
+        };
+        let refused = [of(19, &["managed"]), of(0, &["managed"]), of(0, &[]), of(1, &[])];
+        assert_eq!(refused.map(|outcome| outcome.is_refused()), [false, true, false, false]);
+    }
 }

@@ -54,10 +54,11 @@ impl AppliedSettings {
         Ok((journal, AppliedSettings { applied, priorities }))
     }
 
-    /// The first setting that was refused.
+    /// The first setting of which nothing could be made. One interrupt of many that the kernel does not let go is no reason
+    /// not to go on without it.
     pub fn refused(&self) -> Option<&AppliedFinding> {
         let mut outcomes = self.applied.iter().flat_map(|applied| &applied.outcomes);
-        outcomes.find(|outcome| !outcome.refused.is_empty())
+        outcomes.find(|outcome| outcome.is_refused())
     }
 
     /// The settings, for records; `None` if none were asked for.

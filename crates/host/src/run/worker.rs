@@ -7,9 +7,12 @@ use crate::message::Message;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_instruments::sys::process;
 
 /// Runs the measurement. An error becomes a message, too.
 pub fn run() -> io::Result<()> {
+    // It was started as /proc/self/exe: breakdowns name it by what it is. Best effort.
+    let _ = process::set_name("worstcase");
     let mut input = io::stdin().lock();
     let mut line = String::new();
     input.read_line(&mut line)?;
