@@ -4,6 +4,7 @@
 
 mod bench;
 mod broke;
+mod check;
 mod containers;
 mod full_disk;
 mod io;
