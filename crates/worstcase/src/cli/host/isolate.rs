@@ -26,7 +26,7 @@ Examples:
   worstcase host isolate --cpus 2-3 --time 60s --criterion 0 --exclude tick,steal -o isolation
 
 Needs root. Ctrl-C ends it early and tells what was seen until then.
-Exit code: 0 told, or PASS; with --criterion 1 FAIL, 2 INCONCLUSIVE (or wrong arguments); 3 a right is missing.";
+Exit code: 0 told, or PASS; with --criterion 1 FAIL, 10 INCONCLUSIVE; 2 wrong arguments; 3 a right is missing.";
 
 /// The file in the folder of --output.
 const FILE: &str = "isolate.json";
