@@ -11,6 +11,7 @@ mod errors;
 mod exit;
 pub mod files;
 pub mod format;
+pub mod interrupt;
 pub mod lock;
 pub mod machine;
 pub mod output;

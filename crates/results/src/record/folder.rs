@@ -207,7 +207,8 @@ fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
         .prefix(prefix)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(parent)
-        .map_err(io_error("write a folder in", parent))
+        // tempfile adds a path that the user does not know.
+        .map_err(|error| io_error("write a folder in", parent)(error.kind().into()))
 }
 
 /// Writes a folder's files, and their checksums.

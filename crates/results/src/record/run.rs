@@ -170,6 +170,11 @@ impl Run {
         }
     }
 
+    /// An error if no folder can be made at this place: to be told before the work whose results would go there.
+    pub fn check_place(dir: &Path) -> Result<(), RunError> {
+        Ok(output::check_may_make(dir).map_err(io_error("create", dir))?)
+    }
+
     /// Opens a run to read it, finished or not.
     pub fn open(dir: &Path) -> Result<Run, RunError> {
         if !dir.join(RUN_FILE).exists() {
@@ -227,6 +232,11 @@ impl Run {
 
     fn held_cell(&self, id: &CellId) -> PathBuf {
         self.cells().join(id.as_str())
+    }
+
+    /// The folder of its cells, by the name that the user knows.
+    pub fn cell_dirs(&self) -> PathBuf {
+        self.dir.join(CELLS_DIR)
     }
 
     fn cells(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
-use super::cell_names;
+use super::{ahead, cell_names};
 use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -89,7 +89,10 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
     let answer = taken(args, &bar);
     bar.end();
     let Some(answer) = answer? else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(match stop::is_asked() {
+            true => stop::interrupted(),
+            false => ExitCode::SUCCESS,
+        });
     };
     print(&match args.json {
         true => census::json(&answer),
@@ -120,6 +123,9 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<CensusAnswer
     if !replayed_elsewhere(args, &run, &options.cache, bar)? {
         return Ok(None);
     }
+    if args.cell.is_none() && args.executor == ExecutorChoice::Local {
+        ahead::tell(&ahead::of_census(&run.records()?, &options.cache, args.jobs.count()));
+    }
     let asked = match (&args.cell, &args.diff) {
         (Some(cell), Some(other)) => CensusQuestion::Difference(cell, other),
         (Some(cell), None) => CensusQuestion::Cell(cell),
@@ -145,7 +151,7 @@ fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &Progres
         count: shares::count(cells, options),
         memory_mb: memory_mb + MORE_MEMORY_MB,
     };
-    let stop = stop::on_signals()?;
+    let stop = stop::in_order("ending what other machines do");
     with_slurm(options, cache, bar, |how| {
         Ok(shares::all(&shares, how, Slurm, bar, &stop)?)
     })

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+mod ahead;
 pub(crate) mod bisect;
 mod breakdown_files;
 mod cell_names;
@@ -140,10 +141,29 @@ pub enum Command {
     LabWorker(lab::WorkerArgs),
 }
 
+impl Command {
+    /// Whether signals end it as they end what a user types: all but what worstcase starts itself, and what hands signals on to
+    /// a command of the user's.
+    fn listens(&self) -> bool {
+        match self {
+            Command::Host(host::HostCommand::Doctor(args)) => !args.hands_on_signals(),
+            Command::HostGuard(_)
+            | Command::HostOccupant(_)
+            | Command::HostWorker
+            | Command::LabNode(_)
+            | Command::LabWorker(_) => false,
+            _ => true,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     if cli.quiet {
         progress::be_quiet();
+    }
+    if cli.command.listens() {
+        stop::listen()?;
     }
     match cli.command {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),

@@ -11,6 +11,7 @@ mod isolate;
 mod isolated;
 mod kept;
 mod machine;
+mod nothing_left;
 mod others;
 mod priorities;
 mod run;

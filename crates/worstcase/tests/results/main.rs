@@ -10,6 +10,7 @@ mod compare;
 mod demands;
 mod documents;
 mod ensembles;
+mod exit_codes;
 mod fixture;
 mod forged;
 mod gate;

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use worstcase_base::duration;
+use worstcase_base::output::BegunFolder;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{WatchOrder, run as watch};
@@ -154,7 +155,8 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let textfile = textfile
         .map(|path| Textfile::open(path, &cpus, looker.watched()))
         .transpose()?;
-    let stop = stop::on_signals()?;
+    let _begun = BegunFolder::at(&order.folder);
+    let stop = stop::in_order("keeping the running segment");
     let watched = watch(&order, state, &stop, &looker);
     looker.finish();
     drop((served, textfile));
