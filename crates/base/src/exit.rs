@@ -37,7 +37,7 @@ impl ExitKind {
             Inconclusive,
             Interrupted,
         ]
-            .into_iter()
-            .find(|exit| *exit as u8 == number)
+        .into_iter()
+        .find(|exit| *exit as u8 == number)
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod child;
+pub mod closed;
 pub mod defect;
 pub mod digest;
 mod distinct;

@@ -251,7 +251,11 @@ pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> 
     };
     let store = KernelStore::new(cache);
     let is_meant = |version: &str| typed.is_none_or(|typed| version::begins_with(version, typed));
-    if store.manifests().iter().any(|(_, m)| fits(m, name) && is_meant(&m.version)) {
+    if store
+        .manifests()
+        .iter()
+        .any(|(_, m)| fits(m, name) && is_meant(&m.version))
+    {
         return None;
     }
     let known = stored_catalog(cache).unwrap_or_default();

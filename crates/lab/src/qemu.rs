@@ -67,12 +67,10 @@ impl Qemu {
 fn cannot_start(program: &Path, error: io::Error) -> LabError {
     match error.kind() {
         ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu,
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
-            LabError::NoQemuAt {
-                path: program.to_path_buf(),
-                source: error,
-            }
-        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => LabError::NoQemuAt {
+            path: program.to_path_buf(),
+            source: error,
+        },
         _ => LabError::QemuStart {
             program: program.to_path_buf(),
             source: error,

@@ -135,7 +135,10 @@ impl LabSpeed {
         let length = length.0 as f64 / 1e9;
         let usual = USUAL.iter().find(|(usual, ..)| *usual == what);
         let (_, each, rate) = usual.expect("each has a row");
-        let seen = self.seen.get(&what).and_then(|line| line.at(length, rate * self.slower));
+        let seen = self
+            .seen
+            .get(&what)
+            .and_then(|line| line.at(length, rate * self.slower));
         seen.unwrap_or((each + rate * length) * self.slower)
     }
 
@@ -184,7 +187,9 @@ fn calculate() -> Duration {
     let begin = cpu_time();
     let mut state = 1_u64;
     for _ in 0..4_000_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
     }
     std::hint::black_box(state);
     cpu_time().saturating_sub(begin)

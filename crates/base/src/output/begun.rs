@@ -68,8 +68,8 @@ impl MadeFolders {
 
     /// Every step fails where something is that was measured, or that is not ours; what is left then is left on purpose.
     fn take_back(&self) {
-        let opened = FolderPlace::of(&self.folder, MissingFolders::Refused)
-            .and_then(|place| place.parent.open(&place.name));
+        let opened =
+            FolderPlace::of(&self.folder, MissingFolders::Refused).and_then(|place| place.parent.open(&place.name));
         let Ok(Some(folder)) = opened else {
             return;
         };
@@ -164,7 +164,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("a/b/run");
         let begun = BegunFolder::at(&folder);
-        fill(&folder, &["run.json", "SHA256SUMS", "cells/", "cells/.writing-1/samples"]);
+        fill(
+            &folder,
+            &["run.json", "SHA256SUMS", "cells/", "cells/.writing-1/samples"],
+        );
         drop(begun);
         assert!(!dir.path().join("a").exists());
     }

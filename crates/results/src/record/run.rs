@@ -177,7 +177,14 @@ impl Run {
 
     /// Opens a run to read it, finished or not.
     pub fn open(dir: &Path) -> Result<Run, RunError> {
-        if !dir.join(RUN_FILE).exists() {
+        let is_there = dir.join(RUN_FILE).try_exists().or_else(|cause| match cause.kind() {
+            io::ErrorKind::PermissionDenied => Err(FolderError::Unreadable {
+                path: dir.to_path_buf(),
+                cause,
+            }),
+            _ => Ok(false),
+        });
+        if !is_there? {
             return Err(match last_run_in(dir) {
                 Some(last) => RunError::Runs(dir.to_path_buf(), last),
                 None => RunError::NotARun(dir.to_path_buf()),

@@ -15,8 +15,8 @@ use evidence::latency;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use worstcase_base::{ExitKind, duration};
 use worstcase_base::format::{counted, micros_exact};
+use worstcase_base::{ExitKind, duration};
 use worstcase_contract::Nanos;
 
 /// The criterion for every subject.

@@ -1,26 +1,14 @@
 //! What a command is going to take, told before it begins: time, downloads and disk.
 
-use super::progress::is_quiet;
-use std::num::NonZeroUsize;
 use worstcase_base::cache::Cache;
 use worstcase_base::distinct;
 use worstcase_base::format::{counted, span};
-use worstcase_contract::Nanos;
 use worstcase_kernels as kernels;
 use worstcase_lab::ahead::LabAhead;
-use worstcase_lab::speed::{LabSpeed, TimedWork};
 use worstcase_plan::{Experiment, Subjects};
-use worstcase_results::record::Record;
 
 /// What Debian's packages of a kernel grow by when they are unpacked.
 const UNPACKED: u64 = 6;
-
-/// Prints a line, unless no progress is wanted.
-pub(crate) fn tell(what: &str) {
-    if !is_quiet() {
-        eprintln!("worstcase: {what}");
-    }
-}
 
 /// Kernels that an experiment needs and the cache lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +37,13 @@ impl MissingKernels {
     pub(crate) fn words(&self) -> Option<String> {
         let Self { count, bytes } = *self;
         let disk = megabytes(bytes * UNPACKED);
-        (count > 0).then(|| format!("{} to fetch: {}, {disk} on the disk", counted(count, "kernel"), megabytes(bytes)))
+        (count > 0).then(|| {
+            format!(
+                "{} to fetch: {}, {disk} on the disk",
+                counted(count, "kernel"),
+                megabytes(bytes)
+            )
+        })
     }
 }
 
@@ -60,20 +54,11 @@ pub(crate) fn words(ahead: &LabAhead) -> String {
         n => format!(", {} to boot", counted(n as u64, "machine")),
     };
     let cells = counted(ahead.cells as u64, "cell");
-    format!("{cells} to measure{boots}: about {}, {} on the disk", span(ahead.seconds), megabytes(ahead.bytes))
-}
-
-/// What a census of these records takes, if the cache has none of it.
-pub(crate) fn of_census(records: &[Record], cache: &Cache, jobs: NonZeroUsize) -> String {
-    let speed = LabSpeed::of(cache);
-    let replayed = records.iter().filter(|record| record.awaits_timer());
-    let times: Vec<f64> = replayed
-        .map(|record| Nanos(record.cell.period_ns * u64::from(record.cell.periods)))
-        .map(|length| speed.seconds(TimedWork::Census, length))
-        .collect();
-    let seconds = times.iter().sum::<f64>() / jobs.get().min(times.len().max(1)) as f64;
-    let cells = counted(times.len() as u64, "cell");
-    format!("{cells} to replay, of which the cache may have some: at most about {}", span(seconds))
+    format!(
+        "{cells} to measure{boots}: about {}, {} on the disk",
+        span(ahead.seconds),
+        megabytes(ahead.bytes)
+    )
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -95,12 +80,18 @@ mod tests {
             seconds: 49.6,
             bytes: 96_800_000,
         };
-        assert_eq!(words(&ahead), "18 cells to measure, 1 machine to boot: about 50 s, 97 MB on the disk");
+        assert_eq!(
+            words(&ahead),
+            "18 cells to measure, 1 machine to boot: about 50 s, 97 MB on the disk"
+        );
         let missing = MissingKernels {
             count: 2,
             bytes: 200_000_000,
         };
-        assert_eq!(missing.words().unwrap(), "2 kernels to fetch: 200 MB, 1.2 GB on the disk");
+        assert_eq!(
+            missing.words().unwrap(),
+            "2 kernels to fetch: 200 MB, 1.2 GB on the disk"
+        );
         assert_eq!(MissingKernels::default().words(), None);
     }
 }

@@ -22,6 +22,7 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
 use worstcase_lab::speed::LabSpeed;
 use worstcase_remote::ExecutorChoice;
+use worstcase_results::record::Run;
 
 /// Both ends are measured, then half of what is left, again and again.
 fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptions) -> Result<(), Error> {
@@ -36,10 +37,15 @@ fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptio
         n => {
             let most = 2 + n.saturating_sub(2).checked_ilog2().map_or(0, |log| log + 1);
             let all = span(each.seconds * f64::from(most));
-            (format!("at most {most} of {n} kernels are measured, in about {all}: each is"), "")
+            (
+                format!("at most {most} of {n} kernels are measured, in about {all}: each is"),
+                "",
+            )
         }
     };
-    ahead::tell(&format!("{kernels} {}{built}", ahead::words(&each)));
+    options
+        .progress
+        .ahead(&format!("{kernels} {}{built}", ahead::words(&each)));
     Ok(())
 }
 
@@ -49,6 +55,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     if let Some(kernel) = &args.step {
         return step::run(args, kernel, &terminal);
     }
+    let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
+    Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
     let bench = KernelBench {
@@ -58,7 +66,6 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         options: &options,
         stop: args.executor.stop(),
     };
-    let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
     let _begun = BegunFolder::at(&output);
     let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;

@@ -1,6 +1,6 @@
 //! `worstcase census`: every stretch of a cell in which a wake-up had to wait.
 
-use super::{ahead, cell_names};
+use super::cell_names;
 use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -122,9 +122,6 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<CensusAnswer
     }
     if !replayed_elsewhere(args, &run, &options.cache, bar)? {
         return Ok(None);
-    }
-    if args.cell.is_none() && args.executor == ExecutorChoice::Local {
-        ahead::tell(&ahead::of_census(&run.records()?, &options.cache, args.jobs.count()));
     }
     let asked = match (&args.cell, &args.diff) {
         (Some(cell), Some(other)) => CensusQuestion::Difference(cell, other),

@@ -200,12 +200,12 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     };
     let _begun = BegunFolder::at(output);
     if let Some(missing) = MissingKernels::of(&plan.experiment, &options.cache).words() {
-        ahead::tell(&missing);
+        options.progress.ahead(&missing);
     }
     let (run, matrix) = begin(plan, output, &additions, &means)?;
     if how.executor.executor == ExecutorChoice::Local {
         let ahead = LabAhead::of_matrix(&matrix, &options.cache, means.jobs, |id| run.has_cell(id))?;
-        ahead::tell(&ahead::words(&ahead));
+        options.progress.ahead(&ahead::words(&ahead));
     }
     let interrupted = stop::tells_what_is_kept(&run);
     let outcome = execute(&run, matrix, &means)?;

@@ -107,6 +107,12 @@ impl Progress for ProgressDisplay {
         self.suspended(|| eprintln!("worstcase: {}", plain(text)));
     }
 
+    fn ahead(&self, text: &str) {
+        if !matches!(self.target, ProgressTarget::Nothing) {
+            self.line(text);
+        }
+    }
+
     fn begin(&self, work: &CountedWork<'_>) {
         let mut counted = self.counted();
         *counted = ProgressCount {

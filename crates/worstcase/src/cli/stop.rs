@@ -29,7 +29,9 @@ struct OrderlyEnd {
 /// Listens to signals from now on.
 pub(crate) fn listen() -> Result<(), Error> {
     // A program that was started by nohup goes on when its terminal is gone.
-    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+    let signals = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
     let mut signals = Signals::new(signals).map_err(Error::Signals)?;
     std::thread::spawn(move || {
         for _ in signals.forever() {

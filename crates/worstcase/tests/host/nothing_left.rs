@@ -19,7 +19,11 @@ const STARTS: [(&str, i32, bool); 9] = [
     ("host watch --time 1s --load cmd:/no/such -o OUT", 3, false),
     ("host watch --time 1s --probe response -o OUT", 3, true),
     ("host isolate --cpus 0 --time 100ms -o OUT", 3, true),
-    ("host try --switch false --back true --time 1s --rounds 1 -o OUT", 4, false),
+    (
+        "host try --switch false --back true --time 1s --rounds 1 -o OUT",
+        4,
+        false,
+    ),
     ("host try --only timer-migration --time 1s --rounds 1 -o OUT", 3, true),
 ];
 
@@ -60,7 +64,10 @@ fn a_start_that_failed_leaves_no_folder() {
         let folder = folder();
         let output = types(words, &folder, without_rights);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.code() != Some(code) || is_there(&folder.path().join("out")) || said.matches("run as root").count() > 1 {
+        if output.status.code() != Some(code)
+            || is_there(&folder.path().join("out"))
+            || said.matches("run as root").count() > 1
+        {
             wrong.push(format!("{words}: {}: {said}", output.status));
         }
     }
@@ -72,10 +79,22 @@ fn a_folder_that_was_there_stays_and_the_corrected_command_takes_it() {
     let folder = folder();
     let out = folder.path().join("out");
     fs::create_dir(&out).unwrap();
-    let failed = types("host run --time 100ms --cpus 0 --load cmd:/no/such -o OUT", &folder, false);
+    let failed = types(
+        "host run --time 100ms --cpus 0 --load cmd:/no/such -o OUT",
+        &folder,
+        false,
+    );
     assert!(!failed.status.success());
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
-    let corrected = types("host run --time 100ms --cpus 0 --warmup 10ms --load idle -o OUT", &folder, false);
-    assert!(corrected.status.success(), "{}", String::from_utf8_lossy(&corrected.stderr));
+    let corrected = types(
+        "host run --time 100ms --cpus 0 --warmup 10ms --load idle -o OUT",
+        &folder,
+        false,
+    );
+    assert!(
+        corrected.status.success(),
+        "{}",
+        String::from_utf8_lossy(&corrected.stderr)
+    );
     assert!(is_there(&out.join("cells")));
 }

@@ -150,7 +150,12 @@ fn said(output: &std::process::Output) -> String {
 /// Folders and files below, by name, that a killed command would leave.
 fn half_made(cache: &Path) -> Vec<PathBuf> {
     let snapshots = cache.join("snapshots");
-    fs::read_dir(snapshots).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    fs::read_dir(snapshots)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
 }
 
 #[test]
@@ -171,7 +176,10 @@ fn ctrl_c_while_a_machine_boots_ends_it_in_words_and_leaves_nothing() {
     assert!(lines[1].starts_with(&go_on) && lines.len() == 2, "{told}");
     assert!(found_at(controller.cache()).is_empty(), "a QEMU goes on");
     assert_eq!(half_made(controller.cache()), Vec::<PathBuf>::new());
-    assert!(!folder.path().join("above").exists(), "nothing is there for the next command");
+    assert!(
+        !folder.path().join("above").exists(),
+        "nothing is there for the next command"
+    );
 }
 
 #[test]

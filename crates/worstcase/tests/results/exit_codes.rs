@@ -120,12 +120,19 @@ impl Place {
         let judge = |words: &&str| {
             let output = self.types(words, cache);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            let lines = said.lines().filter(|line| !line.contains("apt") && !line.contains("note: "));
+            let lines = said
+                .lines()
+                .filter(|line| !line.contains("apt") && !line.contains("note: "));
             let is_right = output.status.code() == Some(code) && lines.count() == 1 && !said.contains("/proc/");
             (!is_right).then(|| format!("{words}: {:?}: {said}", output.status))
         };
         let mut wrong: Vec<String> = words.iter().filter_map(judge).collect();
-        wrong.extend(fs::read_dir(self.at("here")).unwrap().flatten().map(|left| format!("left: {left:?}")));
+        wrong.extend(
+            fs::read_dir(self.at("here"))
+                .unwrap()
+                .flatten()
+                .map(|left| format!("left: {left:?}")),
+        );
         wrong
     }
 }

@@ -38,7 +38,8 @@ impl ProgressCount {
         self.told = Some(now);
         let gone = now.duration_since(self.begun?);
         let left = match self.weight_done {
-            0 => String::new(),
+            // What is behind the last unit is not counted.
+            done if done == 0 || done >= self.weight => String::new(),
             done => {
                 let left = gone.as_secs_f64() / done as f64 * self.weight.saturating_sub(done) as f64;
                 format!(", {} left", HumanDuration(Duration::from_secs_f64(left)))

@@ -12,7 +12,10 @@ const LOOK: Duration = Duration::from_secs(2);
 pub(super) fn tell(counted: Weak<Mutex<ProgressCount>>) {
     std::thread::spawn(move || {
         while let Some(counted) = counted.upgrade() {
-            let line = counted.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+            let line = counted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .line(Instant::now());
             if let Some(line) = line {
                 say(&line);
             }

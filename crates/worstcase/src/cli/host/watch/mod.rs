@@ -82,7 +82,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
     /// Serve metrics for Prometheus there, e.g. 127.0.0.1:9750
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     metrics: Option<SocketAddr>,
     /// Write metrics to this file every 15 s, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
@@ -174,6 +174,11 @@ impl WatchArgs {
         }
         Ok(judged(experiment, self.criterion)?)
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write a number and a port, e.g. 127.0.0.1:9750; a name may stand for several addresses".into())
 }
 
 #[cfg(test)]
