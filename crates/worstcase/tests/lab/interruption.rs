@@ -3,6 +3,7 @@
 use crate::controller::{Controller, GENERIC, entries, folder, qemu_that, shared, tree};
 use crate::failures::machine_failed;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -171,15 +172,54 @@ fn ctrl_c_while_a_machine_boots_ends_it_in_words_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
     let told = said(&output);
     let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines[0], "worstcase: interrupted");
+    let ahead = format!("worstcase: {CELLS} cells to measure, 1 machine to boot: about ");
+    assert!(lines[0].starts_with(&ahead), "{told}");
+    assert_eq!(lines[1], "worstcase: interrupted");
     let go_on = format!("worstcase: 0 of {CELLS} measurements are kept; to go on: worstcase lab run");
-    assert!(lines[1].starts_with(&go_on) && lines.len() == 2, "{told}");
+    assert!(lines[2].starts_with(&go_on) && lines.len() == 3, "{told}");
     assert!(found_at(controller.cache()).is_empty(), "a QEMU goes on");
     assert_eq!(half_made(controller.cache()), Vec::<PathBuf>::new());
     assert!(
         !folder.path().join("above").exists(),
         "nothing is there for the next command"
     );
+}
+
+const STUDY: &str = r#"schema = "worstcase-study/3"
+name = "waits"
+title = "Is something said?"
+question = "A short one."
+source = "a test"
+[full]
+kernels = [{ kernel = "KERNEL", preempt = ["full"] }]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 1
+samples = 50
+"#;
+
+#[test]
+fn who_waits_in_a_pipe_is_told_that_it_goes_on() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    // A machine that does nothing: no cell and no boot is ever done.
+    qemu_that("exec sleep 1000", &at("qemu"));
+    fs::write(at("study.toml"), STUDY.replace("KERNEL", GENERIC)).unwrap();
+    let ends = "--good debian:6.1@6.1.170 --bad debian:6.1@6.1.192";
+    let commands = [
+        format!("lab run {} --output {}", matrix(), at("run").display()),
+        format!("study run {} --output {}", at("study.toml").display(), at("study").display()),
+        format!("bisect {ends} --load idle --criterion 1us --output {}", at("bisect").display()),
+    ];
+    for words in commands {
+        let words = format!("{words} --qemu {}", at("qemu").display());
+        let mut child = start_heard(&controller, &words, Stdio::piped());
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let goes_on = lines.any(|line| line.contains(" gone: "));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(goes_on, "{words}");
+    }
 }
 
 #[test]

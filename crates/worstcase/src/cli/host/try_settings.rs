@@ -240,6 +240,9 @@ impl Trying<'_> {
             .iter()
             .map(|v| self.ready(v, rounds, stage))
             .collect::<Result<Vec<_>, Error>>()?;
+        for ((_, executor), variant) in ready.iter_mut().zip(&variants) {
+            self.prove(variant, executor)?;
+        }
         self.bar.begin(&CountedWork {
             units: "measurements",
             ..CountedWork::cells(rounds * ready.len())
@@ -268,6 +271,21 @@ impl Trying<'_> {
                 .for_each(|((_, maxima), one)| maxima.push(one));
         }
         Ok(measured)
+    }
+
+    /// Makes a variant's settings and sets them back, so that what cannot be made is known before anything is measured.
+    fn prove(&self, variant: &TrialVariant, executor: &mut HostExecutor) -> Result<(), Error> {
+        let switch = self.switch.filter(|_| variant.is_switched());
+        let held = switch.map(|switch| switch.make(self.state)).transpose()?;
+        let begun = executor.begin(&[0], &Silent);
+        let refused = executor.refused();
+        executor.end()?;
+        held.map(Journal::finish_all).transpose()?;
+        begun?;
+        match refused {
+            Some(why) => Err(HostError::Missing(why).into()),
+            None => Ok(()),
+        }
     }
 
     /// One round of a variant: its settings are made before, and set back behind it.

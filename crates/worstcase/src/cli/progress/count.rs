@@ -37,13 +37,12 @@ impl ProgressCount {
         }
         self.told = Some(now);
         let gone = now.duration_since(self.begun?);
-        let left = match self.weight_done {
-            // What is behind the last unit is not counted.
-            done if done == 0 || done >= self.weight => String::new(),
-            done => {
-                let left = gone.as_secs_f64() / done as f64 * self.weight.saturating_sub(done) as f64;
-                format!(", {} left", HumanDuration(Duration::from_secs_f64(left)))
-            }
+        let each = gone.as_secs_f64() / self.weight_done as f64;
+        let left = each * self.weight.saturating_sub(self.weight_done) as f64;
+        // Without a finished unit there is no estimate, and what is behind the last one is not counted.
+        let left = match left {
+            1.0.. if left.is_finite() => format!(", {} left", HumanDuration(Duration::from_secs_f64(left))),
+            _ => String::new(),
         };
         Some(format!("{} gone{left}: {}", HumanDuration(gone), self.message()))
     }
