@@ -23,6 +23,7 @@ use std::sync::Mutex;
 use rustix::fs::syncfs;
 
 use crate::format::plain;
+use crate::interrupt::LastWork;
 use crate::lock::FileLock;
 use crate::trust::{self, OtherWriters};
 use crate::{machine, sealed};
@@ -124,6 +125,7 @@ pub struct Cache {
 pub struct Scratch {
     folder: tempfile::TempDir,
     _lock: FileLock,
+    _interrupted: LastWork,
 }
 
 impl Scratch {
@@ -373,6 +375,7 @@ impl Cache {
             .suffix(".tmp")
             .tempdir_in(&parent)
             .map_err(|e| CacheError::from_io(&parent, e))?;
+        let _interrupted = LastWork::remove(building.path());
         // A program that runs out of disk often reports another error: QEMU dies from SIGBUS, or loses the end of a
         // record.
         build(building.path()).map_err(|error| self.require_free(FULL).err().map_or(error, E::from))?;
@@ -407,7 +410,11 @@ impl Cache {
         let make = || -> io::Result<Scratch> {
             let folder = tempfile::tempdir_in(&area)?;
             let lock = FileLock::try_open(folder.path())?.ok_or(io::ErrorKind::WouldBlock)?;
-            Ok(Scratch { folder, _lock: lock })
+            Ok(Scratch {
+                _interrupted: LastWork::remove(folder.path()),
+                folder,
+                _lock: lock,
+            })
         };
         make().map_err(|e| CacheError::from_io(&area, e))
     }

@@ -92,6 +92,32 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
+/// A parser's words for people: without the names that types have in the source, which it puts behind what they are.
+pub fn without_types(words: &str) -> String {
+    const KINDS: [(&str, &str); 3] = [
+        ("struct", "a table"),
+        ("enum", "one of several words"),
+        ("tuple", "a list"),
+    ];
+    let mut told: Vec<&str> = Vec::new();
+    let mut words = words.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let kind = KINDS.iter().find(|(kind, _)| *kind == word);
+        let named = words.next_if(|name| kind.is_some() && name.starts_with(|c: char| c.is_ascii_uppercase()));
+        match (kind, named) {
+            (Some((_, people)), Some(name)) => {
+                told.push(people);
+                let behind = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+                if !behind.is_empty() {
+                    told.push(behind);
+                }
+            }
+            _ => told.push(word),
+        }
+    }
+    told.join(" ")
+}
+
 /// `lowest` alone if both are equal, `lowest..highest` otherwise.
 pub fn range<T: PartialEq>(lowest: T, highest: T, show: impl Fn(T) -> String) -> String {
     match lowest == highest {
@@ -193,6 +219,16 @@ mod tests {
                 "over a thousand million years"
             ]
         );
+    }
+
+    #[test]
+    fn a_parser_names_no_type_of_ours() {
+        let said = "invalid type: string \"debian:6.1\", expected struct RawKernel";
+        assert_eq!(
+            without_types(said),
+            "invalid type: string \"debian:6.1\", expected a table"
+        );
+        assert_eq!(without_types("a struct of mine"), "a struct of mine");
     }
 
     #[test]

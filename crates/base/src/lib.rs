@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod child;
+pub mod closed;
 pub mod defect;
 pub mod digest;
 mod distinct;
@@ -11,6 +12,7 @@ mod errors;
 mod exit;
 pub mod files;
 pub mod format;
+pub mod interrupt;
 pub mod lock;
 pub mod machine;
 pub mod output;

@@ -6,6 +6,8 @@ pub trait Progress: Sync {
     fn note(&self, _text: &str) {}
     /// A line that stays: what a step of long work is, or gave.
     fn line(&self, _text: &str) {}
+    /// What the work is going to take, before it begins.
+    fn ahead(&self, _text: &str) {}
     /// Work with a known number of units begins.
     fn begin(&self, _work: &CountedWork<'_>) {}
     /// A step of the preparation is done.

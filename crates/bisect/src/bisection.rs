@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use step_lines::StepLines;
 use worstcase_base::files;
+use worstcase_base::format::without_types;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::{OutputFolder, UNFINISHED};
 use worstcase_base::progress::Progress;
@@ -131,7 +132,7 @@ impl Bisection {
                 let state: BisectionState = serde_json::from_slice(&bytes).map_err(|e| BisectError::Damaged {
                     path: path.clone(),
                     folder: folder.to_path_buf(),
-                    what: e.to_string(),
+                    what: without_types(&e.to_string()),
                 })?;
                 if let Some(what) = state.question.difference(&question) {
                     let folder = folder.to_path_buf();

@@ -91,7 +91,7 @@ worstcase_base::errors! {
         Busy(PathBuf) => Storage,
         /// The user pressed Ctrl-C.
         #[error("ended early; the same command goes on")]
-        Stopped => Measured,
+        Stopped => Interrupted,
         /// git failed.
         #[error("git failed in {}: {why}", tree.display())]
         Git {

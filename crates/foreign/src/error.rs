@@ -14,7 +14,7 @@ worstcase_base::errors! {
             path: PathBuf,
             /// The system's words.
             source: std::io::Error,
-        } => Missing,
+        } => Usage,
         /// The file is not in the right form.
         #[error("cannot import {}: {source}", path.display())]
         Format {

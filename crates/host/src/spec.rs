@@ -146,6 +146,8 @@ pub struct SegmentSpec {
     pub checkpoint: u32,
     /// The samples that are kept of each segment.
     pub selection: SampleSelection,
+    /// How many there are at most, so that the last one is whole; no number for an end by the user alone.
+    pub most: Option<u64>,
 }
 
 impl HostSpec {

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 use worstcase_base::child::ends_with_us;
+use worstcase_base::interrupt::LastWork;
 
 use crate::config::KernelConfig;
 use crate::needs;
@@ -100,7 +101,7 @@ worstcase_base::errors! {
         } => Usage,
         /// The user wants to stop.
         #[error("ended while a kernel was built; the same command goes on")]
-        Stopped => Measured,
+        Stopped => Interrupted,
         /// A file of the build cannot be read or written.
         #[error("{}: {source}", path.display())]
         Io {
@@ -251,16 +252,19 @@ impl Builder {
 
     /// Waits for make; kills it with all its children when the user wants to stop.
     fn ends(&self, mut make: Child) -> Result<ExitStatus, KernelBuildError> {
+        let group = Pid::from_child(&make);
+        // make may have ended meanwhile.
+        let kill = move || {
+            let _ = kill_process_group(group, Signal::TERM);
+        };
+        let _interrupted = LastWork::new(kill);
         while !self.stop.load(Ordering::Relaxed) {
             if let Some(status) = make.try_wait().map_err(KernelBuildError::io("make"))? {
                 return Ok(status);
             }
             sleep(Duration::from_millis(100));
         }
-        if let Some(group) = i32::try_from(make.id()).ok().and_then(Pid::from_raw) {
-            // make may have ended meanwhile.
-            let _ = kill_process_group(group, Signal::TERM);
-        }
+        kill();
         make.wait().map_err(KernelBuildError::io("make"))?;
         Err(KernelBuildError::Stopped)
     }

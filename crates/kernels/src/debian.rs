@@ -242,6 +242,34 @@ fn newest_cached(store: &KernelStore<'_>, name: &KernelName) -> Option<String> {
         .map(|(key, _)| key)
 }
 
+/// The bytes of the packages that resolving this name would fetch, as far as the lists in the cache know; none if it is there.
+pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> {
+    let typed = match name {
+        KernelName::Series { version, .. } => version.as_deref(),
+        KernelName::Package(_) => None,
+        _ => return None,
+    };
+    let store = KernelStore::new(cache);
+    let is_meant = |version: &str| typed.is_none_or(|typed| version::begins_with(version, typed));
+    if store
+        .manifests()
+        .iter()
+        .any(|(_, m)| fits(m, name) && is_meant(&m.version))
+    {
+        return None;
+    }
+    let known = stored_catalog(cache).unwrap_or_default();
+    let entry = match name {
+        KernelName::Series { series, flavour, .. } => {
+            let mut versions = known.versions(series, *flavour).into_iter();
+            versions.rfind(|entry| is_meant(&entry.version))
+        }
+        KernelName::Package(package) => known.package(package),
+        _ => None,
+    };
+    Some(entry.map(|entry| entry.parts.iter().map(|part| part.size).sum()))
+}
+
 /// Whether a kernel in the cache belongs to this package, or to this series.
 fn fits(manifest: &KernelManifest, name: &KernelName) -> bool {
     match name {

@@ -300,6 +300,16 @@ pub fn versions(
     Ok(debian::catalog(options)?.versions(series, flavour))
 }
 
+/// What a typical kernel's packages and files have, in bytes: Debian's 6.1.
+const USUAL_PACKAGES: u64 = 70_000_000;
+
+/// The bytes that resolving a name would fetch; none for a kernel that is in the cache, or not of the archive.
+pub fn to_fetch(name: &str, cache: &Cache) -> Option<u64> {
+    let name = name::labelled(name).map_or(name, |(_, path)| path);
+    let parsed = KernelName::parse(name).ok()?;
+    Some(debian::to_fetch(&parsed, cache)?.unwrap_or(USUAL_PACKAGES))
+}
+
 /// Whether a kernel of the archive is in the cache.
 pub fn is_cached(cache: &Cache, entry: &catalog::CatalogEntry) -> bool {
     store::KernelStore::new(cache).has(&store::KernelStore::key(&entry.package, &entry.version))

@@ -14,6 +14,7 @@ use super::prepared::Prepared;
 use super::process::{Process, QemuLaunch};
 use super::ready::ReadyReport;
 use super::snapshot::{self, INITRD, MEMORY, MachineSnapshot, STATE, memory_bytes};
+use super::speed::{TimedWork, timed};
 use super::watchdog::{BOOT, MachineLimits};
 use super::{BOOT_AGAIN, LabError};
 use serde_json::json;
@@ -63,7 +64,8 @@ pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Re
                 cache.bound(AREA, 0);
                 cache.require_free(needed)?;
             }
-            make(building, prepared, limit)?.agree(cache, prepared)
+            let state = timed(cache, TimedWork::Boot, Nanos(0), || make(building, prepared, limit))?;
+            state.agree(cache, prepared)
         })?;
         if let Some(held) = cache.hold(AREA, &prepared.key)? {
             let snapshot = MachineSnapshot::open(&folder, Some(held), prepared)?;

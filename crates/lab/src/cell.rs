@@ -7,6 +7,7 @@ use super::plugin_log;
 use super::prepared::Prepared;
 use super::process::last_lines;
 use super::snapshot::MachineSnapshot;
+use super::speed::{self, TimedWork};
 use super::watchdog::{BOOT, MachineLimits};
 use super::witness;
 use serde::{Deserialize, Serialize};
@@ -139,7 +140,8 @@ pub fn kept(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Optio
 pub fn obtain(cache: &Cache, run: &CellRun) -> Result<RawResult, LabError> {
     let key = key(run.prepared, run.spec)?;
     let folder = cache.keep_equal(AREA, &key, AGAIN, &describe(run), |building| {
-        execute(run, building)?;
+        let length = speed::length(run.spec);
+        speed::timed(cache, TimedWork::of(run.spec), length, || execute(run, building))?;
         for name in LEFTOVERS {
             let path = building.join(name);
             std::fs::remove_file(&path).map_err(LabError::io(path))?;

@@ -6,6 +6,7 @@ use super::fork::PluginRequest;
 use super::place::ERRORS;
 use super::process::last_lines;
 use super::replay::{MODULES, modules_asked, modules_in, same_again};
+use super::speed::{self, TimedWork};
 use super::symbols::KernelSymbols;
 use crate::execution::Symbols;
 use std::path::Path;
@@ -55,7 +56,9 @@ pub fn take(
         .hex();
     let folder = cache.keep(AREA, &key, AGAIN, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
-        observe(run, raw, kernel, &text, audit, scratch.path(), building)
+        speed::timed(cache, TimedWork::Census, speed::length(run.spec), || {
+            observe(run, raw, kernel, &text, audit, scratch.path(), building)
+        })
     })?;
     let path = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;

@@ -24,6 +24,8 @@
 //! planned   the cells of a matrix as an executor sees them: their tasks, keys and records, without a machine
 //! parcel    a Subject on its way to another machine, and the cells that are measured there
 //! ready     what a machine said of itself when it was ready            (kept in the cache, by content)
+//! speed     how long boots and cells take here                       (kept in the cache, for each machine)
+//! ahead     what is to be booted and measured, and how long that takes
 //! models    an experiment's cells, once the models that its kernels can boot are known
 //! executor  boots the subjects and runs the cells, several QEMUs at once
 //! ```
@@ -32,6 +34,7 @@
 pub mod added;
 pub mod additions;
 pub mod again;
+pub mod ahead;
 pub mod boot;
 mod boot_state;
 pub mod cell;
@@ -69,6 +72,7 @@ pub mod ready;
 pub mod replay;
 mod scheduler;
 pub mod snapshot;
+pub mod speed;
 pub mod stamps;
 mod subject;
 pub mod symbols;
@@ -87,8 +91,16 @@ worstcase_base::errors! {
     #[derive(Debug, thiserror::Error)]
     pub enum LabError {
         /// No QEMU on this machine.
-        #[error("no qemu-system-x86_64 found{0}; install Debian's qemu-system-x86, or name one with --qemu PATH")]
-        NoQemu(String) => Missing,
+        #[error("no qemu-system-x86_64 found; install Debian's qemu-system-x86, or name one with --qemu PATH")]
+        NoQemu => Missing,
+        /// There is no QEMU where the user says.
+        #[error("no qemu-system-x86_64 found at {} ({source}); install Debian's qemu-system-x86, or name one with --qemu PATH", path.display())]
+        NoQemuAt {
+            /// The path.
+            path: PathBuf,
+            /// The system's error.
+            source: std::io::Error,
+        } => Usage,
         /// A QEMU that the plugin cannot work with.
         #[error("{program}: QEMU {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 10 (Debian 13) or 11", program = .program.display())]
         QemuVersion {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use worstcase_base::child::ends_with_us;
+use worstcase_base::interrupt::LastWork;
 
 /// A running QEMU with its QMP session; killed when dropped.
 pub(crate) struct Process {
@@ -110,7 +111,7 @@ impl Process {
         })?;
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let watchdog = Watchdog::new(child.id(), start.progress, start.limits);
-        let mut group = ProcessGroup { child, ended: None };
+        let mut group = ProcessGroup::of(child);
         match Qmp::start(input, output, watchdog) {
             Ok(qmp) => Ok(Process { group, qmp }),
             Err(error) => Err(with_status(error, &mut group)),
@@ -169,9 +170,22 @@ fn with_status(error: LabError, group: &mut ProcessGroup) -> LabError {
 struct ProcessGroup {
     child: Child,
     ended: Option<ExitStatus>,
+    /// A wrapper's children do not end with this process.
+    _interrupted: LastWork,
 }
 
 impl ProcessGroup {
+    fn of(child: Child) -> ProcessGroup {
+        let group = Pid::from_child(&child);
+        ProcessGroup {
+            child,
+            ended: None,
+            _interrupted: LastWork::new(move || {
+                let _ = kill_process_group(group, Signal::KILL);
+            }),
+        }
+    }
+
     fn has_ended(&self) -> bool {
         self.ended.is_some() || self.look(WaitIdOptions::NOHANG).is_some_and(|found| found.is_some())
     }

@@ -66,10 +66,11 @@ impl Qemu {
 
 fn cannot_start(program: &Path, error: io::Error) -> LabError {
     match error.kind() {
-        ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu(String::new()),
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
-            LabError::NoQemu(format!(" at {} ({error})", program.display()))
-        }
+        ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu,
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => LabError::NoQemuAt {
+            path: program.to_path_buf(),
+            source: error,
+        },
         _ => LabError::QemuStart {
             program: program.to_path_buf(),
             source: error,

@@ -31,7 +31,8 @@ impl Executable {
 
     /// A file.
     pub fn at(path: PathBuf) -> Result<Executable, RemoteError> {
-        let bytes = fs::read(&path).map_err(RemoteError::io(&path))?;
+        let named = |e: io::Error| RemoteError::Choice(path.display().to_string(), format!("cannot read it: {e}"));
+        let bytes = fs::read(&path).map_err(named)?;
         Ok(Executable {
             digest: sha256_hex(&bytes),
             bytes: bytes.len() as u64,

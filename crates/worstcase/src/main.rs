@@ -2,8 +2,8 @@
 
 use clap::Parser;
 use std::process::ExitCode;
-use worstcase_base::defect;
 use worstcase_base::format::plain;
+use worstcase_base::{defect, interrupt};
 
 fn main() -> ExitCode {
     // Some loads and probes start this very program again.
@@ -14,7 +14,10 @@ fn main() -> ExitCode {
 
 fn command() -> ExitCode {
     worstcase::cli::complete();
-    worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
+    let ended = worstcase::cli::run(worstcase::cli::Cli::parse());
+    // A signal that ends this process ends its children, too, which may look like an error.
+    interrupt::wait_if_ending();
+    ended.unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.
         let lines: Vec<String> = error.to_string().lines().map(plain).collect();
         eprintln!("worstcase: {}", lines.join("\n"));

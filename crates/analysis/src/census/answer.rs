@@ -9,8 +9,12 @@ use super::findings::{Findings, findings};
 use super::take::{CensusMeans, take};
 use super::top::TopList;
 use std::num::NonZeroUsize;
+use worstcase_base::cache::Cache;
+use worstcase_base::format::{counted, span};
 use worstcase_base::progress::{CountedWork, Progress};
+use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
+use worstcase_lab::speed::{LabSpeed, TimedWork};
 use worstcase_results::record::{Run, parallel};
 
 /// The answer of censuses.
@@ -106,6 +110,7 @@ fn each<T: Send>(
     tell: impl Fn(&ChosenCell, CellCensus, Vec<TopList>) -> Result<T, CensusTakeError> + Sync,
 ) -> Result<Vec<T>, CensusTakeError> {
     check(cells, how)?;
+    progress.ahead(&ahead(cells, &how.options.cache, jobs));
     progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, cells, |cell| {
         let (taken, longest) = take(cell, how, in_detail)?;
@@ -113,6 +118,19 @@ fn each<T: Send>(
         progress.done(&format!("replayed {}", cell.record.id));
         Ok(told)
     })
+}
+
+/// How long replays take, if the cache has none of them.
+fn ahead(cells: &[ChosenCell], cache: &Cache, jobs: NonZeroUsize) -> String {
+    let speed = LabSpeed::of(cache);
+    let length = |cell: &ChosenCell| Nanos(cell.record.cell.period_ns * u64::from(cell.record.cell.periods));
+    let each = cells.iter().map(|cell| speed.seconds(TimedWork::Census, length(cell)));
+    let seconds = each.sum::<f64>() / jobs.get().min(cells.len().max(1)) as f64;
+    let count = counted(cells.len() as u64, "cell");
+    format!(
+        "{count} to replay, but those that the cache has: at most about {}",
+        span(seconds)
+    )
 }
 
 /// Refuses cells that have no census.

@@ -4,17 +4,20 @@
 //! nothing here is opened twice by its name: a folder is opened once ([`OutputFolder`]), and its files are made in it under
 //! random names, never through a link, and then renamed.
 
+mod begun;
 mod descriptor;
 mod way;
 
 use crate::{trust, unforeseen};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+
+pub use begun::BegunFolder;
 
 /// Prefix of an unfinished file that needs a name; 32 random digits follow.
 pub const UNFINISHED: &str = ".worstcase-";
@@ -185,6 +188,13 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     }
     let FolderPlace { parent, name } = FolderPlace::of(path, MissingFolders::Refused)?;
     parent.write(name, data)
+}
+
+/// An error if a folder cannot be made at `path` for want of a right: before hours of work whose results would go there.
+pub fn check_may_make(path: &Path) -> io::Result<()> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    Ok(rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 
 fn no_file(kind: FileType) -> io::Error {

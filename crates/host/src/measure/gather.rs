@@ -209,6 +209,7 @@ mod tests {
         let ((mut writer, reader), (reporter, said)) = (ring(words), reports());
         let mut checkpoints = Some(Checkpoints {
             every: checkpoint,
+            most: None,
             reporter,
         });
         let mut gatherer = Gatherer::new(0, reader, said, (periods, Nanos(1_000)), SELECTION);

@@ -106,6 +106,8 @@ pub(crate) struct Reports {
 pub(super) struct Checkpoints {
     /// Periods between two reports.
     pub every: u32,
+    /// How many segments there are at most.
+    pub most: Option<u64>,
     pub reporter: Reporter,
 }
 

@@ -28,7 +28,7 @@ pub fn run(
     let measured = match (spec.probe, spec.segments) {
         (Probe::Bench(bench), _) => bench::measure(spec, bench, &mut load, stop, say),
         (_, Some(segments)) => session::measure(spec, &mut load, stop, say, || {
-            Ok(SegmentSummaries::open(spec, segments.selection, segments.checkpoint))
+            Ok(SegmentSummaries::open(spec, segments))
         }),
         (_, None) => session::measure(spec, &mut load, stop, say, || EverySample::open(spec)),
     };

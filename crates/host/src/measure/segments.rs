@@ -87,7 +87,11 @@ pub(crate) fn take_segments<S: TimerSource>(
                 break;
             };
             let ended = index >= periods;
-            checkpoints.reporter.say(&segment.report(index, ended))?;
+            let report = segment.report(index, ended);
+            checkpoints.reporter.say(&report)?;
+            if ended && checkpoints.most.is_some_and(|most| segment.number + 1 >= most) {
+                return Ok(report);
+            }
             if ended {
                 index -= periods;
                 segment = segment.next();
@@ -152,6 +156,10 @@ mod tests {
     type Told = (Vec<(u64, bool, u64, u64, u64, u64, u64)>, Vec<(u64, u64)>);
 
     fn run(periods: u32, checkpoint: u32, late: Vec<i64>) -> Told {
+        run_of(periods, checkpoint, None, late)
+    }
+
+    fn run_of(periods: u32, checkpoint: u32, most: Option<u64>, late: Vec<i64>) -> Told {
         let stop = AtomicBool::new(false);
         let schedule = Schedule {
             start: Nanos(1_000_000),
@@ -165,7 +173,7 @@ mod tests {
             &mut script,
             schedule,
             &mut writer,
-            &mut Some(Checkpoints { every, reporter }),
+            &mut Some(Checkpoints { every, most, reporter }),
             &stop,
         )
         .unwrap();
@@ -275,5 +283,13 @@ mod tests {
             (samples.len() as u64, 20 - samples.len() as u64)
         );
         assert!(periods.lost > 0);
+    }
+
+    #[test]
+    fn the_last_of_a_number_of_segments_is_whole_and_nothing_follows() {
+        let (told, samples) = run_of(3, 3, Some(2), vec![0; 20]);
+        let ended: Vec<(u64, bool, u64)> = told.iter().map(|t| (t.0, t.1, t.4)).collect();
+        assert_eq!(ended, [(0, true, 3), (1, true, 3)]);
+        assert_eq!(samples.len(), 6);
     }
 }

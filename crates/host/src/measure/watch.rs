@@ -7,11 +7,10 @@ use super::ring::ring;
 use super::session::{RunningMeasurement, SampleSink};
 use super::thread::{Outlet, OwnCost, ThreadResult, ring_words};
 use crate::message::{MeasurementEnd, Message, Taken, WatchSegment};
-use crate::spec::HostSpec;
+use crate::spec::{HostSpec, SegmentSpec};
 use std::collections::BTreeMap;
 use std::io;
 use worstcase_contract::Nanos;
-use worstcase_results::record::SampleSelection;
 
 /// The state is reported after this many ticks: every second.
 const TICKS_A_PULSE: u32 = 5;
@@ -42,16 +41,20 @@ impl Newest {
 }
 
 impl SegmentSummaries {
-    /// The sink, and an outlet for each CPU, whose thread reports every `every` periods.
-    pub(super) fn open(spec: &HostSpec, selection: SampleSelection, every: u32) -> (SegmentSummaries, Vec<Outlet>) {
+    /// The sink, and an outlet for each CPU, whose thread reports as `segments` says.
+    pub(super) fn open(spec: &HostSpec, segments: SegmentSpec) -> (SegmentSummaries, Vec<Outlet>) {
         let (mut gatherers, mut outlets) = (Vec::new(), Vec::new());
         for &cpu in &spec.cpus {
             let ((writer, reader), (reporter, reports)) = (ring(ring_words(spec)), reports());
             let length = (spec.periods, spec.interval);
-            gatherers.push(Gatherer::new(cpu, reader, reports, length, selection));
+            gatherers.push(Gatherer::new(cpu, reader, reports, length, segments.selection));
             outlets.push(Outlet {
                 ring: writer,
-                checkpoints: Some(Checkpoints { every, reporter }),
+                checkpoints: Some(Checkpoints {
+                    every: segments.checkpoint,
+                    most: segments.most,
+                    reporter,
+                }),
             });
         }
         let sink = SegmentSummaries {

@@ -4,6 +4,7 @@ use super::file::{SCHEMA, WATCH_FILE, WatchFile};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use worstcase_base::format::without_types;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::{self, OutputFolder};
 use worstcase_base::trust::OtherWriters;
@@ -241,7 +242,7 @@ fn read(path: &Path, shown: &Path) -> Result<WatchFile, WatchError> {
         what,
     };
     let json = worstcase_base::files::read(path).map_err(failed("read", shown))?;
-    let file: WatchFile = serde_json::from_slice(&json).map_err(|e| form(e.to_string()))?;
+    let file: WatchFile = serde_json::from_slice(&json).map_err(|e| form(without_types(&e.to_string())))?;
     match file.schema == SCHEMA {
         true => Ok(file),
         false => Err(form(format!("it is '{}'", file.schema.escape_debug()))),

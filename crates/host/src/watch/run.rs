@@ -68,6 +68,18 @@ pub fn run(
         look.see(WatchEvent::Note("the time of this watch is over: nothing was measured"));
         return Ok(());
     }
+    let spec = HostSpec {
+        segments: spec.segments.map(|segments| SegmentSpec {
+            most: whole_segments(order.time, spec.length(), gap.is_some()),
+            ..segments
+        }),
+        ..spec
+    };
+    // The segments begin when the machine is set; the clock of the wall is for a machine that slept.
+    let end = match spec.segments.and_then(|segments| segments.most) {
+        Some(_) => end.map(|end| Utc::at(end.seconds() + spec.length().0 / 1_000_000_000)),
+        None => end,
+    };
     folder.write(&file)?;
     let (mut journal, settings) = AppliedSettings::make(&order.matrix, state, COMMAND, |note| {
         look.see(WatchEvent::Note(note));
@@ -138,9 +150,16 @@ fn spec(order: &WatchOrder) -> Result<HostSpec, HostError> {
         segments: Some(SegmentSpec {
             checkpoint,
             selection: order.selection,
+            most: None,
         }),
         ..spec.clone()
     })
+}
+
+/// How many segments fit a new watch's time, if that is without a rest.
+fn whole_segments(time: Option<Nanos>, segment: Nanos, goes_on: bool) -> Option<u64> {
+    let time = time.filter(|time| !goes_on && time.0.is_multiple_of(segment.0))?;
+    Some(time.0 / segment.0)
 }
 
 /// The watch's file, new or continued, and the gap until now if it is continued.
@@ -223,5 +242,19 @@ impl MeasurementObserver for Relay<'_> {
             Message::Pulse(pulses) => self.pulse(pulses),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_whole_segments_is_their_number() {
+        let s = |seconds: u64| Nanos(seconds * 1_000_000_000);
+        assert_eq!(whole_segments(Some(s(180)), s(60), false), Some(3));
+        assert_eq!(whole_segments(Some(s(170)), s(60), false), None);
+        assert_eq!(whole_segments(Some(s(180)), s(60), true), None);
+        assert_eq!(whole_segments(None, s(60), false), None);
     }
 }

@@ -24,7 +24,10 @@ pub(super) struct RawCells {
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, e.g. { kernel = \"debian:6.1\", preempt = [\"full\"] }"
+)]
 struct RawKernel {
     kernel: Spanned<String>,
     preempt: Spanned<Vec<Spanned<String>>>,

@@ -8,6 +8,7 @@ use super::{Study, StudyError, Variants};
 use crate::Venue;
 use serde::Deserialize;
 use toml::Spanned;
+use worstcase_base::format::without_types;
 
 /// The form of the file.
 const SCHEMA: &str = "worstcase-study/3";
@@ -64,7 +65,7 @@ pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
     }
     let raw: RawStudy = toml::from_str(text).map_err(|e| {
         // The parser's own text quotes lines of the file; an error here is one line.
-        let what = e.message().lines().collect::<Vec<_>>().join("; ");
+        let what = without_types(&e.message().lines().collect::<Vec<_>>().join("; "));
         invalid(Wrong(e.span().unwrap_or(0..0), what))
     })?;
     check(raw).map_err(invalid)

@@ -12,14 +12,15 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tar::EntryType;
+use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::output::{FolderPlace, MissingFolders};
 use worstcase_base::tail::ByteTail;
 
 /// The name of the measurement's folder there, and in the archive that comes back.
 const RUN: &str = "run";
-/// Exit code of `--break`: a sample was above the limit, and the run is complete.
-const BROKE: i32 = 1;
+/// Exit codes of a run that is kept: all of it; up to the first sample above `--break`; up to the user's end.
+const KEPT: [i32; 3] = [0, ExitKind::Fail as i32, ExitKind::Interrupted as i32];
 /// Limit in bytes for a run that comes back, because it is held in memory.
 const LARGEST: u64 = 1 << 30;
 /// Limit for files and folders of a run that comes back; each cell has a few.
@@ -69,7 +70,7 @@ pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result
     let archive = received.join().expect("reading does not panic").unwrap_or_default();
     let code = child.wait().ok().and_then(|status| status.code());
     let said = said.join().expect("reading does not panic");
-    if archive.is_empty() || !matches!(code, Some(0 | BROKE)) {
+    if archive.is_empty() || !code.is_some_and(|code| KEPT.contains(&code)) {
         let last = said.last_line().unwrap_or_else(|| "it said nothing".into());
         return Err(remote.error(code, last.trim_start_matches("worstcase: ")));
     }

@@ -5,7 +5,7 @@ use crate::record::{SubjectId, bounds};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use worstcase_base::format::{grouped, shell};
+use worstcase_base::format::{grouped, shell, without_types};
 use worstcase_plan::grammar;
 
 /// The form of the file; see the versioning policy in `docs/formats.md`.
@@ -58,7 +58,8 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
         path: path.to_path_buf(),
         cause,
     })?;
-    let form: BaselineSchema = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
+    let unread = |e: serde_json::Error| refused(without_types(&e.to_string()));
+    let form: BaselineSchema = serde_json::from_slice(&json).map_err(unread)?;
     if form.schema != SCHEMA {
         return Err(refused(format!(
             "its schema is '{}', this worstcase reads '{SCHEMA}'",
@@ -66,7 +67,7 @@ pub fn read(path: &Path) -> Result<Side, CompareError> {
         )));
     }
     bounds::check(&json).map_err(refused)?;
-    let baseline: Baseline = serde_json::from_slice(&json).map_err(|e| refused(e.to_string()))?;
+    let baseline: Baseline = serde_json::from_slice(&json).map_err(unread)?;
     check(&baseline.side).map_err(refused)?;
     Ok(baseline.side)
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use worstcase_base::digest::{hex, sha256_hex};
 use worstcase_base::files;
+use worstcase_base::format::without_types;
 use worstcase_base::lock::FileLock;
 use worstcase_base::output::OutputFolder;
 
@@ -42,6 +43,14 @@ worstcase_base::errors! {
             /// The system's words.
             cause: io::Error,
         } => Storage,
+        /// The user may not read it.
+        #[error("cannot read {}: {cause}; read it as the user who measured it, or as root", path.display())]
+        Unreadable {
+            /// The file or folder.
+            path: PathBuf,
+            /// The system's words.
+            cause: io::Error,
+        } => Usage,
         /// Written by another version.
         #[error("{} was written by another version of worstcase (it is '{}', this one reads '{reads}'); read it with that one, or measure again into another folder", file.display(), found.escape_debug())]
         OtherSchema {
@@ -82,7 +91,7 @@ impl FolderError {
             }
         };
         match &mut self {
-            FolderError::Io { path, .. } => rename(path),
+            FolderError::Io { path, .. } | FolderError::Unreadable { path, .. } => rename(path),
             FolderError::OtherSchema { file, .. } | FolderError::OtherVersion { file, .. } => rename(file),
             FolderError::Damaged { file, aside, .. } => [file, aside].into_iter().for_each(rename),
         }
@@ -207,7 +216,8 @@ fn temporary(parent: &Path, prefix: &str) -> Result<TempDir, FolderError> {
         .prefix(prefix)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(parent)
-        .map_err(io_error("write a folder in", parent))
+        // tempfile adds a path that the user does not know.
+        .map_err(|error| io_error("write a folder in", parent)(error.kind().into()))
 }
 
 /// Writes a folder's files, and their checksums.
@@ -316,7 +326,7 @@ pub(super) fn read_form<T: serde::de::DeserializeOwned>(
         return Err(other);
     }
     super::bounds::check(&json).map_err(|e| other_version(&path, e))?;
-    serde_json::from_slice(&json).map_err(|e| other_version(&path, e))
+    serde_json::from_slice(&json).map_err(|e| other_version(&path, without_types(&e.to_string())))
 }
 
 fn read(dir: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
@@ -330,6 +340,10 @@ pub(super) fn missing_or_io(dir: &Path, path: &Path, cause: io::Error) -> Folder
         io::ErrorKind::IsADirectory => damaged(path, dir, "it is a folder"),
         // The refusal is not the system's but ours: no regular file, or a longer one than any of these.
         _ if cause.raw_os_error().is_none() => damaged(path, dir, cause.to_string()),
+        io::ErrorKind::PermissionDenied => FolderError::Unreadable {
+            path: path.to_path_buf(),
+            cause,
+        },
         _ => io_error("read", path)(cause),
     }
 }

@@ -170,9 +170,21 @@ impl Run {
         }
     }
 
+    /// An error if no folder can be made at this place: to be told before the work whose results would go there.
+    pub fn check_place(dir: &Path) -> Result<(), RunError> {
+        Ok(output::check_may_make(dir).map_err(io_error("create", dir))?)
+    }
+
     /// Opens a run to read it, finished or not.
     pub fn open(dir: &Path) -> Result<Run, RunError> {
-        if !dir.join(RUN_FILE).exists() {
+        let is_there = dir.join(RUN_FILE).try_exists().or_else(|cause| match cause.kind() {
+            io::ErrorKind::PermissionDenied => Err(FolderError::Unreadable {
+                path: dir.to_path_buf(),
+                cause,
+            }),
+            _ => Ok(false),
+        });
+        if !is_there? {
             return Err(match last_run_in(dir) {
                 Some(last) => RunError::Runs(dir.to_path_buf(), last),
                 None => RunError::NotARun(dir.to_path_buf()),
@@ -227,6 +239,11 @@ impl Run {
 
     fn held_cell(&self, id: &CellId) -> PathBuf {
         self.cells().join(id.as_str())
+    }
+
+    /// The folder of its cells, by the name that the user knows.
+    pub fn cell_dirs(&self) -> PathBuf {
+        self.dir.join(CELLS_DIR)
     }
 
     fn cells(&self) -> PathBuf {

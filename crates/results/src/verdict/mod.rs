@@ -18,8 +18,8 @@ use evidence::latency;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use worstcase_base::duration;
 use worstcase_base::format::{counted, micros_exact};
+use worstcase_base::{ExitKind, duration};
 use worstcase_contract::Nanos;
 
 /// The criterion for every subject.
@@ -78,12 +78,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Exit code of commands that turn a verdict into one: 0, 1, or 2 ("no answer", as for bad input).
+    /// Exit code of commands that turn a verdict into one.
     pub const fn exit_code(self) -> u8 {
         match self {
             Outcome::Pass => 0,
-            Outcome::Fail => 1,
-            Outcome::Inconclusive => 2,
+            Outcome::Fail => ExitKind::Fail as u8,
+            Outcome::Inconclusive => ExitKind::Inconclusive as u8,
         }
     }
 }

@@ -7,15 +7,47 @@ mod step;
 
 pub use args::BisectArgs;
 
+use super::ahead;
 use super::error::Error;
 use super::progress::ProgressDisplay;
-use super::stop;
 use bench::KernelBench;
 use kernels::CandidateArgs;
 use std::process::ExitCode;
+use worstcase_base::format::span;
+use worstcase_base::interrupt::LastWork;
+use worstcase_base::output::BegunFolder;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{Bisection, BisectionQuestion};
 use worstcase_kernels::ResolveOptions;
+use worstcase_lab::ahead::LabAhead;
+use worstcase_lab::speed::LabSpeed;
+use worstcase_remote::ExecutorChoice;
+use worstcase_results::record::Run;
+
+/// Both ends are measured, then half of what is left, again and again.
+fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptions) -> Result<(), Error> {
+    let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
+    let jobs = args.jobs.count();
+    let each = LabAhead::of_experiment(&experiment, jobs, &LabSpeed::of(&options.cache));
+    let Some(each) = each.filter(|_| args.executor.executor == ExecutorChoice::Local) else {
+        return Ok(());
+    };
+    let (kernels, built) = match list.len() {
+        0 => ("each kernel is".to_string(), ", and its building"),
+        n => {
+            let most = 2 + n.saturating_sub(2).checked_ilog2().map_or(0, |log| log + 1);
+            let all = span(each.seconds * f64::from(most));
+            (
+                format!("at most {most} of {n} kernels are measured, in about {all}: each is"),
+                "",
+            )
+        }
+    };
+    options
+        .progress
+        .ahead(&format!("{kernels} {}{built}", ahead::words(&each)));
+    Ok(())
+}
 
 /// Runs the command.
 pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
@@ -23,6 +55,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     if let Some(kernel) = &args.step {
         return step::run(args, kernel, &terminal);
     }
+    let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
+    Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
     let bench = KernelBench {
@@ -30,10 +64,10 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         criterion: args.criterion(),
         qemu: &qemu,
         options: &options,
-        stop: stop::on_signals()?,
+        stop: args.executor.stop(),
     };
-    let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
+    let _begun = BegunFolder::at(&output);
     let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;
     let question = BisectionQuestion {
         source: kernels.source(),
@@ -46,6 +80,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let [good, bad] = kernels.ends(bisection.candidates())?;
     bisection.set_ends(&good, &bad);
     let order = kernels.order(bisection.candidates());
+    tell_what_is_ahead(args, bisection.candidates(), &options)?;
+    let _interrupted = LastWork::new(|| eprintln!("worstcase: the same command goes on with this bisection"));
     let ending = bisection.run(&*order, &terminal, |candidate| {
         bench.candidate(&kernels, candidate, &output)
     })?;

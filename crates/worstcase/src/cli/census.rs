@@ -89,7 +89,10 @@ pub fn run(args: &CensusArgs) -> Result<ExitCode, Error> {
     let answer = taken(args, &bar);
     bar.end();
     let Some(answer) = answer? else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(match stop::is_asked() {
+            true => stop::interrupted(),
+            false => ExitCode::SUCCESS,
+        });
     };
     print(&match args.json {
         true => census::json(&answer),
@@ -145,7 +148,7 @@ fn replayed_elsewhere(args: &CensusArgs, run: &Run, cache: &Cache, bar: &Progres
         count: shares::count(cells, options),
         memory_mb: memory_mb + MORE_MEMORY_MB,
     };
-    let stop = stop::on_signals()?;
+    let stop = stop::in_order("ending what other machines do");
     with_slurm(options, cache, bar, |how| {
         Ok(shares::all(&shares, how, Slurm, bar, &stop)?)
     })

@@ -189,11 +189,15 @@ fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
     if let Some(other) = &compared {
         comparable(&record, other)?;
     }
-    let explained = explain::one(means, run, records, &record, args.sample)?;
-    let other = match &compared {
-        Some(other) => Some(explain::one(means, run, records, other, args.sample.of_another())?),
-        None => None,
+    let bar = ProgressDisplay::new();
+    let explain = |record: &Record, sample| {
+        bar.state(&format!("replaying {}", record.id));
+        explain::one(means, run, records, record, sample)
     };
+    let explained = explain(&record, args.sample)?;
+    let other = compared.as_ref().map(|other| explain(other, args.sample.of_another()));
+    let other = other.transpose()?;
+    bar.end();
     args.files.write(&explained, other.as_ref())?;
     Ok(shown(
         args,

@@ -28,7 +28,7 @@ Examples:
   worstcase gate RUN --baseline baseline.json --exact
   worstcase gate A1 A2 A3 A4 A5 --write-baseline baseline.json        real machine: a run is one draw
 
-Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 2 INCONCLUSIVE, or the input is wrong.
+Exit code: 0 PASS, 1 a cell is worse (FAIL) or above the criterion, 10 INCONCLUSIVE; 2 the input is wrong.
 A cell FAILs if a median, p99, maximum or count of missed periods is higher by more than the tolerance and an exact rank
 test over the seeds shows it (the probability of any false FAIL by the test is below 5 %); in the lab, which is exact, also
 if the worst seed is above the baseline's worst by more than its own limit, or two seeds are by more than the tolerance, or

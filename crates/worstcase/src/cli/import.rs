@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{is_file_name, plain, readable};
+use worstcase_base::output::BegunFolder;
 use worstcase_contract::Nanos;
 use worstcase_foreign::{ForeignFormat, ForeignSource, ImportFacts, read, records};
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
@@ -89,6 +90,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
     if is_taken && !is_unfinished() {
         return Err(ImportCliError::Taken(output));
     }
+    let _begun = BegunFolder::at(&output);
     let read = args.files.iter().map(|file| read(file, args.format, args.nanoseconds));
     let sources = read.collect::<Result<Vec<_>, _>>()?;
     let title = title(&sources);

@@ -14,9 +14,12 @@ pub struct Jobs {
 impl Jobs {
     /// QEMUs at once.
     pub fn count(&self) -> NonZeroUsize {
-        self.jobs
-            .or_else(|| std::thread::available_parallelism().ok())
-            .unwrap_or(NonZeroUsize::MIN)
+        self.jobs.unwrap_or_else(Jobs::usual)
+    }
+
+    /// One for each CPU.
+    pub(crate) fn usual() -> NonZeroUsize {
+        std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     }
 }
 

@@ -6,6 +6,7 @@ mod selection;
 mod sensitivity;
 mod versions;
 
+use super::ahead::{self, MissingKernels};
 use super::jobs::positive;
 use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
@@ -22,14 +23,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::census::take::CensusMeans;
 use worstcase_base::cache::Cache;
+use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
+use worstcase_lab::ahead::LabAhead;
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::ExperimentPlan;
-use worstcase_remote::{slurm, ssh};
+use worstcase_remote::{ExecutorChoice, slurm, ssh};
 use worstcase_results::record::{CompletedCells, Run, RunPlan};
 
 /// The subcommands.
@@ -178,7 +181,8 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
         plan.experiment.check_census()?;
     }
     let terminal = ProgressDisplay::new();
-    let stop = stop::on_signals()?;
+    Run::check_place(output)?;
+    let stop = how.executor.stop();
     let options = ResolveOptions {
         stop: stop.clone(),
         ..ResolveOptions::from_cache(&terminal)?
@@ -194,8 +198,22 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
         options: &options,
         stop: &stop,
     };
-    let (run, outcome) = run_cells(plan, output, &additions, &means)?;
+    let _begun = BegunFolder::at(output);
+    if let Some(missing) = MissingKernels::of(&plan.experiment, &options.cache).words() {
+        options.progress.ahead(&missing);
+    }
+    let (run, matrix) = begin(plan, output, &additions, &means)?;
+    if how.executor.executor == ExecutorChoice::Local {
+        let ahead = LabAhead::of_matrix(&matrix, &options.cache, means.jobs, |id| run.has_cell(id))?;
+        options.progress.ahead(&ahead::words(&ahead));
+    }
+    let interrupted = stop::tells_what_is_kept(&run);
+    let outcome = execute(&run, matrix, &means)?;
+    drop(interrupted);
     stop::tell(outcome, &run);
+    if outcome.measured == 0 {
+        return Ok(stop::interrupted());
+    }
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
         let what = CensusMeans {
@@ -208,7 +226,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
         };
         census::summary(&run, &what, how.jobs.count())?;
     }
-    Ok(shown)
+    Ok(stop::code(outcome, shown))
 }
 
 /// Measures the cells that a plan's run folder lacks.
@@ -218,14 +236,32 @@ pub fn run_cells(
     additions: &Additions,
     means: &MatrixMeans,
 ) -> Result<(Run, CompletedCells), Error> {
+    let (run, matrix) = begin(plan, output, additions, means)?;
+    let outcome = execute(&run, matrix, means)?;
+    Ok((run, outcome))
+}
+
+fn begin(
+    plan: ExperimentPlan,
+    output: &Path,
+    additions: &Additions,
+    means: &MatrixMeans,
+) -> Result<(Run, LabMatrix), Error> {
+    let progress = means.options.progress;
+    progress.state("preparing kernels and machines");
     let cells = planned(&plan.experiment, means.options)?;
     let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
+    progress.end();
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;
+    Ok((run, matrix))
+}
+
+fn execute(run: &Run, matrix: LabMatrix, means: &MatrixMeans) -> Result<CompletedCells, Error> {
     let bar = ProgressDisplay::new();
-    let outcome = means.execute(matrix, &run, &bar);
+    let outcome = means.execute(matrix, run, &bar);
     bar.end();
-    Ok((run, outcome?))
+    outcome
 }
 
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {

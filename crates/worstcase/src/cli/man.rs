@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use worstcase_base::ExitKind;
 use worstcase_base::format::plain;
-use worstcase_base::output::OutputFolder;
+use worstcase_base::output::{BegunFolder, OutputFolder};
 
 /// Write the manual's pages: worstcase.1 and one for each command
 #[derive(Debug, Args)]
@@ -52,6 +52,7 @@ pub fn run(args: &ManArgs, command_line: Command) -> Result<(), ManError> {
         let path = path.to_path_buf();
         move |source| ManError::Write { path, source }
     };
+    let _begun = BegunFolder::at(&args.output);
     let folder = OutputFolder::create(&args.output).map_err(failed(&args.output))?;
     let pages = pages(command_line);
     for (name, text) in &pages {

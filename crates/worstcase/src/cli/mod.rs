@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+mod ahead;
 pub(crate) mod bisect;
 mod breakdown_files;
 mod cell_names;
@@ -72,11 +73,13 @@ Exit codes:
   0  done
   1  a verdict is FAIL (only verdict, gate and host isolate); a sample was above host run's --break;
      history --fail-on-change found a change for the worse
-  2  wrong arguments or input; a verdict is INCONCLUSIVE (only verdict, gate and host isolate)
-  3  a tool, right, file or the network is missing
+  2  wrong arguments or input, or a file that is not there
+  3  a tool, a right or the network is missing
   4  the measured machine failed, or two runs of a cell differ
-  5  storage failed
-  6  a defect of worstcase: it says where, in one line to be reported";
+  5  storage failed: a full disk, a folder that may not be written
+  6  a defect of worstcase: it says where, in one line to be reported
+ 10  a verdict is INCONCLUSIVE (only verdict, gate and host isolate)
+130  Ctrl-C or a signal ended it before it was done";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -138,10 +141,29 @@ pub enum Command {
     LabWorker(lab::WorkerArgs),
 }
 
+impl Command {
+    /// Whether signals end it as they end what a user types: all but what worstcase starts itself, and what hands signals on to
+    /// a command of the user's.
+    fn listens(&self) -> bool {
+        match self {
+            Command::Host(host::HostCommand::Doctor(args)) => !args.hands_on_signals(),
+            Command::HostGuard(_)
+            | Command::HostOccupant(_)
+            | Command::HostWorker
+            | Command::LabNode(_)
+            | Command::LabWorker(_) => false,
+            _ => true,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     if cli.quiet {
         progress::be_quiet();
+    }
+    if cli.command.listens() {
+        stop::listen()?;
     }
     match cli.command {
         Command::Kernels(command) => kernels::run(command).map(|()| ExitCode::SUCCESS),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::io::{self, Write};
+use worstcase_base::closed::is_stdout_closed;
 use worstcase_base::format::plain_lines;
 
 /// Standard output went away or cannot be written.
@@ -17,6 +18,9 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
 
 /// Writes what programs read, as it is.
 pub(crate) fn print_data(text: &str) -> Result<(), OutputError> {
+    if is_stdout_closed() {
+        return Err(io::Error::other("it is closed").into());
+    }
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use worstcase_base::duration;
 use worstcase_base::format::plain;
-use worstcase_base::output::OutputFolder;
+use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_contract::Nanos;
 use worstcase_report::picture::svg::{Theme, draw};
 use worstcase_report::picture::{Picture, PictureOptions, of_run, some_of_run};
@@ -106,6 +106,7 @@ pub fn run(args: &PlotArgs) -> Result<(), PlotError> {
         return Ok(print(&listed(&pictures))?);
     }
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
+    let _begun = BegunFolder::at(&args.output);
     let folder = OutputFolder::create(&args.output).map_err(|source| PlotError::Write {
         path: args.output.clone(),
         source,

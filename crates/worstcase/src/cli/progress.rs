@@ -1,10 +1,14 @@
 //! Progress as it is shown: a bar on a terminal, a line every ten seconds in a pipe, nothing with `--quiet`.
 
+mod count;
+mod pipe;
+
+use count::ProgressCount;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
@@ -24,31 +28,17 @@ pub(crate) fn is_quiet() -> bool {
 
 /// A boot takes as long as some cells; the estimate of the time left needs a common measure.
 const BOOT_WEIGHT: u64 = 5;
-/// The interval of lines if there is no terminal.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Progress on standard error.
 pub struct ProgressDisplay {
     target: ProgressTarget,
-    counted: Mutex<ProgressCount>,
+    counted: Arc<Mutex<ProgressCount>>,
 }
 
 enum ProgressTarget {
     Terminal(ProgressBar),
     Pipe,
     Nothing,
-}
-
-/// The finished part of the work.
-#[derive(Default)]
-struct ProgressCount {
-    units: String,
-    count: usize,
-    done: usize,
-    weight: u64,
-    weight_done: u64,
-    begun: Option<Instant>,
-    told: Option<Instant>,
 }
 
 impl Default for ProgressDisplay {
@@ -71,10 +61,11 @@ impl ProgressDisplay {
     }
 
     fn on(target: ProgressTarget) -> ProgressDisplay {
-        ProgressDisplay {
-            target,
-            counted: Mutex::default(),
+        let counted = Arc::default();
+        if let ProgressTarget::Pipe = target {
+            pipe::tell(Arc::downgrade(&counted));
         }
+        ProgressDisplay { target, counted }
     }
 
     /// Does something that writes to the terminal.
@@ -91,45 +82,19 @@ impl ProgressDisplay {
 
     /// Shows the place and the last line.
     fn show(&self, counted: &mut ProgressCount, last: &str) {
+        counted.last = last.to_string();
         match &self.target {
             ProgressTarget::Terminal(bar) => {
                 bar.set_position(counted.weight_done);
-                bar.set_message(counted.message(last));
+                bar.set_message(counted.message());
             }
             ProgressTarget::Pipe => {
-                if let Some(line) = counted.line(last, Instant::now()) {
-                    eprintln!("worstcase: {line}");
+                if let Some(line) = counted.line(Instant::now()) {
+                    pipe::say(&line);
                 }
             }
             ProgressTarget::Nothing => {}
         }
-    }
-}
-
-impl ProgressCount {
-    fn message(&self, last: &str) -> String {
-        match self.units.is_empty() {
-            true => plain(last),
-            false => format!("{}/{} {}; {}", self.done, self.count, self.units, plain(last)),
-        }
-    }
-
-    /// A line, if the last one is long enough ago.
-    fn line(&mut self, last: &str, now: Instant) -> Option<String> {
-        let since = self.told.or(self.begun).map(|told| now.duration_since(told));
-        if since.is_none_or(|since| since < BETWEEN_LINES) {
-            return None;
-        }
-        self.told = Some(now);
-        let gone = now.duration_since(self.begun?);
-        let left = match self.weight_done {
-            0 => String::new(),
-            done => {
-                let left = gone.as_secs_f64() / done as f64 * self.weight.saturating_sub(done) as f64;
-                format!(", {} left", HumanDuration(Duration::from_secs_f64(left)))
-            }
-        };
-        Some(format!("{} gone{left}: {}", HumanDuration(gone), self.message(last)))
     }
 }
 
@@ -140,6 +105,12 @@ impl Progress for ProgressDisplay {
 
     fn line(&self, text: &str) {
         self.suspended(|| eprintln!("worstcase: {}", plain(text)));
+    }
+
+    fn ahead(&self, text: &str) {
+        if !matches!(self.target, ProgressTarget::Nothing) {
+            self.line(text);
+        }
     }
 
     fn begin(&self, work: &CountedWork<'_>) {
@@ -193,7 +164,7 @@ impl Progress for ProgressDisplay {
 
     fn download(&self, what: &str, percent: f64) {
         let mut counted = self.counted();
-        if counted.begun.is_none() {
+        if counted.weight == 0 {
             *counted = ProgressCount {
                 weight: 1_000,
                 begun: Some(Instant::now()),
@@ -248,24 +219,5 @@ mod tests {
         assert!(contents().contains(" left, 1/2 cells; measured a"), "{}", contents());
         shown.end();
         assert_eq!(terminal.contents(), "");
-    }
-
-    #[test]
-    fn a_pipe_gets_a_line_every_ten_seconds() {
-        let begun = Instant::now();
-        let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut counted = ProgressCount {
-            units: "cells".into(),
-            count: 4,
-            weight: 4,
-            begun: Some(begun),
-            ..ProgressCount::default()
-        };
-        assert_eq!(counted.line("measured a", at(9)), None);
-        (counted.done, counted.weight_done) = (1, 1);
-        let line = counted.line("measured b", at(20)).unwrap();
-        assert_eq!(line, "20 seconds gone, 60 seconds left: 1/4 cells; measured b");
-        assert_eq!(counted.line("measured c", at(29)), None);
-        assert!(counted.line("measured d", at(30)).is_some());
     }
 }

@@ -1,6 +1,8 @@
 //! `worstcase study`: lists the studies, and shows one of them.
 
+use super::ahead::{self, MissingKernels};
 use super::host::{self, OfStudy};
+use super::jobs::Jobs;
 use super::kept::LAB_RUN;
 use super::lab::{self, MatrixRunArgs};
 use super::output::print;
@@ -10,11 +12,16 @@ use crate::cli::error::Error;
 use clap::builder::StringValueParser;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_base::cache::Cache;
 use worstcase_base::distinct;
 use worstcase_base::duration;
+use worstcase_base::format::span;
 use worstcase_contract::Nanos;
+use worstcase_lab::ahead::LabAhead;
+use worstcase_lab::speed::LabSpeed;
 use worstcase_plan::study::{self, Study, StudyVariant};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, Subjects, Venue};
 use worstcase_report::terminal::Style;
@@ -127,23 +134,51 @@ impl StudyRunArgs {
 /// Runs the command.
 pub fn run(command: StudyCommand) -> Result<ExitCode, Error> {
     let text = match &command {
-        StudyCommand::List => list(),
+        StudyCommand::List => list(&Speed::here()),
         StudyCommand::Run(args) => return args.measure(),
         StudyCommand::Show { study, toml: true } => study::text(study)?,
-        StudyCommand::Show { study, toml: false } => show(&study::load(study)?, Style::of_stdout()),
+        StudyCommand::Show { study, toml: false } => show(&study::load(study)?, &Speed::here(), Style::of_stdout()),
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn list() -> String {
+fn list(speed: &Speed) -> String {
     study::built_in().fold(String::new(), |mut out, study| {
-        writeln!(out, "{:<20} {}", study.name, study.title).expect("writing to a String cannot fail");
+        let lab = [("quick", &study.lab.quick), ("full", &study.lab.full)];
+        let times = lab.map(|(name, experiment)| match speed.ahead(experiment) {
+            Some(ahead) => format!("{name} {}", span(ahead.seconds)),
+            None => name.to_string(),
+        });
+        let (name, title) = (study.name, study.title);
+        writeln!(out, "{name:<20} {title} (about: {})", times.join(", ")).expect("writing to a String cannot fail");
         out
     })
 }
 
-fn show(study: &Study, style: Style) -> String {
+/// What an estimate rests on.
+struct Speed {
+    cache: Option<Cache>,
+    lab: LabSpeed,
+    jobs: NonZeroUsize,
+}
+
+impl Speed {
+    fn here() -> Speed {
+        let cache = Cache::open().ok();
+        Speed {
+            lab: cache.as_ref().map_or_else(LabSpeed::unseen, LabSpeed::of),
+            jobs: Jobs::usual(),
+            cache,
+        }
+    }
+
+    fn ahead(&self, experiment: &Experiment) -> Option<LabAhead> {
+        LabAhead::of_experiment(experiment, self.jobs, &self.lab)
+    }
+}
+
+fn show(study: &Study, speed: &Speed, style: Style) -> String {
     let mut out = vec![
         style.bold(&format!("{}: {}", study.name, study.title)),
         study.question.clone(),
@@ -159,7 +194,7 @@ fn show(study: &Study, style: Style) -> String {
             .flat_map(|v| [(StudyVariant::Quick, &v.quick), (StudyVariant::Full, &v.full)])
         {
             out.push(String::new());
-            out.extend(cells(&format!("{}{with}", variant.name()), experiment, style));
+            out.extend(cells(&format!("{}{with}", variant.name()), experiment, speed, style));
         }
     }
     if !study.demands.is_empty() {
@@ -174,8 +209,13 @@ fn show(study: &Study, style: Style) -> String {
     out.join("\n")
 }
 
-fn cells(name: &str, experiment: &Experiment, style: Style) -> Vec<String> {
+fn cells(name: &str, experiment: &Experiment, speed: &Speed, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&format!("{name}: {}", extent(experiment)))];
+    if let Some(ahead) = speed.ahead(experiment).filter(|_| experiment.venue == Venue::Lab) {
+        lines.push(format!("  takes    {}, with an empty cache", ahead::words(&ahead)));
+    }
+    let missing = speed.cache.as_ref().map(|cache| MissingKernels::of(experiment, cache));
+    lines.extend(missing.and_then(|missing| Some(format!("  takes    {}", missing.words()?))));
     for part in &experiment.parts {
         lines.extend(one_part(part));
     }
@@ -192,11 +232,12 @@ fn extent(experiment: &Experiment) -> String {
                 true => ", each for every preemption model of its kernel",
                 false => "",
             };
-            format!(
-                "{} cells{each}, {} of virtual observation time",
-                cells.len(),
-                duration::show(observation_time)
-            )
+            let observed = match observation_time {
+                // Benchmarks take as long as their work.
+                Nanos(0) => String::new(),
+                time => format!(", {} of virtual observation time", duration::show(time)),
+            };
+            format!("{} cells{each}{observed}", cells.len())
         }
         Venue::Host => {
             let combinations = |part: &Part| part.combinations(Venue::Host).map_or(0, |all| all.len());

@@ -23,7 +23,7 @@ Examples:
   worstcase verdict RUN --criterion 100us --min-time 3600s
   worstcase verdict RUN --tail --json
 
-Exit code: 0 every subject PASSes, 1 one FAILs, 2 none FAILs but one is INCONCLUSIVE, or the input is wrong.
+Exit code: 0 every subject PASSes, 1 one FAILs, 10 none FAILs but one is INCONCLUSIVE; 2 the input is wrong.
 What a PASS needs: in the lab of every load and probe 3 seeds and 1000 samples; on the host of every load, probe
 and CPU 10000 samples in a minute, no throttling and nearly no stolen time. The tail estimate never changes a verdict.")]
 pub struct VerdictArgs {

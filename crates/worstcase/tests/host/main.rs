@@ -12,6 +12,7 @@ mod isolate;
 mod isolated;
 mod kept;
 mod machine;
+mod nothing_left;
 mod others;
 mod priorities;
 mod run;

@@ -250,7 +250,9 @@ fn ctrl_c_ends_it_with_a_full_record() {
     let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);
     signal(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted: ending the measurement"), "{said}");
     let records = controller.records();
     assert_balanced(&records[0]);
     assert!(number(&records[0]["accounting"]["taken"]) > 0);

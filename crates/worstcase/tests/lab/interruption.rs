@@ -3,6 +3,7 @@
 use crate::controller::{Controller, GENERIC, entries, folder, qemu_that, shared, tree};
 use crate::failures::machine_failed;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -15,11 +16,15 @@ fn matrix() -> String {
 }
 
 fn start(controller: &Controller, words: &str) -> Child {
+    start_heard(controller, words, Stdio::null())
+}
+
+fn start_heard(controller: &Controller, words: &str, errors: Stdio) -> Child {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("worstcase"));
     command
         .args(words.split_whitespace())
         .env("WORSTCASE_CACHE", controller.cache());
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(errors).spawn().unwrap()
 }
 
 /// QEMUs that work below this folder: where /proc has them.
@@ -115,7 +120,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
+fn ctrl_c_ends_a_run_and_the_same_in_other_words_goes_on() {
     let (controller, folder) = (Controller::booted(), folder());
     let run = folder.path().join("run");
     let words = format!("lab run --jobs 1 {} --output {}", matrix(), run.display());
@@ -123,13 +128,98 @@ fn ctrl_c_ends_a_run_in_order_and_the_same_in_other_words_goes_on() {
     wait_until("a cell", &mut child, || !entries(&run.join("cells")).is_empty());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert!(child.wait().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let done = entries(&run.join("cells")).len();
     assert!((1..CELLS).contains(&done), "{done} cells were done");
     let same = matrix().replace("--seeds 3", "--warmup 0.1s --load idle,shm --seeds 3");
     let same = same.replacen("--load idle,shm,fork,procread ", "", 1) + " --load fork --load procread --jobs 2";
     controller.run(&same, &run).assert().success();
     assert_eq!(entries(&run.join("cells")).len(), CELLS);
+}
+
+/// Sends Ctrl-C; gives what is said, once the command has ended.
+fn interrupt(child: Child) -> std::process::Output {
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Folders and files below, by name, that a killed command would leave.
+fn half_made(cache: &Path) -> Vec<PathBuf> {
+    let snapshots = cache.join("snapshots");
+    fs::read_dir(snapshots)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
+}
+
+#[test]
+fn ctrl_c_while_a_machine_boots_ends_it_in_words_and_leaves_nothing() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let run = folder.path().join("above/run");
+    let words = format!("lab run --jobs 1 {} --output {}", matrix(), run.display());
+    let mut child = start_heard(&controller, &words, Stdio::piped());
+    wait_until("a boot", &mut child, || {
+        !found_at(&controller.cache().join("snapshots")).is_empty()
+    });
+    let output = interrupt(child);
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let told = said(&output);
+    let lines: Vec<&str> = told.lines().collect();
+    let ahead = format!("worstcase: {CELLS} cells to measure, 1 machine to boot: about ");
+    assert!(lines[0].starts_with(&ahead), "{told}");
+    assert_eq!(lines[1], "worstcase: interrupted");
+    let go_on = format!("worstcase: 0 of {CELLS} measurements are kept; to go on: worstcase lab run");
+    assert!(lines[2].starts_with(&go_on) && lines.len() == 3, "{told}");
+    assert!(found_at(controller.cache()).is_empty(), "a QEMU goes on");
+    assert_eq!(half_made(controller.cache()), Vec::<PathBuf>::new());
+    assert!(
+        !folder.path().join("above").exists(),
+        "nothing is there for the next command"
+    );
+}
+
+const STUDY: &str = r#"schema = "worstcase-study/3"
+name = "waits"
+title = "Is something said?"
+question = "A short one."
+source = "a test"
+[full]
+kernels = [{ kernel = "KERNEL", preempt = ["full"] }]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 1
+samples = 50
+"#;
+
+#[test]
+fn who_waits_in_a_pipe_is_told_that_it_goes_on() {
+    let (controller, folder) = (Controller::fresh(), folder());
+    let at = |name: &str| folder.path().join(name);
+    // A machine that does nothing: no cell and no boot is ever done.
+    qemu_that("exec sleep 1000", &at("qemu"));
+    fs::write(at("study.toml"), STUDY.replace("KERNEL", GENERIC)).unwrap();
+    let ends = "--good debian:6.1@6.1.170 --bad debian:6.1@6.1.192";
+    let commands = [
+        format!("lab run {} --output {}", matrix(), at("run").display()),
+        format!("study run {} --output {}", at("study.toml").display(), at("study").display()),
+        format!("bisect {ends} --load idle --criterion 1us --output {}", at("bisect").display()),
+    ];
+    for words in commands {
+        let words = format!("{words} --qemu {}", at("qemu").display());
+        let mut child = start_heard(&controller, &words, Stdio::piped());
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let goes_on = lines.any(|line| line.contains(" gone: "));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(goes_on, "{words}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn the_right_qemu_must_be_there() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path());
     census(dir.path(), &["--qemu", "/no/such/qemu"])
-        .code(3)
+        .code(2)
         .stderr(contains("no qemu-system-x86_64 found at /no/such/qemu").and(contains('\n').count(1)));
 }
 

@@ -50,7 +50,7 @@ fn a_verdict_is_the_exit_code() {
     verdict("100us").assert().code(1);
     verdict("1ms").assert().code(0);
     fs::remove_dir_all(path.join("cells").join(plan().cells[0].id.as_str())).unwrap();
-    verdict("1ms").assert().code(2).stdout(contains("INCONCLUSIVE"));
+    verdict("1ms").assert().code(10).stdout(contains("INCONCLUSIVE"));
     verdict("100us").assert().code(1);
     worstcase()
         .arg("verdict")

@@ -103,9 +103,9 @@ fn too_few_seeds_are_no_pass() {
     // Two tests of each of two cells at 5 %: 1 in 80.
     let controller = GateFolders::new(&cells(1..=3, 1.0), &cells(4..=6, 1.0));
     let said = contains("too few seeds to tell: 3 in the baseline, 3 in the run; needs 5 in each");
-    controller.gate().assert().code(2).stdout(said);
+    controller.gate().assert().code(10).stdout(said);
     let worse = GateFolders::new(&cells(1..=3, 1.0), &cells(4..=6, 1.3));
-    worse.gate().assert().code(2).stdout(contains("2 inconclusive"));
+    worse.gate().assert().code(10).stdout(contains("2 inconclusive"));
     // Two of the same seeds are above the baseline's worst.
     let two = GateFolders::new(&cells(1..=3, 1.0), &cells(1..=3, 1.3));
     let said = contains("x1.30 (seed 1), and seed 2 is above it too");
@@ -122,20 +122,20 @@ fn what_is_missing_or_not_alike_is_no_pass() {
     GateFolders::new(&both, &shm)
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("6.1.full: fork, wakeup  INCONCLUSIVE  not in the run"));
     let new = contains("not in the baseline, so not judged: 6.1.full: fork, wakeup");
     GateFolders::new(&shm, &both).gate().assert().code(0).stdout(new);
     let mut slower = shm.clone();
     slower.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
     let unlike = contains("not measured alike: period 251 us against 1 ms");
-    GateFolders::new(&shm, &slower).gate().assert().code(2).stdout(unlike);
+    GateFolders::new(&shm, &slower).gate().assert().code(10).stdout(unlike);
     let controller = GateFolders::new(&shm, &shm);
     fs::remove_dir_all(controller.run.join("cells").join(shm[5].record.id.as_str())).unwrap();
     controller
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("1 planned cells of the run were not measured"));
     let dir = controller.baseline.with_file_name("other.json");
     gate(&controller.run)
@@ -162,7 +162,7 @@ fn one_machine_that_gives_two_answers_is_no_pass() {
     GateFolders::new(&cells(1..=6, 1.0), &other)
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("worstcase lab verify"));
 }
 
@@ -198,13 +198,13 @@ fn the_host_needs_the_test_and_quiet() {
     GateFolders::new(&host(20_000, 0), &host(25_000, 9))
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("idle, wakeup, CPU 1").and(contains("is one draw")));
     // The same samples are no proof on the host, and two seeds too few.
     GateFolders::new(&host(20_000, 0)[..2], &host(20_000, 0)[..2])
         .gate()
         .assert()
-        .code(2);
+        .code(10);
     let mut disturbed = host(25_000, 9);
     disturbed[0]
         .record
@@ -213,14 +213,14 @@ fn the_host_needs_the_test_and_quiet() {
     GateFolders::new(&host(20_000, 0), &disturbed)
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("throttling"));
     let mut warned = host(25_000, 9);
     warned[0].record.warnings.push("SCHED_FIFO was refused".into());
     GateFolders::new(&host(20_000, 0), &warned)
         .gate()
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("the baseline does not have: SCHED_FIFO"));
 }
 
@@ -292,7 +292,7 @@ fn an_exact_gate_fails_by_a_nanosecond_and_needs_one_seed() {
     let allowed = later.gate().args(["--exact", "--worst-seed", "5%"]).assert().code(0);
     allowed.stdout(contains("PASS          worst seed: max 80.0 -> 83.0").and(contains("by more than 5 %")));
     // Without it one seed cannot tell.
-    later.gate().assert().code(2);
+    later.gate().assert().code(10);
 }
 
 #[test]
@@ -300,13 +300,13 @@ fn an_exact_gate_needs_the_same_seeds_and_the_lab() {
     let baseline = latest("a", 1, 80_000, 0);
     let other = GateFolders::new(&baseline, &latest("b", 2, 70_000, 0));
     let why = contains("an exact gate needs the same seeds: 1 in the baseline, 1 in the run, 0 in both");
-    other.gate().arg("--exact").assert().code(2).stdout(why);
+    other.gate().arg("--exact").assert().code(10).stdout(why);
     // What other seeds of the run show is a fact all the same.
     let later = GateFolders::new(&baseline, &latest("b", 2, 90_000, 0));
     later.gate().arg("--exact").assert().code(1);
     // The same machine gave another answer: no PASS, even if it is a lower one.
     let doubtful = GateFolders::new(&baseline, &latest("a", 1, 70_000, 0));
-    doubtful.gate().arg("--exact").assert().code(2);
+    doubtful.gate().arg("--exact").assert().code(10);
     let host = GateFolders::new(&host(20_000, 0), &host(20_000, 9));
     let why = contains("--exact is for runs of the lab, and ").and(contains("real machine"));
     host.gate().arg("--exact").assert().code(2).stdout("").stderr(why);

@@ -85,7 +85,7 @@ fn a_gate_does_not_judge_what_was_lost() {
             .arg("--baseline")
             .arg(path(baseline))
             .assert()
-            .code(2)
+            .code(10)
             .stdout(contains(format!(
                 "{whose}: 6.18.rt.host.idle.wakeup.s3.c1: 200 samples lost while measuring"
             )));

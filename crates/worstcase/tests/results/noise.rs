@@ -105,7 +105,7 @@ fn a_baseline_of_two_seeds_is_read_back() {
         .arg("--baseline")
         .arg(path("baseline.json"))
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("too few seeds to tell: 2 in the baseline, 2 in the run"));
     worstcase("compare", &path("before"))
         .arg(path("after"))
@@ -130,7 +130,7 @@ fn more_noise_fails_a_gate() {
     let worse = contains("noise a second")
         .and(contains("max single noise"))
         .and(contains("x3."));
-    gate("worse").code(2).stdout(worse.and(contains("is one draw")));
+    gate("worse").code(10).stdout(worse.and(contains("is one draw")));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn other_thresholds_see_other_gaps() {
         .arg("--baseline")
         .arg(path("before"))
         .assert()
-        .code(2)
+        .code(10)
         .stdout(contains("gaps from 1000 ns against").and(contains("gaps from 100 ns")));
 }
 

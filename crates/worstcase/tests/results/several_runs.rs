@@ -98,7 +98,7 @@ fn a_gate_of_five_runs_fails_and_passes() {
         .code(1)
         .stdout(contains("the typical run").and(contains("1 worse")));
     gate(&later[..1])
-        .code(2)
+        .code(10)
         .stdout(contains("too few runs to tell: 5 in the baseline, 1 in the run"));
     let criterion = worstcase("gate")
         .args(&later)

@@ -19,7 +19,7 @@ Examples:
 Both ends are measured first. What does not build or boot is skipped and told. The folder (-o) keeps what was done: the
 same command goes on there, whenever it was killed. It ends with bisect.md and bisect.mail in that folder (docs/bisect.md).
 
-Exit code: 0 found; 2 good is bad, bad is good or the input is wrong; 4 an end cannot be measured, or it was ended early.
+Exit code: 0 found; 2 good is bad, bad is good or the input is wrong; 4 an end cannot be measured; 130 Ctrl-C ended it.
 With --step, for git bisect run: 0 good, 1 bad, 125 this kernel cannot be tested, from 128 on something here is wrong.")]
 pub struct BisectArgs {
     /// A kernel that is good: a version, a file of --kernels, a commit of --tree

@@ -130,7 +130,10 @@ impl CandidateArgs {
             progress.line(&format!("{name}: building"));
             tree.check_out(candidate)?;
         }
-        built(builder, &name)
+        progress.state(&format!("building {name}"));
+        let kernel = built(builder, &name);
+        progress.end();
+        kernel
     }
 
     /// The same of a commit without what another one changed.

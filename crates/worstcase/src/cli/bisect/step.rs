@@ -4,8 +4,8 @@ use super::args::BisectArgs;
 use super::bench::KernelBench;
 use crate::cli::error::Error;
 use crate::cli::progress::ProgressDisplay;
-use crate::cli::stop;
 use std::process::ExitCode;
+use worstcase_base::interrupt::LastWork;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::CandidateOutcome;
 use worstcase_bisect::figures;
@@ -20,7 +20,7 @@ const ABORT: u8 = 128;
 pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<ExitCode, Error> {
     let code = answer(args, kernel, terminal).unwrap_or_else(|error| {
         eprintln!("worstcase: {error}");
-        ABORT + error.exit_code()
+        ABORT.saturating_add(error.exit_code())
     });
     Ok(ExitCode::from(code))
 }
@@ -33,10 +33,11 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
         criterion: args.criterion(),
         qemu: &qemu,
         options: &options,
-        stop: stop::on_signals()?,
+        stop: args.executor.stop(),
     };
     // Each step is another kernel by the same name: its run is of no use to the next.
     let folder = tempfile::tempdir().map_err(BisectError::io(std::env::temp_dir()))?;
+    let _interrupted = LastWork::remove(folder.path());
     match bench.measure(kernel, &folder.path().join("run"))? {
         CandidateOutcome::Cannot(why) => {
             eprintln!("worstcase: skipped, {why}");

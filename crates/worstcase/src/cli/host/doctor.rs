@@ -37,6 +37,13 @@ pub struct DoctorArgs {
     machine: MachineArgs,
 }
 
+impl DoctorArgs {
+    /// Whether a command of the user's runs under it, which gets the signals.
+    pub(crate) fn hands_on_signals(&self) -> bool {
+        self.apply
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(&args.machine.root);

@@ -8,11 +8,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use worstcase_analysis::breakdown::host::running_kernel;
 use worstcase_analysis::isolate::{IsolatedMachine, IsolationAnswer, KINDS, answer};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
-use worstcase_base::output::OutputFolder;
+use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_contract::Nanos;
 use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe};
 use worstcase_host::{CpuList, HostError, MachineFacts};
@@ -26,7 +27,8 @@ Examples:
   worstcase host isolate --cpus 2-3 --time 60s --criterion 0 --exclude tick,steal -o isolation
 
 Needs root. Ctrl-C ends it early and tells what was seen until then.
-Exit code: 0 told, or PASS; with --criterion 1 FAIL, 2 INCONCLUSIVE (or wrong arguments); 3 a right is missing.";
+Exit code: 0 told, or PASS; with --criterion 1 FAIL, 10 INCONCLUSIVE; 2 wrong arguments; 3 a right is missing;
+130 Ctrl-C ended it early.";
 
 /// The file in the folder of --output.
 const FILE: &str = "isolate.json";
@@ -82,8 +84,9 @@ fn exclude_help() -> String {
 pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(Path::new("/"));
     let asked = asked(args, &facts)?;
+    let _begun = args.output.as_deref().map(BegunFolder::at);
     let output = args.output.as_deref().map(new_folder).transpose()?;
-    let stop = stop::on_signals()?;
+    let stop = stop::in_order("telling what was seen until now");
     let bar = bar(args.time);
     let observed = observe(&asked, &stop, |time, entries| {
         bar.set_position(time.0 / 1_000_000);
@@ -100,9 +103,11 @@ pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
         true => json(&answer),
         false => terminal(&answer, Style::of_stdout()),
     })?;
-    Ok(answer
-        .judgement
-        .map_or(ExitCode::SUCCESS, |j| ExitCode::from(j.outcome.exit_code())))
+    Ok(match (stop.load(Ordering::Relaxed), answer.judgement) {
+        (true, _) => stop::interrupted(),
+        (false, None) => ExitCode::SUCCESS,
+        (false, Some(judgement)) => ExitCode::from(judgement.outcome.exit_code()),
+    })
 }
 
 fn asked(args: &IsolateArgs, facts: &MachineFacts) -> Result<IsolationRequest, HostError> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
-use worstcase_base::output::OutputFolder;
+use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_plan::ExperimentPlan;
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
@@ -44,6 +44,7 @@ pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Resul
         Some(path) => Executable::at(path.clone())?,
         None => Executable::own()?,
     };
+    let _begun = BegunFolder::at(&folder);
     OutputFolder::create(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
         Run::check_begun(&folder.join(folder_of(name)), false)?;
@@ -51,7 +52,7 @@ pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Resul
     let arguments = worstcase_plan::command(&plan.experiment, None, Path::new("run"));
     let mut arguments = arguments[1..].to_vec();
     arguments.push("--quiet".into());
-    let stop = stop::on_signals()?;
+    let stop = stop::in_order("ending the measurements, and fetching what was taken");
     let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
     let measured = parallel(all, &args.boards, |name| {
         let into = folder.join(folder_of(name));

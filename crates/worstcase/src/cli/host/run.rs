@@ -18,13 +18,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_base::ExitKind;
+use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, MeasurementObserver};
 use worstcase_host::{HostError, StateFolder};
 use worstcase_plan::{Experiment, ExperimentPlan, Venue};
-use worstcase_results::record::{ENDED_EARLY, Run, RunPlan, execute};
+use worstcase_results::record::{CompletedCells, ENDED_EARLY, Run, RunPlan, execute};
 
 const HELP: &str = "\
 Examples:
@@ -43,8 +44,8 @@ Examples:
 Each run has a folder of its own; --resume goes on with one. Ctrl-C ends a measurement early; what was
 taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.
-Exit code: 0 what was measured is kept, whatever the verdict: worstcase verdict and gate decide by it;
-1 a sample was above --break, and what was measured is kept.";
+Exit code: 0 all was measured, whatever the verdict: worstcase verdict and gate decide by it;
+1 a sample was above --break, 130 Ctrl-C ended it early: what was measured is kept.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -115,10 +116,12 @@ pub fn measure(
     let matrix = matrix(&plan.experiment)?;
     let criterion = plan.experiment.criterion;
     let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
+    let _begun = BegunFolder::at(output);
     let run = Run::create(output, RunPlan::new(plan, cells))?;
-    let stop = stop::on_signals()?;
+    let is_live = !is_quiet() && !view.plain && live::is_usable();
+    let stop = stop::in_order((!is_live).then_some("ending the measurement, and keeping what was taken"));
     let broke = Broke::default();
-    let watched = broke.watch(watch(view, criterion, &stop), hooks.on_break, output);
+    let watched = broke.watch(watch(is_live, criterion, &stop), hooks.on_break, output);
     let mut executor = HostExecutor::new(matrix, state, Box::new(watched));
     let outcome = execute(&mut executor, &run, &Silent, &stop);
     // Gives the terminal back.
@@ -134,10 +137,15 @@ pub fn measure(
     if let Some(late) = &ended {
         late.tell(&run)?;
     }
-    let shown = show::summary(&run)?;
+    let interrupted = stop::is_asked() && is_short(outcome, &run)?;
+    let shown = match (outcome.measured, interrupted) {
+        (0, _) => stop::interrupted(),
+        (_, true) => show::summary(&run).map(|_| stop::interrupted())?,
+        (_, false) => show::summary(&run)?,
+    };
     let outcome = match &ended {
         Some(_) => "break",
-        None if outcome.measured < outcome.of => "interrupted",
+        None if interrupted => "interrupted",
         None => "complete",
     };
     if let Some(command) = hooks.on_end {
@@ -155,13 +163,20 @@ pub fn measure(
     })
 }
 
+/// Whether something was not measured, or not as long as it was to be.
+fn is_short(outcome: CompletedCells, run: &Run) -> Result<bool, Error> {
+    Ok(outcome.measured < outcome.of || short(run)? > 0)
+}
+
+fn short(run: &Run) -> Result<usize, Error> {
+    let records = run.records()?;
+    let short = records.iter().filter(|r| r.environment.contains_key(ENDED_EARLY));
+    Ok(short.count())
+}
+
 /// Says what stays as short as somebody made it.
 fn tell_short(run: &Run) -> Result<(), Error> {
-    let records = run.records()?;
-    let short = records
-        .iter()
-        .filter(|r| r.environment.contains_key(ENDED_EARLY))
-        .count();
+    let short = short(run)?;
     if short > 0 {
         eprintln!("worstcase: cells of measurements that were ended early stay as they are: {short}");
     }
@@ -169,10 +184,10 @@ fn tell_short(run: &Run) -> Result<(), Error> {
 }
 
 /// The observer that shows the measurement; it is stopped with `stop`.
-fn watch(view: &ViewArgs, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn MeasurementObserver + Send> {
+fn watch(is_live: bool, criterion: Option<Nanos>, stop: &Arc<AtomicBool>) -> Box<dyn MeasurementObserver + Send> {
     match () {
+        () if is_live => Box::new(LiveScreen::new(criterion, stop.clone())),
         () if is_quiet() => Box::new(Quiet),
-        () if !view.plain && live::is_usable() => Box::new(LiveScreen::new(criterion, stop.clone())),
         () => Box::new(ProgressLines::default()),
     }
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::trial::{MeasuredRounds, Shortest, Trial, judge, rounds_for};
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
+use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::{CountedWork, Progress, Silent};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
@@ -110,7 +111,8 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     };
     let names: Vec<&str> = settings.iter().map(String::as_str).collect();
     let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
-    let stop = stop::on_signals()?;
+    let _begun = BegunFolder::at(&folder);
+    let stop = stop::in_order("ending the measurement, and setting the machine back");
     let bar = ProgressDisplay::new();
     let trying = Trying {
         args,
@@ -124,7 +126,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     bar.end();
     let Some(trial) = outcome? else {
         eprintln!("worstcase: ended before the first round was over; the machine is as it was");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(stop::interrupted());
     };
     match args.json {
         true => print_json(&trial)?,
@@ -139,7 +141,10 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
             ))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => stop::interrupted(),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// The names of the settings to be tried.
@@ -254,6 +259,9 @@ impl Trying<'_> {
             .iter()
             .map(|v| self.ready(v, rounds, stage))
             .collect::<Result<Vec<_>, Error>>()?;
+        for ((_, executor), variant) in ready.iter_mut().zip(&variants) {
+            self.prove(variant, executor)?;
+        }
         self.bar.begin(&CountedWork {
             units: "measurements",
             ..CountedWork::cells(rounds * ready.len())
@@ -284,11 +292,26 @@ impl Trying<'_> {
         Ok(measured)
     }
 
+    /// Makes a variant's settings and sets them back, so that what cannot be made is known before anything is measured.
+    fn prove(&self, variant: &TrialVariant, executor: &mut HostExecutor) -> Result<(), Error> {
+        let switch = self.switch.filter(|_| variant.is_switched());
+        let held = switch.map(|switch| switch.make(self.state)).transpose()?;
+        let begun = executor.begin(&[0], &Silent);
+        let refused = executor.refused();
+        executor.end()?;
+        held.map(Journal::finish_all).transpose()?;
+        begun?;
+        match refused {
+            Some(why) => Err(HostError::Missing(why).into()),
+            None => Ok(()),
+        }
+    }
+
     /// One round of a variant: its settings are made before, and set back behind it.
     fn measure(&self, run: &Run, executor: &mut HostExecutor, round: usize) -> Result<(), Error> {
         let begun = executor.begin(&[round], &Silent);
         let measured = begun.and_then(|()| match executor.refused() {
-            Some(why) => Err(HostError::Argument(format!("{why}; run as root"))),
+            Some(why) => Err(HostError::Missing(why)),
             None => executor.measure(round, run, self.stop),
         });
         executor.end()?;

@@ -1,8 +1,11 @@
 //! Options for running cells that do not change the result.
 
 use crate::cli::jobs::Jobs;
+use crate::cli::stop;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -27,6 +30,16 @@ pub struct ExecutorArgs {
     /// Which machines measure: local, slurm[:NAME=VALUE,...] or ssh:HOSTS-FILE (see docs/cluster.md)
     #[arg(long, value_name = "EXECUTOR", default_value = "local")]
     pub executor: ExecutorChoice,
+}
+
+impl ExecutorArgs {
+    /// Becomes true when the user wants an end and other machines have to be told. Here, signals end everything at once.
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
+        match self.executor {
+            ExecutorChoice::Local => Arc::default(),
+            ExecutorChoice::Slurm(_) | ExecutorChoice::Ssh(_) => stop::in_order("ending what other machines do"),
+        }
+    }
 }
 
 /// How to run a matrix; changes nothing of the result.

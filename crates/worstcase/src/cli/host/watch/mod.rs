@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use worstcase_base::duration;
+use worstcase_base::output::BegunFolder;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::watch::{WatchOrder, run as watch};
@@ -81,7 +82,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
     /// Serve metrics for Prometheus there, e.g. 127.0.0.1:9750
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     metrics: Option<SocketAddr>,
     /// Write metrics to this file every 15 s, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
@@ -154,7 +155,8 @@ pub fn run(args: &WatchArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let textfile = textfile
         .map(|path| Textfile::open(path, &cpus, looker.watched()))
         .transpose()?;
-    let stop = stop::on_signals()?;
+    let _begun = BegunFolder::at(&order.folder);
+    let stop = stop::in_order("keeping the running segment");
     let watched = watch(&order, state, &stop, &looker);
     looker.finish();
     drop((served, textfile));
@@ -174,6 +176,11 @@ impl WatchArgs {
         }
         Ok(judged(experiment, self.criterion)?)
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write a number and a port, e.g. 127.0.0.1:9750; a name may stand for several addresses".into())
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Textfile {
     /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
     pub(crate) fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
-        let refused = |e| HostError::Argument(format!("--textfile: cannot write {}: {e}", path.display()));
+        let refused = |e| HostError::Storage(format!("--textfile: cannot write {}: {e}", path.display()));
         output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)).map_err(refused)?;
         let worker = ServingThread::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;

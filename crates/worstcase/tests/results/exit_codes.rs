@@ -1,0 +1,157 @@
+//! The exit codes that scripts decide by: wrong input is 2 and what may not be written 5, whatever the command.
+
+use crate::fixture::write;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use worstcase_skips::is_root;
+
+/// The user who may not write, where the tests run as root.
+const NOBODY: u32 = 65_534;
+
+/// Each command that reads a file or folder of the user's. NONE is none, RUN is a run.
+const READERS: [&str; 33] = [
+    "show NONE",
+    "report NONE -o page.html",
+    "verdict NONE --criterion 1ms",
+    "compare NONE RUN",
+    "compare RUN NONE",
+    "gate NONE --write-baseline baseline.json",
+    "gate NONE --baseline RUN",
+    "gate RUN --baseline NONE",
+    "history NONE",
+    "plot NONE",
+    "explain NONE",
+    "explain RUN --compare NONE",
+    "census NONE",
+    "census RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1 --diff NONE",
+    "import NONE",
+    "import NONE --format cyclictest",
+    "study show NONE.toml",
+    "study run NONE.toml",
+    "study run NONE.toml --host",
+    "kernels show NONE",
+    "kernels get NONE",
+    "kernels list --kernels NONE",
+    "lab run --kernel NONE",
+    "lab run --kernel NONE,config=NONE",
+    "lab run --kernel debian:6.1 --add NONE",
+    "lab run --kernel debian:6.1 --module NONE.ko",
+    "lab run --kernel debian:6.1 --qemu NONE",
+    "lab verify --kernel NONE",
+    "lab sensitivity NONE",
+    "bisect --kernels NONE --good a --bad b --load fork --criterion 1us",
+    "bisect --tree NONE --config NONE --good a --bad b --load fork --criterion 1us",
+    "bisect --step NONE --load fork --criterion 1us",
+    "host run --on localhost --on-executable NONE",
+];
+
+/// Each command that writes where the user says: OUT is in a folder that may not be written.
+const WRITERS: [&str; 20] = [
+    "report RUN -o OUT.html",
+    "plot RUN -o OUT",
+    "gate RUN --write-baseline OUT",
+    "gate RUN --baseline RUN --junit OUT",
+    "gate RUN --baseline RUN --markdown OUT",
+    "history RUN -o OUT.svg",
+    "man -o OUT",
+    "import DATA/cyclictest-histogram.txt -o OUT",
+    "lab run --kernel debian:6.1 -o OUT",
+    "lab run --kernel debian:6.1 -o OUT/below/it",
+    "study run preemption-models --quick -o OUT",
+    "study run realfeel-jitter --host --quick -o OUT",
+    "bisect --good debian:6.1@1 --bad debian:6.1@2 --load fork --criterion 1us -o OUT",
+    "host run --time 1s -o OUT",
+    "host run --on localhost -o OUT",
+    "host watch --time 1s -o OUT",
+    "host watch --time 1s -o watch --textfile OUT",
+    "host isolate --cpus 0 -o OUT",
+    "host try --switch true --back true --time 1s --rounds 1 -o OUT",
+    "kernels get debian:6.1",
+];
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir.path().join("run"));
+        for name in ["here", "locked", "home"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let place = Place { dir };
+        // Where the tests run from may not be for everybody.
+        fs::copy(assert_cmd::cargo::cargo_bin("worstcase"), place.at("worstcase")).unwrap();
+        for (name, mode) in [("", 0o755), ("here", 0o777), ("home", 0o777), ("locked", 0o555)] {
+            fs::set_permissions(place.at(name), Permissions::from_mode(mode)).unwrap();
+        }
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Types the words as a user without rights.
+    fn types(&self, words: &str, cache: &Path) -> Output {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/data");
+        let said = |path: PathBuf| path.display().to_string();
+        let words = words
+            .replace("RUN", &said(self.at("run")))
+            .replace("NONE", &said(self.at("none")))
+            .replace("OUT", &said(self.at("locked/out")))
+            .replace("DATA", &said(data));
+        let mut command = Command::new(self.at("worstcase"));
+        command.args(words.split_whitespace()).current_dir(self.at("here"));
+        command.env("WORSTCASE_CACHE", cache).env("HOME", self.at("home"));
+        command.env_remove("XDG_STATE_HOME").env("WORSTCASE_TRUST_OTHERS", "1");
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.output().unwrap()
+    }
+
+    /// What ends with another code than `code`, or says more than a line, or leaves anything.
+    fn wrong(&self, words: &[&str], code: i32, cache: &Path) -> Vec<String> {
+        let judge = |words: &&str| {
+            let output = self.types(words, cache);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let lines = said
+                .lines()
+                .filter(|line| !line.contains("apt") && !line.contains("note: "));
+            let is_right = output.status.code() == Some(code) && lines.count() == 1 && !said.contains("/proc/");
+            (!is_right).then(|| format!("{words}: {:?}: {said}", output.status))
+        };
+        let mut wrong: Vec<String> = words.iter().filter_map(judge).collect();
+        wrong.extend(
+            fs::read_dir(self.at("here"))
+                .unwrap()
+                .flatten()
+                .map(|left| format!("left: {left:?}")),
+        );
+        wrong
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_wrong_input() {
+    let place = Place::new();
+    let wrong = place.wrong(&READERS, 2, &place.at("home/cache"));
+    // git takes other numbers for answers.
+    let (step, wrong): (Vec<_>, Vec<_>) = wrong.into_iter().partition(|said| said.starts_with("bisect --step"));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(step[0].contains("unix_wait_status(33280)"), "128 and 2: {step:#?}");
+}
+
+#[test]
+fn what_may_not_be_written_is_5() {
+    let place = Place::new();
+    let (none, cached): (Vec<&str>, Vec<&str>) = WRITERS.iter().partition(|words| !words.starts_with("kernels"));
+    let mut wrong = place.wrong(&none, 5, &place.at("home/cache"));
+    wrong.extend(place.wrong(&cached, 5, &place.at("locked/cache")));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
