@@ -13,6 +13,7 @@ pub mod files;
 pub mod format;
 pub mod lock;
 pub mod machine;
+pub mod near;
 pub mod output;
 pub mod progress;
 pub mod room;

@@ -35,6 +35,9 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
     name: "io",
     sample: Some("time of an operation"),
     about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
+    details: "WORK is one operation after the other on a file of BYTES; +direct goes past the page \
+              cache; +readersN, +writersN and +seekersN do something else beside it. +bonnie is bonnie++'s set, +mix what \
+              a scheduler of I/O has to sort. What each WORK is: docs/probe-io.md.",
     samples: |bench| match bench {
         Some(Bench::Io(work)) => work.usual_samples(),
         _ => 0,

@@ -22,6 +22,7 @@ mod output;
 mod parameters;
 pub mod plot;
 mod progress;
+mod reference;
 mod replay;
 pub mod report;
 pub mod show;
@@ -113,6 +114,10 @@ pub enum Command {
     #[command(subcommand, after_help = host::HELP)]
     /// Measure this machine, and look at it: what it is, and what of it harms latency
     Host(host::HostCommand),
+    /// List the loads, or tell of one what it does, takes and needs
+    Loads(reference::LoadsArgs),
+    /// List the probes, or tell of one what it measures, takes and needs
+    Probes(reference::ProbesArgs),
     /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
     Import(import::ImportArgs),
     /// Write the manual's pages: worstcase.1 and one for each command
@@ -158,6 +163,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
+        Command::Loads(args) => reference::run_loads(&args),
+        Command::Probes(args) => reference::run_probes(&args),
         Command::Import(args) => Ok(import::run(&args)?),
         Command::Man(args) => man::run(&args, visible())
             .map(|()| ExitCode::SUCCESS)

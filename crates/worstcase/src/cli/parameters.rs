@@ -5,9 +5,6 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::marker::PhantomData;
-use worstcase_contract::loads::LOADS;
-use worstcase_contract::probe::PROBES;
-use worstcase_contract::venue::Only;
 use worstcase_plan::Venue;
 use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
 
@@ -88,11 +85,7 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
     if let Some(needed) = needs {
         option = option.requires(needed);
     }
-    match parameter.key {
-        "loads" => option.long_help(load_help()),
-        "probes" => option.long_help(probe_help()),
-        _ => option,
-    }
+    option
 }
 
 /// The words that a shell should know.
@@ -102,27 +95,4 @@ fn completed<P: TypedValueParser>(key: &str, parser: P) -> CompletedParser<P> {
         "probes" => words::probes(parser),
         _ => words::none(parser),
     }
-}
-
-fn probe_help() -> String {
-    let mut help = String::from("Probes, separated by commas:\n");
-    for probe in &PROBES {
-        help += &format!("  {:<10} {}{}\n", probe.name, probe.about, venue(probe.only));
-    }
-    help + "Alternatives stand between slashes; every parameter is in docs/probes.md."
-}
-
-fn load_help() -> String {
-    let mut help = String::from(
-        "Loads, separated by commas; several at once as A+B. A program (cmd:...) or a path takes the rest of its \
-         option, which may be given again:\n",
-    );
-    for load in &LOADS {
-        help += &format!("  {:<20} {}{}\n", load.usage(), load.about, venue(load.only));
-    }
-    help
-}
-
-fn venue(only: Option<Only>) -> String {
-    only.map_or(String::new(), |only| format!(" ({} only)", only.venue))
 }
