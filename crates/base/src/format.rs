@@ -118,21 +118,6 @@ pub fn plain_lines(text: &str) -> String {
     out + &plain(rest)
 }
 
-/// Text in lines of at most `width` columns, each behind the indentation.
-pub fn wrapped(text: &str, indent: &str, width: usize) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(format!("{indent}{word}")),
-        }
-    }
-    lines.join("\n")
-}
-
 /// Arguments quoted for a shell.
 pub fn shell(arguments: &[String]) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
@@ -148,13 +133,6 @@ pub fn shell(arguments: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_broken_between_words() {
-        assert_eq!(wrapped("one two  three", "  ", 9), "  one two\n  three");
-        assert_eq!(wrapped("a-word-longer-than-that b", "", 5), "a-word-longer-than-that\nb");
-        assert_eq!(wrapped("", "  ", 9), "");
-    }
 
     #[test]
     fn three_digits() {

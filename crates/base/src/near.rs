@@ -42,7 +42,11 @@ fn likeness(name: &str, known: &str) -> f64 {
 pub fn meant<T: AsRef<str>>(text: &str, known: impl IntoIterator<Item = T>) -> Vec<T> {
     // Names of cells are names of files, which have no colon.
     let words: Vec<String> = text.split([' ', ',']).map(|word| word.replace(':', "-")).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !word.is_empty())
+        .collect();
     let mut known: Vec<T> = known.into_iter().collect();
     if let Some(at) = known.iter().position(|name| name.as_ref() == text) {
         return vec![known.swap_remove(at)];
@@ -75,13 +79,21 @@ fn has_part(name: &str, part: &str) -> bool {
 pub fn few_of<T: AsRef<str>>(names: &[T]) -> String {
     let shown: Vec<&str> = names.iter().take(FEW).map(AsRef::as_ref).collect();
     let more = names.len() - shown.len();
-    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let rest = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     shown.join(", ") + &rest
 }
 
 /// What an error says of a name that nothing of this kind has: near ones, and what lists all.
 pub fn unknown<T: AsRef<str>>(kind: &str, name: &str, known: impl IntoIterator<Item = T>, list: &str) -> String {
-    format!("unknown {kind} '{}'; {}", name.escape_debug(), instead(name, known, list))
+    format!(
+        "unknown {kind} '{}'; {}",
+        name.escape_debug(),
+        instead(name, known, list)
+    )
 }
 
 /// `did you mean fork or find? worstcase loads lists all`; a few names are told whole.
@@ -130,7 +142,12 @@ mod tests {
 
     #[test]
     fn a_text_stands_for_the_name_that_has_its_words() {
-        let subjects = ["6.1.0-56-amd64.full", "6.12.1-amd64.full", "6.1.0-56-amd64.voluntary", "6.12.1-amd64.rt.apps-30"];
+        let subjects = [
+            "6.1.0-56-amd64.full",
+            "6.12.1-amd64.full",
+            "6.1.0-56-amd64.voluntary",
+            "6.12.1-amd64.rt.apps-30",
+        ];
         assert_eq!(meant("6.1 full", subjects), ["6.1.0-56-amd64.full"]);
         assert_eq!(meant("6.12", subjects).len(), 2);
         assert_eq!(meant("vol", subjects), ["6.1.0-56-amd64.voluntary"]);
@@ -146,11 +163,17 @@ mod tests {
     fn one_line_says_what_was_meant_and_what_lists_all() {
         let said = |name, list| unknown("load", name, LOADS, list);
         let list = "worstcase loads lists all";
-        assert_eq!(said("dsk", list), "unknown load 'dsk'; did you mean disk? worstcase loads lists all");
+        assert_eq!(
+            said("dsk", list),
+            "unknown load 'dsk'; did you mean disk? worstcase loads lists all"
+        );
         assert_eq!(said("quux", list), "unknown load 'quux'; worstcase loads lists all");
         assert_eq!(said("a\nb", list), "unknown load 'a\\nb'; worstcase loads lists all");
         assert_eq!(said("dsk", ""), "unknown load 'dsk'; did you mean disk?");
-        assert_eq!(unknown("venue", "x", ["host", "lab"], ""), "unknown venue 'x'; there are host, lab");
+        assert_eq!(
+            unknown("venue", "x", ["host", "lab"], ""),
+            "unknown venue 'x'; there are host, lab"
+        );
         assert_eq!(unknown("venue", "x", [""; 0], ""), "unknown venue 'x'; there are none");
         assert_eq!(either(&["a", "b", "c"]).unwrap(), "a, b or c");
     }

@@ -267,7 +267,10 @@ impl Grammar {
             }
         }
         let list = format!("worstcase probes {} lists all", self.name());
-        Err(format!("no option '{option}'; {}", instead(option, self.shown(), &list)))
+        Err(format!(
+            "no option '{option}'; {}",
+            instead(option, self.shown(), &list)
+        ))
     }
 
     fn name(&self) -> &'static str {

@@ -222,12 +222,10 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry
                 hint,
             })
         }
-        None => {
-            Err(KernelError::Unknown {
-                name: text.into(),
-                hint: instead(&wanted, catalog.names(), "worstcase kernels list shows what there is"),
-            })
-        }
+        None => Err(KernelError::Unknown {
+            name: text.into(),
+            hint: instead(&wanted, catalog.names(), "worstcase kernels list shows what there is"),
+        }),
     }
 }
 

@@ -159,7 +159,6 @@ impl ModuleIndex {
             None => self.builtin.contains(name).then_some(&[]),
         }
     }
-
 }
 
 /// The text of `modules.dep` for a `lib/modules/<release>`, from the modules themselves.
@@ -327,10 +326,7 @@ mod tests {
     fn a_missing_module_names_the_kernel_and_what_is_near() {
         let dir = with_modules();
         let error = load_order(&kernel(dir.path()), &["null_blkk"]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "no module null_blkk, kernel 6.1.0-56-amd64; there are null_blk"
-        );
+        assert_eq!(error, "no module null_blkk, kernel 6.1.0-56-amd64; there are null_blk");
         let without = Kernel {
             modules_dir: None,
             ..kernel(dir.path())

@@ -1,7 +1,7 @@
 //! A run as tables: subjects as rows, loads as groups of columns, a table for each probe and quantity.
 
 use super::foreign;
-use super::labels::units;
+use super::labels::{own_images, units};
 pub use super::style::{Style, fitted, wrapped};
 use super::{ReportView, host, run_tables, table, then_now};
 use worstcase_base::format::{counted, grouped, plain, shell};
@@ -21,6 +21,7 @@ pub fn run(view: &ReportView, style: Style) -> String {
             plain(&shell(&view.to_go_on()))
         ));
     }
+    out.extend(own_images(view.records));
     out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
     out.extend(table::terminal::groups(&run_tables::timed(view), style));
     out.extend(run_tables::about_ensembles(view));

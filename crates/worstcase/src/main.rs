@@ -1,6 +1,5 @@
 //! The `worstcase` executable: reads the command line, runs it, turns an error into one line and an exit code.
 
-use clap::Parser;
 use std::process::ExitCode;
 use worstcase_base::defect;
 use worstcase_base::format::plain;
@@ -14,7 +13,7 @@ fn main() -> ExitCode {
 
 fn command() -> ExitCode {
     worstcase::cli::complete();
-    worstcase::cli::run(worstcase::cli::Cli::parse()).unwrap_or_else(|error| {
+    worstcase::cli::run(worstcase::cli::Cli::read()).unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.
         let lines: Vec<String> = error.to_string().lines().map(plain).collect();
         eprintln!("worstcase: {}", lines.join("\n"));

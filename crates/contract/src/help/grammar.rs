@@ -31,7 +31,12 @@ impl Grammar {
         let number = |dimension: &Dimension| {
             let range = &dimension.range;
             let usual = format!("[default: {}]", shown(ValueKind::Bytes, dimension.usual));
-            (range.what.to_string(), format!("{} {usual}", bounds(ValueKind::Bytes, range)).trim().to_string())
+            (
+                range.what.to_string(),
+                format!("{} {usual}", bounds(ValueKind::Bytes, range))
+                    .trim()
+                    .to_string(),
+            )
         };
         let mut told: Vec<(String, String)> = self.dimensions.iter().map(number).collect();
         let option = |choice: &OptionChoice| match choice {
@@ -44,7 +49,11 @@ impl Grammar {
             }
             OptionChoice::Value { prefix, kind, range } => {
                 let bounds = bounds(*kind, range);
-                let bounds = if bounds.is_empty() { bounds } else { format!(" ({bounds})") };
+                let bounds = if bounds.is_empty() {
+                    bounds
+                } else {
+                    format!(" ({bounds})")
+                };
                 format!("+{prefix}{}{bounds}", kind.shown())
             }
         };

@@ -21,7 +21,13 @@ impl LoadInfo {
             ("@RATE".to_string(), text)
         });
         let counts = (!units.is_empty()).then(|| ("counts".to_string(), units.join(", ")));
-        let properties = [Some(where_it_is(self.only)), number, rate, counts, needs(self.needs, self.modules)];
+        let properties = [
+            Some(where_it_is(self.only)),
+            number,
+            rate,
+            counts,
+            needs(self.needs, self.modules),
+        ];
         HelpPage {
             usage: self.usage(),
             about: self.about,
@@ -70,7 +76,11 @@ mod tests {
         );
         assert_eq!(of("idle", "counts"), None);
         assert_eq!(of("apps:N", "needs").unwrap(), "built in or as a module: null_blk");
-        assert!(of("disk[:MIB][@RATE]", "where").unwrap().starts_with("on the host only: "));
+        assert!(
+            of("disk[:MIB][@RATE]", "where")
+                .unwrap()
+                .starts_with("on the host only: ")
+        );
         assert_eq!(page("idle").place, "both");
     }
 }

@@ -23,7 +23,10 @@ impl ProbeInfo {
             }
         };
         if all.len() > 1 {
-            properties.push(("alone".to_string(), format!("{} probes: {}", all.len(), first_and_last(&all))));
+            properties.push((
+                "alone".to_string(),
+                format!("{} probes: {}", all.len(), first_and_last(&all)),
+            ));
         }
         properties.push(("takes".to_string(), self.amount(&all)));
         properties.push(("CPUs".to_string(), cpus(&all)));
@@ -33,13 +36,20 @@ impl ProbeInfo {
         };
         properties.push(("runs as".to_string(), scheduling.to_string()));
         if let Some(limit) = self.criterion {
-            properties.push(("limit".to_string(), format!("{} unless --criterion says another", duration::show(limit))));
+            properties.push((
+                "limit".to_string(),
+                format!("{} unless --criterion says another", duration::show(limit)),
+            ));
         }
         let explained: Vec<&str> = self.explained.iter().map(|venue| venue.name()).collect();
         if !explained.is_empty() {
             properties.push(("explained".to_string(), explained.join(", ")));
         }
-        let folder = if self.needs_disk { "--work-dir on a disk (not tmpfs)" } else { self.needs };
+        let folder = if self.needs_disk {
+            "--work-dir on a disk (not tmpfs)"
+        } else {
+            self.needs
+        };
         properties.extend(needs(folder, (self.modules)(None)));
         let examples = match example_is_for_hosts(example) {
             true => vec![format!("worstcase host run --probe {example}")],
@@ -74,7 +84,9 @@ impl ProbeInfo {
 
     /// What the lab's machine must be for the example.
     fn lab_options(&self, all: &[Probe]) -> &'static str {
-        let several = all.iter().any(|probe| matches!(probe.cpus(), CpuNeed::First(n) if n > 1));
+        let several = all
+            .iter()
+            .any(|probe| matches!(probe.cpus(), CpuNeed::First(n) if n > 1));
         if several { "--cpus 2" } else { "" }
     }
 }
@@ -100,7 +112,9 @@ fn cpus(all: &[Probe]) -> String {
 
 /// Parameters that only a real machine's wiring has.
 fn example_is_for_hosts(example: &str) -> bool {
-    example.parse::<Probe>().is_ok_and(|probe| probe.check_venue(Venue::Lab).is_err())
+    example
+        .parse::<Probe>()
+        .is_ok_and(|probe| probe.check_venue(Venue::Lab).is_err())
 }
 
 #[cfg(test)]
@@ -126,14 +140,20 @@ mod tests {
     fn a_page_is_written_as_the_grammar_is() {
         let page = |name: &str| PROBES.iter().find(|info| info.name == name).unwrap().help();
         assert_eq!(page("remote").usage, "remote[+futex|+pipe|+eventfd]");
-        assert_eq!(page("inversion").usage, "inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]");
+        assert_eq!(
+            page("inversion").usage,
+            "inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]"
+        );
         let of = |name: &str, what: &str| {
             let found = page(name).properties.into_iter().find(|(key, _)| key == what);
             found.unwrap_or_else(|| panic!("{name} has no {what}")).1
         };
         assert_eq!(of("inversion", "depth"), "1 to 8 [default: 1]");
         assert_eq!(of("switch", "alone"), "48 probes: switch:2x0 ... switch:96x64k");
-        assert_eq!(of("wakeup", "takes"), "lab: 2 000 samples, one every 251 us; host: one every 1 ms for --time");
+        assert_eq!(
+            of("wakeup", "takes"),
+            "lab: 2 000 samples, one every 251 us; host: one every 1 ms for --time"
+        );
         assert_eq!(of("inversion", "limit"), "100 us unless --criterion says another");
         assert!(page("remote").examples[0].contains("--cpus 2"));
     }

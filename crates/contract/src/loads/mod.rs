@@ -23,6 +23,6 @@ mod words;
 
 pub use info::LoadInfo;
 pub use list::{LOADS, drivers, modules};
-pub(crate) use words::RATE;
 pub use spec::{LoadPart, LoadSpec};
+pub(crate) use words::RATE;
 pub use worstcase_cell::loads::LoadKind;

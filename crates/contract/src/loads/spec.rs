@@ -271,7 +271,10 @@ mod tests {
 
     #[test]
     fn wrong_loads_are_explained_in_one_line() {
-        assert_eq!(error("dsk"), "unknown load 'dsk'; did you mean disk? worstcase loads lists all");
+        assert_eq!(
+            error("dsk"),
+            "unknown load 'dsk'; did you mean disk? worstcase loads lists all"
+        );
         assert!(error("cpu+fokr@5").starts_with("unknown load 'fokr'; did you mean fork"));
         assert_eq!(error("quux"), "unknown load 'quux'; worstcase loads lists all");
         assert_eq!(error("apps"), "load 'apps' is written apps:N");

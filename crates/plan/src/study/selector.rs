@@ -54,9 +54,11 @@ impl<'de> DeserializeSeed<'de> for SelectorKey {
             .into_iter()
             .chain(of_machine().map(|(parameter, _)| parameter.key));
         let known: Vec<&'static str> = known.collect();
-        known.iter().find(|known| **known == key).copied().ok_or_else(|| {
-            D::Error::custom(unknown("key", &key, &known, "docs/studies.md has all"))
-        })
+        known
+            .iter()
+            .find(|known| **known == key)
+            .copied()
+            .ok_or_else(|| D::Error::custom(unknown("key", &key, &known, "docs/studies.md has all")))
     }
 }
 

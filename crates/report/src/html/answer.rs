@@ -3,6 +3,7 @@
 use super::extremes::extremes;
 use super::labels::SubjectLabels;
 use crate::ReportView;
+use crate::labels::own_images;
 use crate::verdict::another_seed;
 use serde::Serialize;
 use worstcase_base::distinct;
@@ -54,6 +55,7 @@ impl ReportAnswer {
             Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
             None => (lines.remove(0), None),
         };
+        lines.splice(0..0, own_images(view.records).map(|text| text + "."));
         let verdicts = view.verdicts.iter().flat_map(|(_, verdicts)| {
             verdicts.iter().map(|v| JudgedSubject {
                 subject: v.subject.to_string(),

@@ -233,7 +233,11 @@ fn named(side: &Side, text: &str) -> Result<SubjectId, CompareError> {
 fn candidates<'a>(side: &'a Side, text: &str) -> Result<Vec<&'a Subject>, CompareError> {
     let ids: Vec<String> = side.subjects.iter().map(|subject| subject.id().to_string()).collect();
     let meant = near::meant(text, &ids);
-    let of = |id: &&String| side.subjects.iter().find(|subject| subject.id().as_str() == id.as_str());
+    let of = |id: &&String| {
+        side.subjects
+            .iter()
+            .find(|subject| subject.id().as_str() == id.as_str())
+    };
     match meant.is_empty() {
         false => Ok(meant.iter().filter_map(of).collect()),
         true => Err(CompareError::UnknownSubject {
@@ -265,7 +269,10 @@ pub fn chosen(a: &Side, b: &Side, of_a: &str, of_b: &str) -> Result<MappedSubjec
             b: y.id().to_string(),
         }),
         _ => {
-            let told: Vec<String> = pairs.iter().map(|(_, x, y)| format!("{} and {}", x.id(), y.id())).collect();
+            let told: Vec<String> = pairs
+                .iter()
+                .map(|(_, x, y)| format!("{} and {}", x.id(), y.id()))
+                .collect();
             Err(CompareError::SeveralPairs {
                 of_a: of_a.to_string(),
                 of_b: of_b.to_string(),
@@ -280,7 +287,9 @@ pub fn chosen(a: &Side, b: &Side, of_a: &str, of_b: &str) -> Result<MappedSubjec
 fn differences(x: &Subject, y: &Subject) -> usize {
     let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
     let parameters = match (x.virtual_machine(), y.virtual_machine()) {
-        (Some(x), Some(y)) => of_machine().filter(|(_, field)| (field.get)(x) != (field.get)(y)).count(),
+        (Some(x), Some(y)) => of_machine()
+            .filter(|(_, field)| (field.get)(x) != (field.get)(y))
+            .count(),
         _ => usize::from(x.machine != y.machine),
     };
     usize::from(x.kernel.label != y.kernel.label) + usize::from(asked(x) != asked(y)) + parameters

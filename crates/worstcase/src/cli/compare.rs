@@ -48,8 +48,8 @@ pub struct CompareArgs {
     /// The subject of B to compare it with
     #[arg(long, value_name = "SUBJECT", requires = "subject")]
     with: Option<String>,
-    /// A subject of A and the one of B that belongs to it; may be given again
-    #[arg(long, value_name = "A=B")]
+    /// Subjects of A and those of B that belong to them, separated by commas
+    #[arg(long, value_name = "A=B,...", value_delimiter = ',')]
     map: Vec<MappedSubjects>,
     /// Print JSON (worstcase-compare/5), times in ns
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+mod arranged;
 pub(crate) mod bisect;
 mod breakdown_files;
 mod cell_names;
@@ -33,7 +34,7 @@ pub mod verdict;
 mod words;
 mod worsening;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,7 +121,7 @@ pub enum Command {
     Probes(reference::ProbesArgs),
     /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
     Import(import::ImportArgs),
-    /// Write the manual's pages: worstcase.1 and one for each command
+    /// Print the manual's page of a command, or write all pages into a folder
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh or fish
     Completions(completions::CompletionsArgs),
@@ -180,6 +181,12 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 }
 
 impl Cli {
+    /// The command line of this process; ends it with what clap says if it is none.
+    pub fn read() -> Cli {
+        let read = |matches| Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command_line()));
+        read(command_line().get_matches()).unwrap_or_else(|e| e.exit())
+    }
+
     /// The experiment that the command is going to measure, and its folder; none if it measures no run.
     pub fn plan(&self) -> Option<Result<(ExperimentPlan, PathBuf), Error>> {
         match &self.command {
@@ -196,15 +203,21 @@ pub fn complete() {
     completions::answer(visible);
 }
 
+/// The command line, its options in groups.
+fn command_line() -> clap::Command {
+    arranged::arranged(Cli::command())
+}
+
 /// The command line as users see it: without what worstcase and its tests alone use.
 fn visible() -> clap::Command {
-    shown(&Cli::command())
+    shown(&command_line())
 }
 
 fn shown(command: &clap::Command) -> clap::Command {
+    let whole = command.get_after_long_help().or(command.get_after_help());
     let bare = clap::Command::new(command.get_name().to_string())
         .about(command.get_about().cloned().unwrap_or_default())
-        .after_help(command.get_after_help().cloned().unwrap_or_default())
+        .after_help(whole.cloned().unwrap_or_default())
         .subcommand_required(command.is_subcommand_required_set())
         .subcommand_value_name("COMMAND")
         .args(command.get_arguments().filter(|a| !a.is_hide_set()).cloned())

@@ -65,7 +65,9 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
     let mut option = Arg::new(parameter.key)
         .long(parameter.flag)
         .value_name(parameter.value_name)
-        .help(parameter.help)
+        .help(parameter.help(venue))
+        .help_heading(parameter.group)
+        .hide_short_help(!parameter.first)
         .action(match parameter.values {
             ValueCount::Several(_) => ArgAction::Append,
             ValueCount::One | ValueCount::OneOrAll => ArgAction::Set,

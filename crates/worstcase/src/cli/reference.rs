@@ -6,15 +6,11 @@ use super::words;
 use clap::Args;
 use clap::builder::{StringValueParser, TypedValueParser};
 use std::process::ExitCode;
-use worstcase_base::format::wrapped;
 use worstcase_base::near::unknown;
 use worstcase_contract::help::HelpPage;
 use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
-use worstcase_report::terminal::{Style, fitted};
-
-/// Columns of a page.
-const WIDTH: usize = 100;
+use worstcase_report::terminal::{Style, fitted, wrapped};
 
 /// List the loads, or tell of one what it does, takes and needs
 #[derive(Debug, Args)]
@@ -80,7 +76,10 @@ fn show(kind: &str, all: Vec<(&'static str, HelpPage)>, name: Option<&str>) -> R
         // Loads of one name may differ in what they take.
         Some(name) => {
             let pages = all.iter().filter(|(own, _)| *own == name);
-            pages.map(|(_, found)| page(found, style)).collect::<Vec<_>>().join("\n")
+            pages
+                .map(|(_, found)| page(found, style))
+                .collect::<Vec<_>>()
+                .join("\n")
         }
     };
     print(&text)?;
@@ -93,7 +92,11 @@ fn list(kind: &str, all: &[(&str, HelpPage)], style: Style) -> String {
         "load" => page.usage.clone(),
         _ => name.to_string(),
     };
-    let width = all.iter().map(|(name, page)| shown(name, page).len()).max().unwrap_or(0);
+    let width = all
+        .iter()
+        .map(|(name, page)| shown(name, page).len())
+        .max()
+        .unwrap_or(0);
     let mut out = style.bold(&format!("{kind:<width$}  where  what it does")) + "\n";
     for (name, page) in all {
         out += &format!("{:<width$}  {:<5}  {}\n", shown(name, page), page.place, page.about);
@@ -102,16 +105,19 @@ fn list(kind: &str, all: &[(&str, HelpPage)], style: Style) -> String {
 }
 
 fn page(page: &HelpPage, style: Style) -> String {
-    let mut out = format!("{}\n{}\n", style.bold(&page.usage), wrapped(page.about, "  ", WIDTH));
+    let mut out = format!(
+        "{}\n{}\n",
+        style.bold(&page.usage),
+        wrapped("  ", page.about).join("\n")
+    );
     if !page.details.is_empty() {
-        out += &format!("\n{}\n", wrapped(page.details, "  ", WIDTH));
+        out += &format!("\n{}\n", wrapped("  ", page.details).join("\n"));
     }
     let width = page.properties.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     out.push('\n');
     for (name, text) in &page.properties {
-        let indent = " ".repeat(width + 4);
-        let text = wrapped(text, &indent, WIDTH);
-        out += &format!("  {name:<width$}  {}\n", text.trim_start());
+        out += &wrapped(&format!("  {name:<width$}  "), text).join("\n");
+        out.push('\n');
     }
     out += "\nExamples:\n";
     for line in &page.examples {

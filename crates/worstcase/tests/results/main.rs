@@ -14,6 +14,7 @@ mod fixture;
 mod forged;
 mod gate;
 mod gate_catastrophes;
+mod help;
 mod history;
 mod host;
 mod import;
