@@ -326,7 +326,10 @@ mod tests {
     fn a_missing_module_names_the_kernel_and_what_is_near() {
         let dir = with_modules();
         let error = load_order(&kernel(dir.path()), &["null_blkk"]).unwrap_err().to_string();
-        assert_eq!(error, "no module null_blkk, kernel 6.1.0-56-amd64; there are null_blk");
+        assert_eq!(
+            error,
+            "no module null_blkk, kernel 6.1.0-56-amd64; there are dax, dm_delay, dm_mod, null_blk"
+        );
         let without = Kernel {
             modules_dir: None,
             ..kernel(dir.path())

@@ -30,12 +30,14 @@ impl Grammar {
     pub(super) fn told(&self) -> Vec<(String, String)> {
         let number = |dimension: &Dimension| {
             let range = &dimension.range;
-            let usual = format!("[default: {}]", shown(ValueKind::Bytes, dimension.usual));
+            let kind = match range.what.contains("bytes") {
+                true => ValueKind::Bytes,
+                false => ValueKind::Number,
+            };
+            let usual = format!("[default: {}]", shown(kind, dimension.usual));
             (
                 range.what.to_string(),
-                format!("{} {usual}", bounds(ValueKind::Bytes, range))
-                    .trim()
-                    .to_string(),
+                format!("{} {usual}", bounds(kind, range)).trim().to_string(),
             )
         };
         let mut told: Vec<(String, String)> = self.dimensions.iter().map(number).collect();

@@ -51,10 +51,10 @@ impl ProbeInfo {
             self.needs
         };
         properties.extend(needs(folder, (self.modules)(None)));
-        let examples = match example_is_for_hosts(example) {
-            true => vec![format!("worstcase host run --probe {example}")],
-            false => examples(self.only, "--probe", example, self.lab_options(&all)),
-        };
+        let mut examples = examples(self.only, "--probe", example, self.lab_options(&all));
+        if example_is_for_hosts(example) {
+            examples[0] = examples[0].replace(example, self.name);
+        }
         HelpPage {
             usage,
             about: self.about,
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_page_is_written_as_the_grammar_is() {
         let page = |name: &str| PROBES.iter().find(|info| info.name == name).unwrap().help();
-        assert_eq!(page("remote").usage, "remote[+futex|+pipe|+eventfd]");
+        assert_eq!(page("remote").usage, "remote[+pipe|+eventfd|+futex]");
         assert_eq!(
             page("inversion").usage,
             "inversion[:DEPTH][+inherit|+none|+protect][+sectionTIME][+middleTIME]"

@@ -256,7 +256,7 @@ mod tests {
             ("io:1m+unpack+seekers1", "unpack has no seekers"),
             ("io:1m+mix+readers99", "readers: 0 to 32, not 99"),
             ("io:12k+start", "a file's size: 1m to 1024g, not 12k"),
-            ("io+wirte", "no option 'wirte'; there are cached, buffered, write"),
+            ("io+wirte", "no option 'wirte'; did you mean write or rewrite?"),
         ] {
             let error = names::expand(text).unwrap_err().0;
             assert!(error.contains(says), "{text}: {error}");

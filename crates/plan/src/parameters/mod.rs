@@ -36,6 +36,8 @@ pub mod group {
     pub const OUTPUT: &str = "Output";
     /// What few need.
     pub const RARELY: &str = "Rarely";
+    /// All, as they follow each other.
+    pub const ORDER: [&str; 5] = [WHAT, HOW_LONG, WHERE, OUTPUT, RARELY];
 }
 
 /// A parameter.

@@ -119,23 +119,34 @@ const SHORT: usize = 10;
 /// Examples of a longer text that it shows.
 const EXAMPLES: usize = 3;
 
-/// All commands below this one, arranged.
-pub(crate) fn arranged(command: Command) -> Command {
-    below(command, "")
+/// How much a help text shows. What it does not show can be typed all the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownHelp {
+    /// `--help`.
+    All,
+    /// `-h`.
+    Short,
 }
 
-fn below(command: Command, path: &str) -> Command {
+/// A command and all below it, arranged.
+pub(crate) fn arranged(command: Command, shown: ShownHelp) -> Command {
+    below(command, "", shown)
+}
+
+fn below(command: Command, path: &str, shown: ShownHelp) -> Command {
     let command = command.mut_subcommands(|sub| {
         let path = format!("{path} {}", sub.get_name()).trim().to_string();
-        below(sub, &path)
+        below(sub, &path, shown)
     });
-    let command = match options(&command).count() > MOST {
-        true => command.mut_args(|arg| placed(arg, path)),
-        false => command.mut_args(shown_always),
-    };
+    let is_big = options(&command).count() > MOST;
+    let command = command.mut_args(|arg| match is_option(&arg) && !arg.is_global_set() {
+        true if is_big => placed(arg, path, shown),
+        true => arg.hide_short_help(false),
+        false => arg,
+    });
     let full = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    match full.lines().count() > SHORT {
-        true => command.after_help(shortened(&full, path)).after_long_help(full),
+    match shown == ShownHelp::Short && full.lines().count() > SHORT {
+        true => command.after_help(shortened(&full, path)),
         false => command,
     }
 }
@@ -152,29 +163,19 @@ fn is_option(arg: &Arg) -> bool {
 }
 
 /// An option of a big command, in its group.
-fn placed(arg: Arg, path: &str) -> Arg {
-    if !is_option(&arg) || arg.is_global_set() {
-        return arg;
-    }
-    // A parameter says itself where it stands.
-    if arg.get_help_heading().is_some() {
-        return arg;
-    }
+fn placed(arg: Arg, path: &str, shown: ShownHelp) -> Arg {
     let flag = arg.get_long().unwrap_or(arg.get_id().as_str()).to_string();
     let is_in = |flags: &[&str]| flags.contains(&flag.as_str());
-    let is_first = FIRST.iter().any(|(command, flags)| *command == path && is_in(flags));
-    let arg = arg.hide_short_help(!is_first);
-    match GROUPS.iter().find(|(_, flags)| is_in(flags)) {
+    let is_parameter = arg.get_help_heading().is_some();
+    let is_first = match is_parameter {
+        true => !arg.is_hide_short_help_set(),
+        false => FIRST.iter().any(|(command, flags)| *command == path && is_in(flags)),
+    };
+    let group = GROUPS.iter().find(|(_, flags)| is_in(flags)).filter(|_| !is_parameter);
+    let arg = arg.hide_short_help(false).hide(shown == ShownHelp::Short && !is_first);
+    match group {
         Some((group, _)) => arg.help_heading(*group),
         None => arg,
-    }
-}
-
-/// An option of a small command: all are in the short help.
-fn shown_always(arg: Arg) -> Arg {
-    match is_option(&arg) {
-        true => arg.hide_short_help(false),
-        false => arg,
     }
 }
 

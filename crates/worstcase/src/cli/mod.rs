@@ -34,6 +34,8 @@ pub mod verdict;
 mod words;
 mod worsening;
 
+use arranged::ShownHelp;
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::Error;
 use std::path::PathBuf;
@@ -89,28 +91,28 @@ pub enum Command {
     #[command(subcommand, after_help = lab::HELP)]
     /// Boot kernels in QEMU under instruction-counted time and measure them
     Lab(lab::LabCommand),
-    /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
+    /// Show what a run measured: a table, one cell, or data for programs
     Show(show::ShowArgs),
-    /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
+    /// Write runs as one page that works offline: the answer, pictures, breakdowns
     Report(report::ReportArgs),
-    /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
+    /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE, as exit code too
     Verdict(verdict::VerdictArgs),
-    /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
+    /// What changed between two runs, or two subjects of one, with a test over the seeds
     Compare(compare::CompareArgs),
-    /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
+    /// Is a run worse than a baseline? For CI: exit code, JUnit, Markdown
     Gate(gate::GateArgs),
-    /// Many runs over time or kernels: maximum, p99.9 and losses, and where they changed
+    /// Many runs over time or kernels, and where they changed
     History(history::HistoryArgs),
     /// Which kernel, or which commit of a git tree, is the first that is worse
     Bisect(Box<bisect::BisectArgs>),
     /// Draw a run: each picture as an SVG file, for papers
     Plot(plot::PlotArgs),
-    /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
+    /// Why a sample was late: what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
-    /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
+    /// Every stretch in which a wake-up had to wait, of cells that are replayed
     Census(Box<census::CensusArgs>),
     #[command(subcommand, after_help = study::HELP)]
-    /// List, show and run studies: files that ask a question and name the cells that answer it
+    /// List, show and run studies: a question, and the cells that answer it
     Study(study::StudyCommand),
     #[command(subcommand, after_help = host::HELP)]
     /// Measure this machine, and look at it: what it is, and what of it harms latency
@@ -119,13 +121,13 @@ pub enum Command {
     Loads(reference::LoadsArgs),
     /// List the probes, or tell of one what it measures, takes and needs
     Probes(reference::ProbesArgs),
-    /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+    /// Import what cyclictest, rtla, oslat and others wrote, as a run
     Import(import::ImportArgs),
     /// Print the manual's page of a command, or write all pages into a folder
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh or fish
     Completions(completions::CompletionsArgs),
-    /// Print the licences and copyright notices of everything that this executable carries
+    /// Print licences and copyright notices of all that this executable carries
     Licences(licences::LicencesArgs),
     #[command(hide = true)]
     /// Restores this machine when the worstcase that started it is killed
@@ -183,8 +185,16 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 impl Cli {
     /// The command line of this process; ends it with what clap says if it is none.
     pub fn read() -> Cli {
-        let read = |matches| Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command_line()));
-        read(command_line().get_matches()).unwrap_or_else(|e| e.exit())
+        let read = |shown| -> Result<Cli, clap::Error> {
+            let matches = command_line(shown).try_get_matches()?;
+            Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command_line(shown)))
+        };
+        let asks_all = || std::env::args_os().any(|word| word == "--help" || word == "help");
+        let answer = match read(ShownHelp::All) {
+            Err(error) if error.kind() == ErrorKind::DisplayHelp && !asks_all() => read(ShownHelp::Short),
+            answer => answer,
+        };
+        answer.unwrap_or_else(|e| e.exit())
     }
 
     /// The experiment that the command is going to measure, and its folder; none if it measures no run.
@@ -204,20 +214,19 @@ pub fn complete() {
 }
 
 /// The command line, its options in groups.
-fn command_line() -> clap::Command {
-    arranged::arranged(Cli::command())
+fn command_line(shown: ShownHelp) -> clap::Command {
+    arranged::arranged(Cli::command(), shown)
 }
 
 /// The command line as users see it: without what worstcase and its tests alone use.
 fn visible() -> clap::Command {
-    shown(&command_line())
+    shown(&command_line(ShownHelp::All))
 }
 
 fn shown(command: &clap::Command) -> clap::Command {
-    let whole = command.get_after_long_help().or(command.get_after_help());
     let bare = clap::Command::new(command.get_name().to_string())
         .about(command.get_about().cloned().unwrap_or_default())
-        .after_help(whole.cloned().unwrap_or_default())
+        .after_help(command.get_after_help().cloned().unwrap_or_default())
         .subcommand_required(command.is_subcommand_required_set())
         .subcommand_value_name("COMMAND")
         .args(command.get_arguments().filter(|a| !a.is_hide_set()).cloned())

@@ -6,7 +6,7 @@ use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::marker::PhantomData;
 use worstcase_plan::Venue;
-use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
+use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount, group};
 
 /// The parameters that a command takes.
 pub(crate) trait ParameterChoice {
@@ -32,7 +32,10 @@ fn taken<C: ParameterChoice>() -> impl Iterator<Item = &'static Parameter> {
 
 impl<C: ParameterChoice> Args for ParameterArgs<C> {
     fn augment_args(command: Command) -> Command {
-        command.args(taken::<C>().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
+        let mut taken: Vec<&Parameter> = taken::<C>().collect();
+        // A help text has the groups in the order of their first options.
+        taken.sort_by_key(|parameter| group::ORDER.iter().position(|group| *group == parameter.group));
+        command.args(taken.into_iter().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -187,7 +187,7 @@ fn study_list_and_show() {
         .args(["study", "show", "nothing"])
         .assert()
         .code(2)
-        .stderr(contains("built in: preemption-models"));
+        .stderr(contains("worstcase study list lists all"));
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("mine.toml");
     let out = worstcase()
