@@ -4,7 +4,10 @@
 
 mod bench;
 mod broke;
+#[path = "../commands/mod.rs"]
+mod commands;
 mod containers;
+mod documents;
 mod full_disk;
 mod io;
 mod isolate;

@@ -43,7 +43,7 @@ fn options(help: &str) -> Vec<(String, String)> {
             found.push((heading.clone(), long.unwrap_or(name).to_string()));
         }
     }
-    found.retain(|(_, name)| !OF_ALL.contains(&name.as_str()));
+    found.retain(|(heading, name)| heading != "Examples" && !OF_ALL.contains(&name.as_str()));
     found
 }
 
