@@ -15,6 +15,7 @@ pub mod format;
 pub mod interrupt;
 pub mod lock;
 pub mod machine;
+pub mod near;
 pub mod output;
 pub mod progress;
 pub mod room;

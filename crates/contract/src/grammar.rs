@@ -4,7 +4,7 @@
 //! a name without dimensions is the grid of the published study. What a probe takes is a [`Grammar`], a value in the probe's file.
 //! A load is `NAME[:PARAMETER][@RATE]` ([`crate::loads`]).
 
-use crate::spec_error::SpecError;
+use worstcase_base::near::instead;
 use worstcase_cell::bench::Bench;
 use worstcase_instruments::bench::spelling::{BYTES, TIMES};
 
@@ -28,12 +28,6 @@ pub(crate) struct Grammar {
 pub(crate) fn name_and_parameter(text: &str) -> (&str, Option<&str>) {
     text.split_once(':')
         .map_or((text, None), |(name, parameter)| (name, Some(parameter)))
-}
-
-/// For a name that nothing of this kind has.
-pub(crate) fn unknown(kind: &str, name: &str, known: impl Iterator<Item = String>) -> SpecError {
-    let known: Vec<String> = known.collect();
-    SpecError(format!("unknown {kind} '{name}'; known: {}", known.join(", ")))
 }
 
 /// What a number may be.
@@ -224,8 +218,7 @@ impl Grammar {
     ) -> Result<ProbeWords, String> {
         let (said, most) = (dimensions.len(), self.dimensions.len());
         if most == 0 && said > 0 {
-            let name = self.example.split(['+', ':']).next().unwrap_or_default();
-            return Err(format!("no numbers: {name}, or e.g. {}", self.example));
+            return Err(format!("no numbers: {}, or e.g. {}", self.name(), self.example));
         }
         if said > most {
             return Err(format!("at most {most} numbers with 'x' between them, not {said}"));
@@ -273,11 +266,15 @@ impl Grammar {
                 return Ok(());
             }
         }
-        let known = self.shown();
-        Err(match known.is_empty() {
-            true => format!("no option '{option}'; there are none"),
-            false => format!("no option '{option}'; there are {}", known.join(", ")),
-        })
+        let list = format!("worstcase probes {} lists all", self.name());
+        Err(format!(
+            "no option '{option}'; {}",
+            instead(option, self.shown(), &list)
+        ))
+    }
+
+    fn name(&self) -> &'static str {
+        self.example.split(['+', ':']).next().unwrap_or_default()
     }
 
     /// Every option, as an error or a help text shows it.
@@ -300,7 +297,8 @@ impl ValueKind {
         }
     }
 
-    fn shown(self) -> &'static str {
+    /// What stands for it where it is shown.
+    pub(crate) fn shown(self) -> &'static str {
         match self {
             ValueKind::Number => "N",
             ValueKind::Time => "TIME",

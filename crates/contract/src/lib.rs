@@ -5,6 +5,7 @@
 //! venue      where a cell runs; device: what the lab's machine has for one of them; quantity: what is measured
 //! probes     one file a probe: its title, its grammar, what it needs, how it is judged and drawn; probe: asked for each
 //! loads      the same for loads; grammar: the one parser of the words of both
+//! help       what users read of one probe or load
 //! names      probes with parameters, by their names
 //! spec       one cell, and its order to the machine that measures
 //! policy     how the lab's probe is scheduled; priorities: of the kernel's own threads
@@ -13,6 +14,7 @@
 
 mod device;
 mod grammar;
+pub mod help;
 pub mod loads;
 pub mod names;
 pub mod policy;

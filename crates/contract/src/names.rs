@@ -134,10 +134,7 @@ mod tests {
             ("shootdown:1+pages4k", "pages: '4k' is not a number"),
             ("shootdown:1+futex", "no option 'futex'; there are pagesN"),
             ("shootdown:1+pages16/16", "asked for twice"),
-            (
-                "swich",
-                "known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, epoll, irq, shootdown",
-            ),
+            ("swich", "unknown probe 'swich'; did you mean switch?"),
         ] {
             let error = expand(text).unwrap_err().0;
             assert!(error.contains(says), "{text}: {error}");

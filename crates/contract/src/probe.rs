@@ -10,6 +10,7 @@ use crate::text_form;
 use crate::venue::{Only, Venue};
 use std::fmt;
 use std::str::FromStr;
+use worstcase_base::near::unknown;
 use worstcase_cell::bench::{Bench, Details};
 use worstcase_cell::order::Instrument;
 use worstcase_logs::Nanos;
@@ -63,11 +64,8 @@ impl Probe {
         let (head, options) = text.split_once('+').unwrap_or((text, ""));
         let (name, dimensions) = grammar::name_and_parameter(head);
         let Some(info) = PROBES.iter().find(|info| info.name == name) else {
-            return Err(grammar::unknown(
-                "probe",
-                text,
-                PROBES.iter().map(|info| info.name.into()),
-            ));
+            let known = PROBES.iter().map(|info| info.name);
+            return Err(SpecError(unknown("probe", name, known, "worstcase probes lists all")));
         };
         match &info.form {
             ProbeForm::Parameters(grammar) => {
@@ -255,7 +253,10 @@ mod tests {
     #[test]
     fn wrong_probes_are_explained() {
         let error = |text: &str| text.parse::<Probe>().unwrap_err().0;
-        assert!(error("nothing").contains("known: wakeup, response, jitter, noise, timerlat, switch"));
+        assert_eq!(
+            error("wakup:3"),
+            "unknown probe 'wakup'; did you mean wakeup? worstcase probes lists all"
+        );
         assert_eq!(error("wakeup:3"), "probe 'wakeup' takes no parameters, not 'wakeup:3'");
         assert!(error("switch").contains("one is wanted here"));
     }

@@ -25,7 +25,7 @@ impl Venue {
     }
 
     /// As a sentence names it.
-    const fn place(self) -> &'static str {
+    pub(crate) const fn place(self) -> &'static str {
         match self {
             Venue::Host => "on the host",
             Venue::Lab => "in the lab",

@@ -1,6 +1,7 @@
 //! Resolves a name from Debian's archive: from the cache if it is there, from the network if it is not.
 
 use worstcase_base::cache::Cache;
+use worstcase_base::near::instead;
 
 use super::apt::{self, Apt};
 use super::catalog::{self, Catalog, CatalogEntry, short_name};
@@ -221,17 +222,10 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry
                 hint,
             })
         }
-        None => {
-            let near = catalog.near(&wanted);
-            let hint = match near.as_slice() {
-                [] => "worstcase kernels list shows what there is".into(),
-                names => format!("near: {} (worstcase kernels list shows all)", names.join(", ")),
-            };
-            Err(KernelError::Unknown {
-                name: text.into(),
-                hint,
-            })
-        }
+        None => Err(KernelError::Unknown {
+            name: text.into(),
+            hint: instead(&wanted, catalog.names(), "worstcase kernels list shows what there is"),
+        }),
     }
 }
 

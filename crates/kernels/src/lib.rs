@@ -66,6 +66,7 @@ pub mod version;
 pub use debian::catalog as fetch_catalog;
 pub use error::KernelError;
 use name::KernelName;
+pub use name::several;
 
 /// A kernel that can be booted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

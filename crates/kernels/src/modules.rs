@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use worstcase_base::files;
+use worstcase_base::near::instead;
 
 use super::load_order::{NoOrder, Orders};
 use super::unpacked::{Packing, Unpacked, most_of};
@@ -59,10 +60,8 @@ pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, Kerne
     for name in names {
         orders.add(&canonical(name)).map_err(|none| match none {
             NoOrder::Missing(missing) => {
-                let hint = match index.near(&missing) {
-                    Some(near) => format!("do you mean {near}?"),
-                    None => "take a kernel that has it (worstcase kernels show)".into(),
-                };
+                let list = "take a kernel that has it (worstcase kernels show)";
+                let hint = instead(&missing, index.modules.keys(), list);
                 KernelError::NoModule {
                     kernel: kernel.label.clone(),
                     module: missing,
@@ -159,14 +158,6 @@ impl ModuleIndex {
             Some(module) => Some(&module.depends),
             None => self.builtin.contains(name).then_some(&[]),
         }
-    }
-
-    pub(super) fn near(&self, name: &str) -> Option<&str> {
-        let scored = self.modules.keys().map(|k| (strsim::jaro_winkler(k, name), k.as_str()));
-        scored
-            .filter(|(score, _)| *score > 0.88)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, k)| k)
     }
 }
 
@@ -337,7 +328,7 @@ mod tests {
         let error = load_order(&kernel(dir.path()), &["null_blkk"]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "no module null_blkk, kernel 6.1.0-56-amd64; do you mean null_blk?"
+            "no module null_blkk, kernel 6.1.0-56-amd64; there are dax, dm_delay, dm_mod, null_blk"
         );
         let without = Kernel {
             modules_dir: None,

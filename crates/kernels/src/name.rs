@@ -103,6 +103,27 @@ impl KernelName {
     }
 }
 
+/// The kernels of a text that names several, separated by commas: what belongs to an image, and package files one after the
+/// other, are of one kernel.
+pub fn several(text: &str) -> Vec<String> {
+    let belongs = |before: &str, piece: &str| {
+        let last = before.rsplit(',').next().unwrap_or(before);
+        let is_part = ["modules=", "config=", "map="].iter().any(|key| piece.starts_with(key));
+        is_part || (is_package(Path::new(last)) && is_package(Path::new(piece)))
+    };
+    let mut names: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        match names.last_mut() {
+            Some(before) if belongs(before, piece) => {
+                before.push(',');
+                before.push_str(piece);
+            }
+            _ => names.push(piece.to_string()),
+        }
+    }
+    names
+}
+
 /// `old` and `./bzImage` of `old=./bzImage`; none if the name has no label. A path that contains a `=` itself has none.
 pub fn labelled(name: &str) -> Option<(&str, &str)> {
     let (label, rest) = name.split_once('=')?;
@@ -213,6 +234,23 @@ fn image(name: &str, path: &str, options: &str) -> Result<KernelName, KernelErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commas_separate_kernels_and_not_what_belongs_to_one() {
+        assert_eq!(several("debian:6.1,debian:6.12-rt"), ["debian:6.1", "debian:6.12-rt"]);
+        assert_eq!(
+            several("./a,config=b,modules=c,old=./d,map=e,debian:6.1"),
+            ["./a,config=b,modules=c", "old=./d,map=e", "debian:6.1"]
+        );
+        assert_eq!(
+            several("core.rpm,modules.rpm,debian:6.1"),
+            ["core.rpm,modules.rpm", "debian:6.1"]
+        );
+        assert_eq!(
+            several("./linux,config=f+CONFIG_HZ_1000=y,./linux+CONFIG_PREEMPT=n"),
+            ["./linux,config=f+CONFIG_HZ_1000=y", "./linux+CONFIG_PREEMPT=n"]
+        );
+    }
 
     fn series(series: &str, flavour: Flavour) -> KernelName {
         KernelName::Series {

@@ -116,6 +116,11 @@ mod tests {
         assert_eq!(probes(Venue::Lab, "switch:2/16x0").unwrap().len(), 2);
         assert_eq!(probes(Venue::Host, "timerlat").unwrap(), [Probe::Timerlat]);
         assert!(probes(Venue::Lab, "timerlat").unwrap_err().0.contains("host only"));
-        assert!(probes(Venue::Host, "bonnie").unwrap_err().0.contains("known: wakeup"));
+        assert!(
+            probes(Venue::Host, "bonnie")
+                .unwrap_err()
+                .0
+                .contains("unknown probe 'bonnie'")
+        );
     }
 }

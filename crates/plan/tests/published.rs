@@ -196,7 +196,7 @@ fn errors_name_line_and_remedy() {
     line 25: a cell has no 'statistic'; write e.g. statistic = "max"
     line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
-    line 19: unknown key 'subject'; known: kernel, preempt, load, probe, quantity, statistic, mips, memory_mb, cpu, cpus, quantum, probe_cpu, load_cpus, append, chrt, scheduler, disk, io_scheduler
+    line 19: unknown key 'subject'; docs/studies.md has all
     line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
     line 15: a group has two figures or more: one alone has no rank and no factor; add a [[published.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s

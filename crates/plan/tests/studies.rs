@@ -120,16 +120,16 @@ fn errors_name_line_and_what_is_allowed() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
-    , line 24: unknown probe 'nothing'; known: wakeup, response, jitter, noise, timerlat, switch, hackbench, pick, spawn, io, inversion, remote, epoll, irq, shootdown
+    , line 24: unknown probe 'nothing'; worstcase probes lists all
     , line 30: '251' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms
     , line 30: an interval is 10 us to 60 s, not 1 ns
     , line 32: a real-time priority is 1 to 99, not 100
     , line 35: mips is 1000, 500, 250 or 125, not 999
     , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown key 'sedes'; known: kernels, part, quick, mips, memory_mb, cpu, cpus, quantum, probe_cpu, load_cpus, append, chrt, scheduler, disk, io_scheduler, loads, probes, seeds, seed, interval, samples, time, warmup, priority, policy, nice, add, module, timer, distance, threshold, captures, break, work_dir, apply
+    , line 26: unknown key 'sedes'; did you mean seeds or seed? docs/studies.md has all
     , line 17: [full] has no 'seeds'
     , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; known: idle, shm[@RATE], fork[@RATE], blockread[:null], blockread:ide-pio, blockread:virtio, procread[@RATE], find[@RATE], apps:N, sockets, compile, compile:PATH, draw[@RATE], cpu[:N][@RATE], proc[@RATE], timers[:N][@RATE], rtc[@RATE], strobe[@RATE], timerfd[:N], rcu[@RATE], receive[:N][@RATE], writeback[@RATE], memory[:MIB][@RATE], disk[:MIB][@RATE], desktop[:FILES], bpf[@RATE], perf[@RATE], statickeys[@RATE], hotplug[@RATE], munmap[@RATE], munmap:own[@RATE], membarrier[@RATE], membarrier:own[@RATE], module[@RATE], sysctl[@RATE], cgroup[@RATE], cmd:PROGRAM [ARGUMENT...], cmd-ready:PROGRAM [ARGUMENT...]
+    , line 23: unknown load ' blockread'; did you mean blockread or procread? worstcase loads lists all
     , line 28: 'many' is not a whole number in range: write digits, e.g. 10
     , line 29: 'samples' or 'time', not both
     , line 28: a time of 1 us is shorter than one interval of 251 us
@@ -145,7 +145,7 @@ fn errors_name_line_and_what_is_allowed() {
 
 #[test]
 fn a_study_that_does_not_exist() {
-    insta::assert_snapshot!(load("preemption").unwrap_err(), @"there is no study 'preemption'; built in: preemption-models, realfeel-jitter, scheduler-scaling, interrupt-and-switch, kernel-flavours, io-schedulers, kernel-history, isolation; or name a file, e.g. ./preemption.toml");
+    insta::assert_snapshot!(load("preemption").unwrap_err(), @"unknown study 'preemption'; did you mean preemption-models? worstcase study list lists all; or name a file, e.g. ./preemption.toml");
     insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
 }
 

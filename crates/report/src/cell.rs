@@ -1,5 +1,6 @@
 //! One cell in every detail: its settings, the fate of its periods, a histogram, the worst samples.
 
+use super::environment;
 use super::noise::available;
 use super::table::terminal::figures as table_lines;
 use super::table::{ColumnKind, Table, field, name};
@@ -203,7 +204,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
         );
     }
     line("digest", record.digest.clone());
-    for (key, value) in &record.environment {
+    for (key, value) in environment::facts(&record.environment) {
         line("machine says", plain(&format!("{key} = {value}")));
     }
     for words in &record.console {

@@ -1,19 +1,29 @@
 //! The names of rows and tables: subjects, clocks, CPUs, and the observation time of a table.
 
 use std::collections::BTreeSet;
-use worstcase_base::duration;
 use worstcase_base::format::{grouped, plain, range};
-use worstcase_results::record::{Record, Subject};
+use worstcase_base::{distinct, duration};
+use worstcase_results::record::{Record, Subject, safe};
 use worstcase_results::stats::Ensemble;
 
 /// Kernel and preemption model, and the machine if it is not the default one.
 pub(super) fn row_label(subject: &Subject) -> String {
     let id = subject.id();
     let label = &subject.kernel.label;
-    plain(&match id.as_str().strip_prefix(&format!("{label}.")) {
+    plain(&match id.as_str().strip_prefix(&format!("{}.", safe(label))) {
         Some(rest) => format!("{label} {}", rest.replace('.', " ")),
         None => id.to_string(),
     })
+}
+
+/// Which file each kernel of the user's own is; none if all are of an archive, or named.
+pub(super) fn own_images(records: &[Record]) -> Option<String> {
+    let own = records.iter().map(|r| &r.subject.kernel).filter(|kernel| {
+        let is_file = kernel.name.contains('/') || kernel.name.contains(',');
+        is_file && kernel.name != kernel.label
+    });
+    let own = distinct(own.map(|kernel| plain(&format!("{} is {}", kernel.label, kernel.name))));
+    (!own.is_empty()).then(|| format!("Kernel of your own: {}", own.join("; ")))
 }
 
 /// The clocks of these subjects.

@@ -19,6 +19,7 @@ pub mod csv;
 pub mod demands;
 mod ensembles;
 pub mod entered;
+mod environment;
 mod foreign;
 pub mod gate;
 pub mod history;

@@ -2,7 +2,7 @@
 
 use super::breakdown::terminal;
 use super::foreign;
-use super::labels::units;
+use super::labels::{own_images, units};
 pub use super::style::{Style, fitted, wrapped};
 use super::{ReportView, host, next, run_tables, table, then_now};
 use worstcase_analysis::breakdown::Breakdown;
@@ -23,6 +23,7 @@ pub fn run(view: &ReportView, style: Style) -> String {
             plain(&shell(&view.to_go_on()))
         ));
     }
+    out.extend(own_images(view.records));
     out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());

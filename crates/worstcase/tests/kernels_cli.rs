@@ -240,7 +240,7 @@ fn an_archive_is_listed_fetched_and_used_offline() {
         .assert()
         .success()
         .stdout(contains("6.1.0-55-amd64"));
-    controller.fails(&["get", "debian:6.1-rt"], 2, "near: debian:6.1");
+    controller.fails(&["get", "debian:6.1-rt"], 2, "debian:6.1");
     controller.fails(&["get", "linux-image-6.1.0-57-amd64"], 2, "linux-image-6.1.0-56-amd64");
     controller
         .kernels(&["get", "debian:6.1"])

@@ -7,6 +7,9 @@ use worstcase_cell::loads::LoadKind;
 pub(super) const PROC_READ: LoadInfo = LoadInfo {
     kind: LoadKind::ProcRead,
     about: "reads /proc/kallsyms and other big files of /proc from end to end (long system calls)",
+    details: "Reads /proc/kallsyms four times, then one of vmallocinfo, timer_list, slabinfo, zoneinfo and self/smaps. \
+              @RATE counts files.",
+    example: "procread",
     rate: Some(1),
     ..LoadInfo::PLAIN
 };
@@ -14,6 +17,9 @@ pub(super) const PROC_READ: LoadInfo = LoadInfo {
 pub(super) const PROC: LoadInfo = LoadInfo {
     kind: LoadKind::Proc,
     about: "every 10 ms reads from /proc what top reads: the system's files and two of every process",
+    details: "Reads /proc/stat, loadavg, meminfo, uptime, and stat and statm of every process, 100 times a second or \
+              @RATE. As in latencytest (top every 10 ms).",
+    example: "proc",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -21,6 +27,8 @@ pub(super) const PROC: LoadInfo = LoadInfo {
 pub(super) const FIND: LoadInfo = LoadInfo {
     kind: LoadKind::Find,
     about: "walks a generated tree of 4096 files and asks for the status of each (path lookup)",
+    details: "Walks 16 x 16 x 16 empty files with names of 40 characters (from the seed), with lstat of each.",
+    example: "find",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -28,6 +36,10 @@ pub(super) const FIND: LoadInfo = LoadInfo {
 pub(super) const WRITEBACK: LoadInfo = LoadInfo {
     kind: LoadKind::Writeback,
     about: "writes at random places of a file on ext4 in a RAM disk; the kernel writes the dirty pages back",
+    details: "Writes 16 KiB at random places (from the seed) of a file of 32 MiB, on ext4 in a RAM disk of 64 MiB with a \
+              journal. More than 2 MiB of dirty pages start the flusher thread, more than 16 MiB hold the writer up \
+              (vm.dirty_background_bytes, vm.dirty_bytes).",
+    example: "writeback",
     rate: Some(0),
     modules: &["brd", "crc32c_generic", "ext4"],
     only: Only::lab("it mounts a file system and limits the dirty pages of the whole machine; on the host: disk"),
@@ -38,6 +50,10 @@ pub(super) const DISK: LoadInfo = LoadInfo {
     kind: LoadKind::Disk,
     takes: number("MIB", 1 << 20),
     about: "writes, copies and reads a file of 350 MiB in the work folder, through the device, in a loop",
+    needs: "--work-dir on a disk with room for two such files (not tmpfs)",
+    details: "Writes, copies and reads a file of MIB (350) MiB in blocks of 1 MiB of random contents (from the seed), \
+              synced and dropped from the page cache. As in latencytest (B. Senoner).",
+    example: "disk:64",
     rate: Some(0),
     only: Only::host("no disk of the lab keeps what is written; in the lab: blockread"),
     ..LoadInfo::PLAIN

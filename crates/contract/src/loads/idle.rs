@@ -6,5 +6,6 @@ use worstcase_cell::loads::LoadKind;
 pub(super) const IDLE: LoadInfo = LoadInfo {
     kind: LoadKind::Idle,
     about: "nothing: the machine waits for the probe",
+    example: "idle",
     ..LoadInfo::PLAIN
 };

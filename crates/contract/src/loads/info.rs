@@ -33,6 +33,14 @@ pub struct LoadInfo {
     pub(crate) takes: Takes,
     /// One line for help texts.
     pub about: &'static str,
+    /// What it does exactly; empty where the line says it.
+    pub details: &'static str,
+    /// What must be there beside kernel modules; empty for nothing.
+    pub needs: &'static str,
+    /// How it may be typed.
+    pub example: &'static str,
+    /// Options that stand beside it in the lab; empty for none.
+    pub lab_options: &'static str,
     /// The index of the unit in `units` that `@RATE` counts; none if the load cannot be paced.
     pub rate: Option<usize>,
     /// Kernel modules that it needs where they are not built in, without their dependencies.
@@ -61,6 +69,10 @@ impl LoadInfo {
         kind: LoadKind::Idle,
         takes: Takes::Nothing,
         about: "",
+        details: "",
+        needs: "",
+        example: "",
+        lab_options: "",
         rate: None,
         modules: &[],
         only: None,
@@ -75,6 +87,14 @@ impl LoadInfo {
     /// Whether everything behind the colon belongs to the load, even an `@`.
     pub fn is_open(&self) -> bool {
         matches!(self.takes, Takes::Path(_) | Takes::Command(_))
+    }
+
+    /// What the number behind the colon may be.
+    pub(crate) fn number(&self) -> Option<&NumberRange> {
+        match &self.takes {
+            Takes::Number { range, .. } => Some(range),
+            _ => None,
+        }
     }
 
     /// The load as a help text shows it: `apps:N`, `cpu[:N][@RATE]`.

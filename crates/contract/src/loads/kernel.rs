@@ -7,6 +7,9 @@ use worstcase_cell::loads::LoadKind;
 pub(super) const RCU: LoadInfo = LoadInfo {
     kind: LoadKind::Rcu,
     about: "opens and closes 500 sockets at a time, which the kernel frees through RCU callbacks",
+    details: "Opens 500 UNIX sockets and closes them; callbacks of RCU free them in a soft interrupt: some 90 000 a second \
+              in the lab.",
+    example: "rcu@10000",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -14,6 +17,8 @@ pub(super) const RCU: LoadInfo = LoadInfo {
 pub(super) const BPF: LoadInfo = LoadInfo {
     kind: LoadKind::Bpf,
     about: "gives a socket one packet filter after the other (code made and freed)",
+    details: "Gives a socket one packet filter of 65 instructions after the other, which the kernel compiles.",
+    example: "bpf",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -21,6 +26,10 @@ pub(super) const BPF: LoadInfo = LoadInfo {
 pub(super) const PERF: LoadInfo = LoadInfo {
     kind: LoadKind::Perf,
     about: "counts its own context switches for a moment, again and again (static keys)",
+    needs: "on a host root, or kernel.perf_event_paranoid of 1 or less",
+    details: "Opens and closes a software event, whose first and last counter rewrite code of the kernel on every CPU (a \
+              static key).",
+    example: "perf@100",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -28,6 +37,8 @@ pub(super) const PERF: LoadInfo = LoadInfo {
 pub(super) const STATIC_KEYS: LoadInfo = LoadInfo {
     kind: LoadKind::StaticKeys,
     about: "switches the scheduler's statistics on and off (code rewritten on every CPU)",
+    details: "Writes 0 and 1 to /proc/sys/kernel/sched_schedstats.",
+    example: "statickeys",
     rate: Some(0),
     only: Only::lab("it switches a setting of the whole machine; on the host: perf"),
     ..LoadInfo::PLAIN
@@ -36,6 +47,10 @@ pub(super) const STATIC_KEYS: LoadInfo = LoadInfo {
 pub(super) const HOTPLUG: LoadInfo = LoadInfo {
     kind: LoadKind::Hotplug,
     about: "takes a CPU of the load's away and brings it back (needs three CPUs)",
+    needs: "--cpus 3 or more",
+    details: "Takes the last CPU of the load's that is neither the first one nor the probe's away and back.",
+    example: "hotplug@20",
+    lab_options: "--cpus 3 --load-cpus 0-1",
     rate: Some(0),
     only: Only::lab("it takes CPUs away from the whole machine"),
     ..LoadInfo::PLAIN
@@ -44,6 +59,8 @@ pub(super) const HOTPLUG: LoadInfo = LoadInfo {
 pub(super) const MODULE: LoadInfo = LoadInfo {
     kind: LoadKind::Module,
     about: "unloads and loads a module of a network driver",
+    details: "Unloads and loads the module dummy.",
+    example: "module",
     rate: Some(0),
     modules: &["dummy"],
     only: Only::lab("it loads a module into the whole machine"),
@@ -53,6 +70,7 @@ pub(super) const MODULE: LoadInfo = LoadInfo {
 pub(super) const SYSCTL: LoadInfo = LoadInfo {
     kind: LoadKind::Sysctl,
     about: "writes to vm.stat_refresh, vm.drop_caches and vm.compact_memory in turns",
+    example: "sysctl",
     rate: Some(0),
     only: Only::lab("it empties the caches of the whole machine"),
     ..LoadInfo::PLAIN
@@ -61,6 +79,8 @@ pub(super) const SYSCTL: LoadInfo = LoadInfo {
 pub(super) const CGROUP: LoadInfo = LoadInfo {
     kind: LoadKind::Cgroup,
     about: "one process moves to and fro between two control groups",
+    details: "The groups are of version 2, with the controller cpu.",
+    example: "cgroup",
     rate: Some(0),
     only: Only::lab("it mounts a hierarchy of control groups of its own"),
     ..LoadInfo::PLAIN

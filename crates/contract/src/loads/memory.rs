@@ -11,6 +11,8 @@ const OWN_IN_THE_LAB: &str = "on the host loads are processes of their own; ther
 pub(super) const SHM: LoadInfo = LoadInfo {
     kind: LoadKind::Shm,
     about: "makes, touches and removes 16 MiB System V segments in a loop (page allocation and freeing)",
+    details: "Makes a 16 MiB System V segment, writes to each of its 4096 pages, and removes it by detaching.",
+    example: "shm",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -18,6 +20,7 @@ pub(super) const SHM: LoadInfo = LoadInfo {
 pub(super) const MUNMAP: LoadInfo = LoadInfo {
     kind: LoadKind::Munmap,
     about: "maps, touches and unmaps 64 pages, again and again (TLB shootdowns)",
+    example: "munmap",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -26,6 +29,8 @@ pub(super) const MUNMAP_OWN: LoadInfo = LoadInfo {
     kind: LoadKind::MunmapOwn,
     takes: Takes::Word(OWN),
     about: "the same by a thread of the probe's own process",
+    details: "Every unmapping interrupts the CPUs on which a thread of the process runs, the probe's too.",
+    example: "munmap:own@1000",
     rate: Some(0),
     only: Only::lab(OWN_IN_THE_LAB),
     ..LoadInfo::PLAIN
@@ -34,6 +39,8 @@ pub(super) const MUNMAP_OWN: LoadInfo = LoadInfo {
 pub(super) const MEMBARRIER: LoadInfo = LoadInfo {
     kind: LoadKind::Membarrier,
     about: "asks for a memory barrier in every process that takes part, itself alone (membarrier, global expedited)",
+    details: "MEMBARRIER_CMD_GLOBAL_EXPEDITED.",
+    example: "membarrier",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };
@@ -42,6 +49,8 @@ pub(super) const MEMBARRIER_OWN: LoadInfo = LoadInfo {
     kind: LoadKind::MembarrierOwn,
     takes: Takes::Word(OWN),
     about: "a thread of the probe's own process asks for one in every thread of it (private expedited)",
+    details: "MEMBARRIER_CMD_PRIVATE_EXPEDITED.",
+    example: "membarrier:own",
     rate: Some(0),
     only: Only::lab(OWN_IN_THE_LAB),
     ..LoadInfo::PLAIN
@@ -51,6 +60,9 @@ pub(super) const MEMORY: LoadInfo = LoadInfo {
     kind: LoadKind::Memory,
     takes: number("MIB", 1 << 20),
     about: "streams through MIB of memory (twice the last-level caches), one process a CPU",
+    details: "One process a CPU adds two arrays into a third, MIB together (twice the last-level caches, at most a quarter \
+              of the memory): the triad of STREAM (J. McCalpin).",
+    example: "memory:256",
     rate: Some(0),
     only: Only::host("the lab counts instructions and has no caches; in the lab: shm"),
     ..LoadInfo::PLAIN
@@ -63,6 +75,9 @@ pub(super) const APPS: LoadInfo = LoadInfo {
         required: true,
     },
     about: "N processes sweep working sets that together exceed the memory (paging)",
+    details: "Each process turns to a random place of its memory and files (from the seed), uses 16 neighbouring pages, \
+              and writes to them one time in four; the kernel reads, reclaims and writes back all the time, without swap.",
+    example: "apps:30",
     modules: &["null_blk"],
     only: Only::lab("it drives the whole machine into paging; on the host: memory"),
     ..LoadInfo::PLAIN

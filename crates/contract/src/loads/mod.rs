@@ -24,4 +24,5 @@ mod words;
 pub use info::LoadInfo;
 pub use list::{LOADS, drivers, modules};
 pub use spec::{LoadPart, LoadSpec};
+pub(crate) use words::RATE;
 pub use worstcase_cell::loads::LoadKind;

@@ -12,8 +12,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use worstcase_base::near::unknown;
 use worstcase_cell::loads::{LoadKind, LoadOrder};
 use worstcase_instruments::loads::LoadRequest;
+
+/// What lists all loads.
+const LIST: &str = "worstcase loads lists all";
 
 /// One load, or several that run at once; serialised as the user typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -188,7 +192,7 @@ impl FromStr for LoadPart {
         let name = &text[..text.find([':', '@']).unwrap_or(text.len())];
         let info = begins_with(text)
             .filter(|info| info.name() == name)
-            .ok_or_else(|| grammar::unknown("load", name, LOADS.iter().map(LoadInfo::usage)))?;
+            .ok_or_else(|| SpecError(unknown("load", name, LOADS.iter().map(LoadInfo::name), LIST)))?;
         let (body, paced) = match text.split_once('@') {
             // An @ in a path or a command is an ordinary character.
             Some((body, paced)) if !info.is_open() => (body, Some(paced)),
@@ -267,9 +271,12 @@ mod tests {
 
     #[test]
     fn wrong_loads_are_explained_in_one_line() {
-        assert!(error("dsk").starts_with("unknown load 'dsk'; known: idle, shm[@RATE], fork"));
-        assert!(error("cpu+dsk").contains("compile:PATH"));
-        assert!(error("smh").contains("apps:N"));
+        assert_eq!(
+            error("dsk"),
+            "unknown load 'dsk'; did you mean disk? worstcase loads lists all"
+        );
+        assert!(error("cpu+fokr@5").starts_with("unknown load 'fokr'; did you mean fork"));
+        assert_eq!(error("quux"), "unknown load 'quux'; worstcase loads lists all");
         assert_eq!(error("apps"), "load 'apps' is written apps:N");
         assert_eq!(error("apps:0"), "load 'apps:0': N: 1 to 200, not 0");
         assert_eq!(error("cpu:0"), "load 'cpu:0': N: 1 to 1024, not 0");

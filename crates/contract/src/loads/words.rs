@@ -7,7 +7,7 @@ use crate::grammar::{NumberRange, ValueKind};
 use crate::spec_error::SpecError;
 use std::path::PathBuf;
 
-const RATE: NumberRange = NumberRange {
+pub(crate) const RATE: NumberRange = NumberRange {
     what: "operations a second",
     least: 1,
     most: 1_000_000,

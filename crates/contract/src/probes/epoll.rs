@@ -9,6 +9,8 @@ pub(super) const EPOLL: ProbeInfo = ProbeInfo {
     name: "epoll",
     sample: Some("wake-up from epoll_wait: clock read by who wakes to user code of the woken thread"),
     about: "how long a thread takes to wake up that waits in epoll_wait for an eventfd, e.g. epoll, epoll+across (two CPUs; real-time right)",
+    details: "+same (usual): who wakes is on the same CPU; +across: on another.",
+    needs: "a real-time right; +across: two CPUs",
     cpus: |bench| match bench {
         Bench::Epoll(EpollWait { across: true }) => CpuNeed::First(2),
         _ => CpuNeed::First(1),

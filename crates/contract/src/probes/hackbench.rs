@@ -8,6 +8,8 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
     name: "hackbench",
     sample: Some("time of a run: all messages sent and received"),
     about: "how long message passing takes, e.g. hackbench:1/10x25x100x100+pipes+cpus1/2",
+    details: "Each group has SENDERS senders and as many receivers; each sender sends MESSAGES to each receiver of its group. +latency \
+              keeps the time of each message, +pinned gives each process a CPU, +cpusN takes the first N.",
     // The article's four runs.
     samples: |_| 4,
     cpus: |bench| match bench {

@@ -20,6 +20,10 @@ pub struct ProbeInfo {
     pub(crate) form: ProbeForm,
     /// One line for help texts.
     pub about: &'static str,
+    /// What it does, and what its words mean.
+    pub details: &'static str,
+    /// What must be there beside kernel modules; empty for nothing.
+    pub needs: &'static str,
     /// What one sample is, for headings; none where it is the lateness of a timer's thread.
     pub sample: Option<&'static str>,
     /// Which figure of a run gets a sentence, and how the sentence begins.
@@ -138,6 +142,8 @@ impl ProbeInfo {
         name: "",
         form: ProbeForm::Name(Probe::Wakeup),
         about: "",
+        details: "",
+        needs: "",
         sample: None,
         extreme: Extreme::WorstLatency,
         only: None,

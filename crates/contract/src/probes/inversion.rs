@@ -9,6 +9,10 @@ pub(super) const INVERSION: ProbeInfo = ProbeInfo {
     name: "inversion",
     sample: Some("blocking: most urgent thread made ready to mutex owned"),
     about: "priority inversion on a mutex, e.g. inversion:1/4+inherit/none (real-time right)",
+    details: "A less urgent thread owns the mutex that the most urgent one wants, while a third, between the two, wants \
+              the CPU: it must not come first with +inherit and +protect; +none is the control. section is the owner's CPU \
+              time, middle that of the third thread.",
+    needs: "a real-time right",
     // Enough rounds to see a rare inversion.
     samples: |_| 500,
     // A third of the time is left to other threads, so that the kernel does not throttle these.

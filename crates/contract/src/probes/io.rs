@@ -35,6 +35,9 @@ pub(super) const IO: ProbeInfo = ProbeInfo {
     name: "io",
     sample: Some("time of an operation"),
     about: "what work with files takes, e.g. io:1g+write/read+direct, io+unpack, io:1g+bonnie",
+    details: "WORK is one operation after the other on a file of BYTES; +direct goes past the page \
+              cache; +readersN, +writersN and +seekersN do something else beside it. +bonnie is bonnie++'s set, +mix what \
+              a scheduler of I/O has to sort. What each WORK is: docs/probe-io.md.",
     samples: |bench| match bench {
         Some(Bench::Io(work)) => work.usual_samples(),
         _ => 0,
@@ -253,7 +256,7 @@ mod tests {
             ("io:1m+unpack+seekers1", "unpack has no seekers"),
             ("io:1m+mix+readers99", "readers: 0 to 32, not 99"),
             ("io:12k+start", "a file's size: 1m to 1024g, not 12k"),
-            ("io+wirte", "no option 'wirte'; there are cached, buffered, write"),
+            ("io+wirte", "no option 'wirte'; did you mean write or rewrite?"),
         ] {
             let error = names::expand(text).unwrap_err().0;
             assert!(error.contains(says), "{text}: {error}");

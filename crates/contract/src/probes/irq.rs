@@ -12,6 +12,9 @@ pub(super) const IRQ: ProbeInfo = ProbeInfo {
     name: "irq",
     sample: Some("interrupt response: edge out to edge back"),
     about: "how long an interrupt takes to be answered by a process: of a wire (irq, irq+gpio, irq+serial; two CPUs), of a counter (irq+hpet)",
+    details: "A process sends an edge over a wire (parallel port, GPIO lines, serial port) and waits for the answer of \
+              another one, which the wire's interrupt wakes; hpet: a counter's interrupt to the process that waits for it.",
+    needs: "on a host the device, and root",
     period: |bench, venue| match bench {
         // The HPET interrupts at this period.
         Some(Bench::Irq(Line::Hpet)) => Nanos::from_micros(250),

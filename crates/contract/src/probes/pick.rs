@@ -7,6 +7,7 @@ use worstcase_cell::bench::{Bench, Details, Pick};
 pub(super) const PICK: ProbeInfo = ProbeInfo {
     name: "pick",
     about: "what a choice of the scheduler costs when N tasks can run, e.g. pick:1/100/1000; alone: its grid",
+    details: "One CPU, N ordinary tasks that can run: a task gives way and the next one is chosen.",
     samples: |_| 1_000,
     cpus: |_| CpuNeed::First(1),
     // Choosing a task is part of every wake-up, so a limit on wake-ups limits this too.

@@ -9,6 +9,8 @@ pub(super) const REMOTE: ProbeInfo = ProbeInfo {
     name: "remote",
     sample: Some("remote wake-up: clock read on another CPU to user code of the woken thread"),
     about: "how long waking a thread on another CPU takes, e.g. remote+futex/pipe (two CPUs, real-time right)",
+    details: "A thread on another CPU wakes the sleeper and reads the clock before; the sleeper reads it when it runs.",
+    needs: "two CPUs, a real-time right",
     cpus: |_| CpuNeed::First(2),
     extreme: Extreme::Largest("Longest wake-up on another CPU"),
     explained: &[Venue::Lab],

@@ -9,6 +9,9 @@ pub(super) const SHOOTDOWN: ProbeInfo = ProbeInfo {
     name: "shootdown",
     sample: Some("time of a munmap"),
     about: "what unmapping takes while threads of the process run on other CPUs, e.g. shootdown:0/1/3+pages16/256 (real-time right)",
+    details: "A thread unmaps pages (1 unless +pagesN says more) while THREADS others of the process run on other CPUs, \
+              which must forget the mapping.",
+    needs: "a real-time right",
     samples: |_| 1_000,
     cpus: |bench| match bench {
         Bench::Shootdown(what) => CpuNeed::First(1 + usize::from(what.threads)),

@@ -8,6 +8,7 @@ pub(super) const SPAWN: ProbeInfo = ProbeInfo {
     name: "spawn",
     sample: Some("time of a process, from fork to wait"),
     about: "what a new process costs, in lmbench's steps: spawn+fork/exec/sh",
+    details: "fork and wait; fork, exec and wait; the same through a shell.",
     samples: |_| 100,
     extreme: Extreme::Median("Median time of a process"),
     fits: |details, bench, _| match (details, bench) {

@@ -11,6 +11,9 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
     name: "switch",
     sample: Some("time of a hop: token passed and working set touched"),
     about: "what a context switch costs: lat_ctx's ring, e.g. switch:2/16x0/16k+pipe/futex; alone: its grid",
+    details: "A ring of processes passes a token, by a pipe unless +eventfd or +futex is given; each reads its working set \
+              before it passes it on. +same (usual), +smt, +cache, +across, +free: on which CPUs. +spinTIME adds CPU time \
+              to each hop, +againN measures again what is N % off, +mhzN holds the clock (both on a host).",
     // Ten values for the trimmed mean.
     samples: |_| 10,
     cpus: |bench| match bench {

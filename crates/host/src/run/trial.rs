@@ -2,6 +2,7 @@
 
 use crate::HostError;
 use crate::doctor::{Finding, settable};
+use worstcase_base::near::instead;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_plan::Apply;
 
@@ -78,14 +79,14 @@ pub(super) fn checked(apply: &Apply, findings: &[Finding]) -> Result<Apply, Host
     let known: Vec<&str> = settable(findings).map(|finding| finding.id).collect();
     match names.iter().find(|name| !known.contains(&name.as_str())) {
         None => Ok(apply.clone()),
-        Some(name) => Err(HostError::Argument(format!(
-            "'{name}' is nothing that can be set here; what can be: {}",
-            match known.is_empty() {
-                true => "nothing".into(),
-                false => known.join(", "),
-            }
-        ))),
+        Some(name) => Err(not_settable(name, &known)),
     }
+}
+
+/// The error of a setting that is none of those that can be made here.
+pub fn not_settable<T: AsRef<str>>(name: &str, known: &[T]) -> HostError {
+    let instead = instead(name, known, "worstcase host doctor tells what can be");
+    HostError::Argument(format!("'{name}' is nothing that can be set here; {instead}"))
 }
 
 #[cfg(test)]
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn what_cannot_be_set_is_refused_with_what_can() {
         let error = checked(&Apply::Only(vec!["swap".into()]), &[]).unwrap_err().to_string();
-        assert_eq!(error, "'swap' is nothing that can be set here; what can be: nothing");
+        assert_eq!(error, "'swap' is nothing that can be set here; there are none");
         assert!(checked(&Apply::Everything, &[]).is_ok());
     }
 }

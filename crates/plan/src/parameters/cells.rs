@@ -1,7 +1,7 @@
 //! Parameters of a part: loads, probes, seeds, timing, and how the probe is woken and scheduled.
 
 use super::{
-    Parameter, ParameterOwner, ValueCount, commas, maybe, one, parameter, part, read, time, typed, whole_number,
+    Parameter, ParameterOwner, ValueCount, commas, group, maybe, one, parameter, part, read, time, typed, whole_number,
 };
 use crate::{CellLength, Seeds, Subjects, grammar};
 
@@ -10,6 +10,8 @@ pub(super) const CPUS: &[Parameter] = &[Parameter {
     help: "CPUs to measure, e.g. 0,2-5 [default: all that are online, isolated ones too; fewer where a cpuset, or taskset before \
            this command, leaves fewer]",
     short: Some('a'),
+    group: group::WHERE,
+    first: true,
     ..parameter(
         "cpus",
         "cpus",
@@ -29,8 +31,10 @@ pub(super) const CPUS: &[Parameter] = &[Parameter {
 
 pub(super) const EVERYWHERE: &[Parameter] = &[
     Parameter {
-        help: "Loads, separated by commas; several at once as A+B [default: idle]",
+        help: "Loads, separated by commas; several at once as A+B (worstcase loads lists them) [default: idle]",
         values: ValueCount::Several(grammar::split),
+        group: group::WHAT,
+        first: true,
         ..parameter(
             "loads",
             "load",
@@ -45,8 +49,10 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Probes, separated by commas [default: wakeup]",
+        help: "Probes, separated by commas (worstcase probes lists them) [default: wakeup]",
         values: ValueCount::Several(commas),
+        group: group::WHAT,
+        first: true,
         ..parameter(
             "probes",
             "probe",
@@ -64,9 +70,11 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick [default: lab 10, \
-               host 1]",
+        help: "Number of seeds, 1 to this number: each shifts the phase of the samples against the kernel's tick",
+        usual: Some(["10", "1"]),
         excludes: Some("seed"),
+        group: group::HOW_LONG,
+        first: true,
         ..parameter(
             "seeds",
             "seeds",
@@ -83,6 +91,7 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
     Parameter {
         help: "One seed alone",
         excludes: Some("seeds"),
+        group: group::HOW_LONG,
         ..parameter(
             "seed",
             "seed",
@@ -97,9 +106,13 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Distance of two samples [default: lab 251us, host 1ms; jitter: 2048 a second; noise: windows of 100ms; inversion: \
-               three times what a round takes]. In the lab one that divides the tick sees only one phase of it",
+        help: "Distance of two samples",
+        usual: Some([
+            "251us; one that divides the tick sees only one phase of it",
+            "1ms; jitter: 2048 a second; noise: windows of 100ms",
+        ]),
         short: Some('i'),
+        group: group::HOW_LONG,
         ..parameter(
             "interval",
             "interval",
@@ -114,10 +127,14 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Periods of each cell, every one a sample or counted as missed; or repetitions [default: lab 2000; switch: 10; \
-               hackbench: 4; inversion: 500; remote: 2000; shootdown: 1000]",
+        help: "Periods of each cell, every one a sample or counted as missed; or rounds",
+        usual: Some([
+            "2000, or what `worstcase probes NAME` tells",
+            "what --time holds, or what `worstcase probes NAME` tells",
+        ]),
         short: Some('l'),
         excludes: Some("time"),
+        group: group::HOW_LONG,
         ..parameter(
             "samples",
             "samples",
@@ -135,9 +152,12 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "How long each cell measures, instead of a number of samples [default: host 60s]",
+        help: "How long each cell measures, instead of a number of samples",
+        usual: Some(["", "60s"]),
         short: Some('D'),
         excludes: Some("samples"),
+        group: group::HOW_LONG,
+        first: true,
         ..parameter(
             "time",
             "time",
@@ -155,7 +175,9 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "The load runs alone for this long before the first sample [default: lab 100ms, host 1s]",
+        help: "The load runs alone for this long before the first sample",
+        usual: Some(["100ms", "1s"]),
+        group: group::HOW_LONG,
         ..parameter(
             "warmup",
             "warmup",
@@ -170,7 +192,8 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "Real-time priority of the probe, 1 to 99 [default: lab 98, host 90]",
+        help: "Real-time priority of the probe, 1 to 99",
+        usual: Some(["98", "90"]),
         short: Some('p'),
         ..parameter(
             "priority",
@@ -257,6 +280,7 @@ pub(super) const HOST: &[Parameter] = &[
     Parameter {
         help: "Keep the trace around this many of the largest samples of each CPU, for `worstcase explain`; 0: not [default: \
                response, and wakeup with --criterion or --break: 10; others: none]",
+        group: group::OUTPUT,
         ..parameter(
             "captures",
             "captures",
@@ -273,6 +297,7 @@ pub(super) const HOST: &[Parameter] = &[
     Parameter {
         help: "End the run at the first sample above this, and tell why it was late. Exit code 1 then",
         short: Some('b'),
+        group: group::OUTPUT,
         ..parameter(
             "break",
             "break",

@@ -1,8 +1,8 @@
 //! Parameters of the lab's machine.
 
 use super::{
-    InvalidValue, MachineField, Parameter, ParameterOwner, ValueCount, commas, parameter, read, read_optional, time,
-    typed, whole, whole_number,
+    InvalidValue, MachineField, Parameter, ParameterOwner, ValueCount, commas, group, parameter, read, read_optional,
+    time, typed, whole, whole_number,
 };
 use crate::io_scheduler::split;
 use crate::{CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, IoScheduler, VirtualMachine};
@@ -11,6 +11,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "Virtual CPU speeds, separated by commas: 1000, 500, 250 or 125 million instructions a second [default: 1000]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "mips",
             "mips",
@@ -29,6 +30,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "Memory of the machine, in MiB; several, separated by commas [default: 1024]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "memory_mb",
             "memory",
@@ -51,6 +53,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates) [default: rome]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "cpu",
             "cpu",
@@ -69,6 +72,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "How many CPUs the machine has, 1 to 16; several, separated by commas [default: 1]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "cpus",
             "cpus",
@@ -105,6 +109,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "The CPU that the probe measures on; several, separated by commas [default: the last]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "probe_cpu",
             "probe-cpu",
@@ -123,6 +128,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         help: "The CPUs that the load runs on, e.g. 0-2; given again: another subject [default: all that are not isolated]",
         values: ValueCount::Several(whole),
+        group: group::WHERE,
         ..parameter(
             "load_cpus",
             "load-cpus",
@@ -142,6 +148,7 @@ pub(super) const TABLE: &[Parameter] = &[
         help: "More boot parameters, e.g. 'threadirqs nohz=off'; given again: another subject; \"\": none",
         values: ValueCount::Several(whole),
         dashes: true,
+        group: group::WHAT,
         ..parameter(
             "append",
             "append",
@@ -183,6 +190,7 @@ pub(super) const TABLE: &[Parameter] = &[
         help: "Schedulers of tasks, separated by commas, each a subject: eevdf (the kernel's own), o-n (as Linux 2.4), o-1 (as \
                Linux 2.6.0), or a file: a sched_ext policy (PATH.bpf.o), or a program that loads one",
         values: ValueCount::Several(commas),
+        group: group::WHAT,
         ..parameter(
             "scheduler",
             "scheduler",
@@ -202,6 +210,7 @@ pub(super) const TABLE: &[Parameter] = &[
         help: "The machine's disk, in virtual time: hdd, laptop, ssd, nvme or a profile's file; several, separated by commas \
                [default: hdd for the probe io, else none]",
         values: ValueCount::Several(commas),
+        group: group::WHERE,
         ..parameter(
             "disk",
             "disk",
@@ -221,6 +230,7 @@ pub(super) const TABLE: &[Parameter] = &[
         help: "I/O schedulers of that disk, separated by commas, each a subject: none, mq-deadline, kyber, \
                bfq{slice_idle=0,low_latency=1} [default: the one that the kernel chooses]",
         values: ValueCount::Several(split),
+        group: group::WHERE,
         ..parameter(
             "io_scheduler",
             "io-scheduler",

@@ -24,6 +24,22 @@ use std::str::FromStr;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 
+/// Groups of options, as help texts call them.
+pub mod group {
+    /// What is measured, and beside what.
+    pub const WHAT: &str = "What";
+    /// How much of it.
+    pub const HOW_LONG: &str = "How long";
+    /// On which machine, CPU or disk.
+    pub const WHERE: &str = "Where";
+    /// What is kept and shown, and how it is judged.
+    pub const OUTPUT: &str = "Output";
+    /// What few need.
+    pub const RARELY: &str = "Rarely";
+    /// All, as they follow each other.
+    pub const ORDER: [&str; 5] = [WHAT, HOW_LONG, WHERE, OUTPUT, RARELY];
+}
+
 /// A parameter.
 #[derive(Debug)]
 pub struct Parameter {
@@ -37,6 +53,12 @@ pub struct Parameter {
     pub value_name: &'static str,
     /// A line or two for the help.
     pub help: &'static str,
+    /// What it is unless it is given, in the lab and on a host, where that is not part of the line.
+    pub(crate) usual: Option<[&'static str; 2]>,
+    /// The group of options that it stands in.
+    pub group: &'static str,
+    /// Whether it is one of the few that the short help shows.
+    pub first: bool,
     /// The number of values it takes.
     pub values: ValueCount,
     /// A value may begin with a dash.
@@ -133,6 +155,18 @@ pub fn of_machine() -> impl Iterator<Item = (&'static Parameter, &'static Machin
 }
 
 impl Parameter {
+    /// Its help in a venue.
+    pub fn help(&self, venue: Venue) -> String {
+        let usual = self.usual.map(|[lab, host]| match venue {
+            Venue::Lab => lab,
+            Venue::Host => host,
+        });
+        match usual {
+            None | Some("") => self.help.to_string(),
+            Some(usual) => format!("{} [default: {usual}]", self.help),
+        }
+    }
+
     /// The values that one text holds.
     pub fn split(&self, text: &str) -> Vec<String> {
         match self.values {
@@ -177,6 +211,9 @@ const fn parameter(
         short: None,
         value_name,
         help: "",
+        usual: None,
+        group: group::RARELY,
+        first: false,
         values: ValueCount::One,
         dashes: false,
         excludes: None,

@@ -1,6 +1,6 @@
 //! Parameters of a whole experiment: files for the lab's machines, and the setup of a host.
 
-use super::{InvalidValue, Parameter, ValueCount, experiment, maybe, one, parameter, read, whole};
+use super::{InvalidValue, Parameter, ValueCount, experiment, group, maybe, one, parameter, read, whole};
 use crate::io_scheduler::split;
 use crate::{Apply, IoSchedulers};
 
@@ -8,6 +8,7 @@ pub(super) const LAB: &[Parameter] = &[
     Parameter {
         help: "A program for cmd: loads, put into the machine with its libraries; may be given again",
         values: ValueCount::Several(whole),
+        group: group::WHAT,
         ..parameter(
             "add",
             "add",
@@ -24,6 +25,7 @@ pub(super) const LAB: &[Parameter] = &[
     Parameter {
         help: "A kernel module of your own, loaded in every machine before it measures; may be given again, in the order of loading",
         values: ValueCount::Several(whole),
+        group: group::WHAT,
         ..parameter(
             "module",
             "module",
@@ -42,6 +44,7 @@ pub(super) const LAB: &[Parameter] = &[
 pub(super) const HOST: &[Parameter] = &[
     Parameter {
         help: "CPUs that the loads run on [default: those that are not isolated; all if none is]",
+        group: group::WHERE,
         ..parameter(
             "load_cpus",
             "load-cpus",
@@ -57,6 +60,7 @@ pub(super) const HOST: &[Parameter] = &[
     },
     Parameter {
         help: "The loads make their files in a new folder of this one [default: the temporary folder]",
+        group: group::WHERE,
         ..parameter(
             "work_dir",
             "work-dir",
@@ -75,6 +79,7 @@ pub(super) const HOST: &[Parameter] = &[
         help: "I/O schedulers of the disk that --work-dir is on, one after the other, e.g. none,mq-deadline,bfq{slice_idle=0}; set \
                back even if worstcase is killed (root) [default: the one that it has]",
         values: ValueCount::Several(split),
+        group: group::WHERE,
         ..parameter(
             "io_scheduler",
             "io-scheduler",
@@ -100,6 +105,8 @@ pub(super) const HOST: &[Parameter] = &[
         help: "Set what `worstcase host doctor` can set, or what is named of it, as long as it is measured; set back even if \
                worstcase is killed",
         values: ValueCount::OneOrAll,
+        group: group::WHERE,
+        first: true,
         ..parameter(
             "apply",
             "apply",

@@ -18,6 +18,7 @@ pub use file::parse;
 pub use published::Published;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use worstcase_base::near;
 
 /// Studies inside the tool: name and text.
 const BUILT_IN: [(&str, &str); 8] = [
@@ -88,12 +89,12 @@ pub struct Study {
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// There is no such study.
-    #[error("there is no study '{name}'; built in: {known}; or name a file, e.g. ./{name}.toml")]
+    #[error("{unknown}; or name a file, e.g. ./{name}.toml")]
     Unknown {
         /// The name that was given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// What was perhaps meant.
+        unknown: String,
     },
     /// The study has nothing for this machine.
     #[error("the study '{name}' asks nothing of this machine; give the command without --host")]
@@ -181,7 +182,12 @@ pub fn text(name_or_path: &str) -> Result<String, StudyError> {
     if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
         return Err(StudyError::Unknown {
             name: name_or_path.to_string(),
-            known: BUILT_IN.map(|(name, _)| name).join(", "),
+            unknown: near::unknown(
+                "study",
+                name_or_path,
+                BUILT_IN.map(|(name, _)| name),
+                "worstcase study list lists all",
+            ),
         });
     }
     worstcase_base::files::read_to_string(name_or_path.as_ref()).map_err(|cause| StudyError::Read {

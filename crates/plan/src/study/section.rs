@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
+use worstcase_base::near::unknown;
 
 /// The parameters that a section gives.
 #[derive(Clone, Default)]
@@ -140,11 +141,7 @@ impl Visitor<'_> for SectionKey {
                 .flat_map(parameters::all)
                 .map(|p| p.key);
             let known = worstcase_base::distinct(self.0.iter().copied().chain(parameters));
-            E::custom(format!(
-                "unknown key '{}'; known: {}",
-                key.escape_debug(),
-                known.join(", ")
-            ))
+            E::custom(unknown("key", key, known, "docs/studies.md has all"))
         })
     }
 }

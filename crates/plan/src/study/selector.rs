@@ -12,6 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use worstcase_base::distinct;
+use worstcase_base::near::unknown;
 use worstcase_contract::Probe;
 use worstcase_contract::loads::LoadSpec;
 
@@ -53,13 +54,11 @@ impl<'de> DeserializeSeed<'de> for SelectorKey {
             .into_iter()
             .chain(of_machine().map(|(parameter, _)| parameter.key));
         let known: Vec<&'static str> = known.collect();
-        known.iter().find(|known| **known == key).copied().ok_or_else(|| {
-            D::Error::custom(format!(
-                "unknown key '{}'; known: {}",
-                key.escape_debug(),
-                known.join(", ")
-            ))
-        })
+        known
+            .iter()
+            .find(|known| **known == key)
+            .copied()
+            .ok_or_else(|| D::Error::custom(unknown("key", &key, &known, "docs/studies.md has all")))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The measured systems: their common properties, and their differences.
 
 use super::labels::SubjectLabels;
+use crate::environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::distinct;
@@ -141,7 +142,8 @@ fn common_environment(records: &[&Record]) -> Vec<Fact> {
     for record in records {
         same.retain(|key, value| record.environment.get(*key) == Some(*value));
     }
-    same.into_iter().map(|(key, value)| fact(key, value)).collect()
+    let told = environment::facts(same).into_iter();
+    told.map(|(key, value)| fact(&key, value)).collect()
 }
 
 /// The cost of measuring itself, the highest of all cells.

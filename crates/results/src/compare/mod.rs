@@ -21,7 +21,7 @@ pub mod runs;
 pub mod side;
 pub mod words;
 
-pub use pair::MappedSubjects;
+pub use pair::{MappedSubjects, chosen};
 pub use runs::Replicates;
 pub use side::{CellConditions, SeedGroup, SeedResult, Side};
 pub use words::{SideComparison, compare};
@@ -76,14 +76,32 @@ worstcase_base::errors! {
         #[error("this run makes no baseline: {0}; take files or cells of one length each")]
         NoBaseline(String) => Usage,
         /// A subject that is not there.
-        #[error("{} subject is called '{text}'; there are: {}", if *many { "more than one" } else { "no" }, known.join(", "))]
+        #[error("no subject is called '{text}'; there are {known}")]
         UnknownSubject {
             /// The text as typed.
             text: String,
-            /// Whether several would fit.
-            many: bool,
-            /// The known names.
-            known: Vec<String>,
+            /// Names that there are.
+            known: String,
+        } => Usage,
+        /// A text that several subjects have.
+        #[error("more than one subject is called '{text}': {known}; add a word that only one has")]
+        SeveralSubjects {
+            /// The text as typed.
+            text: String,
+            /// Their names.
+            known: String,
+        } => Usage,
+        /// Two texts that stand for more than two subjects.
+        #[error("'{of_a}' and '{of_b}' are {number} pairs of subjects: {pairs}; add a word that only one has")]
+        SeveralPairs {
+            /// The text for A.
+            of_a: String,
+            /// The text for B.
+            of_b: String,
+            /// The number of pairs.
+            number: usize,
+            /// The pairs.
+            pairs: String,
         } => Usage,
         /// It is open which run belongs to which side.
         #[error("name two runs, or one with --subject and --with, or the runs of each side: A1 A2 ... --to B1 B2 ...")]

@@ -3,7 +3,8 @@
 use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::{Subject, SubjectId};
 use serde::Serialize;
-use worstcase_base::duration;
+use worstcase_base::{duration, near};
+use worstcase_plan::parameters::of_machine;
 
 /// Two subjects, as the user types them: a name or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,19 +218,79 @@ fn alike(x: &Subject, y: &Subject) -> bool {
     asked(x) == asked(y) && x.virtual_machine() == y.virtual_machine()
 }
 
-/// The subject of this name, or the only one whose name has this part.
+/// The subject of this name, or the only one whose name has these words.
 fn named(side: &Side, text: &str) -> Result<SubjectId, CompareError> {
-    let ids: Vec<SubjectId> = side.subjects.iter().map(Subject::id).collect();
-    if let Some(id) = ids.iter().find(|id| id.as_str() == text) {
-        return Ok(id.clone());
-    }
-    let parts: Vec<&SubjectId> = ids.iter().filter(|id| id.as_str().contains(text)).collect();
-    match parts[..] {
-        [id] => Ok(id.clone()),
-        _ => Err(CompareError::UnknownSubject {
+    match candidates(side, text)?[..] {
+        [one] => Ok(one.id()),
+        ref several => Err(CompareError::SeveralSubjects {
             text: text.to_string(),
-            many: !parts.is_empty(),
-            known: ids.iter().map(SubjectId::to_string).collect(),
+            known: near::few_of(&names(several)),
         }),
     }
+}
+
+/// All subjects that a text may stand for; at least one.
+fn candidates<'a>(side: &'a Side, text: &str) -> Result<Vec<&'a Subject>, CompareError> {
+    let ids: Vec<String> = side.subjects.iter().map(|subject| subject.id().to_string()).collect();
+    let meant = near::meant(text, &ids);
+    let of = |id: &&String| {
+        side.subjects
+            .iter()
+            .find(|subject| subject.id().as_str() == id.as_str())
+    };
+    match meant.is_empty() {
+        false => Ok(meant.iter().filter_map(of).collect()),
+        true => Err(CompareError::UnknownSubject {
+            text: text.to_string(),
+            known: near::few_of(&near::nearest_first(text, ids)),
+        }),
+    }
+}
+
+fn names(subjects: &[&Subject]) -> Vec<String> {
+    subjects.iter().map(|subject| subject.id().to_string()).collect()
+}
+
+/// The subject of `a` and the one of `b` that two texts name: of several that they may stand for the two that differ in
+/// least else, if only two do.
+pub fn chosen(a: &Side, b: &Side, of_a: &str, of_b: &str) -> Result<MappedSubjects, CompareError> {
+    let (of_a_all, of_b_all) = (candidates(a, of_a)?, candidates(b, of_b)?);
+    let pairs = of_a_all.iter().flat_map(|x| of_b_all.iter().map(move |y| (*x, *y)));
+    let mut pairs: Vec<(usize, &Subject, &Subject)> = pairs.map(|(x, y)| (differences(x, y), x, y)).collect();
+    // A subject and itself, where both texts may stand for it, are no comparison, unless nothing else is there.
+    if pairs.iter().any(|(number, ..)| *number > 0) {
+        pairs.retain(|(number, ..)| *number > 0);
+    }
+    let least = pairs.iter().map(|(number, ..)| *number).min();
+    pairs.retain(|(number, ..)| Some(*number) == least);
+    match pairs[..] {
+        [(_, x, y)] => Ok(MappedSubjects {
+            a: x.id().to_string(),
+            b: y.id().to_string(),
+        }),
+        _ => {
+            let told: Vec<String> = pairs
+                .iter()
+                .map(|(_, x, y)| format!("{} and {}", x.id(), y.id()))
+                .collect();
+            Err(CompareError::SeveralPairs {
+                of_a: of_a.to_string(),
+                of_b: of_b.to_string(),
+                number: pairs.len(),
+                pairs: near::few_of(&told),
+            })
+        }
+    }
+}
+
+/// In how much two subjects differ: kernel, preemption model, each parameter of the machine.
+fn differences(x: &Subject, y: &Subject) -> usize {
+    let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
+    let parameters = match (x.virtual_machine(), y.virtual_machine()) {
+        (Some(x), Some(y)) => of_machine()
+            .filter(|(_, field)| (field.get)(x) != (field.get)(y))
+            .count(),
+        _ => usize::from(x.machine != y.machine),
+    };
+    usize::from(x.kernel.label != y.kernel.label) + usize::from(asked(x) != asked(y)) + parameters
 }

@@ -48,7 +48,7 @@ pub use run::{CellGroup, Run, RunError};
 pub use samples::{RowParts, SampleRow};
 pub use subject::{
     CellId, ForeignMachine, HostMachine, LabMachine, LoadedModule, Preempt, Subject, SubjectId, SubjectKernel,
-    SubjectMachine, Venue,
+    SubjectMachine, Venue, safe,
 };
 pub use summary::{PeriodSummary, Summary, title_of};
 pub use totals::check as check_totals;

@@ -15,6 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use worstcase_base::lock::FileLock;
+use worstcase_base::near;
 use worstcase_base::output::{self, FolderPlace, MissingFolders, OutputFolder};
 use worstcase_base::trust::OtherWriters;
 
@@ -93,14 +94,24 @@ worstcase_base::errors! {
         #[error("the run cannot be planned: {0}")]
         Plan(String) => Usage,
         /// A cell that the plan does not have.
-        #[error("{} has no cell '{id}'; its cells begin with: {}", dir.display(), known.join(", "))]
+        #[error("{} has no cell '{id}'; {instead}", dir.display())]
         UnknownCell {
             /// The folder.
             dir: PathBuf,
             /// The cell that was asked for.
             id: String,
-            /// The first cells that it has.
-            known: Vec<String>,
+            /// What was perhaps meant.
+            instead: String,
+        } => Usage,
+        /// A text that several cells have.
+        #[error("'{id}' is {number} cells: {first}; add a word that only one has")]
+        SeveralCells {
+            /// The text that was given.
+            id: String,
+            /// The number of cells.
+            number: usize,
+            /// The first of them.
+            first: String,
         } => Usage,
         /// A cell that is planned but not there.
         #[error("the cell '{id}' was not measured yet; give the run's command again: {command}")]
@@ -340,14 +351,26 @@ impl Run {
         }
     }
 
-    /// The planned cell of this name.
+    /// The planned cell of this name, or the only one that has these words in its name.
     pub fn entry(&self, id: &str) -> Result<&CellEntry, RunError> {
-        let entry = self.plan.cells.iter().find(|cell| cell.id.as_str() == id);
-        entry.ok_or_else(|| RunError::UnknownCell {
-            dir: self.dir.clone(),
-            id: id.escape_debug().to_string(),
-            known: self.plan.cells.iter().take(3).map(|c| c.id.to_string()).collect(),
-        })
+        let names: Vec<&str> = self.plan.cells.iter().map(|cell| cell.id.as_str()).collect();
+        let found = near::meant(id, names.iter().copied());
+        match found[..] {
+            [one] => {
+                let mut cells = self.plan.cells.iter();
+                Ok(cells.find(|cell| cell.id.as_str() == one).expect("it is one of them"))
+            }
+            [] => Err(RunError::UnknownCell {
+                dir: self.dir.clone(),
+                id: id.escape_debug().to_string(),
+                instead: format!("there are {}", near::few_of(&near::nearest_first(id, names))),
+            }),
+            _ => Err(RunError::SeveralCells {
+                id: id.escape_debug().to_string(),
+                number: found.len(),
+                first: near::few_of(&found),
+            }),
+        }
     }
 
     /// The record of the measured cell of this name.

@@ -293,7 +293,7 @@ const PART_LEN: usize = 56;
 
 /// A part of a name. Text that cannot stay as it is keeps its readable beginning and gets a piece of its
 /// SHA-256, so that two different texts never share a name.
-fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     match is_file_name(text, PART_LEN) {
         true => text.to_string(),
         false => file_name(text),

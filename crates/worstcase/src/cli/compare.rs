@@ -13,14 +13,15 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::compare::{ShownComparison, json, markdown, terminal};
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_results::compare::{CompareError, MappedSubjects, Side, compare};
+use worstcase_results::compare::{CompareError, MappedSubjects, Side, chosen, compare};
 
 /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   worstcase compare BEFORE AFTER
-  worstcase compare RUN --subject none --with full         two subjects of one run; a part of a name will do
+  worstcase compare RUN --subject none --with full         two subjects of one run
+  worstcase compare RUN --subject 6.1 --with 6.12          words of their names will do
   worstcase compare BEFORE AFTER --map 6.1.0-56-amd64.full=6.12.1-amd64.lazy
   worstcase compare BEFORE AFTER --explain                 replays both worst samples of the largest worsening
   worstcase compare BEFORE AFTER --markdown > comment.md
@@ -41,14 +42,14 @@ pub struct CompareArgs {
     /// The runs of B, where a side has several: of a real machine, which needs five, made in turns with those of A
     #[arg(long, value_name = "RUN", num_args = 1..)]
     to: Vec<PathBuf>,
-    /// Only this subject of A; a part of its name will do
+    /// Only this subject of A: words of its name, as "6.1 full"; of several the one that differs in least from that of B
     #[arg(long, value_name = "SUBJECT", requires = "with", conflicts_with = "map")]
     subject: Option<String>,
     /// The subject of B to compare it with
     #[arg(long, value_name = "SUBJECT", requires = "subject")]
     with: Option<String>,
-    /// A subject of A and the one of B that belongs to it; may be given again
-    #[arg(long, value_name = "A=B")]
+    /// Subjects of A and those of B that belong to them, separated by commas
+    #[arg(long, value_name = "A=B,...", value_delimiter = ',')]
     map: Vec<MappedSubjects>,
     /// Print JSON (worstcase-compare/5), times in ns
     #[arg(long)]
@@ -68,11 +69,8 @@ pub struct CompareArgs {
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let (of_a, of_b) = sides(args)?;
     let [a, b] = Side::open_both(of_a, of_b)?;
-    let chosen = args
-        .subject
-        .clone()
-        .zip(args.with.clone())
-        .map(|(a, b)| MappedSubjects { a, b });
+    let named = args.subject.as_ref().zip(args.with.as_ref());
+    let chosen = named.map(|(of_a, of_b)| chosen(&a, &b, of_a, of_b)).transpose()?;
     let only = chosen.is_some();
     let mapped: Vec<MappedSubjects> = args.map.iter().cloned().chain(chosen).collect();
     let comparison = compare(&a, &b, &mapped, only)?;

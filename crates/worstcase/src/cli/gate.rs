@@ -62,8 +62,8 @@ pub struct GateArgs {
     /// No latency above this either, e.g. 100us
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     criterion: Option<Nanos>,
-    /// A subject of the baseline and the one of the run that belongs to it; may be given again
-    #[arg(long, value_name = "OLD=NEW")]
+    /// Subjects of the baseline and those of the run that belong to them, separated by commas
+    #[arg(long, value_name = "OLD=NEW,...", value_delimiter = ',')]
     map: Vec<MappedSubjects>,
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]

@@ -9,7 +9,7 @@ use worstcase_plan::{Experiment, Problem};
 /// Where a run is kept, and what limit it is judged by.
 #[derive(Debug, Args)]
 pub(crate) struct KeptArgs {
-    /// The run's folder [default: lab worstcase-run; host a new one, host-NAME-YYYYMMDD-HHMM (UTC)]
+    /// The run's folder [default: one that is told]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]

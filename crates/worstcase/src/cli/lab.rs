@@ -63,7 +63,7 @@ Exit code: 0 one digest, 4 two runs of a cell differ.";
 const RUN_HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
-  worstcase lab run --kernel debian:6.12 --kernel debian:6.12-rt --seeds 10 -o two-kernels
+  worstcase lab run --kernel debian:6.12,debian:6.12-rt --seeds 10 -o two-kernels
   worstcase lab run --kernel debian:6.12-cloud --all-versions --load fork -o versions
   worstcase lab run --kernel ./bzImage,config=.config --load fork --criterion 100us
   worstcase lab run --kernel ./linux+CONFIG_PREEMPT=n --kernel ./linux+CONFIG_PREEMPT=y --load fork
@@ -74,7 +74,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
   worstcase lab run --kernel debian:6.1 --load fork --executor slurm:partition=short,time=01:00:00
 
-A run that was interrupted (Ctrl-C ends it) goes on where it stopped when the same is asked again.
+Without -o the run is kept in worstcase-run. A run that was interrupted (Ctrl-C ends it) goes on where it stopped when the same is asked again.
 Times are virtual: instructions at a stated rate. A cell that was measured before, with the same
 inputs, is taken from the cache.
 
@@ -101,9 +101,9 @@ impl LabRunArgs {
     /// The experiment, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
         let kernels = match self.all_versions {
-            false => self.kernels.kernels.clone(),
+            false => self.kernels.names(),
             true => versions::of_series(
-                &self.kernels.kernels,
+                &self.kernels.names(),
                 &ResolveOptions::from_cache(&ProgressDisplay::new())?,
             )?,
         };
@@ -268,7 +268,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let experiment = args.selection.experiment(&args.kernels.kernels, None)?;
+    let experiment = args.selection.experiment(&args.kernels.names(), None)?;
     let planned = planned(&experiment, &options)?;
     let matrix = LabMatrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
     if !args.fresh_boots {

@@ -1,6 +1,6 @@
-//! `worstcase man`: the manual's pages, from the command line itself.
+//! `worstcase man`: the manual's pages, or one of them, from the command line itself.
 
-use super::output::{OutputError, print};
+use super::output::{OutputError, print, print_data};
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
@@ -8,24 +8,30 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use worstcase_base::ExitKind;
 use worstcase_base::format::plain;
+use worstcase_base::near::unknown;
 use worstcase_base::output::{BegunFolder, OutputFolder};
 
-/// Write the manual's pages: worstcase.1 and one for each command
+/// Print the manual's page of a command, or write all pages into a folder
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  worstcase man
-  worstcase man -o ~/.local/share/man/man1                 then: man worstcase-lab-run
-  man -l man/worstcase.1                                   without installing it")]
+  worstcase man lab run > lab-run.1                        then: man -l lab-run.1
+  worstcase man -o ~/.local/share/man/man1                 all; then: man worstcase-lab-run")]
 pub struct ManArgs {
-    /// Folder for the pages; what is there under the same names is replaced
-    #[arg(short, long, value_name = "DIR", default_value = "man")]
-    output: PathBuf,
+    /// The command, e.g. lab run [default: worstcase itself]
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Write all pages into this folder instead; what is there under the same names is replaced
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    output: Option<PathBuf>,
 }
 
 /// Why there are no pages.
 #[derive(Debug, thiserror::Error)]
 pub enum ManError {
+    /// There is no such command.
+    #[error("{0}")]
+    Unknown(String),
     /// A page cannot be written.
     #[error("cannot write {}: {source}; choose another folder with -o", path.display())]
     Write {
@@ -42,23 +48,52 @@ pub enum ManError {
 impl ManError {
     /// The exit code that a script gets.
     pub(crate) fn exit(&self) -> ExitKind {
-        ExitKind::Storage
+        match self {
+            ManError::Unknown(_) => ExitKind::Usage,
+            ManError::Write { .. } | ManError::Output(_) => ExitKind::Storage,
+        }
     }
 }
 
-/// Writes the pages of this command line.
+/// Prints or writes pages of this command line.
 pub fn run(args: &ManArgs, command_line: Command) -> Result<(), ManError> {
+    let pages = pages(command_line);
+    match &args.output {
+        None => Ok(print_data(&named(&args.command, &pages)?)?),
+        Some(folder) => write(folder, &pages),
+    }
+}
+
+/// The page of these words.
+fn named(command: &[String], pages: &[(String, Vec<u8>)]) -> Result<String, ManError> {
+    let wanted = [&["worstcase".to_string()], command].concat().join("-") + ".1";
+    let page = pages.iter().find(|(name, _)| *name == wanted);
+    let (_, text) = page.ok_or_else(|| {
+        let known = pages
+            .iter()
+            .filter_map(|(name, _)| name.strip_prefix("worstcase-")?.strip_suffix(".1"));
+        let known = known.map(|name| name.replace('-', " "));
+        ManError::Unknown(unknown(
+            "command",
+            &command.join(" "),
+            known,
+            "worstcase --help lists them",
+        ))
+    })?;
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+fn write(output: &Path, pages: &[(String, Vec<u8>)]) -> Result<(), ManError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
         move |source| ManError::Write { path, source }
     };
-    let _begun = BegunFolder::at(&args.output);
-    let folder = OutputFolder::create(&args.output).map_err(failed(&args.output))?;
-    let pages = pages(command_line);
-    for (name, text) in &pages {
-        folder.write(name, text).map_err(failed(&args.output.join(name)))?;
+    let _begun = BegunFolder::at(output);
+    let folder = OutputFolder::create(output).map_err(failed(output))?;
+    for (name, text) in pages {
+        folder.write(name, text).map_err(failed(&output.join(name)))?;
     }
-    let dir = args.output.display();
+    let dir = output.display();
     let said = format!("{} pages in {dir}: man -l {dir}/worstcase.1", pages.len());
     Ok(print(&(plain(&said) + "\n"))?)
 }

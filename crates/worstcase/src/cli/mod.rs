@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
 mod ahead;
+mod arranged;
 pub(crate) mod bisect;
 mod breakdown_files;
 mod cell_names;
@@ -23,6 +24,7 @@ mod output;
 mod parameters;
 pub mod plot;
 mod progress;
+mod reference;
 mod replay;
 pub mod report;
 pub mod show;
@@ -33,7 +35,9 @@ pub mod verdict;
 mod words;
 mod worsening;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use arranged::ShownHelp;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -90,39 +94,43 @@ pub enum Command {
     #[command(subcommand, after_help = lab::HELP)]
     /// Boot kernels in QEMU under instruction-counted time and measure them
     Lab(lab::LabCommand),
-    /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
+    /// Show what a run measured: a table, one cell, or data for programs
     Show(show::ShowArgs),
-    /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
+    /// Write runs as one page that works offline: the answer, pictures, breakdowns
     Report(report::ReportArgs),
-    /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
+    /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE, as exit code too
     Verdict(verdict::VerdictArgs),
-    /// What changed between two runs, or two subjects of one, cell by cell, with a test over the seeds
+    /// What changed between two runs, or two subjects of one, with a test over the seeds
     Compare(compare::CompareArgs),
-    /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
+    /// Is a run worse than a baseline? For CI: exit code, JUnit, Markdown
     Gate(gate::GateArgs),
-    /// Many runs over time or kernels: maximum, p99.9 and losses, and where they changed
+    /// Many runs over time or kernels, and where they changed
     History(history::HistoryArgs),
     /// Which kernel, or which commit of a git tree, is the first that is worse
     Bisect(Box<bisect::BisectArgs>),
     /// Draw a run: each picture as an SVG file, for papers
     Plot(plot::PlotArgs),
-    /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
+    /// Why a sample was late: what ran, instruction by instruction
     Explain(Box<explain::ExplainArgs>),
-    /// Every stretch in which a wake-up had to wait: replays cells and counts, instruction by instruction
+    /// Every stretch in which a wake-up had to wait, of cells that are replayed
     Census(Box<census::CensusArgs>),
     #[command(subcommand, after_help = study::HELP)]
-    /// List, show and run studies: files that ask a question and name the cells that answer it
+    /// List, show and run studies: a question, and the cells that answer it
     Study(study::StudyCommand),
     #[command(subcommand, after_help = host::HELP)]
     /// Measure this machine, and look at it: what it is, and what of it harms latency
     Host(host::HostCommand),
-    /// Import what cyclictest, rtla, oslat or jitterdebugger wrote, as a run that show, compare and report take
+    /// List the loads, or tell of one what it does, takes and needs
+    Loads(reference::LoadsArgs),
+    /// List the probes, or tell of one what it measures, takes and needs
+    Probes(reference::ProbesArgs),
+    /// Import what cyclictest, rtla, oslat and others wrote, as a run
     Import(import::ImportArgs),
-    /// Write the manual's pages: worstcase.1 and one for each command
+    /// Print the manual's page of a command, or write all pages into a folder
     Man(man::ManArgs),
     /// Print what completes this command line in a shell: bash, zsh or fish
     Completions(completions::CompletionsArgs),
-    /// Print the licences and copyright notices of everything that this executable carries
+    /// Print licences and copyright notices of all that this executable carries
     Licences(licences::LicencesArgs),
     #[command(hide = true)]
     /// Restores this machine when the worstcase that started it is killed
@@ -180,6 +188,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Census(args) => census::run(&args),
         Command::Study(command) => study::run(command),
         Command::Host(command) => host::run(command),
+        Command::Loads(args) => reference::run_loads(&args),
+        Command::Probes(args) => reference::run_probes(&args),
         Command::Import(args) => Ok(import::run(&args)?),
         Command::Man(args) => man::run(&args, visible())
             .map(|()| ExitCode::SUCCESS)
@@ -195,6 +205,20 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
 }
 
 impl Cli {
+    /// The command line of this process; ends it with what clap says if it is none.
+    pub fn read() -> Cli {
+        let read = |shown| -> Result<Cli, clap::Error> {
+            let matches = command_line(shown).try_get_matches()?;
+            Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command_line(shown)))
+        };
+        let asks_all = || std::env::args_os().any(|word| word == "--help" || word == "help");
+        let answer = match read(ShownHelp::All) {
+            Err(error) if error.kind() == ErrorKind::DisplayHelp && !asks_all() => read(ShownHelp::Short),
+            answer => answer,
+        };
+        answer.unwrap_or_else(|e| e.exit())
+    }
+
     /// The experiment that the command is going to measure, and its folder; none if it measures no run.
     pub fn plan(&self) -> Option<Result<(ExperimentPlan, PathBuf), Error>> {
         match &self.command {
@@ -211,9 +235,14 @@ pub fn complete() {
     completions::answer(visible);
 }
 
+/// The command line, its options in groups.
+fn command_line(shown: ShownHelp) -> clap::Command {
+    arranged::arranged(Cli::command(), shown)
+}
+
 /// The command line as users see it: without what worstcase and its tests alone use.
 fn visible() -> clap::Command {
-    shown(&Cli::command())
+    shown(&command_line(ShownHelp::All))
 }
 
 fn shown(command: &clap::Command) -> clap::Command {

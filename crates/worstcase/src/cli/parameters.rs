@@ -5,11 +5,8 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::marker::PhantomData;
-use worstcase_contract::loads::LOADS;
-use worstcase_contract::probe::PROBES;
-use worstcase_contract::venue::Only;
 use worstcase_plan::Venue;
-use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount};
+use worstcase_plan::parameters::{self, GivenValues, Parameter, ValueCount, group};
 
 /// The parameters that a command takes.
 pub(crate) trait ParameterChoice {
@@ -35,7 +32,10 @@ fn taken<C: ParameterChoice>() -> impl Iterator<Item = &'static Parameter> {
 
 impl<C: ParameterChoice> Args for ParameterArgs<C> {
     fn augment_args(command: Command) -> Command {
-        command.args(taken::<C>().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
+        let mut taken: Vec<&Parameter> = taken::<C>().collect();
+        // A help text has the groups in the order of their first options.
+        taken.sort_by_key(|parameter| group::ORDER.iter().position(|group| *group == parameter.group));
+        command.args(taken.into_iter().map(|parameter| option(parameter, C::VENUE, C::NEEDS)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -68,7 +68,9 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
     let mut option = Arg::new(parameter.key)
         .long(parameter.flag)
         .value_name(parameter.value_name)
-        .help(parameter.help)
+        .help(parameter.help(venue))
+        .help_heading(parameter.group)
+        .hide_short_help(!parameter.first)
         .action(match parameter.values {
             ValueCount::Several(_) => ArgAction::Append,
             ValueCount::One | ValueCount::OneOrAll => ArgAction::Set,
@@ -88,11 +90,7 @@ fn option(parameter: &'static Parameter, venue: Venue, needs: Option<&'static st
     if let Some(needed) = needs {
         option = option.requires(needed);
     }
-    match parameter.key {
-        "loads" => option.long_help(load_help()),
-        "probes" => option.long_help(probe_help()),
-        _ => option,
-    }
+    option
 }
 
 /// The words that a shell should know.
@@ -102,27 +100,4 @@ fn completed<P: TypedValueParser>(key: &str, parser: P) -> CompletedParser<P> {
         "probes" => words::probes(parser),
         _ => words::none(parser),
     }
-}
-
-fn probe_help() -> String {
-    let mut help = String::from("Probes, separated by commas:\n");
-    for probe in &PROBES {
-        help += &format!("  {:<10} {}{}\n", probe.name, probe.about, venue(probe.only));
-    }
-    help + "Alternatives stand between slashes; every parameter is in docs/probes.md."
-}
-
-fn load_help() -> String {
-    let mut help = String::from(
-        "Loads, separated by commas; several at once as A+B. A program (cmd:...) or a path takes the rest of its \
-         option, which may be given again:\n",
-    );
-    for load in &LOADS {
-        help += &format!("  {:<20} {}{}\n", load.usage(), load.about, venue(load.only));
-    }
-    help
-}
-
-fn venue(only: Option<Only>) -> String {
-    only.map_or(String::new(), |only| format!(" ({} only)", only.venue))
 }

@@ -5,7 +5,10 @@
 mod bench;
 mod broke;
 mod check;
+#[path = "../commands/mod.rs"]
+mod commands;
 mod containers;
+mod documents;
 mod full_disk;
 mod io;
 mod isolate;

@@ -12,10 +12,13 @@ mod across_cpus;
 mod arguments;
 mod bench;
 mod census;
+#[path = "../commands/mod.rs"]
+mod commands;
 mod controller;
 mod culprits;
 mod determinism;
 mod disks;
+mod documents;
 mod failures;
 mod figures;
 mod forgery;

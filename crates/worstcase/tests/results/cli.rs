@@ -77,7 +77,25 @@ fn show_one_cell() {
         .args(["--cell", "no.such"])
         .assert()
         .code(2)
-        .stderr(contains("has no cell 'no.such'").and(contains(id)));
+        .stderr(contains("has no cell 'no.such'").and(contains("there are ")));
+    // Words of its name will do, if only one has them.
+    let words = id.replace('.', " ");
+    let show = |cell: &str| {
+        let mut command = worstcase();
+        command.arg("show").arg(&path).args(["--cell", cell]);
+        command
+    };
+    let expected = worstcase()
+        .arg("show")
+        .arg(&path)
+        .args(["--cell", &id])
+        .output()
+        .unwrap();
+    show(&words).assert().success().stdout(expected.stdout);
+    show("fork")
+        .assert()
+        .code(2)
+        .stderr(contains("'fork' is ").and(contains("add a word")));
 }
 
 #[test]
@@ -169,7 +187,7 @@ fn study_list_and_show() {
         .args(["study", "show", "nothing"])
         .assert()
         .code(2)
-        .stderr(contains("built in: preemption-models"));
+        .stderr(contains("worstcase study list lists all"));
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("mine.toml");
     let out = worstcase()

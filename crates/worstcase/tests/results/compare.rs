@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
-use worstcase_results::record::CellResult;
+use worstcase_results::record::{CellId, CellResult};
 
 fn worstcase(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -126,15 +126,52 @@ fn subjects_find_each_other() {
     assert!(words.contains("\nB: 6.12 full; "), "{words}");
     let crossed = json(&["--map", "6.1.full=6.12.full"], &[&both, &both]);
     assert_eq!(crossed["cells"].as_array().unwrap().len(), 2);
-    let unknown = contains("more than one subject is called '6.1'; there are: 6.1.full, 6.12.full");
-    worstcase(&["--subject", "6.1", "--with", "6.12"], &[&both])
-        .assert()
-        .code(2)
-        .stderr(unknown);
+    // A word of a version is not the beginning of another.
+    let whole = json(&["--subject", "6.1", "--with", "6.12"], &[&both]);
+    assert_eq!(whole["cells"][0]["b"], "6.12.full");
     worstcase(&["--subject", "7", "--with", "6.12"], &[&both])
         .assert()
         .code(2)
         .stderr(contains("no subject is called '7'"));
+}
+
+#[test]
+fn two_words_find_the_subjects_that_differ_in_nothing_else() {
+    let of = |label: &str, model: &str| {
+        let mut results = ensemble(label, "shm", 1..=4, 1.0);
+        for result in &mut results {
+            result.record.subject.preempt.asked = Some(model.to_string());
+            result.record.id = CellId::new(
+                &result.record.subject.id(),
+                "shm",
+                "wakeup",
+                result.record.cell.seed,
+                None,
+            );
+        }
+        results
+            .iter()
+            .map(crate::fixture::refitted)
+            .collect::<Vec<CellResult>>()
+    };
+    let (_one, one) = kept(&[of("6.1", "none"), of("6.12", "none"), of("6.12", "full")].concat());
+    let found = json(&["--subject", "6.1", "--with", "6.12"], &[&one]);
+    assert_eq!(
+        (&found["cells"][0]["a"], &found["cells"][0]["b"]),
+        (&"6.1.none".into(), &"6.12.none".into())
+    );
+    let found = json(&["--subject", "6.12 none", "--with", "full"], &[&one]);
+    assert_eq!(found["cells"][0]["b"], "6.12.full");
+    let all = [
+        of("6.1", "none"),
+        of("6.1", "full"),
+        of("6.12", "none"),
+        of("6.12", "full"),
+    ];
+    let (_two, two) = kept(&all.concat());
+    let said = "'6.1' and '6.12' are 2 pairs of subjects: 6.1.none and 6.12.none, 6.1.full and 6.12.full; add a word";
+    let asked = worstcase(&["--subject", "6.1", "--with", "6.12"], &[&two]);
+    { asked }.assert().code(2).stderr(contains(said));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_contract::{Probe, Venue};
 use worstcase_plan::parameters;
@@ -45,18 +44,6 @@ fn every_probe_stands_in_the_documents_with_its_venues() {
     let host = table("docs/host.md", "| probe | one sample is | usual settings |");
     let named: BTreeSet<&str> = host.iter().map(|row| word(&row[0])).collect();
     assert_eq!(named, Probe::names(Venue::Host).collect());
-}
-
-#[test]
-fn the_page_of_loads_has_each_load() {
-    let page = fs::read_to_string(root().join("docs/loads.md")).unwrap();
-    for name in LOADS.iter().map(|load| load.name()) {
-        let named = ['`', ':', '['].map(|after| format!("`{name}{after}"));
-        assert!(
-            named.iter().any(|n| page.contains(n)),
-            "docs/loads.md does not name {name}"
-        );
-    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod fixture;
 mod forged;
 mod gate;
 mod gate_catastrophes;
+mod help;
 mod history;
 mod host;
 mod import;

@@ -17,7 +17,7 @@ fn worstcase(args: &[&str]) -> String {
 }
 
 /// Each command that `--help` lists, as words after `worstcase`; the first is none.
-fn listed() -> Vec<Vec<String>> {
+pub fn listed() -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let mut next = 0;
     while let Some(words) = all.get(next).cloned() {
@@ -120,6 +120,21 @@ fn formats(page: &Path) {
 }
 
 #[test]
+fn a_page_is_printed_and_nothing_is_written_unless_a_folder_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = |words: &[&str]| {
+        let mut command = Command::cargo_bin("worstcase").unwrap();
+        let output = command.arg("man").args(words).current_dir(&dir).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(page(&[]).contains("\n.SH COMMANDS") || page(&[]).contains("\n.SH SUBCOMMANDS"));
+    assert!(page(&["lab", "run"]).contains("\\-\\-kernel"));
+    assert!(page(&["loads"]).contains("worstcase loads fork"));
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+}
+
+#[test]
 fn pages_that_cannot_be_written_are_an_error_of_storage() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
@@ -163,6 +178,8 @@ fn bash_completes_what_is_visible() {
         ("host run --load procr", "procread"),
         ("lab run --probe jit", "jitter"),
         ("study run preemption", "preemption-models"),
+        ("loads procr", "procread"),
+        ("probes jit", "jitter"),
     ] {
         let words: Vec<&str> = typed.split(' ').collect();
         assert_eq!(completed_by_bash(&words), completed, "{typed}");

@@ -41,7 +41,7 @@ Examples:
   worstcase host run -a 2-3 -p 90 -i 1ms -D 10m -b 100us --on-break 'logger late'
   worstcase host run --on board1,root@board2 --load desktop --time 10m -o boards
 
-Each run has a folder of its own; --resume goes on with one. Ctrl-C ends a measurement early; what was
+Each run has a folder of its own, without -o host-NAME-YYYYMMDD-HHMM (UTC); --resume goes on with one. Ctrl-C ends a measurement early; what was
 taken until then is kept whole.
 As root everything can be measured; without, what is missing is said, and stands in the record.
 Exit code: 0 all was measured, whatever the verdict: worstcase verdict and gate decide by it;

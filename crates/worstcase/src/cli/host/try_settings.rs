@@ -22,7 +22,7 @@ use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{examine, settable};
 use worstcase_host::message::Message;
 use worstcase_host::run::specs::matrix;
-use worstcase_host::run::trial::{SWITCHED, TrialVariant, orders, variants};
+use worstcase_host::run::trial::{SWITCHED, TrialVariant, not_settable, orders, variants};
 use worstcase_host::run::{HostExecutor, MeasurementObserver};
 use worstcase_host::{CpuList, HostError, HostSpec, Journal, MachineFacts, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Seeds, Subjects, Venue};
@@ -161,10 +161,7 @@ fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
     }
     let unknown = args.only.iter().find(|name| !known.contains(name));
     match unknown {
-        Some(name) => Err(HostError::Argument(format!(
-            "'{name}' is nothing that can be set here; what can be: {}",
-            known.join(", ")
-        ))),
+        Some(name) => Err(not_settable(name, &known)),
         None if args.only.is_empty() => Ok(known),
         None => Ok(args.only.clone()),
     }

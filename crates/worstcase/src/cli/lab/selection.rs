@@ -5,15 +5,23 @@ use crate::cli::kept::judged;
 use crate::cli::parameters::{ParameterArgs, ParameterChoice};
 use clap::Args;
 use worstcase_contract::Nanos;
+use worstcase_kernels::several;
 use worstcase_plan::parameters::KernelChoice;
 use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue};
 
 /// Which kernels.
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
-    /// A kernel (see `worstcase kernels show --help`); may be given again
-    #[arg(long = "kernel", value_name = "NAME", required = true)]
-    pub(crate) kernels: Vec<String>,
+    /// Kernels, separated by commas (see `worstcase kernels show --help`)
+    #[arg(long = "kernel", value_name = "NAME,...", required = true)]
+    kernels: Vec<String>,
+}
+
+impl KernelArgs {
+    /// Each kernel's name.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.kernels.iter().flat_map(|text| several(text)).collect()
+    }
 }
 
 /// Which cells of each kernel.

@@ -1,5 +1,6 @@
 //! Colours and characters.
 
+use crate::cli::output::is_utf8;
 use ratatui::style::{Color, Modifier, Style};
 
 /// The abilities of the terminal. There are two colours that everybody can tell apart; a colour never says anything
@@ -16,11 +17,9 @@ impl TerminalLooks {
     /// The abilities by the environment: `NO_COLOR` (no-color.org), and the locale.
     pub(crate) fn of_environment() -> TerminalLooks {
         let set = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-        let is_utf8 = |l: String| ["utf-8", "utf8"].iter().any(|name| l.to_lowercase().ends_with(name));
         TerminalLooks {
             colour: set("NO_COLOR").is_none(),
-            unicode: locale.is_some_and(is_utf8),
+            unicode: is_utf8(),
         }
     }
 
