@@ -46,7 +46,7 @@ fn of_page(text: &str) -> Vec<String> {
             is_code = !is_code;
         } else if is_code || line.starts_with("    ") {
             let bare = line.trim();
-            let bare = ["- ", "run: ", "$ "]
+            let bare = ["- ", "run: ", "$ ", "sudo "]
                 .iter()
                 .fold(bare, |line, lead| line.strip_prefix(lead).unwrap_or(line));
             // A row of a table that begins with the tool's name is none.

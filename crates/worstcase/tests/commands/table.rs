@@ -294,6 +294,20 @@ pub static ROWS: &[Row] = &[
     not("worstcase import", ELSEWHERE_WRITTEN),
     not("worstcase report import-timerlat", ELSEWHERE_WRITTEN),
     // This machine.
+    small(
+        Host,
+        "worstcase host check --period 1ms",
+        &[("100us", "100s --time 300ms --cpus 0 -o checked")],
+        10,
+        "a PASS needs",
+    ),
+    small(
+        Host,
+        "worstcase host check --period 250us",
+        &[("50us", "100s --time 300ms -o checked-more"), ("2-3", "0")],
+        10,
+        "a PASS needs",
+    ),
     done(Host, "worstcase host run", "kept in out-"),
     small(
         Host,

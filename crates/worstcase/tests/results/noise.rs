@@ -160,7 +160,7 @@ fn a_run_of_noise_is_told_in_its_own_words() {
         let output = worstcase("show", &run).args(arguments).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
     };
-    let text = show(&[]);
+    let text = show(&[]).replace(&run.display().to_string(), "RUN");
     insta::assert_snapshot!("noise_text", text);
     let json: serde_json::Value = serde_json::from_str(&show(&["--json"])).unwrap();
     assert_eq!(json["ensembles"].as_array().map(Vec::len), Some(0));
