@@ -208,13 +208,22 @@ fn who_waits_in_a_pipe_is_told_that_it_goes_on() {
     let ends = "--good debian:6.1@6.1.170 --bad debian:6.1@6.1.192";
     let commands = [
         format!("lab run {} --output {}", matrix(), at("run").display()),
-        format!("study run {} --output {}", at("study.toml").display(), at("study").display()),
-        format!("bisect {ends} --load idle --criterion 1us --output {}", at("bisect").display()),
+        format!(
+            "study run {} --output {}",
+            at("study.toml").display(),
+            at("study").display()
+        ),
+        format!(
+            "bisect {ends} --load idle --criterion 1us --output {}",
+            at("bisect").display()
+        ),
     ];
     for words in commands {
         let words = format!("{words} --qemu {}", at("qemu").display());
         let mut child = start_heard(&controller, &words, Stdio::piped());
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         let goes_on = lines.any(|line| line.contains(" gone: "));
         child.kill().unwrap();
         child.wait().unwrap();
