@@ -146,8 +146,12 @@ pub fn one(
         cell: record.id.clone(),
         asked: choice,
     })?;
-    let ready = PreparedReplay::of(means, run, record)?;
-    let (mut explanation, lines) = tell(ready, record, &around(record, records), &[chosen])?;
+    let progress = means.options.progress;
+    progress.state(&format!("replaying {}", record.id));
+    let told = PreparedReplay::of(means, run, record)
+        .and_then(|ready| tell(ready, record, &around(record, records), &[chosen]));
+    progress.end();
+    let (mut explanation, lines) = told?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 

@@ -41,6 +41,13 @@ impl BegunFolder {
             made,
         }
     }
+
+    /// Takes all back, whatever was measured: it is of no use.
+    pub fn discard(mut self) {
+        if let Some(made) = self.made.take() {
+            made.take_back_if(|_| true);
+        }
+    }
 }
 
 impl Drop for BegunFolder {
@@ -66,14 +73,18 @@ impl MadeFolders {
         })
     }
 
-    /// Every step fails where something is that was measured, or that is not ours; what is left then is left on purpose.
     fn take_back(&self) {
+        self.take_back_if(|folder| folder.holds_only_plans().unwrap_or(false));
+    }
+
+    /// A step that fails meets something that is not ours; what is left then is left on purpose.
+    fn take_back_if(&self, may_go: impl FnOnce(&OutputFolder) -> bool) {
         let opened =
             FolderPlace::of(&self.folder, MissingFolders::Refused).and_then(|place| place.parent.open(&place.name));
         let Ok(Some(folder)) = opened else {
             return;
         };
-        if !folder.holds_only_plans().unwrap_or(false) || folder.remove_all().is_err() {
+        if !may_go(&folder) || folder.remove_all().is_err() {
             return;
         }
         for path in &self.missing {
@@ -185,6 +196,19 @@ mod tests {
         assert!(measured.join("cells/one/record.json").exists() && measured.join("run.json").exists());
         assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
         assert!(other.join("run.json").exists());
+    }
+
+    #[test]
+    fn what_is_of_no_use_goes_and_what_was_there_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (new, other) = (dir.path().join("n"), dir.path().join("o"));
+        fill(&other, &["cells/one/record.json"]);
+        for folder in [&new, &other] {
+            let begun = BegunFolder::at(folder);
+            fill(folder, &["cells/one/record.json"]);
+            begun.discard();
+        }
+        assert!(!new.exists() && other.join("cells/one/record.json").exists());
     }
 
     #[test]

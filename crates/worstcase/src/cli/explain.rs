@@ -189,15 +189,10 @@ fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
     if let Some(other) = &compared {
         comparable(&record, other)?;
     }
-    let bar = ProgressDisplay::new();
-    let explain = |record: &Record, sample| {
-        bar.state(&format!("replaying {}", record.id));
-        explain::one(means, run, records, record, sample)
-    };
+    let explain = |record: &Record, sample| explain::one(means, run, records, record, sample);
     let explained = explain(&record, args.sample)?;
     let other = compared.as_ref().map(|other| explain(other, args.sample.of_another()));
     let other = other.transpose()?;
-    bar.end();
     args.files.write(&explained, other.as_ref())?;
     Ok(shown(
         args,

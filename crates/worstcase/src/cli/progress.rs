@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use worstcase_base::format::plain;
+use worstcase_base::format::{self, plain};
 use worstcase_base::progress::{CountedWork, Progress};
 
 /// Whether `--quiet` was given.
@@ -131,7 +131,7 @@ impl Progress for ProgressDisplay {
         }
         let first = match work.preparations {
             0 => "beginning".to_string(),
-            n => format!("booting {n} subjects"),
+            n => format!("booting {}", format::counted(n as u64, "subject")),
         };
         self.show(&mut counted, &first);
     }

@@ -11,7 +11,7 @@ use worstcase_bisect::figures::BisectedMeasure;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  worstcase bisect --good debian:6.12-cloud@6.12.43 --bad debian:6.12-cloud@6.12.95-1~bpo12+1 --preempt none --load shm
+  worstcase bisect --good debian:6.12-cloud@6.12.43 --bad debian:6.12-cloud@6.12.90-1~bpo12 --preempt full --add ./duty:/duty --load 'cmd:/duty 9700 300 10000 400000' --time 2s --seeds 1 --criterion 'max > 1ms'
   worstcase bisect --kernels ./built --good 6.1.9 --bad 6.1.20 --load fork --criterion 100us
   worstcase bisect --tree ./linux --config ./config --good v6.12 --bad HEAD --load fork --worse 50% --revert
   git bisect run worstcase bisect --step ./linux --load fork --criterion 100us

@@ -111,7 +111,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     };
     let names: Vec<&str> = settings.iter().map(String::as_str).collect();
     let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
-    let _begun = BegunFolder::at(&folder);
+    let begun = BegunFolder::at(&folder);
     let stop = stop::in_order("ending the measurement, and setting the machine back");
     let bar = ProgressDisplay::new();
     let trying = Trying {
@@ -125,7 +125,8 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let outcome = trying.all(&names);
     bar.end();
     let Some(trial) = outcome? else {
-        eprintln!("worstcase: ended before the first round was over; the machine is as it was");
+        begun.discard();
+        eprintln!("worstcase: ended before the first round was over: nothing is kept, and the machine is as it was");
         return Ok(stop::interrupted());
     };
     match args.json {
