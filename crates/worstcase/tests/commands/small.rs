@@ -67,9 +67,13 @@ fn few(words: &mut Vec<String>, time: &str, samples: &str, number: usize) {
     if of(words, "--seed").is_empty() {
         set(words, &["--seeds"], "1");
     }
-    match of(words, "--time").is_empty() && of(words, "-D").is_empty() {
-        true => set(words, &["--samples", "-l"], samples),
-        false => set(words, &["--time", "-D"], time),
+    let has_time = !of(words, "--time").is_empty() || !of(words, "-D").is_empty();
+    // What work with a file has is as many samples as the file has blocks.
+    let is_of_files = of(words, "--probe").iter().any(|probe| probe.starts_with("io"));
+    match has_time {
+        true => set(words, &["--time", "-D"], time),
+        false if is_of_files => {}
+        false => set(words, &["--samples", "-l"], samples),
     }
     // The runs that the documents name are there already.
     set(words, &["-o", "--output"], &format!("out-{number}"));
