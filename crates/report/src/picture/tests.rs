@@ -834,3 +834,36 @@ fn what_is_far_away_does_not_press_the_others_together() {
         first.head.about
     );
 }
+
+/// A file is written near the beginning; its journal, a quarter of all requests, is far away.
+#[test]
+fn a_journal_far_away_does_not_press_a_file_together() {
+    let place = |i: u64| if i % 4 == 0 { 43_000_000 + i } else { 270_000 + i * 8 };
+    let all = (0..200)
+        .map(|i| request(DiskAction::Write, [i, i, i + 1], 0, place(i)))
+        .collect();
+    let records = [io(
+        with_scheduler("6.1.0-1-amd64", "none"),
+        "io:64m+write",
+        1,
+        9_000_000,
+        all,
+    )];
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, None);
+    let all = requests::pictures(&data, PictureOptions::default());
+    let Picture::Requests(first) = &all[0] else { panic!() };
+    assert!(first.head.y.to < 1.0, "{:?}", first.head.y);
+    assert_eq!(first.panels[0].outside, 50);
+}
+
+/// One cell alone is late where it is above the limit, whatever else there is.
+#[test]
+fn a_single_value_has_its_place_by_the_limit() {
+    let records = [cell(subject("6.1.0-1-amd64", "none"), "idle", 1, 1, &[(0, 6_500_000)]).record];
+    let plan = plan(records.iter());
+    let data = PictureData::new(&plan, &records, Some(Nanos(100_000)));
+    let all = heat::pictures(&data);
+    let Picture::Heat(heat) = &all[0] else { panic!() };
+    assert_eq!((heat.from, heat.to), (100.0, 6_500.0));
+}
