@@ -1,6 +1,5 @@
 //! The `worstcase` executable: reads the command line, runs it, turns an error into one line and an exit code.
 
-use clap::Parser;
 use std::process::ExitCode;
 use worstcase_base::format::plain;
 use worstcase_base::{defect, interrupt};
@@ -14,7 +13,7 @@ fn main() -> ExitCode {
 
 fn command() -> ExitCode {
     worstcase::cli::complete();
-    let ended = worstcase::cli::run(worstcase::cli::Cli::parse());
+    let ended = worstcase::cli::run(worstcase::cli::parse());
     // A signal that ends this process ends its children, too, which may look like an error.
     interrupt::wait_if_ending();
     ended.unwrap_or_else(|error| {

@@ -33,8 +33,10 @@ pub mod verdict;
 mod words;
 mod worsening;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use error::Error;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -155,6 +157,19 @@ impl Command {
             _ => true,
         }
     }
+}
+
+/// The command line, or the end of the process with what is wrong of it.
+pub fn parse() -> Cli {
+    let is_no_text = |word: &OsString| word.to_str().is_none();
+    Cli::try_parse().unwrap_or_else(|error| match std::env::args_os().find(is_no_text) {
+        // clap does not say which.
+        Some(word) if error.kind() == ErrorKind::InvalidUtf8 => {
+            let what = format!("{} is no UTF-8, which only files of yours may be\n", word.display());
+            Cli::command().error(ErrorKind::InvalidUtf8, what).exit()
+        }
+        _ => error.exit(),
+    })
 }
 
 /// Runs the command.
