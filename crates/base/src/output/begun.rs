@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What is written before anything is measured: plans, their checksums, and unfinished files.
 const PLANS: [&str; 4] = ["run.json", "watch.json", "bisect.json", "SHA256SUMS"];
@@ -79,6 +80,9 @@ impl MadeFolders {
 
     /// A step that fails meets something that is not ours; what is left then is left on purpose.
     fn take_back_if(&self, may_go: impl FnOnce(&OutputFolder) -> bool) {
+        // A command whose machines a signal has ended takes back, too; half of each would be none.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let opened =
             FolderPlace::of(&self.folder, MissingFolders::Refused).and_then(|place| place.parent.open(&place.name));
         let Ok(Some(folder)) = opened else {

@@ -47,18 +47,15 @@ impl MissingKernels {
     }
 }
 
-/// `18 cells to measure, 1 machine to boot: about 50 s, 97 MB on the disk`.
-pub(crate) fn words(ahead: &LabAhead) -> String {
+/// Nothing if all is there, else `18 cells to measure, 1 machine to boot: about 50 s, 97 MB on the disk`.
+pub(crate) fn words(ahead: &LabAhead) -> Option<String> {
     let boots = match ahead.boots {
         0 => String::new(),
         n => format!(", {} to boot", counted(n as u64, "machine")),
     };
     let cells = counted(ahead.cells as u64, "cell");
-    format!(
-        "{cells} to measure{boots}: about {}, {} on the disk",
-        span(ahead.seconds),
-        megabytes(ahead.bytes)
-    )
+    let (time, disk) = (span(ahead.seconds), megabytes(ahead.bytes));
+    (ahead.cells + ahead.boots > 0).then(|| format!("{cells} to measure{boots}: about {time}, {disk} on the disk"))
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -81,9 +78,10 @@ mod tests {
             bytes: 96_800_000,
         };
         assert_eq!(
-            words(&ahead),
+            words(&ahead).unwrap(),
             "18 cells to measure, 1 machine to boot: about 50 s, 97 MB on the disk"
         );
+        assert_eq!(words(&LabAhead::default()), None);
         let missing = MissingKernels {
             count: 2,
             bytes: 200_000_000,

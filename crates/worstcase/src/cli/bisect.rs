@@ -29,7 +29,8 @@ fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptio
     let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
     let jobs = args.jobs.count();
     let each = LabAhead::of_experiment(&experiment, jobs, &LabSpeed::of(&options.cache));
-    let Some(each) = each.filter(|_| args.executor.executor == ExecutorChoice::Local) else {
+    let each = each.filter(|_| args.executor.executor == ExecutorChoice::Local);
+    let Some((each, words)) = each.and_then(|each| Some((each, ahead::words(&each)?))) else {
         return Ok(());
     };
     let (kernels, built) = match list.len() {
@@ -43,9 +44,7 @@ fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptio
             )
         }
     };
-    options
-        .progress
-        .ahead(&format!("{kernels} {}{built}", ahead::words(&each)));
+    options.progress.ahead(&format!("{kernels} {words}{built}"));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::output::{OutputError, print};
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ pub struct HistoryArgs {
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Draw them into this SVG file as well
-    #[arg(short, long, value_name = "FILE.svg", value_parser = drawn)]
+    #[arg(short, long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(drawn))]
     output: Option<PathBuf>,
     /// Light on dark, for slides
     #[arg(long, requires = "output")]
@@ -53,8 +54,7 @@ pub struct HistoryArgs {
     csv: bool,
 }
 
-fn drawn(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+fn drawn(path: PathBuf) -> Result<PathBuf, String> {
     match path.extension().is_some_and(|e| e == "svg") {
         true => Ok(path),
         false => Err("it is drawn as SVG; name a file that ends in .svg".into()),

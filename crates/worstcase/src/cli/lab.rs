@@ -205,7 +205,9 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     let (run, matrix) = begin(plan, output, &additions, &means)?;
     if how.executor.executor == ExecutorChoice::Local {
         let ahead = LabAhead::of_matrix(&matrix, &options.cache, means.jobs, |id| run.has_cell(id))?;
-        options.progress.ahead(&ahead::words(&ahead));
+        if let Some(words) = ahead::words(&ahead) {
+            options.progress.ahead(&words);
+        }
     }
     let interrupted = stop::tells_what_is_kept(&run);
     let outcome = execute(&run, matrix, &means)?;

@@ -39,6 +39,7 @@ use arranged::ShownHelp;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::Error;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -216,7 +217,15 @@ impl Cli {
             Err(error) if error.kind() == ErrorKind::DisplayHelp && !asks_all() => read(ShownHelp::Short),
             answer => answer,
         };
-        answer.unwrap_or_else(|e| e.exit())
+        let is_no_text = |word: &OsString| word.to_str().is_none();
+        answer.unwrap_or_else(|error| match std::env::args_os().find(is_no_text) {
+            // clap does not say which.
+            Some(word) if error.kind() == ErrorKind::InvalidUtf8 => {
+                let what = format!("{} is no UTF-8, which only files of yours may be\n", word.display());
+                Cli::command().error(ErrorKind::InvalidUtf8, what).exit()
+            }
+            _ => error.exit(),
+        })
     }
 
     /// The experiment that the command is going to measure, and its folder; none if it measures no run.

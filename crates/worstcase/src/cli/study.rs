@@ -211,9 +211,9 @@ fn show(study: &Study, speed: &Speed, style: Style) -> String {
 
 fn cells(name: &str, experiment: &Experiment, speed: &Speed, style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&format!("{name}: {}", extent(experiment)))];
-    if let Some(ahead) = speed.ahead(experiment).filter(|_| experiment.venue == Venue::Lab) {
-        lines.push(format!("  takes    {}, with an empty cache", ahead::words(&ahead)));
-    }
+    let ahead = speed.ahead(experiment).filter(|_| experiment.venue == Venue::Lab);
+    let ahead = ahead.and_then(|ahead| ahead::words(&ahead));
+    lines.extend(ahead.map(|words| format!("  takes    {words}, with an empty cache")));
     let missing = speed.cache.as_ref().map(|cache| MissingKernels::of(experiment, cache));
     lines.extend(missing.and_then(|missing| Some(format!("  takes    {}", missing.words()?))));
     for part in &experiment.parts {

@@ -141,6 +141,35 @@ fn a_closed_output_is_no_success() {
 }
 
 #[test]
+fn a_name_that_is_no_text_is_taken_for_a_file_and_told_elsewhere() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("run"));
+    let odd = std::ffi::OsStr::from_bytes(b"r\xe9s.svg");
+    let typed = |words: &[&str]| {
+        let mut command = Command::new(cargo_bin("worstcase"));
+        let output = command.args(words).arg(odd).current_dir(dir.path()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    for words in [
+        &["report", "run", "-o"][..],
+        &["plot", "run", "-o"],
+        &["history", "run", "-o"],
+        &["gate", "run", "--write-baseline"],
+    ] {
+        assert_eq!(typed(words).0, Some(0), "{words:?}");
+        let (file, folder) = (dir.path().join(odd), dir.path().join(odd));
+        let _ = fs::remove_file(file).or_else(|_| fs::remove_dir_all(folder));
+    }
+    let (code, said) = typed(&["lab", "run", "--kernel"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("r\u{fffd}s.svg is no UTF-8"), "{said}");
+}
+
+#[test]
 fn an_address_without_a_number_is_told_what_to_write() {
     for address in ["localhost:9100", "9100", "127.0.0.1", "127.0.0.1:port"] {
         let mut command = Command::new(cargo_bin("worstcase"));

@@ -15,6 +15,7 @@ mod restore;
 mod run;
 mod show;
 mod try_settings;
+mod try_switch;
 mod watch;
 mod words;
 

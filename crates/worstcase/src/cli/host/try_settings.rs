@@ -1,6 +1,7 @@
 //! `worstcase host try`: measures which of the doctor's settings help.
 
-use super::{folder, hooks};
+use super::folder;
+use super::try_switch::Switch;
 use crate::cli::error::Error;
 use crate::cli::output::{print, print_json};
 use crate::cli::progress::ProgressDisplay;
@@ -104,7 +105,7 @@ impl TryArgs {
 
 /// Runs the command.
 pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
-    let switch = Switch::of(args)?;
+    let switch = Switch::of(args.switch.as_deref(), args.back.as_deref())?;
     let settings = match &switch {
         Some(_) => vec![SWITCHED.to_string()],
         None => settings(args)?,
@@ -165,28 +166,6 @@ fn settings(args: &TryArgs) -> Result<Vec<String>, HostError> {
         Some(name) => Err(not_settable(name, &known)),
         None if args.only.is_empty() => Ok(known),
         None => Ok(args.only.clone()),
-    }
-}
-
-/// A command of the user's, and the one that takes it back.
-struct Switch {
-    command: Vec<String>,
-    back: Vec<String>,
-}
-
-impl Switch {
-    fn of(args: &TryArgs) -> Result<Option<Switch>, HostError> {
-        let command = hooks::words("--switch", args.switch.as_deref())?;
-        let back = hooks::words("--back", args.back.as_deref())?;
-        Ok(command.zip(back).map(|(command, back)| Switch { command, back }))
-    }
-
-    /// Makes it, until the journal is undone.
-    fn make(&self, state: &StateFolder) -> Result<Journal, HostError> {
-        let mut journal = Journal::begin(state, "worstcase host try")?;
-        journal.start_guard()?;
-        journal.run(&self.command, &self.back)?;
-        Ok(journal)
     }
 }
 

@@ -110,7 +110,13 @@ impl Textfile {
     /// Writes it now, and again and again. The file stays when this ends: node_exporter tells how old it is.
     pub(crate) fn open(path: &Path, cpus: &[u32], watched: SharedWatched) -> Result<Textfile, HostError> {
         let path = std::path::absolute(path).map_err(|e| HostError::Argument(format!("--textfile: {e}")))?;
-        let refused = |e| HostError::Storage(format!("--textfile: cannot write {}: {e}", path.display()));
+        let refused = |e: std::io::Error| {
+            let what = format!("--textfile: cannot write {}: {e}", path.display());
+            match e.kind() {
+                std::io::ErrorKind::PermissionDenied => HostError::Storage(what),
+                _ => HostError::Argument(what),
+            }
+        };
         output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)).map_err(refused)?;
         let worker = ServingThread::start(cpus, move |over| {
             let mut next = Instant::now() + EVERY;
