@@ -20,31 +20,29 @@ pub fn form(text: &str, replaced: &[(&str, &str)], number: usize) -> Vec<String>
 }
 
 fn lab(words: &mut Vec<String>, number: usize) {
-    if let Some(kernels) = of(words, "--kernel").first() {
-        let kernel = KERNELS
-            .iter()
-            .find(|kernel| kernels == *kernel)
-            .unwrap_or(&KERNELS[0])
-            .to_string();
-        let own = kernels.starts_with("./");
-        set(words, &["--kernel"], if own { kernels } else { &kernel });
+    let kernels = of(words, "--kernel");
+    let asked = kernels.first().map_or("", String::as_str);
+    let kernel = KERNELS
+        .into_iter()
+        .find(|kernel| *kernel == asked)
+        .unwrap_or(KERNELS[0]);
+    set(words, &["--kernel"], kernel);
+    // Another model, number of CPUs or quantum is another boot.
+    set(
+        words,
+        &["--preempt"],
+        if kernel.ends_with("-rt") { "rt" } else { "full" },
+    );
+    remove(words, "--quantum");
+    if of(words, "--cpus") == ["4"] {
+        set(words, &["--cpus"], "2");
     }
-    // Several values are several boots.
     for option in ["--append", "--chrt"] {
         if let Some(last) = of(words, option).last() {
             set(words, &[option], last);
         }
     }
-    for option in [
-        "--preempt",
-        "--load",
-        "--cpu",
-        "--cpus",
-        "--quantum",
-        "--scheduler",
-        "--io-scheduler",
-        "--probe",
-    ] {
+    for option in ["--load", "--cpu", "--cpus", "--scheduler", "--io-scheduler", "--probe"] {
         first_of(words, option);
     }
     few(words, "20ms", "20", number);
@@ -87,12 +85,14 @@ fn of(words: &[String], option: &str) -> Vec<String> {
 
 /// Gives an option this value alone; the first name is the one that is written.
 fn set(words: &mut Vec<String>, names: &[&str], value: &str) {
-    for name in names {
-        while let Some(at) = words.iter().position(|word| word == name) {
-            words.drain(at..(at + 2).min(words.len()));
-        }
-    }
+    names.iter().for_each(|name| remove(words, name));
     words.extend([names[0].to_string(), value.to_string()]);
+}
+
+fn remove(words: &mut Vec<String>, option: &str) {
+    while let Some(at) = words.iter().position(|word| word == option) {
+        words.drain(at..(at + 2).min(words.len()));
+    }
 }
 
 /// Of several values between commas the first; a program has its own commas.

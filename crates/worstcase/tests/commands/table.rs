@@ -100,7 +100,7 @@ pub static ROWS: &[Row] = &[
     not("worstcase study run NAME --host", "stands for any study"),
     not("worstcase study run scheduler-scaling", "some hundred cells"),
     // Kernels.
-    done(Lab, "worstcase kernels get debian:6.1 debian:6.1-rt", "6.1"),
+    not("worstcase kernels get debian:6.1 debian:6.1-rt", ARCHIVE),
     done(Lab, "worstcase kernels show debian:6.1", "preemption"),
     not("worstcase kernels get --debug", DOWNLOADS),
     not("worstcase kernels get --headers", DOWNLOADS),
