@@ -83,6 +83,11 @@ impl MadeFolders {
         // A command whose machines a signal has ended takes back, too; half of each would be none.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody put a link in the place of what was made: what it leads to is not ours.
+        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|is| is.is_symlink());
+        if self.missing.iter().chain([&self.folder]).any(is_link) {
+            return;
+        }
         let opened =
             FolderPlace::of(&self.folder, MissingFolders::Refused).and_then(|place| place.parent.open(&place.name));
         let Ok(Some(folder)) = opened else {
@@ -185,6 +190,17 @@ mod tests {
         );
         drop(begun);
         assert!(!dir.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_link_that_somebody_put_in_its_place_leads_to_nothing_of_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, other) = (dir.path().join("run"), dir.path().join("other"));
+        let begun = BegunFolder::at(&folder);
+        fs::create_dir(&other).unwrap();
+        std::os::unix::fs::symlink(&other, &folder).unwrap();
+        drop(begun);
+        assert!(other.exists() && folder.is_symlink());
     }
 
     #[test]

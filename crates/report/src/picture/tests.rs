@@ -838,7 +838,13 @@ fn what_is_far_away_does_not_press_the_others_together() {
 /// A file is written near the beginning; its journal, a quarter of all requests, is far away.
 #[test]
 fn a_journal_far_away_does_not_press_a_file_together() {
-    let place = |i: u64| if i.is_multiple_of(4) { 43_000_000 + i } else { 270_000 + i * 8 };
+    let place = |i: u64| {
+        if i.is_multiple_of(4) {
+            43_000_000 + i
+        } else {
+            270_000 + i * 8
+        }
+    };
     let all = (0..200)
         .map(|i| request(DiskAction::Write, [i, i, i + 1], 0, place(i)))
         .collect();

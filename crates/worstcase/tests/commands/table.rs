@@ -203,7 +203,7 @@ pub static ROWS: &[Row] = &[
     ),
     not("worstcase compare A1", FIVE_RUNS),
     done(Lab, "worstcase gate RUN --write-baseline", "baseline.json"),
-    done(Lab, "worstcase gate RUN --baseline", "PASS"),
+    done(Lab, "worstcase gate NEW --baseline", "PASS"),
     small(
         Lab,
         "worstcase gate --json",
@@ -304,7 +304,11 @@ pub static ROWS: &[Row] = &[
     small(
         Host,
         "worstcase host check --period 250us",
-        &[("50us", "100s --time 300ms -o checked-more"), ("2-3", "0")],
+        &[
+            ("--period 250us", "--period 1ms"),
+            ("--deadline 50us", "--deadline 100s --time 300ms -o checked-more"),
+            ("2-3", "0"),
+        ],
         10,
         "a PASS needs",
     ),

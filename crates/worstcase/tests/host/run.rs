@@ -316,7 +316,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
     let refused = [
         (vec!["--cpus", "4000"], "choose from"),
         (vec!["--cpus", "x"], "write it like"),
-        (vec!["--load", "nothing"], "known:"),
+        (vec!["--load", "nothing"], "unknown load 'nothing'"),
         (vec!["--interval", "1us"], "an interval is 10 us to 60 s"),
         (vec!["--time", "0s"], "shorter than one interval"),
         (vec!["--load", "apps:3"], "lab only"),

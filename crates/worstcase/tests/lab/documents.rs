@@ -4,8 +4,9 @@ use crate::commands::{Place, copy, do_all};
 use crate::controller::{folder, shared};
 
 /// The names that the documents give to runs.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "RUN",
+    "NEW",
     "demo-run",
     "BEFORE",
     "AFTER",
