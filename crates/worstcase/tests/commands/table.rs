@@ -231,7 +231,7 @@ pub static ROWS: &[Row] = &[
         "worstcase explain RUN --cell ID --compare OTHER",
         &[("ID", "s1"), ("OTHER", "s2")],
         0,
-        "late",
+        "left: ",
     ),
     small(
         Lab,
@@ -246,7 +246,7 @@ pub static ROWS: &[Row] = &[
         "worstcase explain found --cell ID --compare ID",
         &[("--cell ID --compare ID", "--cell s1 --compare s2")],
         0,
-        "late",
+        "left: ",
     ),
     not("worstcase explain RUN --debug-info", DOWNLOADS),
     done(Lab, "worstcase census RUN", "section"),
