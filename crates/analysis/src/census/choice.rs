@@ -121,6 +121,10 @@ fn other(run: &Run, record: &Record, asked: &str) -> Result<(Option<Run>, Record
         reason,
     };
     if !path.join(RUN_FILE).exists() {
+        // Words of a cell's name, as elsewhere.
+        if let Ok(entry) = run.entry(asked) {
+            return Ok((None, run.record_of(entry.id.as_str())?));
+        }
         return Err(no_other(format!(
             "neither a cell of {} nor the folder of a run",
             run.dir().display()
