@@ -197,6 +197,7 @@ pub static ROWS: &[Row] = &[
     not("worstcase compare A1", FIVE_RUNS),
     done(Lab, "worstcase gate RUN --write-baseline", "baseline.json"),
     done(Lab, "worstcase gate NEW --baseline", "PASS"),
+    done(Lab, "worstcase gate RUN --baseline", "PASS"),
     small(
         Lab,
         "worstcase gate --json",
