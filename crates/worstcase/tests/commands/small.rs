@@ -22,10 +22,10 @@ pub fn form(text: &str, replaced: &[(&str, &str)], number: usize) -> Vec<String>
 fn lab(words: &mut Vec<String>, number: usize) {
     let kernels = of(words, "--kernel");
     let asked = kernels.first().map_or("", String::as_str);
-    let kernel = KERNELS
-        .into_iter()
-        .find(|kernel| *kernel == asked)
-        .unwrap_or(KERNELS[0]);
+    // The tests' kernel of a series may be another flavour of it.
+    let cloud = format!("{asked}-cloud");
+    let fits = |kernel: &&str| *kernel == asked || *kernel == cloud;
+    let kernel = KERNELS.into_iter().find(fits).unwrap_or(KERNELS[0]);
     set(words, &["--kernel"], kernel);
     // Another model, number of CPUs or quantum is another boot.
     set(
@@ -45,7 +45,7 @@ fn lab(words: &mut Vec<String>, number: usize) {
     for option in ["--load", "--cpu", "--cpus", "--scheduler", "--io-scheduler", "--probe"] {
         first_of(words, option);
     }
-    few(words, "20ms", "20", number);
+    few(words, "30ms", "100", number);
     set(words, &["--jobs", "-j"], "1");
 }
 

@@ -124,6 +124,13 @@ pub static ROWS: &[Row] = &[
         0,
         "kept in out-",
     ),
+    small(
+        Lab,
+        "worstcase lab run --kernel debian:6.1 --preempt full --cpus 3 --load-cpus 0-1 --load hotplug@20",
+        &[("hotplug@20", "hotplug@200")],
+        0,
+        "kept in out-",
+    ),
     not("worstcase lab run --kernel ./", OWN_KERNEL),
     not("worstcase lab run --kernel core.rpm", OWN_KERNEL),
     not(
