@@ -124,6 +124,8 @@ pub struct HostSpec {
     pub captures: usize,
     /// Without permission for the trace, measure all the same; otherwise that is an error.
     pub captures_if_permitted: bool,
+    /// Why none are kept, where they would be if the kernel let this user trace it.
+    pub captures_refused: Option<String>,
     /// The first sample above this ends the measurement.
     pub break_at: Option<Nanos>,
     /// The parent folder of the loads' files.

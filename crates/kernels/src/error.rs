@@ -147,7 +147,7 @@ worstcase_base::errors! {
         #[error(transparent)]
         UnknownModel(#[from] worstcase_plan::UnknownModel) => Usage,
         /// This kernel cannot boot this model.
-        #[error("no preemption model {model}, kernel {kernel}{why}; it can boot {models}")]
+        #[error("no preemption model {model}, kernel {kernel}{why}; it can boot {models}{elsewhere}")]
         ModelNotInKernel {
             /// The kernel.
             kernel: String,
@@ -157,6 +157,8 @@ worstcase_base::errors! {
             why: String,
             /// The models that it can boot.
             models: String,
+            /// Which kernel can, or nothing.
+            elsewhere: &'static str,
         } => Usage,
         /// The kernel has no such module.
         #[error("no module {module}, kernel {kernel}; {hint}")]

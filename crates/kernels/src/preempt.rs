@@ -66,6 +66,10 @@ pub fn choose(kernel: &Kernel, model: PreemptName) -> Result<PreemptModel, Kerne
             model: model.name(),
             why,
             models: names,
+            elsewhere: match model {
+                PreemptName::Rt => ". rt is a kernel of its own: debian:SERIES-rt, e.g. debian:6.1-rt",
+                _ => "",
+            },
         })
 }
 

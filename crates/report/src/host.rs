@@ -8,7 +8,9 @@ use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of};
+use worstcase_results::record::{
+    ISOLATED, LOAD_CPUS, NOT_REAL_TIME, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of,
+};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 use worstcase_results::verdict::PeriodsAbove;
@@ -87,9 +89,15 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
     let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
     let method = records.first().and_then(|r| r.cell.method.as_ref());
     let is_of_gaps = records.iter().any(|r| r.accounting.gaps().is_some());
+    let is_refused = |r: &&Record| r.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME));
+    let refused = if records.iter().any(is_refused) {
+        " (refused)"
+    } else {
+        ""
+    };
     let how = method.map_or(String::new(), |m| match is_of_gaps {
         true => format!(", {}", m.policy),
-        false => format!(", {}, {}", m.timer, m.policy),
+        false => format!(", {}, {}{refused}", m.timer, m.policy),
     });
     let period = records.first().map_or(0, |r| r.cell.period_ns);
     let every = match is_of_gaps {

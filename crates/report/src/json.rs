@@ -33,7 +33,7 @@ pub fn run(view: &ReportView) -> String {
         "verdict": verdicts,
         "ranking": ranking::table(view).map(|table| rows(&table)),
         "demands": demands::json(view),
-        "next": next::shown(&next::next(view)),
+        "next": next::shown(&next::next(view, &[])),
         "published": then_now::json(&compared(view.plan, view.records)),
     });
     for (key, _) in PROBES {

@@ -6,6 +6,7 @@ use super::labels::{own_images, units};
 pub use super::style::{Style, fitted, wrapped};
 use super::{ReportView, host, next, run_tables, table, then_now};
 use worstcase_analysis::breakdown::Breakdown;
+use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::format::{counted, grouped, plain, shell};
 use worstcase_base::{distinct, duration};
 use worstcase_results::published::compared;
@@ -47,11 +48,12 @@ pub fn run(view: &ReportView, style: Style) -> String {
 /// What follows from it: why the latest samples of subjects that failed were late, and what to do next.
 pub fn after(view: &ReportView, why: &[Breakdown], style: Style) -> String {
     let mut out = Vec::new();
+    let causes: Vec<Mechanism> = why.iter().map(|breakdown| breakdown.cause().mechanism).collect();
     for breakdown in why {
         out.extend([String::new(), style.bold("Why")]);
         out.push(terminal::in_short(breakdown, style).trim_end().to_string());
     }
-    out.extend(next::lines(&next::next(view), style));
+    out.extend(next::lines(&next::next(view, &causes), style));
     out.push(String::new());
     out.join("\n")
 }
@@ -123,7 +125,9 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
 pub(crate) fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
     let units = units(records.iter().map(|r| &r.subject)).join(", ");
     let limit = duration::show(criterion.limit);
-    style.bold(&format!("Verdict: no latency above {limit} (times are {units})"))
+    style.bold(&format!(
+        "Verdict: is every latency within {limit}? (times are {units})"
+    ))
 }
 
 /// A line for each verdict, further reasons below it, and what limits it.

@@ -18,6 +18,9 @@ pub fn terminal(trial: &Trial, title: &str, style: Style) -> String {
     out.extend(figures(&table(trial), WIDTH));
     out.push(String::new());
     out.extend(answer(trial));
+    if !trial.variants.iter().any(|v| v.says == Says::Better) {
+        out.push("What only a boot or the machine's owner can change, with the remedies: worstcase host doctor".into());
+    }
     out.push(String::new());
     out.join("\n")
 }

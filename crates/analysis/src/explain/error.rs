@@ -32,10 +32,12 @@ worstcase_base::errors! {
             samples: usize,
         } => Usage,
         /// This machine's, without recordings.
-        #[error("{cell} has no recordings to explain: --criterion, --probe response and --captures 10 keep some, where the trace may be used")]
+        #[error("{cell} has no recordings to explain: {why}")]
         NoRecordings {
             /// The cell.
             cell: CellId,
+            /// Why.
+            why: String,
         } => Usage,
         /// Another tool's.
         #[error(

@@ -10,7 +10,7 @@ use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
 use worstcase_host::trace::{EventSnapshot, LatenessParts};
 use worstcase_lab::execution::Symbols;
-use worstcase_results::record::{Quantity, Record, Run, SampleRow};
+use worstcase_results::record::{CAPTURES_REFUSED, Quantity, Record, Run, SampleRow};
 
 /// The breakdown of one sample.
 pub(crate) fn one(
@@ -71,6 +71,10 @@ fn captures(run: &Run, record: &Record) -> Result<Vec<EventSnapshot>, ExplainErr
     let captures = run.beside(&record.id, CAPTURES_FILE)?;
     let captures = captures.ok_or_else(|| ExplainError::NoRecordings {
         cell: record.id.clone(),
+        why: match record.environment.get(CAPTURES_REFUSED) {
+            Some(why) => why.clone(),
+            None => "a run with --criterion, --probe response or --captures 10 keeps some".into(),
+        },
     })?;
     serde_json::from_slice(&captures).map_err(|e| run.other_version(&record.id, CAPTURES_FILE, e).into())
 }

@@ -14,9 +14,9 @@ use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
-    Accounting, CAPTURES, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount, ISOLATED, LOAD_CPUS,
-    LOST_EVENTS, LOST_LINES, MethodRecord, Quantity, Record, RecordOrigin, SCHEMA, SamplesFile, SelfCostRecord,
-    Subject, Summaries, WorkRecord, folder,
+    Accounting, CAPTURES, CAPTURES_REFUSED, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount,
+    ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, MethodRecord, Quantity, Record, RecordOrigin, SCHEMA, SamplesFile,
+    SelfCostRecord, Subject, Summaries, WorkRecord, folder,
 };
 
 /// Name of the file with the trace around the latest samples, beside record.json.
@@ -178,6 +178,9 @@ fn environment(spec: &HostSpec, done: &MeasurementEnd, cpu: &CpuDone) -> BTreeMa
     add_cpus(&mut environment, spec);
     if cpu.captures > 0 {
         environment.insert(CAPTURES.to_string(), cpu.captures.to_string());
+    }
+    if let Some(why) = &spec.captures_refused {
+        environment.insert(CAPTURES_REFUSED.to_string(), why.clone());
     }
     if cpu.lost_lines > 0 {
         environment.insert(LOST_LINES.to_string(), cpu.lost_lines.to_string());

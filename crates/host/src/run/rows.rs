@@ -166,6 +166,7 @@ mod tests {
             threshold: Nanos(1),
             captures: 0,
             captures_if_permitted: false,
+            captures_refused: None,
             break_at: None,
             work_dir: dir.into(),
             cgroup: None,

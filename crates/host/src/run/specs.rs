@@ -216,6 +216,10 @@ fn timed_spec(
         threshold: method.threshold.unwrap_or(THRESHOLD),
         captures,
         captures_if_permitted: by_default && method.captures.is_none(),
+        captures_refused: match (recorder, probe, method.captures) {
+            (RecorderByDefault::Refused(why), Probe::Wakeup, None) => Some(why.clone()),
+            _ => None,
+        },
         break_at: method.break_at,
         ..spec(part, asked, probe, cpus.to_vec())
     })
@@ -265,6 +269,7 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         threshold: Nanos(0),
         captures: 0,
         captures_if_permitted: false,
+        captures_refused: None,
         break_at: None,
         work_dir: PathBuf::new(),
         cgroup: None,

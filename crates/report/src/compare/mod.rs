@@ -8,6 +8,7 @@ pub mod terminal;
 
 use crate::labels::row_label;
 use worstcase_base::distinct;
+use worstcase_base::format::counted;
 use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
@@ -46,10 +47,21 @@ impl ShownComparison<'_> {
     fn summary(&self) -> String {
         let cells = &self.comparison.cells;
         let with = |word: ChangeWord| cells.iter().filter(|c| c.said.iter().any(|s| s.word == word)).count();
+        let few = |c: &&Compared| {
+            let words = c.said.iter().map(|s| s.word);
+            let mut told = words
+                .filter(|word| !matches!(word, ChangeWord::Identical | ChangeWord::Equal))
+                .peekable();
+            told.peek().is_some() && told.all(|word| matches!(word, ChangeWord::TooFew { .. }))
+        };
+        let too_few = match cells.iter().filter(few).count() {
+            0 => String::new(),
+            count => format!("{count} with too few to tell, "),
+        };
         let identical = cells.iter().filter(|c| c.pair.identical()).count();
         format!(
-            "{} cells compared: {} with something worse, {} with something better, {identical} identical to the bit, {} not compared",
-            cells.len(),
+            "{} compared: {} with something worse, {} with something better, {too_few}{identical} identical to the bit, {} not compared",
+            counted(cells.len() as u64, "cell"),
             with(ChangeWord::Worse),
             with(ChangeWord::Better),
             self.comparison.unmatched.len()

@@ -154,10 +154,8 @@ fn open(shown: &ShownGate) -> Vec<String> {
 }
 
 /// The command that explains the worst sample of the first cell that is worse.
-fn look(shown: &ShownGate) -> Vec<String> {
-    let Some(cell) = shown.gate.cells.iter().find(|c| is_worse(c)) else {
-        return Vec::new();
-    };
+pub(super) fn explaining(shown: &ShownGate) -> Option<String> {
+    let cell = shown.gate.cells.iter().find(|c| is_worse(c))?;
     let beyond = cell.measures.iter().max_by(|x, y| {
         let size = |m: &JudgedMeasure| (m.worst_seed.beyond, m.worst_seed.run);
         size(x).cmp(&size(y))
@@ -171,10 +169,17 @@ fn look(shown: &ShownGate) -> Vec<String> {
         }
         several => command.extend(several.get((seed as usize).saturating_sub(1)).cloned()),
     }
+    Some(shell(&command))
+}
+
+fn look(shown: &ShownGate) -> Vec<String> {
+    let Some(command) = explaining(shown) else {
+        return Vec::new();
+    };
     vec![
         "What ran in the worst sample:".to_string(),
         String::new(),
-        commands(&[shell(&command)]),
+        commands(&[command]),
         String::new(),
     ]
 }

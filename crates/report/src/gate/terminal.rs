@@ -1,6 +1,7 @@
 //! The gate for people: the worst cells first.
 
 use super::ShownGate;
+use super::markdown::explaining;
 use super::table::of_cells;
 use crate::style::Style;
 use crate::table::terminal::listed;
@@ -24,6 +25,11 @@ pub fn lines(shown: &ShownGate, style: Style) -> String {
     }
     out.push(String::new());
     out.push(shown.rule());
+    if let Some(command) = explaining(shown) {
+        out.extend([String::new(), style.bold("Next")]);
+        out.push("  what ran in the worst sample".into());
+        out.push(format!("    {}", plain(&command)));
+    }
     out.push(String::new());
     out.join("\n")
 }

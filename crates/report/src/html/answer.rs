@@ -170,11 +170,17 @@ fn amount(view: &ReportView) -> Option<String> {
         0 => String::new(),
         gaps => format!(" and {} gaps", grouped(gaps)),
     };
-    let missed: Option<u64> = records.iter().map(|r| r.missed()).sum();
-    let missed = missed.map_or(", missed periods not known".to_string(), |missed| {
-        let expected = grouped(sum(|r| r.accounting.expected()));
-        format!(", {} of {expected} periods missed", grouped(missed))
-    });
+    let in_periods: Vec<&Record> = records.iter().filter(|r| r.awaits_timer()).collect();
+    let missed: Option<u64> = in_periods.iter().map(|r| r.missed()).sum();
+    let missed = match missed {
+        // Work with files has no periods.
+        _ if in_periods.is_empty() => String::new(),
+        None => ", missed periods not known".to_string(),
+        Some(missed) => {
+            let expected: u64 = in_periods.iter().map(|r| r.accounting.expected()).sum();
+            format!(", {} of {} periods missed", grouped(missed), grouped(expected))
+        }
+    };
     Some(format!(
         "Measured: {} under {} with {}, {}; {} samples{gaps}{observation_time}{missed}{lost}.",
         count(subjects, "subject"),

@@ -4,7 +4,7 @@ use crate::breakdown::boxes::Flame;
 use crate::breakdown::terminal::{chain, describe, due, places, shown};
 use serde::Serialize;
 use worstcase_analysis::breakdown::Breakdown;
-use worstcase_analysis::breakdown::spans::Span;
+use worstcase_analysis::breakdown::spans::{Mechanism, Span};
 use worstcase_base::format::{micros, micros_exact};
 
 /// A breakdown's part of the page.
@@ -20,6 +20,8 @@ pub struct BreakdownPart {
     sum: String,
     latency_ns: u64,
     mechanism: &'static str,
+    #[serde(skip)]
+    kind: Mechanism,
     sentence: String,
     remedy: String,
     at_due: String,
@@ -44,6 +46,11 @@ struct SpanPart {
 }
 
 impl BreakdownPart {
+    /// The kind of its cause.
+    pub(super) fn mechanism(&self) -> Mechanism {
+        self.kind
+    }
+
     /// Why it was late, in a sentence.
     pub(super) fn cause(&self) -> &str {
         &self.sentence
@@ -62,6 +69,7 @@ impl BreakdownPart {
             sum: micros_exact(sample.latency_ns),
             latency_ns: sample.latency_ns.0,
             mechanism: cause.mechanism.title(),
+            kind: cause.mechanism,
             sentence: cause.sentence.clone(),
             remedy: cause.remedy.clone(),
             at_due: match at_due.chain.is_empty() {

@@ -11,6 +11,7 @@ use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
 use crate::{run_tables, then_now};
 use serde::Serialize;
+use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::distinct;
 use worstcase_base::format::shell;
 use worstcase_results::published::{PublishedComparison, compared};
@@ -75,6 +76,7 @@ impl RunPart {
         let plan = view.plan;
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
         let labels = SubjectLabels::of(plan, view.records);
+        let mechanisms: Vec<Mechanism> = parts.breakdowns.iter().map(BreakdownPart::mechanism).collect();
         let causes: Vec<&str> = parts.breakdowns.iter().map(BreakdownPart::cause).collect();
         RunPart {
             title: plan.title.clone(),
@@ -104,7 +106,7 @@ impl RunPart {
             labels,
             // This is the page.
             next: next::shown(
-                &next::next(view)
+                &next::next(view, &mechanisms)
                     .into_iter()
                     .filter(|s| !s.is_page())
                     .collect::<Vec<_>>(),

@@ -7,15 +7,16 @@ use worstcase_plan::{CellLength, Experiment, PlannedSubject, PreemptChoice, Subj
 use worstcase_results::record::{CAPTURES, NOT_REAL_TIME, Record};
 use worstcase_results::verdict::Outcome;
 
-pub(super) const RULES: [NextRule; 10] = [
+pub(super) const RULES: [NextRule; 11] = [
     as_root,
     with_load,
     longer,
-    causes,
     recorded,
+    remedies,
     settings,
-    who_enters,
     other_models,
+    causes,
+    who_enters,
     for_weeks,
     page,
 ];
@@ -93,6 +94,28 @@ fn recorded(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new("the same with the cause of each late sample", command))
 }
 
+/// What the doctor found harmful, whether it can be set or needs a boot.
+fn remedies(run: &JudgedRun) -> Option<NextStep> {
+    let worst = run
+        .worst(|r| r.cell.probe == "wakeup")
+        .filter(|_| run.is(Outcome::Fail))?;
+    let harmful = worst
+        .origin
+        .iter()
+        .flat_map(|origin| &origin.findings)
+        .filter(|f| f.level == "harmful");
+    let harmful: Vec<&str> = harmful.map(|f| f.what.as_str()).take(2).collect();
+    if harmful.is_empty() {
+        return None;
+    }
+    let mut command: Vec<String> = ["worstcase", "host", "doctor"].map(String::from).into();
+    if let Some(method) = &worst.cell.method {
+        let cpus: worstcase_plan::CpuList = method.cpus.iter().copied().collect();
+        option(&mut command, "cpus", cpus);
+    }
+    Some(NextStep::new(format!("the remedies: {}", harmful.join("; ")), command))
+}
+
 /// What the settings of this machine that the doctor found, and can make, would gain.
 fn settings(run: &JudgedRun) -> Option<NextStep> {
     let worst = run
@@ -133,7 +156,7 @@ fn other_models(run: &JudgedRun) -> Option<NextStep> {
     let worst = run
         .worst(|r| r.cell.probe == "wakeup")
         .filter(|_| run.is(Outcome::Fail))?;
-    let load: LoadSpec = worst.cell.load.parse().ok()?;
+    let load: LoadSpec = worst.cell.load.parse().ok().filter(|_| run.may_be_of_the_model())?;
     load.check_venue(Venue::Lab).ok()?;
     let kernel = PlannedSubject {
         kernel: KERNEL.into(),
@@ -144,10 +167,9 @@ fn other_models(run: &JudgedRun) -> Option<NextStep> {
     let mut experiment = Experiment::usual(Venue::Lab, Subjects::Kernels(vec![kernel]));
     experiment.parts[0].loads = vec![load];
     let command = worstcase_plan::command(&experiment, None, format!("{}-models", run.run()).as_ref());
-    Some(NextStep::new(
-        "whether another preemption model is better under this load",
-        command,
-    ))
+    let what_for =
+        format!("whether a preemption model of {KERNEL} is better under this load, in the lab's virtual time");
+    Some(NextStep::new(what_for, command))
 }
 
 fn for_weeks(run: &JudgedRun) -> Option<NextStep> {

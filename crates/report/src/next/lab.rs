@@ -7,10 +7,12 @@ use worstcase_plan::{PreemptChoice, Seeds};
 use worstcase_results::record::Record;
 use worstcase_results::verdict::Outcome;
 
-pub(super) const RULES: [NextRule; 5] = [more_seeds, explained, compared, other_models, page];
+pub(super) const RULES: [NextRule; 6] = [more_seeds, explained, compared, seeds_to_compare, other_models, page];
 
-/// Seeds from which on a difference can be shown.
+/// Seeds that are asked for where a PASS lacks some.
 const SEEDS: u64 = 5;
+/// Seeds with which a comparison of a few cells can tell.
+const COMPARED: u64 = 6;
 
 fn seeds(run: &JudgedRun) -> u64 {
     distinct(run.view.records.iter().map(|r| r.cell.seed)).len() as u64
@@ -47,7 +49,7 @@ fn compared(run: &JudgedRun) -> Option<NextStep> {
     let subjects = distinct(told().map(|r| r.subject.id()));
     let low = subjects.iter().min_by_key(|id| of(id))?;
     let high = subjects.iter().max_by_key(|id| of(id))?;
-    if low == high {
+    if low == high || seeds(run) < COMPARED {
         return None;
     }
     let mut command = run.about("compare");
@@ -55,6 +57,19 @@ fn compared(run: &JudgedRun) -> Option<NextStep> {
     option(&mut command, "with", low);
     Some(NextStep::new(
         "what differs between the two that are farthest apart, cell by cell",
+        command,
+    ))
+}
+
+/// As many seeds as a comparison of its subjects needs.
+fn seeds_to_compare(run: &JudgedRun) -> Option<NextStep> {
+    let subjects = distinct(run.view.records.iter().map(|r| r.subject.id())).len();
+    if subjects < 2 || seeds(run) >= COMPARED {
+        return None;
+    }
+    let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(10))?;
+    Some(NextStep::new(
+        "with as many seeds as a comparison of its subjects needs",
         command,
     ))
 }

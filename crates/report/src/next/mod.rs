@@ -9,6 +9,7 @@ mod lab;
 use super::ReportView;
 use super::style::{Style, wrapped};
 use serde::Serialize;
+use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::format::{plain, shell};
 use worstcase_plan::{Experiment, PlannedSubject, Subjects};
 use worstcase_results::record::{Record, Venue};
@@ -40,6 +41,8 @@ type NextRule = fn(&JudgedRun) -> Option<NextStep>;
 pub(crate) struct JudgedRun<'a> {
     view: &'a ReportView<'a>,
     outcome: Option<Outcome>,
+    /// Why the latest samples were late, as far as it is told.
+    causes: &'a [Mechanism],
 }
 
 impl NextStep {
@@ -56,14 +59,15 @@ impl NextStep {
     }
 }
 
-/// The steps after a run, the first one first.
-pub fn next(view: &ReportView) -> Vec<NextStep> {
+/// The steps after a run, the first one first; `causes`: why the latest samples were late, as far as it is told.
+pub fn next(view: &ReportView, causes: &[Mechanism]) -> Vec<NextStep> {
     let Some(first) = view.records.first() else {
         return Vec::new();
     };
     let run = JudgedRun {
         view,
         outcome: view.verdicts.as_ref().map(|(_, verdicts)| worst(verdicts)),
+        causes,
     };
     let rules: &[NextRule] = match (&first.foreign, first.subject.venue()) {
         (Some(_), _) => &host::OF_FOREIGN,
@@ -99,6 +103,21 @@ pub(crate) fn shown(steps: &[NextStep]) -> Vec<ShownStep> {
 impl JudgedRun<'_> {
     fn is(&self, outcome: Outcome) -> bool {
         self.outcome == Some(outcome)
+    }
+
+    /// Whether another preemption model could help: some cause is one that models differ in, or none is told.
+    fn may_be_of_the_model(&self) -> bool {
+        let differs = |cause: &Mechanism| {
+            matches!(
+                cause,
+                Mechanism::NoReschedulePoint
+                    | Mechanism::PreemptionOff
+                    | Mechanism::SoftInterrupt
+                    | Mechanism::OtherTimer
+                    | Mechanism::OtherInterrupt
+            )
+        };
+        self.causes.is_empty() || self.causes.iter().any(differs)
     }
 
     fn run(&self) -> String {

@@ -102,6 +102,9 @@ pub const LOAD_CPUS: &str = "load_cpus";
 /// Key of the same: so many of its latest samples have their trace beside the record.
 pub const CAPTURES: &str = "captures";
 
+/// Key of the same: why none have, where they would.
+pub const CAPTURES_REFUSED: &str = "captures_refused";
+
 /// Key of the same: so many ns later does the trace beside a measurement make a wake-up (median).
 pub const TRACE_COST: &str = "trace_cost_ns";
 

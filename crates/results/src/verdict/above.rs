@@ -68,11 +68,11 @@ impl PeriodsAbove {
         }
     }
 
-    /// `1 608 of 15 000 periods are above, 10.7 %: 1 277 late, 331 missed`.
+    /// `1 608 of 15 000 periods are above, 10.7 %: 1 277 late, 331 of the missed`.
     pub fn words(&self) -> String {
         let parts = match self.missed {
             0 => String::new(),
-            missed => format!(": {} late, {} missed", grouped(self.late), grouped(missed)),
+            missed => format!(": {} late, {} of the missed", grouped(self.late), grouped(missed)),
         };
         let are = if self.count() == 1 { "is" } else { "are" };
         let of = counted(self.of, "period");

@@ -18,6 +18,7 @@ pub(super) fn of(records: &[&Record], outcome: Outcome, limit: Nanos) -> Vec<Str
     all.extend(not_real_time(records, outcome));
     all.extend(idle_alone(records));
     all.extend(guest(records));
+    all.extend(busy(records));
     all.extend(traced(records, outcome, limit));
     // Of a PASS there is no doubt; those of INCONCLUSIVE are its reasons.
     if outcome == Outcome::Fail {
@@ -61,6 +62,18 @@ fn idle_alone(records: &[&Record]) -> Option<String> {
         .peekable();
     let idle = loaded.peek().is_some() && loaded.all(|r| r.cell.load == IDLE);
     idle.then(|| "measured without a load alone (idle): what disturbs a machine at work was not tried".into())
+}
+
+/// Whether others worked on the measured CPUs when it began.
+fn busy(records: &[&Record]) -> Option<String> {
+    let findings = records
+        .iter()
+        .filter_map(|r| r.origin.as_ref())
+        .flat_map(|origin| &origin.findings);
+    let busy = findings
+        .filter(|finding| finding.id == "busy" && finding.level != "not-known")
+        .map(|f| &f.what);
+    busy.max().map(|what| format!("when it began, {what}"))
 }
 
 /// Whether the latest sample may be above the limit only for the trace that ran beside it.

@@ -39,7 +39,7 @@ impl MissingKernels {
         let disk = megabytes(bytes * UNPACKED);
         (count > 0).then(|| {
             format!(
-                "{} to fetch: {}, {disk} on the disk",
+                "{} to fetch: about {}, {disk} on the disk",
                 counted(count, "kernel"),
                 megabytes(bytes)
             )
@@ -88,7 +88,7 @@ mod tests {
         };
         assert_eq!(
             missing.words().unwrap(),
-            "2 kernels to fetch: 200 MB, 1.2 GB on the disk"
+            "2 kernels to fetch: about 200 MB, 1.2 GB on the disk"
         );
         assert_eq!(MissingKernels::default().words(), None);
     }

@@ -9,6 +9,8 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_base::format::shell;
+use worstcase_contract::Venue;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::compare::{ShownComparison, json, markdown, terminal};
@@ -75,6 +77,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let mapped: Vec<MappedSubjects> = args.map.iter().cloned().chain(chosen).collect();
     let comparison = compare(&a, &b, &mapped, only)?;
     let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
+    let worst = worst.filter(|c| args.explain || is_explained(&c.pair.how.probe));
     let shown = ShownComparison {
         a: &a,
         b: &b,
@@ -107,6 +110,11 @@ fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), CompareError> {
         (_, []) => Err(CompareError::WhichRuns),
         (a, b) => Ok((a, b)),
     }
+}
+
+/// Whether the worst samples of a probe can be explained in the lab.
+fn is_explained(probe: &str) -> bool {
+    ProbeInfo::of_word(probe).is_none_or(|info| info.explained.contains(&Venue::Lab))
 }
 
 /// This command, with the breakdown.

@@ -76,7 +76,7 @@ Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate and host isolate); a sample was above host run's --break;
+  1  a verdict is FAIL (only verdict, gate, host check and host isolate); a sample was above host run's --break;
      history --fail-on-change found a change for the worse
   2  wrong arguments or input, or a file that is not there
   3  a tool, a right or the network is missing

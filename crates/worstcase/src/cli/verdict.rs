@@ -96,7 +96,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         criterion,
         verdicts: &verdicts,
         tails: tails.as_deref(),
-        next: &next(&view),
+        next: &next(&view, &[]),
     };
     print(&match args.json {
         true => judged.json(),

@@ -11,7 +11,7 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
     ("--samples -1", "-1"),
     (
         "--probe response,bonnie",
-        "unknown probe 'bonnie'; known: wakeup, response, jitter",
+        "unknown probe 'bonnie'; worstcase probes lists all",
     ),
     (
         "--interval 251",
@@ -23,7 +23,7 @@ const NOT_UNDERSTOOD: &[(&str, &str)] = &[
         "unknown preemption model, maybe; take none, voluntary, full, lazy or rt",
     ),
     ("--samples 2 --time 1s", "cannot be used with"),
-    ("--load smh", "unknown load 'smh'; known: idle, shm"),
+    ("--load smh", "unknown load 'smh'; did you mean shm"),
     ("--load apps", "load 'apps' is written apps:N"),
     ("--timeout 0", "0 is not in 1..="),
     ("--add /bin/true:/init", "the destination '/init'"),

@@ -3,6 +3,7 @@
 use crate::fixture::{host_raw, on_cpu, plan_of, raw, result, spec, subject};
 use clap::Parser;
 use worstcase::cli::Cli;
+use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_contract::{Nanos, RawRecord};
 use worstcase_plan::{Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
 use worstcase_report::ReportView;
@@ -63,7 +64,7 @@ fn the_share_above_the_limit_counts_missed_periods() {
     let above = PeriodsAbove::of(&records, Quantity::Latency, LIMIT).unwrap();
     assert_eq!(
         above.words(),
-        "1 608 of 15 000 periods are above, 10.7 %: 1 277 late, 331 missed"
+        "1 608 of 15 000 periods are above, 10.7 %: 1 277 late, 331 of the missed"
     );
     let verdict = judge(&all);
     assert!(verdict.reasons.contains(&above.words()), "{verdict:?}");
@@ -189,6 +190,10 @@ fn finding(id: &str, can_be_set: bool) -> DoctorFinding {
 
 /// The commands after a run, each of which a user can type.
 fn steps(experiment: Experiment, all: &[CellResult], limit: Option<Nanos>) -> Vec<String> {
+    steps_after(experiment, all, limit, &[])
+}
+
+fn steps_after(experiment: Experiment, all: &[CellResult], limit: Option<Nanos>, causes: &[Mechanism]) -> Vec<String> {
     let records = records(all);
     let plan = RunPlan::new(ExperimentPlan::new("a run", experiment), plan_of(all).cells);
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
@@ -199,7 +204,7 @@ fn steps(experiment: Experiment, all: &[CellResult], limit: Option<Nanos>) -> Ve
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, &records, &c))),
     };
-    let steps = next(&view);
+    let steps = next(&view, causes);
     assert!((1..=3).contains(&steps.len()), "{steps:?}");
     let mut commands = Vec::new();
     for step in steps {
@@ -253,6 +258,30 @@ fn the_next_step_fits_what_was_found() {
     };
     let short = [under("fork", on_cpu(0, &short))];
     insta::assert_snapshot!(steps(on_host(), &short, Some(LIMIT)).join("\n"));
+}
+
+#[test]
+fn no_step_is_against_the_cause_that_the_run_itself_tells() {
+    let late = [under("fork", minute(&with_one_late(), |_| ()))];
+    let asks_for_models = |causes: &[Mechanism]| {
+        let steps = steps_after(on_host(), &late, Some(LIMIT), causes);
+        steps.iter().any(|step| step.starts_with("worstcase lab run"))
+    };
+    assert!(asks_for_models(&[]) && asks_for_models(&[Mechanism::NoReschedulePoint]));
+    for cause in [Mechanism::Unexplained, Mechanism::OtherThread, Mechanism::InterruptsOff] {
+        assert!(!asks_for_models(&[cause]), "{cause:?}");
+    }
+}
+
+#[test]
+fn what_the_doctor_found_harmful_comes_before_what_it_can_set() {
+    let mut late = [under("fork", minute(&with_one_late(), |_| ()))];
+    let mut harmful = finding("preemption", false);
+    harmful.level = "harmful".into();
+    late[0].record.origin.get_or_insert_with(origin).findings = vec![finding("governor", true), harmful];
+    let steps = steps(on_host(), &late, Some(LIMIT));
+    assert_eq!(steps[0], "worstcase host doctor", "{steps:?}");
+    assert!(steps[1].starts_with("sudo worstcase host try"), "{steps:?}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn what_has_no_partner_is_listed() {
     worstcase(&[], &[&a, &b])
         .assert()
         .success()
-        .stdout(said.and(contains("1 cells compared")));
+        .stdout(said.and(contains("1 cell compared")));
     let ((_x, x), (_y, y)) = (
         kept(&ensemble("6.1", "idle", 1..=4, 1.0)),
         kept(&ensemble("6.1", "fork", 1..=4, 1.0)),

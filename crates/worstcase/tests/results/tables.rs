@@ -32,7 +32,7 @@ fn the_table_of_a_run() {
     insta::assert_snapshot!(text, @r#"
     How late is a periodic process?
 
-    Verdict: no latency above 100 us (times are virtual us at 1000 MIPS)
+    Verdict: is every latency within 100 us? (times are virtual us at 1000 MIPS)
       6.1.0-50-amd64.none   FAIL          216.729 virtual us (procread, wakeup, seed 1, sample 417); 3 of 9 cells are above
                                           172 of 9 000 periods are above, 1.91 %
       6.1.0-50-amd64.full   PASS          at most 76.310 virtual us in 9 000 samples, 9 cells, 2.259 s observed

@@ -80,7 +80,7 @@ fn the_runs_own_criterion_is_used_unless_another_is_given() {
     verdict(&path)
         .assert()
         .code(0)
-        .stdout(contains("no latency above 100 us"));
+        .stdout(contains("is every latency within 100 us"));
     verdict(&path).args(["--criterion", "10us"]).assert().code(1);
     let (_dir, path, _) = host(None);
     let said = contains("no criterion of its own").and(contains('\n').count(1));
@@ -97,7 +97,7 @@ fn how_sure_and_the_tail_in_words() {
     insta::assert_snapshot!(text, @r#"
     How late is a periodic process?
 
-    Verdict: no latency above 100 us (times are us)
+    Verdict: is every latency within 100 us? (times are us)
       6.18.rt.host  PASS          at most 24.307 us in 20 000 samples, 1 cell, 60 s observed
                              but  measured without a load alone (idle): what disturbs a machine at work was not tried
 

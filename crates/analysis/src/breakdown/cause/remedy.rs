@@ -95,7 +95,9 @@ fn words(mechanism: Mechanism) -> &'static str {
             "keep memory mapped instead of unmapping it, or keep the process's threads off the other CPUs: only CPUs that have its memory in use are called"
         }
         Mechanism::WakeUpPath => "nothing stands in the way: only a shorter path or a faster CPU is quicker",
-        Mechanism::Unexplained => "look with a finer instrument",
+        Mechanism::Unexplained => {
+            "nothing of the kernel tells: on a virtual machine its host has to give it CPUs of their own; on a bare one it is firmware or idle states (worstcase host doctor; --probe noise counts such gaps)"
+        }
     }
 }
 

@@ -100,22 +100,41 @@ impl WorkOnDevice<'_> {
     }
 }
 
-/// Whether an I/O scheduler can make a difference in this run, in a sentence; nothing if no device told.
+/// Below this ratio throughputs are alike.
+const ALIKE: f64 = 1.05;
+
+/// Whether an I/O scheduler can make a difference in this run, and did, in a sentence; nothing if no device told.
 pub(crate) fn can_matter(records: &[Record]) -> Option<String> {
     let points = ios(records);
-    let (yes, no): (Vec<_>, Vec<_>) = works(&points).into_iter().partition(WorkOnDevice::schedulers_matter);
-    let names = |works: &[WorkOnDevice]| works.iter().map(|w| work(w.io)).collect::<Vec<_>>().join(", ");
-    let answer = match (yes.as_slice(), no.as_slice()) {
-        ([], []) => return None,
-        (_, []) => "yes, several requests wait at once".to_string(),
-        ([], _) => "no, no two requests wait at once, or there is no other scheduler".to_string(),
-        (yes, no) => format!(
-            "for {} yes, several requests wait at once; for {} no",
-            names(yes),
-            names(no)
-        ),
+    let told = works(&points);
+    if told.is_empty() {
+        return None;
+    }
+    let one = |of: &WorkOnDevice| {
+        let did = match spread(points.iter().filter(|p| p.io == *of.io)) {
+            None => String::new(),
+            Some(times) if times < ALIKE => ", but all are alike in throughput".to_string(),
+            Some(times) => format!(", and throughput differs {times:.1} times"),
+        };
+        match of.schedulers_matter() {
+            true => format!("{}: several requests wait at once{did}", work(of.io)),
+            false => format!("{}: no, one request at a time, or no other scheduler", work(of.io)),
+        }
     };
-    Some(format!("Can an I/O scheduler make a difference here? {answer}."))
+    let answers: Vec<String> = told.iter().map(one).collect();
+    Some(format!(
+        "Can an I/O scheduler make a difference here? {}.",
+        answers.join("; ")
+    ))
+}
+
+/// The highest throughput of these points over the lowest; nothing of fewer than two.
+fn spread<'a>(points: impl Iterator<Item = &'a IoPoint>) -> Option<f64> {
+    let medians = points.filter_map(|p| Some(p.bytes_a_second.as_ref()?.figures().median));
+    let medians: Vec<f64> = medians.filter(|median| *median > 0.0).collect();
+    let high = medians.iter().copied().reduce(f64::max)?;
+    let low = medians.iter().copied().reduce(f64::min)?;
+    (medians.len() > 1).then(|| high / low)
 }
 
 /// The kinds of work of which a device tells.

@@ -6,7 +6,7 @@ use super::hooks::Hooks;
 use super::run::{ViewArgs, measure};
 use super::try_settings::{self, TryArgs};
 use crate::cli::error::Error;
-use crate::cli::report;
+use crate::cli::{report, stop};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{Finding, FindingLevel, examine};
 use worstcase_host::facts::FileTree;
 use worstcase_host::run::matter::{MatteringLoad, loads};
-use worstcase_host::{CpuList, MachineFacts, StateFolder};
+use worstcase_host::{CpuList, HostError, MachineFacts, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Subjects, Venue, grammar};
 use worstcase_results::record::{Quantity, Record, Run};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
@@ -31,7 +31,7 @@ It changes nothing of the machine, but with --try, which sets everything back.
 Exit code: 0 PASS, 1 FAIL, 10 INCONCLUSIVE, 130 it was ended early.";
 
 /// What a load takes to start, and its records to be kept.
-const START: Nanos = Nanos::from_millis(1_500);
+const START: Nanos = Nanos::from_millis(3_000);
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub struct CheckArgs {
     /// After a FAIL, measure what each setting of the doctor brings under the worst load (about ten minutes more)
     #[arg(long = "try")]
     tries: bool,
-    /// The run's folder [default: a new one, check-NAME-YYYYMMDD-HHMM (UTC)]; the page is beside it
+    /// The run's folder [default: a new one, check-NAME-YYYYMMDD-HHMM (UTC)]; the page and what --try brought are beside it
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +63,12 @@ pub struct CheckArgs {
 pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(Path::new("/"));
     let online = facts.cpu.online.clone().unwrap_or_default();
-    let findings = examine(&facts, args.cpus.as_ref().unwrap_or(&online));
+    let cpus = args.cpus.as_ref().unwrap_or(&online);
+    let missing = cpus.without(&online);
+    if !missing.is_empty() {
+        return Err(HostError::NotOnline { missing, online }.into());
+    }
+    let findings = examine(&facts, cpus);
     let loads = loads(&facts, &FileTree::at(Path::new("/")));
     let length = args.length();
     tell(args, &findings, &loads, length);
@@ -88,6 +93,9 @@ pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let outcome = worst(&verdicts(&run.plan().cells, &records, &criterion));
     if args.tries && outcome == Outcome::Fail {
         try_settings::run(&args.trial(&records, &dir), state)?;
+        if stop::is_asked() {
+            return Ok(stop::interrupted());
+        }
     }
     let page = PathBuf::from(format!("{}.html", dir.display().to_string().trim_end_matches('/')));
     report::of_host(&run, &page)?;

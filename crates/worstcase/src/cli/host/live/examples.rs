@@ -28,6 +28,7 @@ pub fn spec(probe: Probe, cpus: u32) -> HostSpec {
         threshold: Nanos(1_000),
         captures: 0,
         captures_if_permitted: false,
+        captures_refused: None,
         break_at: None,
         work_dir: PathBuf::new(),
         cgroup: None,
