@@ -12,6 +12,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     Scope,
 };
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -77,6 +78,19 @@ pub(crate) enum UserAccess {
     Pass,
 }
 
+/// Too few open files are a limit of this user, and no failure of QEMU.
+fn not_confined(error: &(dyn Error + 'static)) -> LabError {
+    let chain = std::iter::successors(Some(error), |e: &&(dyn Error + 'static)| (*e).source());
+    let mut of_system = chain.filter_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
+    match of_system.find(|code| [libc::EMFILE, libc::ENFILE].contains(code)) {
+        Some(code) => LabError::QemuStart {
+            program: "QEMU".into(),
+            source: io::Error::from_raw_os_error(code),
+        },
+        None => LabError::Qemu(format!("it cannot be kept from other files (Landlock): {error}")),
+    }
+}
+
 /// A rule set that a process can be put under.
 #[derive(Debug)]
 pub(crate) struct Confinement {
@@ -87,7 +101,7 @@ pub(crate) struct Confinement {
 impl Confinement {
     /// For a process of this user that may write to these files.
     pub(crate) fn to(user: User, writable: &[PathBuf]) -> Result<Confinement, LabError> {
-        let failed = |e: RulesetError| LabError::Qemu(format!("it cannot be kept from other files (Landlock): {e}"));
+        let failed = |e: RulesetError| not_confined(&e);
         let writes = AccessFs::from_write(ASKED);
         let mut rules = Ruleset::default()
             .handle_access(writes)
@@ -96,7 +110,7 @@ impl Confinement {
             .and_then(Ruleset::create)
             .map_err(failed)?;
         for path in writable.iter().map(PathBuf::as_path).chain([Path::new("/dev/null")]) {
-            let file = PathFd::new(path).map_err(|e| LabError::Qemu(e.to_string()))?;
+            let file = PathFd::new(path).map_err(|e| not_confined(&e))?;
             let access = AccessFs::WriteFile | AccessFs::Truncate;
             rules = rules.add_rule(PathBeneath::new(file, access)).map_err(failed)?;
         }

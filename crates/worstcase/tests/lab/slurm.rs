@@ -209,9 +209,18 @@ fn keeper(pid: i32) -> Option<i32> {
 }
 
 fn output_text(child: Child) -> String {
+    said(child, 0)
+}
+
+/// What a controller said that a signal ended early.
+fn interrupted(child: Child) -> String {
+    said(child, 130)
+}
+
+fn said(child: Child, code: i32) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(code), "{said}");
     said
 }
 
@@ -282,7 +291,7 @@ fn two_controllers_and_one_that_goes_away_measure_once() {
     let pid = rustix::process::Pid::from_child(&child);
     sleep(Duration::from_secs(1));
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let told = output_text(child);
+    let told = interrupted(child);
     assert!(
         told.contains(" goes on; the same command takes in what it measures"),
         "{told}"
@@ -310,7 +319,7 @@ fn a_run_that_is_asked_to_end_cancels_its_job_and_goes_on_later() {
     let child = cluster.begin(&remote, "", &run);
     wait_until("a cell", || !entries(&run.join("cells")).is_empty());
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
-    let told = output_text(child);
+    let told = interrupted(child);
     assert!(
         told.contains("cancelling Slurm's job") && told.contains("ended early"),
         "{told}"

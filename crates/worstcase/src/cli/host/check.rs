@@ -1,6 +1,7 @@
 //! `worstcase host check`: can this machine keep a deadline? The doctor, the loads that matter here, the verdict with its
 //! cause, what helps, and one page.
 
+use super::doctor;
 use super::folder::{self, RunPlace};
 use super::hooks::Hooks;
 use super::run::{ViewArgs, measure};
@@ -13,10 +14,10 @@ use std::process::ExitCode;
 use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
-use worstcase_host::doctor::{Finding, FindingLevel, examine};
+use worstcase_host::doctor::{Finding, FindingLevel};
 use worstcase_host::facts::FileTree;
 use worstcase_host::run::matter::{MatteringLoad, loads};
-use worstcase_host::{CpuList, HostError, MachineFacts, StateFolder};
+use worstcase_host::{CpuList, MachineFacts, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Subjects, Venue, grammar};
 use worstcase_results::record::{Quantity, Record, Run};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
@@ -62,13 +63,7 @@ pub struct CheckArgs {
 /// Runs the command.
 pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(Path::new("/"));
-    let online = facts.cpu.online.clone().unwrap_or_default();
-    let cpus = args.cpus.as_ref().unwrap_or(&online);
-    let missing = cpus.without(&online);
-    if !missing.is_empty() {
-        return Err(HostError::NotOnline { missing, online }.into());
-    }
-    let findings = examine(&facts, cpus);
+    let findings = doctor::findings(&facts, args.cpus.as_ref())?;
     let loads = loads(&facts, &FileTree::at(Path::new("/")));
     let length = args.length();
     tell(args, &findings, &loads, length);

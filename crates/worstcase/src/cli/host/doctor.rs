@@ -47,13 +47,7 @@ impl DoctorArgs {
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(&args.machine.root);
-    let online = facts.cpu.online.clone().unwrap_or_default();
-    let cpus = args.cpus.as_ref().unwrap_or(&online);
-    let missing = cpus.without(&online);
-    if !missing.is_empty() {
-        return Err(HostError::NotOnline { missing, online }.into());
-    }
-    let findings = examine(&facts, cpus);
+    let findings = findings(&facts, args.cpus.as_ref())?;
     if args.apply {
         return Ok(run_under(&findings, args)?);
     }
@@ -62,6 +56,17 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
         false => print(&describe(&findings, Style::of_stdout()))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is found about these CPUs, or all that are online.
+pub(super) fn findings(facts: &MachineFacts, cpus: Option<&CpuList>) -> Result<Vec<Finding>, HostError> {
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let cpus = cpus.unwrap_or(&online);
+    let missing = cpus.without(&online);
+    match missing.is_empty() {
+        true => Ok(examine(facts, cpus)),
+        false => Err(HostError::NotOnline { missing, online }),
+    }
 }
 
 /// Runs the user's command with everything applied. Our own messages go to standard error: standard output is the
