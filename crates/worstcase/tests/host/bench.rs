@@ -82,7 +82,7 @@ fn inversion_is_judged_on_its_own() {
         assert_eq!(record["details"]["inversion"]["inverted"], expected, "{probe}");
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("Verdict: no latency above 100 us"), "{text}");
+    assert!(text.contains("Verdict: is every latency within 100 us"), "{text}");
 }
 
 /// Cells of both probes, where there are two CPUs.
