@@ -280,15 +280,19 @@ fn rights_are_had_by_capability_or_by_limit() {
     assert_eq!(after("real-time-limit", |_| ()), None);
     let limited = after("real-time-limit", |f| f.rights.rt_time_us = Some(200_000));
     assert_eq!(limited, Some(FindingLevel::Notice));
-    let tracing = |capabilities: Vec<&'static str>, paranoid| {
+    let tracing = |capabilities: Vec<&'static str>, paranoid, readable| {
         after("tracing-right", |f| {
             f.rights.capabilities = Some(capabilities);
             f.rights.perf_event_paranoid = Some(paranoid);
+            f.rights.tracefs_readable = readable;
         })
     };
-    assert_eq!(tracing(vec!["CAP_PERFMON"], 2), Some(FindingLevel::Good));
-    assert_eq!(tracing(vec![], -1), Some(FindingLevel::Good));
-    assert_eq!(tracing(vec![], 2), Some(FindingLevel::Notice));
+    // The trace points' formats are files of tracefs: the right to use them alone is not enough.
+    assert_eq!(tracing(vec!["CAP_PERFMON"], 2, false), Some(FindingLevel::Notice));
+    assert_eq!(tracing(vec!["CAP_PERFMON"], 2, true), Some(FindingLevel::Good));
+    assert_eq!(tracing(vec![], -1, true), Some(FindingLevel::Good));
+    assert_eq!(tracing(vec![], 2, true), Some(FindingLevel::Notice));
+    assert_eq!(tracing(vec!["CAP_SYS_ADMIN"], 2, false), Some(FindingLevel::Good));
 }
 
 #[test]

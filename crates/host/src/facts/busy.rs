@@ -103,7 +103,7 @@ mod tests {
                 let folder = root.path().join(folder);
                 fs::create_dir_all(&folder).unwrap();
                 let before = "S 1 7 7 0 -1 0 0 0 0 0";
-                let after = "0 0 20 0 2 0 10 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+                let after = "0 0 20 0 2 0 10 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
                 fs::write(
                     folder.join("stat"),
                     format!("{pid} ({name}) {before} {ticks} 0 {after} 17 {cpu} 0 0\n"),
