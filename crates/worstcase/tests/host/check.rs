@@ -1,6 +1,6 @@
 //! `worstcase host check`, and what a FAIL ends with: the cause that was planted.
 
-use super::run::MeasuringController;
+use super::run::{MeasuringController, until};
 use assert_cmd::cargo::cargo_bin;
 use std::fs;
 use std::process::{Command, Stdio};
@@ -124,6 +124,7 @@ fn two_runs_at_once_notice_each_other() {
     let other = controller.path("other");
     let mut first = controller.command(&["--time", "3s", "--cpus", "0"]);
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the first measures", || controller.path("state/measuring").exists());
     let second = controller.run_elsewhere(&["--time", "500ms", "--cpus", "0", "-o", other.to_str().unwrap()]);
     assert!(first.wait().unwrap().success() && second.status.success());
     let beside = |folder: &str| {
