@@ -8,9 +8,7 @@ use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{
-    ISOLATED, LOAD_CPUS, NOT_REAL_TIME, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of,
-};
+use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 use worstcase_results::verdict::PeriodsAbove;
@@ -89,8 +87,7 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
     let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
     let method = records.first().and_then(|r| r.cell.method.as_ref());
     let is_of_gaps = records.iter().any(|r| r.accounting.gaps().is_some());
-    let is_refused = |r: &&Record| r.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME));
-    let refused = if records.iter().any(is_refused) {
+    let refused = if records.iter().any(|r| r.is_refused_real_time()) {
         " (refused)"
     } else {
         ""

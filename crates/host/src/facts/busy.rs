@@ -10,7 +10,7 @@ const TOLD: f64 = 10.0;
 /// Most of them that are told.
 const MOST: usize = 8;
 /// Clock ticks a second in /proc, on every architecture.
-const TICKS: f64 = 100.0;
+pub(super) const TICKS: f64 = 100.0;
 
 /// A process that used CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,12 +72,17 @@ fn busy(tree: &FileTree, pid: u32, percent: f64) -> Option<BusyProcess> {
     })
 }
 
-fn stat(tree: &FileTree, path: &str) -> Option<Stat> {
-    let text = tree.text(path)?;
-    // The name may hold spaces and brackets; after the last bracket come state, parent, ...
+/// The name in a text of /proc/PID/stat, and the fields behind it: state, parent, ...
+pub(super) fn fields_of(text: &str) -> Option<(&str, Vec<&str>)> {
+    // The name may hold spaces and brackets.
     let (head, rest) = text.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    Some((name, rest.split_ascii_whitespace().collect()))
+}
+
+fn stat(tree: &FileTree, path: &str) -> Option<Stat> {
+    let text = tree.text(path)?;
+    let (name, fields) = fields_of(&text)?;
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Stat {
         name: name.to_string(),

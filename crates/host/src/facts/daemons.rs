@@ -1,5 +1,6 @@
 //! Daemons, and how often each wakes.
 
+use super::busy::{TICKS, fields_of};
 use super::tree::{FileTree, field};
 use serde::Serialize;
 
@@ -14,8 +15,6 @@ pub struct Daemon {
     pub(crate) wakeups_per_s: f64,
 }
 
-/// Clock ticks a second in /proc, on every architecture.
-const TICKS: f64 = 100.0;
 /// A process younger than this (s) says nothing about its habits.
 const YOUNG: f64 = 10.0;
 
@@ -37,10 +36,7 @@ pub(super) fn read(tree: &FileTree) -> Vec<Daemon> {
 
 fn daemon(tree: &FileTree, pid: u32, uptime: f64) -> Option<Daemon> {
     let stat = tree.text(&format!("proc/{pid}/stat"))?;
-    // The name may hold spaces and brackets; after the last bracket come state, parent, group, session, terminal, ...
-    let (head, rest) = stat.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let (name, fields) = fields_of(&stat)?;
     let number = |at: usize| fields.get(at)?.parse::<i64>().ok();
     let (parent, terminal, started) = (number(1)?, number(4)?, number(19)?);
     let age = uptime - started as f64 / TICKS;

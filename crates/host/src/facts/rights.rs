@@ -30,7 +30,7 @@ pub struct Rights {
 }
 
 /// The usual mount points of tracefs.
-const TRACEFS: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+pub(crate) const TRACEFS: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
 /// Bit and name, from linux/capability.h.
 const CAPABILITIES: [(u32, &str); 5] = [

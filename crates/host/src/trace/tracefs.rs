@@ -3,15 +3,13 @@
 use super::TracingError;
 use crate::facts::FileTree;
 use crate::facts::container::has_own_processes;
+use crate::facts::rights::TRACEFS;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-
-/// The usual mount points.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A mount of tracefs.
 pub struct Tracefs(OwnedFd);
@@ -28,8 +26,8 @@ impl Tracefs {
     /// Uses a mount that exists, else makes a detached one.
     fn open() -> Result<Tracefs, TracingError> {
         let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        for place in PLACES {
-            if let Ok(root) = rustix::fs::open(place, folder, Mode::empty()) {
+        for place in TRACEFS {
+            if let Ok(root) = rustix::fs::open(Path::new("/").join(place), folder, Mode::empty()) {
                 let found = Tracefs(root);
                 if found.text("events/header_page").is_ok() {
                     return Ok(found);

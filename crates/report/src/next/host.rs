@@ -3,8 +3,8 @@
 use super::{JudgedRun, NextRule, NextStep, option, page};
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
-use worstcase_plan::{CellLength, Experiment, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
-use worstcase_results::record::{CAPTURES, NOT_REAL_TIME, Record};
+use worstcase_plan::{CellLength, CpuList, Experiment, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
+use worstcase_results::record::{CAPTURES, Record};
 use worstcase_results::verdict::Outcome;
 
 pub(super) const RULES: [NextRule; 11] = [
@@ -27,8 +27,7 @@ pub(super) const OF_FOREIGN: [NextRule; 3] = [judged, measured_here, page];
 const KERNEL: &str = "debian:6.12";
 
 fn as_root(run: &JudgedRun) -> Option<NextStep> {
-    let refused = |r: &Record| r.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME));
-    run.view.records.iter().find(|r| refused(r))?;
+    run.view.records.iter().find(|r| r.is_refused_real_time())?;
     let command = run.again("root", |_| ())?;
     let command = ["sudo".to_string()].into_iter().chain(command).collect();
     Some(NextStep::new("the same as a real-time thread", command))
@@ -94,11 +93,22 @@ fn recorded(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new("the same with the cause of each late sample", command))
 }
 
+/// The wake-up that made the run fail.
+fn failed<'a>(run: &'a JudgedRun) -> Option<&'a Record> {
+    run.worst(|r| r.cell.probe == "wakeup")
+        .filter(|_| run.is(Outcome::Fail))
+}
+
+fn on_cpus(command: &mut Vec<String>, record: &Record) {
+    if let Some(method) = &record.cell.method {
+        let cpus: CpuList = method.cpus.iter().copied().collect();
+        option(command, "cpus", cpus);
+    }
+}
+
 /// What the doctor found harmful, whether it can be set or needs a boot.
 fn remedies(run: &JudgedRun) -> Option<NextStep> {
-    let worst = run
-        .worst(|r| r.cell.probe == "wakeup")
-        .filter(|_| run.is(Outcome::Fail))?;
+    let worst = failed(run)?;
     let harmful = worst
         .origin
         .iter()
@@ -109,18 +119,13 @@ fn remedies(run: &JudgedRun) -> Option<NextStep> {
         return None;
     }
     let mut command: Vec<String> = ["worstcase", "host", "doctor"].map(String::from).into();
-    if let Some(method) = &worst.cell.method {
-        let cpus: worstcase_plan::CpuList = method.cpus.iter().copied().collect();
-        option(&mut command, "cpus", cpus);
-    }
+    on_cpus(&mut command, worst);
     Some(NextStep::new(format!("the remedies: {}", harmful.join("; ")), command))
 }
 
 /// What the settings of this machine that the doctor found, and can make, would gain.
 fn settings(run: &JudgedRun) -> Option<NextStep> {
-    let worst = run
-        .worst(|r| r.cell.probe == "wakeup")
-        .filter(|_| run.is(Outcome::Fail))?;
+    let worst = failed(run)?;
     let origin = worst.origin.as_ref().filter(|origin| origin.applied.is_none())?;
     let found: Vec<&str> = origin
         .findings
@@ -133,10 +138,7 @@ fn settings(run: &JudgedRun) -> Option<NextStep> {
     }
     let mut command: Vec<String> = ["sudo", "worstcase", "host", "try"].map(String::from).into();
     option(&mut command, "load", &worst.cell.load);
-    if let Some(method) = &worst.cell.method {
-        let cpus: worstcase_plan::CpuList = method.cpus.iter().copied().collect();
-        option(&mut command, "cpus", cpus);
-    }
+    on_cpus(&mut command, worst);
     if let Some((criterion, _)) = &run.view.verdicts {
         option(&mut command, "criterion", worstcase_plan::typed(criterion.limit));
     }
@@ -153,9 +155,7 @@ fn who_enters(run: &JudgedRun) -> Option<NextStep> {
 
 /// The same load on a stock kernel in all its preemption models.
 fn other_models(run: &JudgedRun) -> Option<NextStep> {
-    let worst = run
-        .worst(|r| r.cell.probe == "wakeup")
-        .filter(|_| run.is(Outcome::Fail))?;
+    let worst = failed(run)?;
     let load: LoadSpec = worst.cell.load.parse().ok().filter(|_| run.may_be_of_the_model())?;
     load.check_venue(Venue::Lab).ok()?;
     let kernel = PlannedSubject {

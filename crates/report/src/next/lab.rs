@@ -4,7 +4,7 @@ use super::{JudgedRun, NextRule, NextStep, kernels, option, page};
 use worstcase_analysis::explain::can_be_explained;
 use worstcase_base::distinct;
 use worstcase_plan::{PreemptChoice, Seeds};
-use worstcase_results::record::Record;
+use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
 pub(super) const RULES: [NextRule; 6] = [more_seeds, explained, compared, seeds_to_compare, other_models, page];
@@ -28,7 +28,7 @@ fn more_seeds(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new("with as many seeds as a PASS needs", command))
 }
 
-/// The worst cell, of a run with a limit the worst that is above it.
+/// The latest sample of all.
 fn explained(run: &JudgedRun) -> Option<NextStep> {
     let worst = run.worst(can_be_explained)?;
     let command = run.about("explain");
@@ -38,12 +38,11 @@ fn explained(run: &JudgedRun) -> Option<NextStep> {
 
 /// The subjects that are farthest apart.
 fn compared(run: &JudgedRun) -> Option<NextStep> {
-    let latency = |r: &&Record| r.summary.latency.as_ref().map(|s| s.max_ns);
-    let told = || run.view.records.iter().filter(|r| latency(r).is_some());
-    let of = |id: &worstcase_results::record::SubjectId| {
+    let told = || run.view.records.iter().filter(|r| r.max_latency().is_some());
+    let of = |id: &SubjectId| {
         told()
             .filter(|r| r.subject.id() == *id)
-            .filter_map(|r| latency(&r))
+            .filter_map(Record::max_latency)
             .max()
     };
     let subjects = distinct(told().map(|r| r.subject.id()));

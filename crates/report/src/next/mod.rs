@@ -143,12 +143,12 @@ impl JudgedRun<'_> {
 
     /// The record with the highest latency of those that a rule asks for.
     fn worst(&self, asked: impl Fn(&Record) -> bool) -> Option<&Record> {
-        let latency = |r: &&Record| r.summary.latency.as_ref().map(|s| s.max_ns);
-        self.view
+        let told = self
+            .view
             .records
             .iter()
-            .filter(|r| asked(r) && latency(r).is_some())
-            .max_by_key(latency)
+            .filter(|r| asked(r) && r.max_latency().is_some());
+        told.max_by_key(|r| r.max_latency())
     }
 }
 

@@ -346,6 +346,16 @@ impl Record {
         self.details.is_none() && self.accounting.periods().is_some()
     }
 
+    /// Whether its probe was an ordinary thread, because the right to be a real-time one was missing.
+    pub fn is_refused_real_time(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME))
+    }
+
+    /// The largest latency, if there is a sample.
+    pub fn max_latency(&self) -> Option<u64> {
+        self.summary.latency.as_ref().map(|summary| summary.max_ns)
+    }
+
     /// The distribution of a quantity, if it was measured.
     pub fn summary(&self, quantity: Quantity) -> Option<&Summary> {
         match quantity {

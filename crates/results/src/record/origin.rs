@@ -71,10 +71,12 @@ const HYPERVISOR: &str = "hypervisor";
 impl RecordOrigin {
     /// `this machine is a guest of a hypervisor (kvm)`, if it is.
     pub fn guest_of(&self) -> Option<&str> {
-        let mut found = self
-            .findings
-            .iter()
-            .filter(|f| f.id == HYPERVISOR && f.level != "not-known");
+        self.found(HYPERVISOR)
+    }
+
+    /// What the doctor found by this short name, if it could tell.
+    pub fn found(&self, id: &str) -> Option<&str> {
+        let mut found = self.findings.iter().filter(|f| f.id == id && f.level != "not-known");
         found.next().map(|finding| finding.what.as_str())
     }
 

@@ -35,11 +35,7 @@ pub(super) fn of(records: &[&Record], outcome: Outcome, limit: Nanos) -> Vec<Str
 pub(super) fn is_ordinary(record: &Record) -> bool {
     let asked = record.cell.method.as_ref().map(|method| method.policy.as_str());
     let is_real_time = asked.is_none_or(|policy| REAL_TIME.iter().any(|real| policy.starts_with(real)));
-    record.awaits_timer() && record.foreign.is_none() && (was_refused(record) || !is_real_time)
-}
-
-fn was_refused(record: &Record) -> bool {
-    record.warnings.iter().any(|warning| warning.starts_with(NOT_REAL_TIME))
+    record.awaits_timer() && record.foreign.is_none() && (record.is_refused_real_time() || !is_real_time)
 }
 
 fn not_real_time(records: &[&Record], outcome: Outcome) -> Option<String> {
@@ -48,7 +44,7 @@ fn not_real_time(records: &[&Record], outcome: Outcome) -> Option<String> {
         Outcome::Fail => "late, but not as a real-time thread",
         _ => "not measured as a real-time thread",
     };
-    let why = match (was_refused(first), &first.cell.method) {
+    let why = match (first.is_refused_real_time(), &first.cell.method) {
         (false, Some(method)) => format!("its policy was {}", method.policy),
         _ => "the right to be one was missing; run as root, or give CAP_SYS_NICE".to_string(),
     };
@@ -66,13 +62,7 @@ fn idle_alone(records: &[&Record]) -> Option<String> {
 
 /// Whether others worked on the measured CPUs when it began.
 fn busy(records: &[&Record]) -> Option<String> {
-    let findings = records
-        .iter()
-        .filter_map(|r| r.origin.as_ref())
-        .flat_map(|origin| &origin.findings);
-    let busy = findings
-        .filter(|finding| finding.id == "busy" && finding.level != "not-known")
-        .map(|f| &f.what);
+    let busy = records.iter().filter_map(|r| r.origin.as_ref()?.found("busy"));
     busy.max().map(|what| format!("when it began, {what}"))
 }
 

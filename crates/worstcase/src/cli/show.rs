@@ -150,8 +150,7 @@ fn why(run: &Run, view: &ReportView) -> Result<Vec<Breakdown>, ShowError> {
     let mut why = Vec::new();
     for verdict in failed {
         let recorded = |r: &&Record| r.subject.id() == verdict.subject && r.environment.contains_key(CAPTURES);
-        let latency = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-        if let Some(worst) = view.records.iter().filter(recorded).max_by_key(latency) {
+        if let Some(worst) = view.records.iter().filter(recorded).max_by_key(|r| r.max_latency()) {
             why.extend(worst_of_host(run, view.records, worst)?);
         }
     }

@@ -19,7 +19,7 @@ use worstcase_host::facts::FileTree;
 use worstcase_host::run::matter::{MatteringLoad, loads};
 use worstcase_host::{CpuList, MachineFacts, StateFolder};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Subjects, Venue, grammar};
-use worstcase_results::record::{Quantity, Record, Run};
+use worstcase_results::record::{Record, Run};
 use worstcase_results::verdict::{Criterion, Outcome, verdicts, worst};
 
 const HELP: &str = "\
@@ -119,8 +119,10 @@ impl CheckArgs {
 
     /// What helps under the load with the latest sample.
     fn trial(&self, records: &[Record], dir: &Path) -> TryArgs {
-        let latency = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-        let worst = records.iter().max_by_key(latency).map(|r| r.cell.load.as_str());
+        let worst = records
+            .iter()
+            .max_by_key(|r| r.max_latency())
+            .map(|r| r.cell.load.as_str());
         let idle = || "idle".parse().expect("there is a load of this name");
         let load: LoadSpec = worst.and_then(|load| load.parse().ok()).unwrap_or_else(idle);
         TryArgs::under(
