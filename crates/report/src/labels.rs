@@ -55,3 +55,24 @@ pub(super) fn row_name(record: &Record, seeds: bool) -> String {
         false => cpu,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::testing::{cell, subject};
+
+    #[test]
+    fn a_kernel_of_the_users_own_is_named_by_its_file() {
+        let record = |name: &str| {
+            let mut subject = subject("6.1.0-56-amd64", "full");
+            subject.kernel.name = name.into();
+            cell(subject, "idle", 1, 1, &[(0, 5_000)]).record
+        };
+        let own = own_images(&[record("debian:6.1"), record("./bzImage,config=.config")]);
+        assert_eq!(
+            own.unwrap(),
+            "Kernel of your own: 6.1.0-56-amd64 is ./bzImage,config=.config"
+        );
+        assert_eq!(own_images(&[record("debian:6.1")]), None);
+    }
+}
