@@ -1,10 +1,12 @@
 //! A start that failed leaves nothing in the way of the corrected command.
 
+use crate::setup::MACHINE;
 use assert_cmd::cargo::cargo_bin;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::PoisonError;
 use tempfile::TempDir;
 
 const NOBODY: u32 = 65_534;
@@ -59,6 +61,8 @@ fn is_there(path: &Path) -> bool {
 #[test]
 fn a_start_that_failed_leaves_no_folder() {
     worstcase_skips::needs_root!();
+    // What another test sets meanwhile is nothing that can be set.
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut wrong = Vec::new();
     for (words, code, without_rights) in STARTS {
         let folder = folder(without_rights);
