@@ -1,7 +1,7 @@
 //! An experiment: subjects, loads and probes, multiplied out only when it runs.
 //!
 //! ```text
-//! Plan ── title, published figures, the study it is from
+//! Plan ── title, question, claims, the study it is from
 //!  └─ Experiment ── venue, criterion, what every cell shares
 //!      └─ Part, at least one ── subjects x loads x probes x seeds, timing, method
 //! ```
@@ -9,7 +9,7 @@
 
 use crate::parameters::InvalidValue;
 use crate::{
-    Apply, CpuList, Demand, IoSchedulers, PreemptName, Published, SchedulingPolicy, StudyVariant, TimerKind,
+    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, SchedulingPolicy, StudyVariant, TimerKind,
     VirtualMachine, grammar,
 };
 use serde::{Deserialize, Serialize};
@@ -263,8 +263,10 @@ pub struct ExperimentPlan {
     pub experiment: Experiment,
     /// The study that asks it.
     pub study: Option<StudySource>,
-    /// Figures set beside.
-    pub published: Vec<Published>,
+    /// The study's question, in full.
+    pub question: Option<String>,
+    /// The study's claims.
+    pub claims: Vec<Claim>,
     /// The demands of uses of a machine.
     pub demands: Vec<Demand>,
 }
@@ -276,7 +278,8 @@ impl ExperimentPlan {
             title: title.into(),
             experiment,
             study: None,
-            published: Vec::new(),
+            question: None,
+            claims: Vec::new(),
             demands: Vec::new(),
         }
     }

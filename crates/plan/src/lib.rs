@@ -1,7 +1,7 @@
 //! Questions: an [`Experiment`], and the files that ask one.
 //!
 //! ```text
-//! study       a file: a question, its experiments, published figures     ─┐
+//! study       a file: a question, its experiments, its claims            ─┐
 //! lab run     kernels and the rest as options                             ├─> Experiment ─> cells ─> an executor
 //! host run    CPUs and the rest as options                               ─┘        └─> the command that asks it again
 //!
@@ -48,7 +48,7 @@ pub use method::{SchedulingPolicy, TimerKind, UnknownWord};
 pub use model::{PreemptName, UnknownModel};
 pub use parameters::typed;
 pub use smp::Smp;
-pub use study::{Demand, Published, Study, StudyError, StudyVariant};
+pub use study::{Claim, Demand, Study, StudyError, StudyVariant};
 pub use virtual_machine::{BootParameters, CpuModel, VirtualMachine};
 pub(crate) use virtual_machine::{DEFAULT_MEMORY_MB, DEFAULT_MIPS};
 pub use worstcase_contract::Venue;

@@ -7,7 +7,7 @@ use worstcase_plan::Demand;
 use worstcase_plan::study::{built_in, load};
 use written::read;
 
-const STUDY: &str = r#"schema = "worstcase-study/3"
+const STUDY: &str = r#"schema = "worstcase-study/4"
 name = "mine"
 title = "t"
 question = "q"

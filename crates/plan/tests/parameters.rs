@@ -94,7 +94,7 @@ fn of_study(venue: Venue, keys: &[(&str, &str)]) -> Experiment {
         Venue::Host => format!("[host]\n{}", lines.concat()),
     };
     let text = format!(
-        "schema = \"worstcase-study/3\"\nname = \"x\"\ntitle = \"x\"\nquestion = \"x\"\nsource = \"x\"\n\
+        "schema = \"worstcase-study/4\"\nname = \"x\"\ntitle = \"x\"\nquestion = \"x\"\nsource = \"x\"\n\
          [full]\nkernels = [{{ kernel = \"debian:6.1\", preempt = [\"none\"] }}]\n{lab}{host}"
     );
     let study = study::parse("x", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -174,7 +174,7 @@ fn lists_of_the_machines_parameters_are_multiplied() {
 fn what_is_of_all_parts_stands_above_them_and_holds_for_the_quick_form() {
     let study = |whole: &str, part: &str| {
         let text = format!(
-            "schema = \"worstcase-study/3\"\nname = \"x\"\ntitle = \"x\"\nquestion = \"x\"\nsource = \"x\"\n\
+            "schema = \"worstcase-study/4\"\nname = \"x\"\ntitle = \"x\"\nquestion = \"x\"\nsource = \"x\"\n\
              [full]\nkernels = [{{ kernel = \"debian:6.1\", preempt = [\"none\"] }}]\nprobes = [\"wakeup\"]\nseeds = 5\n{whole}\
              [[full.part]]\nloads = [\"idle\"]\n{part}[quick]\nseeds = 1\n"
         );

@@ -38,7 +38,7 @@ fn experiments(study: &Study) -> Vec<(Venue, StudyVariant, &Experiment)> {
 fn built_in_studies_are_valid() {
     for study in built_in() {
         assert_eq!(load(&study.name).unwrap(), study);
-        assert!(!study.published.is_empty() || study.source == "our own");
+        assert!(!study.claims.is_empty() || study.source == "our own");
         for (venue, variant, experiment) in experiments(&study) {
             experiment.check().unwrap();
             assert_eq!(experiment.venue, venue);
@@ -114,7 +114,7 @@ fn errors_name_line_and_what_is_allowed() {
         said_of("samples = 4_000", "cpus = \"0-1\""),
         said_of("\"blockread\"]", "\"desktop\"]"),
         said_of("probes = [\"response\"", "probes = [\"timerlat\""),
-        said_of("worstcase-study/3", "worstcase-study/2"),
+        said_of("worstcase-study/4", "worstcase-study/2"),
         said_of("\n[full]\n", "\n[full\n"),
         said_of("name = \"preemption-models\"", "name = \"../x\""),
     ];
@@ -137,7 +137,7 @@ fn errors_name_line_and_what_is_allowed() {
     , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
     , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
     , line 24: probe 'timerlat' is there on the host only: it reads the tracer of the machine's own kernel; in the lab: wakeup or response
-    , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/3'; write that, and the rest as docs/studies.md has it
+    , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/4'; write that, and the rest as docs/studies.md has it
     , line 17: unclosed table, expected `]`
     , line 6: the name '../x' may have at most 100 characters: lower-case letters, digits and '-'
     "#);
@@ -152,7 +152,7 @@ fn a_study_that_does_not_exist() {
 fn parsed(cells: &str) -> Study {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
-    let head = "schema = \"worstcase-study/3\"\nname = \"s\"\ntitle = \"t\"\nquestion = \"q\"\nsource = \"me\"\n";
+    let head = "schema = \"worstcase-study/4\"\nname = \"s\"\ntitle = \"t\"\nquestion = \"q\"\nsource = \"me\"\n";
     fs::write(&path, format!("{head}{cells}")).unwrap();
     load(path.to_str().unwrap()).unwrap()
 }

@@ -2,12 +2,12 @@
 
 use super::probes::PROBES;
 use super::table::json::rows;
-use super::{ReportView, demands, ensembles, next, noise, probes, ranking, scheduled, then_now};
+use super::{ReportView, claims, demands, ensembles, next, noise, probes, ranking, scheduled};
 use serde_json::json;
-use worstcase_results::published::compared;
+use worstcase_results::claims::judged;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/8";
+pub const SCHEMA: &str = "worstcase-show/9";
 
 /// The document, indented, with a line end.
 pub fn run(view: &ReportView) -> String {
@@ -34,7 +34,8 @@ pub fn run(view: &ReportView) -> String {
         "ranking": ranking::table(view).map(|table| rows(&table)),
         "demands": demands::json(view),
         "next": next::shown(&next::next(view, &[])),
-        "published": then_now::json(&compared(view.plan, view.records)),
+        "question": view.plan.question,
+        "claims": claims::json(&judged(view.plan, view.records)),
     });
     for (key, _) in PROBES {
         document[key] = json!([]);

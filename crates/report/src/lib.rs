@@ -2,7 +2,7 @@
 //!
 //! Every table is made once, as a [`table::Table`], and written by a writer for each form. [`run_tables`] has the tables of a
 //! run, in order; [`probes`] those of the probes with parameters, [`ensembles`] and [`host`] those of timers, [`noise`] those of
-//! gaps, [`ranking`] and [`demands`] those that help to decide, [`then_now`] published figures and ours.
+//! gaps, [`ranking`] and [`demands`] those that help to decide, [`claims`] what a study claims and whether it holds.
 //!
 //! [`terminal`] prints a run, [`cell`] the details of one cell, [`json`] and [`csv`] give the same to programs; all of them take
 //! a [`ReportView`]. [`compare`] and [`mod@gate`] tell of two runs, [`machines`] of one measurement on several; [`verdict`] says
@@ -14,6 +14,7 @@ pub mod bisect;
 pub mod breakdown;
 pub mod cell;
 pub mod census;
+pub mod claims;
 pub mod compare;
 pub mod csv;
 pub mod demands;
@@ -46,7 +47,6 @@ mod style;
 pub mod table;
 pub mod tail;
 pub mod terminal;
-pub mod then_now;
 pub mod trial;
 pub mod verdict;
 

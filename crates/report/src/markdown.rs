@@ -4,15 +4,22 @@ use super::markup::{commands, text};
 use super::table::markdown::{figures, lines};
 use super::table::{ColumnKind, Table, TableGroup, TableValue, field, name};
 use super::terminal::losses;
-use super::{ReportView, run_tables, then_now};
+use super::{ReportView, claims, run_tables};
 use worstcase_base::duration;
 use worstcase_base::format::shell;
-use worstcase_results::published::compared;
+use worstcase_results::claims::{JudgedClaim, JudgedPair, judged};
 use worstcase_results::verdict::Verdict;
 
 /// The report of a run: the verdicts, all tables, lost samples, and the command that measures it again.
 pub fn run(view: &ReportView) -> String {
     let mut out = vec![format!("### {}", text(&view.plan.title)), String::new()];
+    let claims = judged(view.plan, view.records);
+    if !claims.is_empty() {
+        out.extend([format!("**{}**", text(&claims::summary(&claims))), String::new()]);
+        let line = |claim: &JudgedClaim| format!("- {}: {}", claim.verdict.name(), text(&claim.claim.says));
+        out.extend(claims.iter().map(line));
+        out.push(String::new());
+    }
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(format!("**No latency above {}**", duration::show(criterion.limit)));
         out.push(String::new());
@@ -24,12 +31,19 @@ pub fn run(view: &ReportView) -> String {
     out.extend(losses(view.records).iter().map(|line| format!("- {}", text(line))));
     out.push(String::new());
     out.extend(groups(&run_tables::of_decision(view)));
-    for group in compared(view.plan, view.records) {
-        let mut table = then_now::table(&group);
-        table.notes = group.reasons.clone();
-        table
-            .notes
-            .push(format!("{}; source: {}", group.verdict.name(), group.published.source));
+    for judged in &claims {
+        let mut table = claims::table(judged);
+        table.notes = judged
+            .pairs
+            .iter()
+            .map(JudgedPair::words)
+            .chain(judged.missing.clone())
+            .collect();
+        table.notes.push(format!(
+            "{}; source: {}",
+            judged.verdict.name(),
+            judged.claim.origin.words()
+        ));
         out.extend(lines(&table));
     }
     out.push(commands(&[shell(&view.command())]));

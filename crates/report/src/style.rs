@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use worstcase_base::format::plain;
-use worstcase_results::published::Agreement;
+use worstcase_results::claims::ClaimVerdict;
 use worstcase_results::verdict::Outcome;
 
 /// Widest line of a table.
@@ -51,14 +51,14 @@ impl Style {
         self.paint(code, &format!("{outcome:<12}"))
     }
 
-    /// The text of an agreement between our figures and published ones.
-    pub(crate) fn agreement(self, agreement: Agreement) -> String {
-        let code = match agreement {
-            Agreement::Agrees => "32",
-            Agreement::CannotBeCompared => "33",
-            Agreement::Differs => "1;31",
+    /// Whether a claim holds, in words.
+    pub(crate) fn claim(self, verdict: ClaimVerdict, width: usize) -> String {
+        let code = match verdict {
+            ClaimVerdict::Holds | ClaimVerdict::HoldsInPart => "32",
+            ClaimVerdict::NotTold | ClaimVerdict::NotAsked => "33",
+            ClaimVerdict::DoesNotHold => "1;31",
         };
-        self.paint(code, agreement.name())
+        self.paint(code, &format!("{verdict:<width$}"))
     }
 }
 

@@ -4,12 +4,12 @@ use super::breakdown::terminal;
 use super::foreign;
 use super::labels::{own_images, units};
 pub use super::style::{Style, fitted, wrapped};
-use super::{ReportView, host, next, run_tables, table, then_now};
+use super::{ReportView, claims, host, next, run_tables, table};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::format::{counted, grouped, plain, shell};
 use worstcase_base::{distinct, duration};
-use worstcase_results::published::compared;
+use worstcase_results::claims::judged;
 use worstcase_results::record::{LOST_EVENTS, LOST_LINES, Record, is_host};
 use worstcase_results::verdict::{Criterion, Verdict};
 
@@ -26,6 +26,11 @@ pub fn run(view: &ReportView, style: Style) -> String {
     }
     out.extend(own_images(view.records));
     out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
+    let claims = judged(view.plan, view.records);
+    if !claims.is_empty() {
+        out.push(String::new());
+        out.extend(claims::first_lines(&claims, style));
+    }
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());
         out.push(verdict_heading(criterion, view.records, style));
@@ -37,9 +42,9 @@ pub fn run(view: &ReportView, style: Style) -> String {
     out.extend(table::terminal::groups(&run_tables::of_probes(view), style));
     out.extend(losses(view.records));
     out.extend(table::terminal::groups(&run_tables::of_decision(view), style));
-    if !view.plan.published.is_empty() {
+    if !claims.is_empty() {
         out.push(String::new());
-        out.extend(then_now::lines(&compared(view.plan, view.records), style));
+        out.extend(claims::lines(&claims, style));
     }
     out.push(String::new());
     out.join("\n")

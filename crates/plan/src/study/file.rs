@@ -2,8 +2,8 @@
 
 use super::cells::{RawCells, check_sections, experiment, quick_of};
 use super::checked::{Checked, Wrong, time};
+use super::claim_form::{RawClaim, RawTerms, claims};
 use super::demand::{RawDemand, demands};
-use super::figures::{RawPublished, published};
 use super::{Study, StudyError, Variants};
 use crate::Venue;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use toml::Spanned;
 use worstcase_base::format::without_types;
 
 /// The form of the file.
-const SCHEMA: &str = "worstcase-study/3";
+const SCHEMA: &str = "worstcase-study/4";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,9 @@ struct RawStudy {
     quick: Option<RawCells>,
     host: Option<Spanned<RawCells>>,
     #[serde(default)]
-    published: Vec<Spanned<RawPublished>>,
+    terms: RawTerms,
+    #[serde(default)]
+    claim: Vec<Spanned<RawClaim>>,
     #[serde(default)]
     demand: Vec<Spanned<RawDemand>>,
 }
@@ -116,7 +118,7 @@ fn check(raw: RawStudy) -> Checked<Study> {
     });
     let (lab, host) = (variants(raw.full, raw.quick, Venue::Lab)?, host.transpose()?);
     Ok(Study {
-        published: published(raw.published, &lab, host.as_ref())?,
+        claims: claims(raw.claim, &raw.terms, &lab, host.as_ref())?,
         demands: demands(raw.demand)?,
         name: raw.name.into_inner(),
         title: raw.title.into_inner(),

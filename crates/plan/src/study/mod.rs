@@ -1,21 +1,22 @@
 //! Studies: files that ask a question and hold the experiments that answer it.
 //!
 //! [`load`] reads a built-in study or a file of the user's ([`file`] has the form and its checks, [`cells`] how a section
-//! becomes an experiment, [`section`] its keys, [`figures`] published figures, [`demand`] classes of demand, [`selector`] their cells of ours, [`checked`] single values).
+//! becomes an experiment, [`section`] its keys, [`claim_form`] claims, [`demand`] classes of demand, [`selector`] their cells of ours, [`checked`] single values).
 
 mod cells;
 mod checked;
+pub mod claim;
+mod claim_form;
 pub mod demand;
-mod figures;
 mod file;
-pub mod published;
 mod section;
 mod selector;
 
 use crate::{Experiment, ExperimentPlan, Venue};
+pub use claim::Claim;
 pub use demand::Demand;
 pub use file::parse;
-pub use published::Published;
+
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use worstcase_base::near;
@@ -79,8 +80,8 @@ pub struct Study {
     pub lab: Variants,
     /// The experiments for this machine, if there are any.
     pub host: Option<Variants>,
-    /// Published figures.
-    pub published: Vec<Published>,
+    /// What the article claims, or what we predict.
+    pub claims: Vec<Claim>,
     /// The demands of uses of a machine.
     pub demands: Vec<Demand>,
 }
@@ -150,7 +151,8 @@ pub fn plan(name_or_path: &str, venue: Venue, variant: StudyVariant) -> Result<E
             study: found_again(name_or_path)?,
             variant,
         }),
-        published: study.published,
+        question: Some(study.question),
+        claims: study.claims,
         demands: study.demands,
     })
 }

@@ -1,7 +1,7 @@
-//! `cell = { ... }` of a published figure: which cells of the study it means.
+//! `cell = { ... }` of a claim's figure: which cells of the study it means.
 
-use super::checked::{Checked, Wrong, one_of};
-use super::published::{OurCell, Statistic};
+use super::checked::{Checked, Wrong};
+use super::claim::{OurCell, Statistic};
 use super::section::Scalar;
 use crate::parameters::of_machine;
 use crate::{Experiment, PlannedSubject, PreemptChoice, PreemptName, Venue, grammar};
@@ -229,7 +229,7 @@ impl Cells {
             probe: first.probe.to_string(),
             quantity: self.quantity(raw, first.probe, &at)?,
             statistic: match &raw.statistic {
-                Some(word) => match one_of(word, "statistic", Statistic::ALL, Statistic::name)? {
+                Some(word) => match word.get_ref().parse().map_err(|what| Wrong(word.span(), what))? {
                     Statistic::Elapsed if !first.probe.needs_disk() => {
                         let what = format!("probe '{}' has no 'elapsed': only io has", first.probe);
                         return Err(Wrong(word.span(), what));

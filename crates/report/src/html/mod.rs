@@ -19,19 +19,19 @@ mod labels;
 mod part;
 
 pub use breakdown::BreakdownPart;
-pub use part::{PageParts, RunPart};
+pub use part::{ClaimCauses, PageParts, RunPart};
 
 use serde::Serialize;
 
 /// The form of the data in the page.
-const SCHEMA: &str = "worstcase-report/4";
+const SCHEMA: &str = "worstcase-report/5";
 
 /// Apache ECharts with its notice, under the Apache License 2.0; put there by the build script.
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const SHELL: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, each behind the scripts that it needs.
-const SCRIPTS: [&str; 15] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("page/dom.js"),
     include_str!("page/colours.js"),
     include_str!("page/filters.js"),
@@ -45,6 +45,7 @@ const SCRIPTS: [&str; 15] = [
     include_str!("page/flame.js"),
     include_str!("page/breakdowns.js"),
     include_str!("page/facts.js"),
+    include_str!("page/claims.js"),
     include_str!("page/sections.js"),
     include_str!("page/main.js"),
 ];

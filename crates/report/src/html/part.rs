@@ -5,16 +5,18 @@ use super::breakdown::BreakdownPart;
 use super::facts::RunFacts;
 use super::labels::SubjectLabels;
 use crate::ReportView;
+use crate::claims::{self, ClaimChart};
 use crate::next::{self, ShownStep};
 use crate::picture::Picture;
+use crate::run_tables;
 use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
-use crate::{run_tables, then_now};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::distinct;
 use worstcase_base::format::shell;
-use worstcase_results::published::{PublishedComparison, compared};
+use worstcase_results::claims::{JudgedClaim, JudgedPair, judged};
 use worstcase_results::record::Venue;
 
 /// The parts of a page beside a run's view.
@@ -24,7 +26,12 @@ pub struct PageParts {
     pub pictures: Vec<Picture>,
     /// Its breakdowns.
     pub breakdowns: Vec<BreakdownPart>,
+    /// Why claims do not hold, as far as it was explained.
+    pub causes: ClaimCauses,
 }
+
+/// The causes of claims, by their place in the study.
+pub type ClaimCauses = BTreeMap<usize, Vec<String>>;
 
 /// A run's section.
 #[derive(Debug, Serialize)]
@@ -40,7 +47,8 @@ pub struct RunPart {
     figures: Vec<PageGroup>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
-    then_and_now: Vec<ThenAndNow>,
+    question: Option<String>,
+    claims: Option<ClaimsPart>,
     losses: Vec<String>,
     facts: RunFacts,
     next: Vec<ShownStep>,
@@ -48,25 +56,50 @@ pub struct RunPart {
     tool_version: String,
 }
 
-/// A group of published figures with ours.
+/// The claims of the study, the answer first.
 #[derive(Debug, Serialize)]
-struct ThenAndNow {
+struct ClaimsPart {
+    summary: String,
+    claims: Vec<ClaimPart>,
+}
+
+/// A claim, whether it holds, and its figures.
+#[derive(Debug, Serialize)]
+struct ClaimPart {
+    says: String,
     verdict: &'static str,
-    reasons: Vec<String>,
+    notes: Vec<String>,
+    terms: Vec<String>,
+    pairs: Vec<String>,
     why: String,
     source: String,
+    chart: Option<ClaimChart>,
     table: ScriptTable,
 }
 
-impl ThenAndNow {
-    fn new(group: &PublishedComparison) -> ThenAndNow {
-        ThenAndNow {
-            verdict: group.verdict.name(),
-            reasons: group.reasons.clone(),
-            why: group.published.why.clone(),
-            source: group.published.source.clone(),
-            table: ScriptTable::new(&then_now::table(group)),
-        }
+impl ClaimsPart {
+    fn new(view: &ReportView, causes: &ClaimCauses) -> Option<ClaimsPart> {
+        let judged = judged(view.plan, view.records);
+        let part = |(nth, judged): (usize, &JudgedClaim)| ClaimPart {
+            says: judged.claim.says.clone(),
+            verdict: judged.verdict.name(),
+            notes: claims::notes(judged, causes.get(&nth).map_or(&[], Vec::as_slice)),
+            terms: judged
+                .claim
+                .terms
+                .iter()
+                .map(|term| format!("{}: {}", term.word, term.means))
+                .collect(),
+            pairs: judged.pairs.iter().map(JudgedPair::words).collect(),
+            why: judged.claim.why.clone(),
+            source: judged.claim.origin.words(),
+            chart: ClaimChart::of(judged),
+            table: ScriptTable::new(&claims::table(judged)),
+        };
+        (!judged.is_empty()).then(|| ClaimsPart {
+            summary: claims::summary(&judged),
+            claims: judged.iter().enumerate().map(part).collect(),
+        })
     }
 }
 
@@ -97,7 +130,8 @@ impl RunPart {
                 .collect(),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
-            then_and_now: compared(plan, view.records).iter().map(ThenAndNow::new).collect(),
+            question: plan.question.clone(),
+            claims: ClaimsPart::new(view, &parts.causes),
             losses: match view.records {
                 [] => Vec::new(),
                 records => losses(records),

@@ -79,7 +79,7 @@ pub fn plan<'a>(records: impl Iterator<Item = &'a Record>) -> RunPlan {
     let asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).expect("a study of ours");
     let mut plan = RunPlan::new(asked, records.map(entry).collect());
     plan.experiment.criterion = None;
-    plan.published.clear();
+    plan.claims.clear();
     plan
 }
 

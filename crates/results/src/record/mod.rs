@@ -53,7 +53,7 @@ pub use subject::{
 pub use summary::{PeriodSummary, Summary, title_of};
 pub use totals::check as check_totals;
 pub use worstcase_contract::Quantity;
-pub use worstcase_plan::Published;
+pub use worstcase_plan::Claim;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

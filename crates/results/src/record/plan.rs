@@ -2,17 +2,15 @@
 //! an uninterrupted one end with the same bytes; the cells' folders tell which cells are done.
 
 use super::{CellId, SubjectId};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use worstcase_contract::{CellSpec, Nanos, Venue};
-use worstcase_plan::{
-    Demand, Experiment, ExperimentPlan, MOST_CELLS, Published, StudySource, Subjects, grammar, study,
-};
+use worstcase_plan::{Claim, Demand, Experiment, ExperimentPlan, MOST_CELLS, StudySource, Subjects, grammar, study};
 
 /// The form of run.json.
-pub const SCHEMA: &str = "worstcase-run/4";
-/// The previous form: its published figures are texts; those of its study replace them.
-pub(super) const EARLIER: &str = "worstcase-run/3";
+pub const SCHEMA: &str = "worstcase-run/5";
+/// The previous form: it has published figures where this one has claims; those of its study replace them.
+pub(super) const EARLIER: &str = "worstcase-run/4";
 
 /// Longest title, in characters: it is a line. The title of an import names some of its files.
 const LONGEST_TITLE: usize = 10_000;
@@ -81,34 +79,17 @@ pub struct RunPlan {
     /// Files of other tools that it is made from; nothing was measured then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Figures set beside.
-    #[serde(deserialize_with = "without_texts")]
-    pub published: Vec<Published>,
+    /// The study's question, in full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The study's claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// The demands of uses of a machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<Demand>,
     /// All cells, in order: the experiment as its kernels, or this machine, give it.
     pub cells: Vec<CellEntry>,
-}
-
-/// An entry of `published`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum PublishedEntry {
-    Group(Published),
-    /// An entry of [`EARLIER`]: it cannot be compared.
-    Text {
-        #[serde(rename = "label")]
-        _label: String,
-    },
-}
-
-fn without_texts<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Published>, D::Error> {
-    let group = |entry| match entry {
-        PublishedEntry::Group(group) => Some(group),
-        PublishedEntry::Text { .. } => None,
-    };
-    Ok(Vec::deserialize(source)?.into_iter().filter_map(group).collect())
 }
 
 impl Imported {
@@ -131,7 +112,8 @@ impl RunPlan {
             experiment: plan.experiment,
             study: plan.study,
             imported: None,
-            published: plan.published,
+            question: plan.question,
+            claims: plan.claims,
             demands: plan.demands,
             cells,
         }
@@ -151,7 +133,8 @@ impl RunPlan {
     pub(super) fn of_today(mut self) -> RunPlan {
         if self.schema == EARLIER {
             let study = self.study.as_ref().and_then(|from| study::load(&from.study).ok());
-            self.published = study.map_or(Vec::new(), |study| study.published);
+            (self.question, self.claims) =
+                study.map_or((None, Vec::new()), |study| (Some(study.question), study.claims));
         }
         self
     }

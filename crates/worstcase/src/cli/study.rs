@@ -25,7 +25,7 @@ use worstcase_lab::speed::LabSpeed;
 use worstcase_plan::study::{self, Study, StudyVariant};
 use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, Subjects, Venue};
 use worstcase_report::terminal::Style;
-use worstcase_report::{demands, then_now};
+use worstcase_report::{claims, demands};
 
 /// Examples of the group.
 pub(super) const HELP: &str = "\
@@ -58,10 +58,10 @@ pub enum StudyCommand {
     #[command(after_help = "Examples:\n  worstcase study list")]
     List,
     #[command(after_help = RUN_HELP)]
-    /// Measure a study's cells and print its table, with the published figures beside it
+    /// Measure a study's cells and tell which of its claims hold now
     Run(StudyRunArgs),
     #[command(after_help = SHOW_HELP)]
-    /// Show a study: its question, cells and published figures
+    /// Show a study: its question, cells and claims
     Show {
         /// A built-in study's name, or a study file
         #[arg(hide_possible_values = true, value_parser = words::studies(StringValueParser::new()))]
@@ -201,9 +201,9 @@ fn show(study: &Study, speed: &Speed, style: Style) -> String {
         out.push(String::new());
         out.extend(demands::of_study(&study.demands, style));
     }
-    if !study.published.is_empty() {
+    if !study.claims.is_empty() {
         out.push(String::new());
-        out.extend(then_now::of_study(&study.published, style));
+        out.extend(claims::of_study(&study.claims, style));
     }
     out.push(String::new());
     out.join("\n")

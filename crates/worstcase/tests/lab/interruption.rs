@@ -185,7 +185,7 @@ fn ctrl_c_while_a_machine_boots_ends_it_in_words_and_leaves_nothing() {
     );
 }
 
-const STUDY: &str = r#"schema = "worstcase-study/3"
+const STUDY: &str = r#"schema = "worstcase-study/4"
 name = "waits"
 title = "Is something said?"
 question = "A short one."

@@ -114,7 +114,7 @@ fn every_picture_has_its_data_as_a_table() {
 }
 
 #[test]
-fn published_figures_have_ours_and_a_verdict() {
+fn claims_stand_first_with_then_and_now_in_one_drawing() {
     let dir = tempfile::tempdir().unwrap();
     let cells = |label: &'static str, preempt: &'static str, factor: u64| {
         (1..=5).map(move |seed| {
@@ -124,10 +124,10 @@ fn published_figures_have_ours_and_a_verdict() {
     };
     let all: Vec<CellResult> = cells("6.1", "none", 3).chain(cells("6.1-rt", "rt", 1)).collect();
     let mut plan = plan_of(&all);
-    let mut bare = plan.published[0].clone();
-    bare.what = "what nobody has".into();
+    let mut bare = plan.claims[0].clone();
+    bare.says = "What nobody has.".into();
     bare.figures.iter_mut().for_each(|figure| figure.cell = None);
-    plan.published.push(bare);
+    plan.claims.push(bare);
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     all.iter().for_each(|r| run.write_cell(r).unwrap());
     let page = written(&[part(&run, Vec::new())]);
@@ -136,7 +136,7 @@ fn published_figures_have_ours_and_a_verdict() {
         |browser: &mut Chromium, of: &str| browser.text(&format!("document.querySelectorAll('.then-and-now')[{of}"));
     assert_eq!(
         text(&mut browser, "0].querySelector('.outcome').textContent"),
-        "✓ agrees"
+        "✓ holds"
     );
     let rows = text(&mut browser, "0].querySelectorAll('tbody tr')[1].textContent");
     for said in [
@@ -154,13 +154,36 @@ fn published_figures_have_ours_and_a_verdict() {
     );
     assert_eq!(
         text(&mut browser, "1].querySelector('.outcome').textContent"),
-        "– cannot be compared"
+        "– not asked"
     );
     let all = text(&mut browser, "1].textContent");
-    assert!(
-        all.contains("no cell of this study stands for it") && !all.contains("Our cell"),
-        "{all}"
-    );
+    assert!(all.contains("It is an example.") && !all.contains("Our cell"), "{all}");
     assert_eq!(browser.number("document.querySelectorAll('.then-and-now').length"), 2);
+    // The first screen: what is claimed and whether it holds, then the drawing of both.
+    let first = browser.text("document.querySelector('.claims').textContent");
+    assert!(
+        first.starts_with("1 of 2 published claims holds now, 1 is not asked here."),
+        "{first}"
+    );
+    let place = |browser: &mut Chromium, of: &str, edge: &str| {
+        browser.number(&format!(
+            "Math.round(100 * document.querySelector('.claim-chart {of}').getBoundingClientRect().{edge})"
+        ))
+    };
+    for kind in ["then", "now"] {
+        let marks = format!("document.querySelectorAll('.claim-chart .mark.{kind}').length");
+        assert_eq!(browser.number(&marks), 2, "{kind}");
+    }
+    assert!(place(&mut browser, ".mark.then", "width") > 0 && place(&mut browser, ".mark.now", "width") > 0);
+    // Five times as much in the article, three times as much here: further right than its own first figure.
+    let at = |browser: &mut Chromium, kind: &str, nth: usize| {
+        browser.number(&format!(
+            "Math.round(100 * document.querySelectorAll('.claim-chart .mark.{kind}')[{nth}].getBoundingClientRect().left)"
+        ))
+    };
+    assert!(
+        at(&mut browser, "then", 1) > at(&mut browser, "now", 1)
+            && at(&mut browser, "now", 1) > at(&mut browser, "now", 0)
+    );
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }

@@ -6,6 +6,7 @@ use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
 use worstcase_analysis::breakdown::spans::{AtDue, ExplainedSample, KernelTask, Span, SpanKind};
 use worstcase_contract::Nanos;
+use worstcase_plan::study::claim::{ClaimOrigin, Term};
 use worstcase_report::html::BreakdownPart;
 use worstcase_results::record::{Run, SubjectMachine};
 
@@ -86,9 +87,15 @@ fn hostile_names_stay_text() {
     let mut plan = plan_of(&results);
     plan.title = EVIL.into();
     plan.study.as_mut().unwrap().study = EVIL.into();
-    let group = &mut plan.published[0];
-    (group.what, group.source, group.why) = (EVIL.into(), EVIL.into(), EVIL.into());
-    group.figures[0].of = EVIL.into();
+    plan.question = Some(EVIL.into());
+    let claim = &mut plan.claims[0];
+    (claim.says, claim.why, claim.doubt) = (EVIL.into(), EVIL.into(), Some(EVIL.into()));
+    claim.origin = ClaimOrigin::Source(EVIL.into());
+    claim.terms = vec![Term {
+        word: EVIL.into(),
+        means: EVIL.into(),
+    }];
+    claim.figures[0].of = EVIL.into();
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     results.iter().for_each(|r| run.write_cell(r).unwrap());
     let folded = format!("{};inner 1000\n", EVIL.replace(';', "_"));

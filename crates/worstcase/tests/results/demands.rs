@@ -60,7 +60,7 @@ fn demand(name: &str, limit: u64, wakeups: u32) -> Demand {
 
 fn plan(results: &[CellResult]) -> RunPlan {
     let mut plan = plan_of(results);
-    plan.published.clear();
+    plan.claims.clear();
     plan.demands = vec![
         demand("desktop", 100_000_000, 1),
         demand("audio", 5_000_000, 2),

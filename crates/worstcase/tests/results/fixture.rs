@@ -7,8 +7,9 @@ use worstcase_contract::RawRecord;
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::record::{Sample, SelfCost, Work};
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
-use worstcase_plan::study::published::{
-    Compare, OurCell, Published, PublishedFigure, PublishedValue, Relation, Statistic,
+use worstcase_plan::Claim;
+use worstcase_plan::study::claim::{
+    ClaimFigure, ClaimOrigin, Compare, NEAR, OurCell, PublishedValue, Relation, Statistic,
 };
 use worstcase_plan::{PreemptName, StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::build::samples_file;
@@ -234,9 +235,9 @@ fn make_results() -> Vec<CellResult> {
     all
 }
 
-/// Two figures of an article, and cells of the synthetic run.
-pub fn published() -> Published {
-    let figure = |of: &str, value: f64, model| PublishedFigure {
+/// A claim of an article, and cells of the synthetic run.
+pub fn claim() -> Claim {
+    let figure = |of: &str, value: f64, model| ClaimFigure {
         of: of.into(),
         said: PublishedValue::Value {
             value,
@@ -257,10 +258,14 @@ pub fn published() -> Published {
         }),
         host: None,
     };
-    Published {
-        what: "worst response under shm".into(),
+    Claim {
+        says: "The worst response under shm is longer without preemption.".into(),
+        origin: ClaimOrigin::Source("An Article, table 1".into()),
         compare: Compare::Rank,
-        source: "An Article, table 1".into(),
+        within: NEAR,
+        because: None,
+        doubt: None,
+        terms: Vec::new(),
         why: "It is an example.".into(),
         figures: vec![
             figure("rt", 200.0, PreemptName::Rt),
@@ -281,7 +286,8 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
     let mut asked = study::plan("preemption-models", Venue::Lab, StudyVariant::Quick).unwrap();
     asked.title = "How late is a periodic process?".into();
     asked.experiment.criterion = None;
-    asked.published = vec![published()];
+    asked.question = None;
+    asked.claims = vec![claim()];
     let mut plan = RunPlan::new(asked, results.iter().map(entry).collect());
     plan.tool_version = "0.1.0".into();
     plan

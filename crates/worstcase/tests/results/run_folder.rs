@@ -240,7 +240,7 @@ fn who_planned_it_and_what_is_told_of_it_does_not_matter() {
     let mut other = plan();
     other.tool_version = "9.9.9".into();
     other.title = "another title".into();
-    other.published.clear();
+    other.claims.clear();
     // A study of the same content by another name.
     other.study = None;
     drop(Run::create(&dir, other).unwrap());
@@ -302,13 +302,13 @@ fn an_old_folder_is_refused_for_its_age() {
     let plan = fs::read_to_string(run.join("run.json")).unwrap();
     // What an old plan lacks must not come first.
     let old = plan
-        .replace("worstcase-run/4", "worstcase-run/1")
+        .replace("worstcase-run/5", "worstcase-run/1")
         .replace("\"title\"", "\"name\"");
     fs::write(run.join("run.json"), &old).unwrap();
     let sum = worstcase_base::digest::sha256_hex(old.as_bytes());
     fs::write(run.join("SHA256SUMS"), format!("{sum}  run.json\n")).unwrap();
     let error = Run::open(&run).unwrap_err().to_string();
-    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/4'); read it with that one, or measure again into another folder";
+    let words = "run.json was written by another version of worstcase (it is 'worstcase-run/1', this one reads 'worstcase-run/5'); read it with that one, or measure again into another folder";
     assert!(error.ends_with(words), "{error}");
     assert_eq!(error.lines().count(), 1);
     // Older ones have no checksum of it.
@@ -316,16 +316,16 @@ fn an_old_folder_is_refused_for_its_age() {
     assert_eq!(Run::open(&run).unwrap_err().to_string(), error);
 }
 
-/// The form before had published figures as texts: its runs are read, with the figures of their study.
+/// The form before had published figures: its runs are read, with the claims of their study.
 #[test]
 fn a_folder_of_the_form_before_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run");
     write(&run);
     let mut plan: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
-    plan["schema"] = "worstcase-run/3".into();
-    plan["published"] =
-        serde_json::json!([{ "label": "response, shm, rt", "value": "about 200", "unit": "us", "source": "" }]);
+    plan["schema"] = "worstcase-run/4".into();
+    plan["published"] = serde_json::json!([{ "what": "response", "figures": [] }]);
+    plan.as_object_mut().unwrap().remove("claims");
     let rewritten = |plan: &serde_json::Value| {
         let old = plan.to_string();
         fs::write(run.join("run.json"), &old).unwrap();
@@ -334,10 +334,10 @@ fn a_folder_of_the_form_before_is_read() {
         Run::open(&run)
     };
     let study = worstcase_plan::study::load("preemption-models").unwrap();
-    assert_eq!(rewritten(&plan).unwrap().plan().published, study.published);
+    assert_eq!(rewritten(&plan).unwrap().plan().claims, study.claims);
     // Of a study that is not there any more nothing stands beside.
     plan["study"]["study"] = "/nowhere/mine.toml".into();
-    assert_eq!(rewritten(&plan).unwrap().plan().published, []);
+    assert_eq!(rewritten(&plan).unwrap().plan().claims, []);
 }
 
 /// What fits its checksum is as it was written, and nobody is told to throw it away.

@@ -10,7 +10,7 @@ use std::process::Command;
 
 const NOBODY: u32 = 65_534;
 
-const STUDY: &str = r#"schema = "worstcase-study/3"
+const STUDY: &str = r#"schema = "worstcase-study/4"
 name = "words"
 title = "Are they true?"
 question = "A short one."

@@ -7,7 +7,7 @@ const el = (tag, attributes = {}, ...children) => {
     else if (name === 'style') for (const [property, to] of Object.entries(value)) node.style.setProperty(property, to);
     else node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
   return node;
 };
 

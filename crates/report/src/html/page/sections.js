@@ -25,22 +25,6 @@ const verdicts = (run) => {
   return place;
 };
 
-// A sign and a word, as of the verdicts.
-const AGREEMENTS = { agrees: ['✓', 'PASS'], differs: ['≠', 'FAIL'], 'cannot be compared': ['–', 'INCONCLUSIVE'] };
-
-const thenAndNow = (run) => [
-  el('p', {}, 'Published figures are of the machines of their time, in real time. Only the order of figures and the factors between them compare; a factor is to the first figure of a group, with its interval over the seeds.'),
-  ...run.then_and_now.map((group) => {
-    const [sign, kind] = AGREEMENTS[group.verdict];
-    return el('div', { class: 'then-and-now' },
-      el('h3', {}, name(group.table.title)),
-      el('p', {}, el('span', { class: `outcome ${kind}` }, el('span', { 'aria-hidden': 'true' }, sign), ` ${group.verdict}`)),
-      figureTable(run, group.table),
-      el('ul', { class: 'lines' }, group.reasons.map((reason) => el('li', {}, name(reason)))),
-      el('p', {}, el('strong', {}, 'Why: '), name(group.why)),
-      el('p', { class: 'soft' }, 'Source: ', name(group.source)));
-  }),
-];
 
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
@@ -49,7 +33,7 @@ const sections = (run) => [
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.figures.length > 0 && ['Numbers', () => run.figures.flatMap((group) => figureGroup(run, group))],
-  run.then_and_now.length > 0 && ['Then and now', () => thenAndNow(run)],
+  run.claims && ['Then and now: figures', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
   run.facts.subjects.length > 0 && ['Measured on', () => factsSection(run)],
   ['Repeat it', () => repeat(run)],
@@ -60,6 +44,7 @@ const runSection = (run, single) => {
   const all = sections(run).map(([title, make]) => ({ title, make, id: freshId() }));
   return el('article', { class: 'run', 'aria-labelledby': id },
     el(single ? 'h1' : 'h2', { id }, name(run.title)),
+    firstScreen(run),
     answer(run),
     el('nav', { class: 'contents', 'aria-label': `Contents: ${run.title}` }, el('ul', {}, all.map((s) => el('li', {}, el('a', { href: `#${s.id}` }, s.title))))),
     all.map((s) => el('section', { 'aria-labelledby': s.id }, el('h2', { id: s.id }, s.title), s.make())));

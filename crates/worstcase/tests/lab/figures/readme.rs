@@ -14,8 +14,8 @@ fn measured(run: &Path) {
         .output()
         .unwrap();
     let study = String::from_utf8(study.stdout).unwrap();
-    // What was published is of the other probe.
-    let (cells, _) = study.split_once("[[published]]").unwrap();
+    // The claims are of the other probe.
+    let (cells, _) = study.split_once("[[claim]]").unwrap();
     let one = |line: &str| match line.starts_with("probes = ") {
         true => "probes = [\"wakeup\"]\n".to_string(),
         false => format!("{line}\n"),

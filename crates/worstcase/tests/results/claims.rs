@@ -1,11 +1,12 @@
-//! Published figures beside ours, from records to what people and programs read.
+//! Claims and whether they hold, from records to what people and programs read.
 
 use crate::fixture::{host_raw, latencies, on_cpu, plan_of, raw, result, spec, subject};
+use worstcase_contract::Nanos;
 use worstcase_plan::Subjects;
-use worstcase_plan::study::published::{PublishedFigure, Statistic};
+use worstcase_plan::study::claim::{ClaimFigure, Compare, Statistic};
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, json, terminal};
-use worstcase_results::published::{Agreement, compared};
+use worstcase_results::claims::{ClaimVerdict, judged};
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
 /// Cells under shm of which none's are so many times as late as rt's.
@@ -23,9 +24,9 @@ fn records(results: &[CellResult]) -> Vec<Record> {
     results.iter().map(|r| r.record.clone()).collect()
 }
 
-fn verdict(plan: &RunPlan, records: &[Record]) -> (Agreement, Vec<String>) {
-    let [group] = compared(plan, records).try_into().unwrap();
-    (group.verdict, group.reasons)
+fn verdict(plan: &RunPlan, records: &[Record]) -> (ClaimVerdict, Vec<String>) {
+    let [claim] = judged(plan, records).try_into().unwrap();
+    (claim.verdict, claim.reason().into_iter().collect())
 }
 
 fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
@@ -40,32 +41,40 @@ fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
 
 fn shown(results: &[CellResult]) -> String {
     let text = terminal::run(&view(&plan_of(results), &records(results)), Style::PLAIN);
-    let (_, from) = text.split_once("Then and now").unwrap();
-    from.to_string()
+    let (before, from) = text.split_once("Then and now").unwrap();
+    let (_, first) = before.split_once("\n\n").unwrap();
+    let (first, _) = first.split_once("\n\n").unwrap();
+    format!("{first}\n---{from}")
 }
 
 #[test]
-fn the_same_order_agrees_and_another_differs() {
+fn the_same_order_holds_and_another_does_not() {
     insta::assert_snapshot!(shown(&cells(5, 3)), @r#"
-    : published figures, of the machines of their time, and ours
-    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+    1 of 1 published claim holds now.
+      holds          The worst response under shm is longer without preemption.
+    ---: published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a claim.
 
-    worst response under shm: agrees
+    holds: The worst response under shm is longer without preemption.
       figure                   then  factor then  now, virtual us at 1000 MIPS         factor now
       rt               about 200 us         1.00                          9.98               1.00
       no preemption   about 1000 us   about 5.00                          29.9  3.00 (2.98..3.02)
+      published: no preemption above rt: factor 3.00 (2.98..3.02) (as claimed)
       why: It is an example.
       source: An Article, table 1
     "#);
     insta::assert_snapshot!(shown(&cells(5, 1)), @r#"
-    : published figures, of the machines of their time, and ours
-    Only the order of figures and the factors between them compare; a factor is to the first figure of a group.
+    0 of 1 published claim holds now, 1 does not.
+      does not hold  The worst response under shm is longer without preemption.
+                     - published: no preemption above rt: factor 1.00 (0.994..1.01) (not so)
+    ---: published figures, of the machines of their time, and ours
+    Only the order of figures and the factors between them compare; a factor is to the first figure of a claim.
 
-    worst response under shm: differs
+    does not hold: The worst response under shm is longer without preemption.
       figure                   then  factor then  now, virtual us at 1000 MIPS          factor now
       rt               about 200 us         1.00                          9.98                1.00
       no preemption   about 1000 us   about 5.00                          9.98  1.00 (0.994..1.01)
-      published: no preemption above rt; ours: about the same, factor 1.00 (0.994..1.01)
+      published: no preemption above rt: factor 1.00 (0.994..1.01) (not so)
       why: It is an example.
       source: An Article, table 1
     "#);
@@ -75,11 +84,11 @@ fn the_same_order_agrees_and_another_differs() {
 fn a_run_that_lacks_cells_says_which() {
     let all = cells(5, 3);
     let mut plan = plan_of(&all);
-    let of = |figure: &PublishedFigure| figure.cell.as_ref()?.subject.clone();
-    let subjects = plan.published[0].figures.iter().filter_map(of).collect();
+    let of = |figure: &ClaimFigure| figure.cell.as_ref()?.subject.clone();
+    let subjects = plan.claims[0].figures.iter().filter_map(of).collect();
     plan.experiment.parts[0].subjects = Subjects::Kernels(subjects);
     let (verdict_of_half, reasons) = verdict(&plan, &records(&all[..5]));
-    assert_eq!(verdict_of_half, Agreement::CannotBeCompared);
+    assert_eq!(verdict_of_half, ClaimVerdict::NotAsked);
     let again = "give the run's command again: it measures what is missing";
     assert_eq!(reasons, [format!("not in this run: rt; {again}")]);
     let (_, reasons) = verdict(&plan, &[]);
@@ -104,19 +113,19 @@ fn a_run_that_lacks_cells_says_which() {
     let three = [&few[..3], &few[3..6]].concat();
     assert_eq!(
         verdict(&plan, &records(&few)).0,
-        Agreement::Agrees,
+        ClaimVerdict::Holds,
         "three and five are enough"
     );
-    assert_eq!(verdict(&plan, &records(&three)).0, Agreement::CannotBeCompared);
+    assert_eq!(verdict(&plan, &records(&three)).0, ClaimVerdict::NotTold);
 }
 
 #[test]
 fn every_load_of_a_figure_has_to_be_there() {
     let all = cells(5, 3);
     let mut plan = plan_of(&all);
-    let cell = plan.published[0].figures[0].cell.as_mut().unwrap();
+    let cell = plan.claims[0].figures[0].cell.as_mut().unwrap();
     cell.loads.push("fork".into());
-    assert_eq!(verdict(&plan, &records(&all)).0, Agreement::CannotBeCompared);
+    assert_eq!(verdict(&plan, &records(&all)).0, ClaimVerdict::NotAsked);
     // With it the larger of both counts.
     let fork = |seed| {
         result(
@@ -125,32 +134,26 @@ fn every_load_of_a_figure_has_to_be_there() {
         )
     };
     let with: Vec<CellResult> = all.into_iter().chain((1..=5).map(fork)).collect();
-    let [group] = compared(&plan, &records(&with)).try_into().unwrap();
-    assert_eq!(group.ours[0].as_ref().unwrap().of_seeds.last(), Some(&900_000.0));
-    assert_eq!(group.verdict, Agreement::Differs);
+    let [claim] = judged(&plan, &records(&with)).try_into().unwrap();
+    assert_eq!(claim.ours[0].as_ref().unwrap().of_seeds.last(), Some(&900_000.0));
+    assert_eq!(claim.verdict, ClaimVerdict::DoesNotHold);
 }
 
 #[test]
-fn a_group_without_cells_or_of_another_venue_cannot_be_compared() {
+fn a_claim_without_cells_or_of_another_venue_is_not_asked() {
     let all = cells(5, 3);
     let mut plan = plan_of(&all);
     plan.experiment.venue = worstcase_plan::Venue::Host;
     let (other, reasons) = verdict(&plan, &records(&all));
     assert_eq!(
         (other, reasons[0].as_str()),
-        (
-            Agreement::CannotBeCompared,
-            "the study asks it of the lab, not of a host"
-        )
+        (ClaimVerdict::NotAsked, "the study asks it of the lab, not of a host")
     );
-    plan.published[0]
-        .figures
-        .iter_mut()
-        .for_each(|figure| figure.cell = None);
+    plan.claims[0].figures.iter_mut().for_each(|figure| figure.cell = None);
     let (none, reasons) = verdict(&plan, &records(&all));
     assert_eq!(
         (none, reasons[0].as_str()),
-        (Agreement::CannotBeCompared, "no cell of this study stands for it")
+        (ClaimVerdict::NotAsked, "It is an example.")
     );
 }
 
@@ -164,15 +167,15 @@ fn a_host_has_a_value_of_each_cpu_and_seed() {
     let mut plan = plan_of(&all);
     plan.experiment.venue = worstcase_plan::Venue::Host;
     for (nth, statistic) in [Statistic::Min, Statistic::Max].into_iter().enumerate() {
-        let figure = &mut plan.published[0].figures[nth];
+        let figure = &mut plan.claims[0].figures[nth];
         let mut cell = figure.cell.take().unwrap();
         (cell.subject, cell.loads, cell.statistic) = (None, vec!["idle".into()], statistic);
         figure.host = Some(cell);
     }
-    let [group] = compared(&plan, &records(&all)).try_into().unwrap();
-    assert_eq!(group.verdict, Agreement::Agrees, "{:?}", group.reasons);
+    let [claim] = judged(&plan, &records(&all)).try_into().unwrap();
+    assert_eq!(claim.verdict, ClaimVerdict::Holds, "{:?}", claim.pairs);
     assert_eq!(
-        group.ours[1].as_ref().unwrap().of_seeds,
+        claim.ours[1].as_ref().unwrap().of_seeds,
         [2_010.0, 2_011.0, 2_020.0, 2_021.0]
     );
 }
@@ -183,9 +186,9 @@ fn statistics_are_of_each_seed() {
     let mut plan = plan_of(&all);
     let all = records(&all);
     let mut value = |statistic| {
-        plan.published[0].figures[1].cell.as_mut().unwrap().statistic = statistic;
-        let [group] = compared(&plan, &all).try_into().unwrap();
-        group.ours[1].as_ref().map(|ours| ours.of_seeds[0])
+        plan.claims[0].figures[1].cell.as_mut().unwrap().statistic = statistic;
+        let [claim] = judged(&plan, &all).try_into().unwrap();
+        claim.ours[1].as_ref().map(|ours| ours.of_seeds[0])
     };
     let summary = |of: fn(&worstcase_results::record::Summary) -> u64| {
         let values = all[..5].iter().map(|r| of(r.summary.latency.as_ref().unwrap()));
@@ -205,25 +208,61 @@ fn programs_get_verdict_factors_and_interval() {
     let all = cells(5, 3);
     let (plan, records) = (plan_of(&all), records(&all));
     let json: serde_json::Value = serde_json::from_str(&json::run(&view(&plan, &records))).unwrap();
-    let group = &json["published"][0];
-    assert_eq!(group["verdict"], "agrees");
-    assert_eq!(group["compare"], "rank");
+    let claim = &json["claims"][0];
+    assert_eq!(claim["verdict"], "holds");
+    assert_eq!(claim["compare"], "rank");
     assert_eq!(
-        (&group["source"], &group["why"]),
+        (&claim["origin"]["source"], &claim["why"]),
         (&"An Article, table 1".into(), &"It is an example.".into())
     );
-    assert_eq!(group["figures"][0]["said"]["value"]["value"], 200.0);
-    assert_eq!(group["figures"][0]["said"]["value"]["relation"], "about");
-    assert_eq!(group["figures"][0]["cell"]["subject"]["preempt"], "rt");
-    assert_eq!(group["figures"][1]["ours"]["subject"], "6.1.none");
-    assert_eq!(group["figures"][1]["ours"]["of_seeds"].as_array().unwrap().len(), 5);
-    assert_eq!(group["figures"][1]["ours"]["time_unit"], "virtual ns at 1000 MIPS");
-    let factor = &group["figures"][1]["factor_now"];
+    let pair = &claim["pairs"][0];
+    assert_eq!(
+        (&pair["of"], &pair["to"], &pair["verdict"]),
+        (&0.into(), &1.into(), &"agrees".into())
+    );
+    assert_eq!(claim["figures"][1]["ours"]["largest_in"], "6.1.none.shm.wakeup.s1");
+    assert_eq!(claim["figures"][0]["said"]["value"]["value"], 200.0);
+    assert_eq!(claim["figures"][0]["said"]["value"]["relation"], "about");
+    assert_eq!(claim["figures"][0]["cell"]["subject"]["preempt"], "rt");
+    assert_eq!(claim["figures"][1]["ours"]["subject"], "6.1.none");
+    assert_eq!(claim["figures"][1]["ours"]["of_seeds"].as_array().unwrap().len(), 5);
+    assert_eq!(claim["figures"][1]["ours"]["time_unit"], "virtual ns at 1000 MIPS");
+    let factor = &claim["figures"][1]["factor_now"];
     let number = |key: &str| factor[key].as_f64().unwrap();
     assert!(
         number("low") < number("best") && number("best") < number("high"),
         "{factor}"
     );
     assert!(number("coverage") >= 0.95);
-    assert_eq!(group["figures"][1]["factor_then"]["low"], 1_000.0 / 1.25 / 250.0);
+    assert_eq!(claim["figures"][1]["factor_then"]["low"], 1_000.0 / 1.25 / 250.0);
+}
+
+/// Of few samples above the limit the order is told; of none on both sides nothing is.
+#[test]
+fn a_share_above_a_limit_is_compared() {
+    let late = |label, preempt, late: usize| {
+        (1..=5).map(move |seed| {
+            let mut all = latencies(seed, 10_000);
+            all.iter_mut().take(late).for_each(|ns| *ns = 90_000);
+            result(&subject(label, preempt), &raw(&spec("shm", seed), &all))
+        })
+    };
+    let share = |none: usize, rt: usize, compare: Compare| {
+        let all: Vec<CellResult> = late("6.1", "none", none).chain(late("6.1-rt", "rt", rt)).collect();
+        let mut plan = plan_of(&all);
+        let claim = &mut plan.claims[0];
+        claim.compare = compare;
+        for figure in &mut claim.figures {
+            figure.cell.as_mut().unwrap().statistic = Statistic::Above(Nanos(50_000));
+        }
+        let [claim] = judged(&plan, &records(&all)).try_into().unwrap();
+        let values: Vec<f64> = claim.ours.iter().flatten().map(|ours| ours.value).collect();
+        (claim.verdict, values)
+    };
+    let (verdict, values) = share(100, 0, Compare::Rank);
+    assert_eq!(verdict, ClaimVerdict::Holds);
+    assert_eq!(values[0], 0.0);
+    assert!(values[1] > 5.0 && values[1] < 15.0, "{values:?}");
+    assert_eq!(share(0, 100, Compare::Rank).0, ClaimVerdict::DoesNotHold);
+    assert_eq!(share(0, 0, Compare::NotBelow).0, ClaimVerdict::Holds);
 }

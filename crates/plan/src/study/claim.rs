@@ -1,44 +1,109 @@
-//! Published figures: values of an article, and the cells of ours that measure the same.
+//! Claims of an article or a prediction, and the cells of ours that test them.
 //!
 //! Microseconds of a machine of twenty years ago and lab time do not compare. The order of figures that belong together,
 //! and the factors between them, do; so a figure never stands alone.
 
 use crate::{PlannedSubject, Venue};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
+use worstcase_base::duration;
+use worstcase_contract::Nanos;
 
-/// "About" reaches this far to either side; figures within it are no different.
+/// "About" reaches this far to either side; unless a claim says otherwise, figures within it are no different.
 pub const NEAR: f64 = 1.25;
 
-/// Figures that belong together; the others are compared with the first.
+/// A sentence, and the figures that test it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
-    /// The measured quantity.
-    pub what: String,
+pub struct Claim {
+    /// The sentence.
+    pub says: String,
+    /// Who says so.
+    pub origin: ClaimOrigin,
     /// How the figures are compared.
     pub compare: Compare,
-    /// The source: the article, and the place in it as far as it is known.
-    pub source: String,
-    /// Notes on the comparison, or the reason why there is none.
+    /// How far apart two may be and still be alike.
+    pub within: f64,
+    /// Notes on the comparison and its statistic, or the reason why there is none.
     pub why: String,
-    /// The figures: at least two, all with values or all with ranks.
-    pub figures: Vec<PublishedFigure>,
+    /// Why it does not hold now, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Why the article's own explanation is doubtful.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+    /// The words of the article that stand in it, and what they mean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<Term>,
+    /// The figures: at least two.
+    pub figures: Vec<ClaimFigure>,
+}
+
+/// Who makes a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimOrigin {
+    /// An article, and the place in it as far as it is known.
+    Source(String),
+    /// Ourselves: the day on which it was written, before anything was measured.
+    Predicted(String),
+}
+
+/// A word of the article.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Term {
+    /// The word.
+    pub word: String,
+    /// What it means, and what stands for it here.
+    pub means: String,
 }
 
 /// How figures are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Compare {
     /// Their order.
     Rank,
     /// The factor by which figures differ from the first.
     Factor,
+    /// None is below the first.
+    NotBelow,
+    /// None is above the first.
+    NotAbove,
+    /// None is below the one before it, and the last is above the first.
+    Rises,
+    /// None is above the one before it, and the last is below the first.
+    Falls,
+}
+
+/// What a claim says of two figures, the second beside the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PairClaim {
+    /// The second is larger.
+    Above,
+    /// The second is smaller.
+    Below,
+    /// They are alike.
+    Alike,
+    /// The second is not smaller.
+    NotBelow,
+    /// The second is not larger.
+    NotAbove,
+    /// Their factor, and its side of 1 if the article's figures are apart.
+    Factor {
+        /// Lowest.
+        low: f64,
+        /// Highest.
+        high: f64,
+        /// Above 1, below it, or not told.
+        side: Option<Ordering>,
+    },
 }
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PublishedFigure {
+pub struct ClaimFigure {
     /// The subject of the figure, in the article's words.
     pub of: String,
     /// The article's value.
@@ -71,6 +136,11 @@ pub enum PublishedValue {
         /// The article says only that its place is this one or a later one.
         #[serde(default)]
         or_later: bool,
+        /// Further words of the article.
+        words: String,
+    },
+    /// Neither; the claim's sentence says it.
+    Words {
         /// Further words of the article.
         words: String,
     },
@@ -112,8 +182,7 @@ pub struct OurCell {
 }
 
 /// A statistic of a cell's samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The smallest.
     Min,
@@ -126,7 +195,6 @@ pub enum Statistic {
     /// 99 %.
     P99,
     /// 99.9 %.
-    #[serde(rename = "p99.9")]
     P999,
     /// The largest.
     Max,
@@ -134,6 +202,8 @@ pub enum Statistic {
     Spread,
     /// The time from the first operation until everything is on the device; for `io`.
     Elapsed,
+    /// The share of samples above a limit, in percent.
+    Above(Nanos),
 }
 
 /// Units of time, in ns.
@@ -144,15 +214,49 @@ pub(super) fn nanoseconds(unit: &str) -> Option<f64> {
     TIMES.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
 }
 
-impl Published {
-    /// Between which pairs the article says an order: places of the lesser and the greater, or of two that differ little.
-    pub fn orders(&self) -> Vec<(usize, usize, Ordering)> {
+impl Claim {
+    /// What it says of pairs of figures: the places of two, and how the second stands to the first.
+    pub fn pairs(&self) -> Vec<(usize, usize, PairClaim)> {
+        let count = self.figures.len();
+        let to_first = |of: PairClaim| (1..count).map(|nth| (0, nth, of)).collect();
+        let steps = |step: PairClaim, whole: PairClaim| {
+            let steps = (1..count).map(|nth| (nth - 1, nth, step));
+            steps.chain((count > 2).then_some((0, count - 1, whole))).collect()
+        };
+        match self.compare {
+            Compare::NotBelow => to_first(PairClaim::NotBelow),
+            Compare::NotAbove => to_first(PairClaim::NotAbove),
+            Compare::Rises if count == 2 => vec![(0, 1, PairClaim::Above)],
+            Compare::Falls if count == 2 => vec![(0, 1, PairClaim::Below)],
+            Compare::Rises => steps(PairClaim::NotBelow, PairClaim::Above),
+            Compare::Falls => steps(PairClaim::NotAbove, PairClaim::Below),
+            Compare::Rank => self.orders(),
+            Compare::Factor => {
+                let factor = |nth| {
+                    let (low, high) = self.factor(nth)?;
+                    let order = self.figures[nth].said.order(&self.figures[0].said, self.within);
+                    let side = order.filter(|order| order.is_ne());
+                    Some((0, nth, PairClaim::Factor { low, high, side }))
+                };
+                (1..count).filter_map(factor).collect()
+            }
+        }
+    }
+
+    /// Pairs of which an order is said.
+    fn orders(&self) -> Vec<(usize, usize, PairClaim)> {
         let pairs = (0..self.figures.len()).flat_map(|a| (a + 1..self.figures.len()).map(move |b| (a, b)));
-        let order = |(a, b): (usize, usize)| match self.figures[a].said.order(&self.figures[b].said)? {
-            Ordering::Greater => Some((b, a, Ordering::Less)),
-            order => Some((a, b, order)),
+        let order = |(a, b): (usize, usize)| match self.figures[a].said.order(&self.figures[b].said, self.within)? {
+            Ordering::Greater => Some((b, a, PairClaim::Above)),
+            Ordering::Equal => Some((a, b, PairClaim::Alike)),
+            Ordering::Less => Some((a, b, PairClaim::Above)),
         };
         pairs.filter_map(order).collect()
+    }
+
+    /// Whether a cell of a venue stands for it.
+    pub fn is_asked(&self, venue: Venue) -> bool {
+        self.figures.iter().any(|figure| figure.cell(venue).is_some())
     }
 
     /// Lowest and highest factor of a figure to the first, as far as the article says; nothing of ranks.
@@ -172,7 +276,7 @@ impl Published {
         let (low, high) = self.factor(nth)?;
         let bare = |said: &PublishedValue| match said {
             PublishedValue::Value { value, unit, .. } => Some(value * nanoseconds(unit).unwrap_or(1.0)),
-            PublishedValue::Rank { .. } => None,
+            PublishedValue::Rank { .. } | PublishedValue::Words { .. } => None,
         };
         let middle = bare(&self.figures.get(nth)?.said)? / bare(&self.figures.first()?.said)?;
         Some(match (low, high) {
@@ -196,7 +300,7 @@ pub fn factor(of: f64) -> String {
     format!("{of:.digits$}")
 }
 
-impl PublishedFigure {
+impl ClaimFigure {
     /// Our cell in a venue.
     pub fn cell(&self, venue: Venue) -> Option<&OurCell> {
         match venue {
@@ -222,10 +326,10 @@ impl PublishedValue {
     }
 
     /// The order of two figures; nothing if they are too near.
-    fn order(&self, other: &PublishedValue) -> Option<Ordering> {
+    fn order(&self, other: &PublishedValue, within: f64) -> Option<Ordering> {
         let place = |said: &PublishedValue| match said {
             PublishedValue::Rank { rank, or_later, .. } => Some((*rank, *or_later)),
-            PublishedValue::Value { .. } => None,
+            PublishedValue::Value { .. } | PublishedValue::Words { .. } => None,
         };
         if let (Some((a, a_or_later)), Some((b, b_or_later))) = (place(self), place(other)) {
             return match (a_or_later, b_or_later) {
@@ -237,7 +341,7 @@ impl PublishedValue {
         }
         // Two exact figures must be further apart than is near.
         let wide = |(low, high): (f64, f64)| match low == high {
-            true => (low / NEAR.sqrt(), high * NEAR.sqrt()),
+            true => (low / within.sqrt(), high * within.sqrt()),
             false => (low, high),
         };
         let (a, b) = (wide(self.bounds()?), wide(other.bounds()?));
@@ -266,19 +370,46 @@ impl fmt::Display for PublishedValue {
                     false => write!(f, " ({words})"),
                 }
             }
+            PublishedValue::Words { words } => f.write_str(words),
         }
     }
 }
 
 impl Compare {
-    /// Both.
-    pub(crate) const ALL: [Compare; 2] = [Compare::Rank, Compare::Factor];
+    /// All.
+    pub(crate) const ALL: [Compare; 6] = [
+        Compare::Rank,
+        Compare::Factor,
+        Compare::NotBelow,
+        Compare::NotAbove,
+        Compare::Rises,
+        Compare::Falls,
+    ];
 
     /// Its name in study files.
     pub const fn name(self) -> &'static str {
         match self {
             Compare::Rank => "rank",
             Compare::Factor => "factor",
+            Compare::NotBelow => "not below",
+            Compare::NotAbove => "not above",
+            Compare::Rises => "rises",
+            Compare::Falls => "falls",
+        }
+    }
+
+    /// Whether figures need values or ranks.
+    pub(crate) const fn needs_values(self) -> bool {
+        matches!(self, Compare::Rank | Compare::Factor)
+    }
+}
+
+impl ClaimOrigin {
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            ClaimOrigin::Source(source) => source.clone(),
+            ClaimOrigin::Predicted(day) => format!("our prediction of {day}, before anything was measured"),
         }
     }
 }
@@ -307,39 +438,73 @@ impl Relation {
 }
 
 impl Statistic {
-    /// All.
-    pub(crate) const ALL: [Statistic; 9] = [
-        Statistic::Min,
-        Statistic::Mean,
-        Statistic::P50,
-        Statistic::P90,
-        Statistic::P99,
-        Statistic::P999,
-        Statistic::Max,
-        Statistic::Spread,
-        Statistic::Elapsed,
+    /// All that are one word.
+    const WORDS: [(Statistic, &str); 9] = [
+        (Statistic::Min, "min"),
+        (Statistic::Mean, "mean"),
+        (Statistic::P50, "p50"),
+        (Statistic::P90, "p90"),
+        (Statistic::P99, "p99"),
+        (Statistic::P999, "p99.9"),
+        (Statistic::Max, "max"),
+        (Statistic::Spread, "spread"),
+        (Statistic::Elapsed, "elapsed"),
     ];
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
+    /// Whether its values are shares, in percent, and no times.
+    pub const fn is_share(self) -> bool {
+        matches!(self, Statistic::Above(_))
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Statistic::Min => "min",
-            Statistic::Mean => "mean",
-            Statistic::P50 => "p50",
-            Statistic::P90 => "p90",
-            Statistic::P99 => "p99",
-            Statistic::P999 => "p99.9",
-            Statistic::Max => "max",
-            Statistic::Spread => "spread",
-            Statistic::Elapsed => "elapsed",
+            Statistic::Above(limit) => write!(f, "above {}", duration::show(*limit)),
+            word => {
+                let name = Statistic::WORDS.iter().find(|(statistic, _)| statistic == word);
+                f.write_str(name.map_or("", |(_, name)| name))
+            }
         }
+    }
+}
+
+impl Serialize for Statistic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Statistic {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Statistic, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        word.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl FromStr for Statistic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Statistic, String> {
+        if let Some(limit) = text.strip_prefix("above ") {
+            return duration::parse(limit).map(Statistic::Above).map_err(|e| e.to_string());
+        }
+        let word = Statistic::WORDS.iter().find(|(_, name)| *name == text);
+        let names = || Statistic::WORDS.map(|(_, name)| name).join(", ");
+        word.map(|(statistic, _)| *statistic).ok_or_else(|| {
+            format!(
+                "'statistic' is {}, or \"above 2us\", not '{}'",
+                names(),
+                text.escape_debug()
+            )
+        })
     }
 }
 
 impl fmt::Display for OurCell {
     /// `max irq_latency, response, blockread, debian:6.1 none`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (statistic, loads) = (self.statistic.name(), self.loads.join(" or "));
+        let (statistic, loads) = (self.statistic, self.loads.join(" or "));
         write!(f, "{statistic} {}, {}, {loads}", self.quantity, self.probe)?;
         let Some(subject) = &self.subject else {
             return Ok(());
@@ -362,18 +527,22 @@ mod tests {
         PublishedValue::Value { value, unit, relation }
     }
 
-    fn group(said: Vec<PublishedValue>) -> Published {
-        let figure = |said| PublishedFigure {
+    fn group(said: Vec<PublishedValue>) -> Claim {
+        let figure = |said| ClaimFigure {
             of: String::new(),
             said,
             cell: None,
             host: None,
         };
-        Published {
-            what: String::new(),
+        Claim {
+            says: String::new(),
+            origin: ClaimOrigin::Source(String::new()),
             compare: Compare::Factor,
-            source: String::new(),
+            within: NEAR,
             why: String::new(),
+            because: None,
+            doubt: None,
+            terms: Vec::new(),
             figures: said.into_iter().map(figure).collect(),
         }
     }
@@ -399,8 +568,8 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(a.order(&b), order, "{a} {b}");
-            assert_eq!(b.order(&a), order.map(Ordering::reverse), "{b} {a}");
+            assert_eq!(a.order(&b, NEAR), order, "{a} {b}");
+            assert_eq!(b.order(&a, NEAR), order.map(Ordering::reverse), "{b} {a}");
         }
     }
 
@@ -417,8 +586,8 @@ mod tests {
             (rank(1, true), rank(2, true), None),
             (rank(2, false), rank(2, false), Some(Ordering::Equal)),
         ] {
-            assert_eq!(a.order(&b), order, "{a}, {b}");
-            assert_eq!(b.order(&a), order.map(Ordering::reverse), "{b}, {a}");
+            assert_eq!(a.order(&b, NEAR), order, "{a}, {b}");
+            assert_eq!(b.order(&a, NEAR), order.map(Ordering::reverse), "{b}, {a}");
         }
         assert_eq!(rank(2, true).to_string(), "rank 2 or later");
     }

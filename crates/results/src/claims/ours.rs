@@ -1,21 +1,77 @@
-//! The values of our cells that a published figure means: one a seed, on a host one a measurement.
+//! The values of our cells that a claim's figure means: one a seed, on a host one a measurement.
 
-use super::Ours;
-use crate::record::{Quantity, Record, RunPlan, Subject};
+use crate::record::{CellId, Quantity, Record, RunPlan, Subject, SubjectId, Summary};
 use crate::stats::{Percentile, SeedValues};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use worstcase_plan::study::published::{OurCell, PublishedFigure, Statistic};
-use worstcase_plan::{PreemptChoice, Published, StudyVariant, Venue};
+use worstcase_contract::Nanos;
+use worstcase_plan::study::claim::{ClaimFigure, OurCell, Statistic};
+use worstcase_plan::{Claim, PreemptChoice, StudyVariant, Venue};
+
+/// Our values of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ours {
+    /// The subject.
+    pub subject: SubjectId,
+    /// The median over the seeds: nanoseconds, or percent where the statistic is a share.
+    pub value: f64,
+    /// The value of each seed, ascending.
+    pub of_seeds: Vec<f64>,
+    /// Its clock, in microseconds; in nanoseconds where it is written.
+    #[serde(serialize_with = "in_ns")]
+    pub time_unit: String,
+    /// Whether the values are shares.
+    pub is_share: bool,
+    /// The cell that has the largest.
+    pub largest_in: CellId,
+    /// The same values where a factor needs them above zero.
+    #[serde(skip)]
+    above_zero: Option<Vec<f64>>,
+}
+
+fn in_ns<S: Serializer>(unit: &str, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&unit.replacen("us", "ns", 1))
+}
+
+impl Ours {
+    /// The values whose factors are compared.
+    pub fn for_factors(&self) -> Vec<f64> {
+        self.above_zero.as_ref().unwrap_or(&self.of_seeds).clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(of_seeds: &[f64]) -> Ours {
+        let subject: SubjectId = serde_json::from_str("\"6.1\"").expect("a subject");
+        Ours {
+            largest_in: CellId::new(&subject, "idle", "wakeup", 1, None),
+            subject,
+            value: of_seeds[0],
+            of_seeds: of_seeds.to_vec(),
+            time_unit: "us".into(),
+            is_share: false,
+            above_zero: None,
+        }
+    }
+}
 
 /// The run has no cell of it, or not the statistic.
 #[derive(Debug)]
 pub(super) struct MissingFigure;
 
+/// A cell's value.
+#[derive(Clone, Copy)]
+struct CellValue<'a> {
+    value: f64,
+    /// Of a share: half a sample more of one more, which is never zero.
+    above_zero: f64,
+    cell: &'a CellId,
+}
+
 /// Our values of a figure.
-pub(super) fn of(figure: &PublishedFigure, venue: Venue, records: &[Record]) -> Result<Ours, MissingFigure> {
+pub(super) fn of(figure: &ClaimFigure, venue: Venue, records: &[Record]) -> Result<Ours, MissingFigure> {
     let cell = figure.cell(venue).ok_or(MissingFigure)?;
     // The value of each load, by seed and CPU.
-    let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, f64>> = BTreeMap::new();
+    let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, CellValue>> = BTreeMap::new();
     let means = |record: &&Record| is_meant(cell, record);
     for record in records.iter().filter(means) {
         let value = value(cell, record).ok_or(MissingFigure)?;
@@ -24,32 +80,39 @@ pub(super) fn of(figure: &PublishedFigure, venue: Venue, records: &[Record]) -> 
     }
     // A seed without one of the loads may lack the largest.
     let whole = seeds.values().filter(|loads| loads.len() == cell.loads.len());
-    let largest = |loads: &BTreeMap<&str, f64>| loads.values().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut of_seeds: Vec<f64> = whole.map(largest).collect();
-    of_seeds.sort_by(f64::total_cmp);
+    let largest = |a: CellValue, b: CellValue| a.value.total_cmp(&b.value);
+    let mut found: Vec<CellValue> = whole
+        .filter_map(|loads| loads.values().copied().max_by(|a, b| largest(*a, *b)))
+        .collect();
+    found.sort_by(|a, b| largest(*a, *b));
     let subject: &Subject = &records.iter().find(means).ok_or(MissingFigure)?.subject;
-    let n = of_seeds.len();
-    match n {
-        0 => Err(MissingFigure),
-        _ => Ok(Ours {
-            subject: subject.id(),
-            value_ns: (of_seeds[(n - 1) / 2] + of_seeds[n / 2]) / 2.0,
-            of_seeds,
-            time_unit: subject.time_unit(),
-        }),
-    }
+    let last = found.last().ok_or(MissingFigure)?;
+    let n = found.len();
+    let is_share = cell.statistic.is_share();
+    Ok(Ours {
+        subject: subject.id(),
+        value: (found[(n - 1) / 2].value + found[n / 2].value) / 2.0,
+        of_seeds: found.iter().map(|of| of.value).collect(),
+        time_unit: subject.time_unit(),
+        is_share,
+        largest_in: last.cell.clone(),
+        above_zero: is_share.then(|| found.iter().map(|of| of.above_zero).collect()),
+    })
 }
 
-/// Why a group is not judged: the study has no cells of it, or the run has not all of them.
-pub(super) fn not_there(group: &Published, found: &[Result<Ours, MissingFigure>], plan: &RunPlan) -> Option<String> {
-    let is_asked = |venue| group.figures.iter().any(|figure| figure.cell(venue).is_some());
-    match (plan.experiment.venue, is_asked(Venue::Lab), is_asked(Venue::Host)) {
-        (_, false, false) => return Some("no cell of this study stands for it".into()),
+/// Why a claim is not judged: the study has no cells of it, or the run has not all of them.
+pub(super) fn not_there(claim: &Claim, found: &[Result<Ours, MissingFigure>], plan: &RunPlan) -> Option<String> {
+    match (
+        plan.experiment.venue,
+        claim.is_asked(Venue::Lab),
+        claim.is_asked(Venue::Host),
+    ) {
+        (_, false, false) => return Some(claim.why.clone()),
         (Venue::Host, _, false) => return Some("the study asks it of the lab, not of a host".into()),
         (Venue::Lab, false, _) => return Some("the study asks it of a host, not of the lab".into()),
         _ => {}
     }
-    let missing: Vec<&PublishedFigure> = group
+    let missing: Vec<&ClaimFigure> = claim
         .figures
         .iter()
         .zip(found)
@@ -111,7 +174,38 @@ fn is_meant(cell: &OurCell, record: &Record) -> bool {
     is_subject && cell.probe == record.cell.probe && cell.loads.contains(&record.cell.load)
 }
 
-fn value(cell: &OurCell, record: &Record) -> Option<f64> {
+fn value<'a>(cell: &OurCell, record: &'a Record) -> Option<CellValue<'a>> {
+    let id = &record.id;
+    if let Statistic::Above(limit) = cell.statistic {
+        let summary = record.summary(quantity(cell)?)?;
+        let (above, of) = samples_above(summary, limit)?;
+        return Some(CellValue {
+            value: 100.0 * above as f64 / of as f64,
+            above_zero: 100.0 * (above as f64 + 0.5) / (of as f64 + 1.0),
+            cell: id,
+        });
+    }
+    let value = time(cell, record)?;
+    Some(CellValue {
+        value,
+        above_zero: value,
+        cell: id,
+    })
+}
+
+fn quantity(cell: &OurCell) -> Option<Quantity> {
+    Quantity::ALL.into_iter().find(|q| q.name() == cell.quantity)
+}
+
+/// How many samples and missed periods are above a limit, of how many.
+fn samples_above(summary: &Summary, limit: Nanos) -> Option<(u64, u64)> {
+    let all = summary.held()?;
+    let is_above = |value: u64| all.lowest_equivalent(value) > limit.0;
+    let above = all.iter_recorded().filter(|step| is_above(step.value_iterated_to()));
+    Some((above.map(|step| step.count_at_value()).sum(), all.len()))
+}
+
+fn time(cell: &OurCell, record: &Record) -> Option<f64> {
     let info = record.cell.probe_info();
     let derived = info.and_then(|info| info.derived.iter().find(|(name, _)| *name == cell.quantity));
     if let (Some(details), Some((_, values))) = (&record.details, derived) {
@@ -122,11 +216,10 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
             Statistic::P50 => Some(figures.median),
             Statistic::Max => Some(figures.max),
             Statistic::Spread => Some(figures.max - figures.min),
-            Statistic::P90 | Statistic::P99 | Statistic::P999 | Statistic::Elapsed => None,
+            Statistic::P90 | Statistic::P99 | Statistic::P999 | Statistic::Elapsed | Statistic::Above(_) => None,
         };
     }
-    let quantity = Quantity::ALL.into_iter().find(|q| q.name() == cell.quantity)?;
-    let summary = record.summary(quantity)?;
+    let summary = record.summary(quantity(cell)?)?;
     // Of samples alone, as the articles have them.
     let percentile = |p| summary.percentiles_ns.get(&p).copied();
     let ns = match cell.statistic {
@@ -142,6 +235,7 @@ fn value(cell: &OurCell, record: &Record) -> Option<f64> {
             let elapsed = (info?.elapsed)(record.details.as_ref()?);
             elapsed.map(|time| time.0)
         }
+        Statistic::Above(_) => None,
     };
     ns.map(|ns| ns as f64)
 }

@@ -1,13 +1,13 @@
-//! Published figures in study files: what is read of them, and what is said of those that are wrong.
+//! Claims in study files: what is read of them, and what is said of those that are wrong.
 
 mod written;
 
-use worstcase_plan::study::published::{Compare, PublishedValue, Relation, Statistic};
+use worstcase_plan::study::claim::{Compare, PublishedValue, Relation, Statistic};
 use worstcase_plan::study::{built_in, load};
-use worstcase_plan::{PreemptChoice, PreemptName, Published};
+use worstcase_plan::{Claim, PreemptChoice, PreemptName};
 use written::read;
 
-const STUDY: &str = r#"schema = "worstcase-study/3"
+const STUDY: &str = r#"schema = "worstcase-study/4"
 name = "mine"
 title = "t"
 question = "q"
@@ -21,36 +21,36 @@ seeds = 5
 loads = ["idle"]
 probes = ["switch:2/4x0"]
 seeds = 5
-[[published]]
-what = "worst latency"
+[[claim]]
+says = "The worst latency is so."
 source = "An Article, table 2"
 why = "It is so."
 cell = { kernel = "debian:6.1", load = "shm", probe = "wakeup", statistic = "max" }
-[[published.figure]]
+[[claim.figure]]
 of = "kernel A"
 value = 1.5
 unit = "ms"
 relation = "at most"
 cell = { preempt = "full" }
-[[published.figure]]
+[[claim.figure]]
 of = "kernel B"
 value = 9
 unit = "s"
 cell = { preempt = "none" }
-[[published]]
-what = "switch"
+[[claim]]
+says = "A switch is so."
 compare = "factor"
 source = "Another Article"
 why = "It is so, too."
 cell = { kernel = "debian:6.12", preempt = "lazy", load = "idle", statistic = "mean" }
 host = { load = "idle", statistic = "mean", quantity = "net_cold" }
-[[published.figure]]
+[[claim.figure]]
 of = "2"
 value = 1
 unit = "us"
 cell = { probe = "switch:2x0" }
 host = { probe = "switch:2x0" }
-[[published.figure]]
+[[claim.figure]]
 of = "4"
 value = 2
 unit = "us"
@@ -65,8 +65,8 @@ fn said_of(from: &str, to: &str) -> String {
 #[test]
 fn figures_are_values_with_cells() {
     let study = read(STUDY).unwrap();
-    let [latency, switch] = study.published.as_slice() else {
-        panic!("{:?}", study.published);
+    let [latency, switch] = study.claims.as_slice() else {
+        panic!("{:?}", study.claims);
     };
     assert_eq!((latency.compare, switch.compare), (Compare::Rank, Compare::Factor));
     let a = &latency.figures[0];
@@ -104,21 +104,21 @@ fn figures_are_values_with_cells() {
 
 #[test]
 fn what_is_kept_is_read() {
-    for group in built_in().flat_map(|study| study.published) {
+    for group in built_in().flat_map(|study| study.claims) {
         let json = serde_json::to_string(&group).unwrap();
-        assert_eq!(serde_json::from_str::<Published>(&json).unwrap(), group, "{json}");
+        assert_eq!(serde_json::from_str::<Claim>(&json).unwrap(), group, "{json}");
     }
 }
 
 #[test]
 fn built_in_figures_have_cells_or_a_reason() {
     for study in built_in() {
-        for group in &study.published {
+        for group in &study.claims {
             assert!(
                 group.why.ends_with('.') && group.why.len() > 40,
                 "{}: {}",
                 study.name,
-                group.what
+                group.says
             );
             // One sentence.
             assert!(!group.why.contains(". "), "{}: {}", study.name, group.why);
@@ -126,9 +126,9 @@ fn built_in_figures_have_cells_or_a_reason() {
     }
     let with_cells = |name: &str| {
         let study = load(name).unwrap();
-        let groups = study.published.iter();
+        let groups = study.claims.iter();
         let cells = groups.clone().filter(|group| group.figures[0].cell.is_some()).count();
-        (cells, study.published.len())
+        (cells, study.claims.len())
     };
     for (name, cells) in [
         ("preemption-models", (4, 6)),
@@ -144,7 +144,7 @@ fn built_in_figures_have_cells_or_a_reason() {
 
 #[test]
 fn errors_name_line_and_remedy() {
-    let figure_b = "[[published.figure]]\nof = \"kernel B\"\nvalue = 9\nunit = \"s\"\ncell = { preempt = \"none\" }\n";
+    let figure_b = "[[claim.figure]]\nof = \"kernel B\"\nvalue = 9\nunit = \"s\"\ncell = { preempt = \"none\" }\n";
     let lines = [
         said_of("load = \"shm\"", "load = \"fork\""),
         said_of(
@@ -174,7 +174,7 @@ fn errors_name_line_and_remedy() {
         said_of("source = \"An Article, table 2\"\n", ""),
         said_of("source = \"An Article, table 2\"", "source = \" \""),
         said_of("why = \"It is so.\"\n", ""),
-        said_of("what = \"worst latency\"\n", ""),
+        said_of("says = \"The worst latency is so.\"\n", ""),
         said_of("of = \"kernel A\"\n", ""),
         said_of("value = 9", "value = 0.001"),
         said_of("compare = \"factor\"", "compare = \"size\""),
@@ -194,11 +194,11 @@ fn errors_name_line_and_remedy() {
     line 19: this cell fits 2 subjects of [full]; name 'preempt' too
     line 42: this cell's kernel is measured in every preemption model; name one with 'preempt'
     line 25: a cell has no 'statistic'; write e.g. statistic = "max"
-    line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, not 'p42'
+    line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, or "above 2us", not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
     line 19: unknown key 'subject'; docs/studies.md has all
     line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
-    line 15: a group has two figures or more: one alone has no rank and no factor; add a [[published.figure]]
+    line 15: a claim has two figures or more: one alone has no rank and no factor; add a [[claim.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s
     line 20: a 'value' has a 'unit': ns, us, ms or s
     line 22: a value is a number above 0, not -1.5
@@ -206,13 +206,13 @@ fn errors_name_line_and_remedy() {
     line 23: a figure has 'value' or 'rank', not both
     line 15: some of these figures have a 'value', some a 'rank'; give all of them the same
     line 24: 'relation' is about, at most, at least, below, over, not 'roughly'
-    line 15: [[published]] has no 'source': name the article, and the table, figure or page if known
-    line 15: [[published]] has no 'source': name the article, and the table, figure or page if known
-    line 15: [[published]] has no 'why': say in a sentence what to know of the comparison, or why there is none
-    line 15: [[published]] has no 'what': say what was measured
-    line 20: [[published.figure]] has no 'of': say what it is of
+    line 15: [[claim]] has no 'source': name the article, and the table, figure or page if known; or predicted = "2026-11-27" if it is yours
+    line 15: [[claim]] has no 'source': name the article, and the table, figure or page if known; or predicted = "2026-11-27" if it is yours
+    line 15: [[claim]] has no 'why': say which statistic tests it and why that one, or why it cannot be asked
+    line 15: [[claim]] has no 'says': write the claim as a sentence
+    line 20: [[claim.figure]] has no 'of': say what it is of
     line 15: these figures are too near each other for a rank; compare = "factor"
-    line 33: 'compare' is rank, factor, not 'size'
+    line 33: 'compare' is rank, factor, not below, not above, rises, falls, not 'size'
     line 43: no cell of [host] has 'probe' = 'switch:3x0'; write one of: 'switch:2x0', 'switch:4x0'
     "#);
     let no_host = STUDY.replacen(
@@ -258,9 +258,9 @@ fn figures_without_cells_may_have_any_unit_but_one() {
     let mb = bare.replacen("unit = \"ms\"", "unit = \"MB/s\"", 1);
     let error = read(&mb).unwrap_err().to_string();
     assert!(
-        error.contains("the unit 'MB/s' does not fit 's' of the same group"),
+        error.contains("the unit 'MB/s' does not fit 's' of the same claim"),
         "{error}"
     );
     let both = mb.replacen("unit = \"s\"", "unit = \"MB/s\"", 1);
-    assert_eq!(read(&both).unwrap().published[0].figures[1].said.to_string(), "9 MB/s");
+    assert_eq!(read(&both).unwrap().claims[0].figures[1].said.to_string(), "9 MB/s");
 }
