@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use worstcase_base::distinct;
 use worstcase_base::format::{counted, plain};
 use worstcase_plan::study::claim::{Claim, ClaimFigure, ClaimOrigin, factor};
+use worstcase_results::claims::causes::ClaimCause;
 use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours, PairVerdict};
 use worstcase_results::stats::ranks::Shift;
 
@@ -58,7 +59,7 @@ pub(super) fn summary(claims: &[JudgedClaim]) -> String {
 }
 
 /// What stands below a claim that does not simply hold: why, in short.
-pub(super) fn notes(claim: &JudgedClaim, causes: &[String]) -> Vec<String> {
+pub(super) fn notes(claim: &JudgedClaim, causes: &[ClaimCause]) -> Vec<String> {
     let mut notes: Vec<String> = match claim.verdict {
         ClaimVerdict::Holds => Vec::new(),
         ClaimVerdict::DoesNotHold => claim.pairs_that(PairVerdict::Differs).map(JudgedPair::words).collect(),
@@ -68,15 +69,16 @@ pub(super) fn notes(claim: &JudgedClaim, causes: &[String]) -> Vec<String> {
         ClaimVerdict::NotAsked => claim.missing.iter().cloned().collect(),
     };
     if claim.verdict == ClaimVerdict::DoesNotHold {
-        let because = claim.claim.because.iter().chain(causes);
-        notes.extend(because.map(|because| format!("because: {because}")));
+        let explained = causes.iter().filter(|cause| cause.claim == claim.claim.says);
+        notes.extend(explained.map(|cause| format!("why {}: {}", cause.figure, cause.cause)));
+        notes.extend(claim.claim.because.iter().map(|because| format!("because: {because}")));
     }
     notes.extend(claim.claim.doubt.iter().map(|doubt| format!("doubt: {doubt}")));
     notes
 }
 
 /// The claims in short, a line each, the answer first.
-pub(super) fn first_lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
+pub(super) fn first_lines(claims: &[JudgedClaim], causes: &[ClaimCause], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&summary(claims))];
     let width = ClaimVerdict::ALL
         .map(|verdict| verdict.name().len())
@@ -90,7 +92,7 @@ pub(super) fn first_lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
         says[0] = says[0].replacen(word, &style.claim(claim.verdict, 0), 1);
         lines.extend(says);
         lines.extend(
-            notes(claim, &[])
+            notes(claim, causes)
                 .iter()
                 .flat_map(|note| beside("", &format!("- {note}"))),
         );
@@ -193,7 +195,7 @@ pub(super) fn table(claim: &JudgedClaim) -> Table {
 }
 
 /// For programs: each claim with the rows of its table.
-pub(super) fn json(claims: &[JudgedClaim]) -> Value {
+pub(super) fn json(claims: &[JudgedClaim], causes: &[ClaimCause]) -> Value {
     let one = |judged: &JudgedClaim| {
         let Claim {
             says,
@@ -218,6 +220,7 @@ pub(super) fn json(claims: &[JudgedClaim]) -> Value {
             "venue": judged.venue,
             "verdict": judged.verdict,
             "missing": judged.missing,
+            "causes": causes.iter().filter(|cause| cause.claim == judged.claim.says).collect::<Vec<_>>(),
             "pairs": judged.pairs,
             "figures": rows(&table(judged)),
         })
