@@ -17,25 +17,49 @@ use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours, Pai
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all figures.
-pub(super) const HEADING: &str = "Then and now: published figures, of the machines of their time, and ours";
+pub(super) fn heading(claims: &[JudgedClaim]) -> &'static str {
+    match Whose::of(claims) {
+        Whose::Ours => "Predicted and measured",
+        Whose::Article | Whose::Both => "Then and now: published figures, of the machines of their time, and ours",
+    }
+}
+
 /// Said below it.
 pub(super) const CAPTION: &str =
     "Only the order of figures and the factors between them compare; a factor is to the first figure of a claim.";
 
+/// Who makes the claims.
+enum Whose {
+    Article,
+    Ours,
+    Both,
+}
+
+impl Whose {
+    fn of(claims: &[JudgedClaim]) -> Whose {
+        let is_published = |claim: &JudgedClaim| matches!(claim.claim.origin, ClaimOrigin::Source(_));
+        let published = claims.iter().filter(|claim| is_published(claim)).count();
+        match published {
+            n if n == claims.len() => Whose::Article,
+            0 => Whose::Ours,
+            _ => Whose::Both,
+        }
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Whose::Article => "published claim",
+            Whose::Ours => "prediction",
+            Whose::Both => "claim",
+        }
+    }
+}
+
 /// `5 of 9 claims of the article hold now; 2 do not; 2 are not asked.`
 pub(super) fn summary(claims: &[JudgedClaim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let is_of = |is: fn(&ClaimOrigin) -> bool| claims.iter().all(|claim| is(&claim.claim.origin));
-    let whose = match (
-        is_of(|origin| matches!(origin, ClaimOrigin::Source(_))),
-        is_of(|origin| matches!(origin, ClaimOrigin::Predicted(_))),
-    ) {
-        (true, _) => "published claim",
-        (_, true) => "prediction",
-        _ => "claim",
-    };
     let holds = count(ClaimVerdict::Holds);
-    let all = counted(claims.len() as u64, whose);
+    let all = counted(claims.len() as u64, Whose::of(claims).word());
     let verb = if holds == 1 || claims.len() == 1 {
         "holds"
     } else {
@@ -238,7 +262,7 @@ fn with_interval(nth: usize, shift: &Shift) -> String {
 
 /// The figures of all claims of a run.
 pub(super) fn lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
-    let mut lines = vec![style.bold(HEADING), CAPTION.to_string()];
+    let mut lines = vec![style.bold(heading(claims)), CAPTION.to_string()];
     for judged in claims.iter().filter(|judged| judged.ours.iter().any(Option::is_some)) {
         lines.push(String::new());
         let word = style.claim(judged.verdict, 0);

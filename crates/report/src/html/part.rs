@@ -53,6 +53,8 @@ pub struct RunPart {
 /// The claims of the study, the answer first.
 #[derive(Debug, Serialize)]
 struct ClaimsPart {
+    heading: &'static str,
+    caption: &'static str,
     summary: String,
     claims: Vec<ClaimPart>,
 }
@@ -91,10 +93,17 @@ impl ClaimsPart {
             table: ScriptTable::new(&claims::table(judged)),
         };
         (!judged.is_empty()).then(|| ClaimsPart {
+            heading: claims::heading(&judged),
+            caption: claims::CAPTION,
             summary: claims::summary(&judged),
             claims: judged.iter().map(part).collect(),
         })
     }
+}
+
+/// A text of a file, whose lines are as long as the file's are.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl RunPart {
@@ -124,7 +133,7 @@ impl RunPart {
                 .collect(),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
-            question: plan.question.clone(),
+            question: plan.question.as_deref().map(in_one_line),
             claims: ClaimsPart::new(view),
             losses: match view.records {
                 [] => Vec::new(),

@@ -308,7 +308,11 @@ fn why_a_claim_does_not_hold_is_kept_with_the_run() {
             String::from_utf8_lossy(&output.stderr).into_owned(),
         )
     };
-    assert!(show(&[]).1.contains("- why no preemption: 20 of 30 us: planted ran first"));
+    assert!(
+        show(&[])
+            .1
+            .contains("- why no preemption: 20 of 30 us: planted ran first")
+    );
     let json: serde_json::Value = serde_json::from_str(&show(&["--json"]).1).unwrap();
     assert_eq!(json["claims"][0]["causes"][0]["sample"], 7);
     std::fs::write(
