@@ -47,12 +47,12 @@ const claimLine = (claim) => el('li', {}, claimMark(claim.verdict), ' ', name(cl
   claim.notes.length > 0 && el('ul', {}, claim.notes.map((note) => el('li', { class: 'soft' }, name(note)))));
 
 // What a study's page begins with.
-const firstScreen = (run) => run.claims && [
+const firstScreen = (run) => [
   run.question && el('p', { class: 'question' }, whole(run.question)),
-  el('div', { class: 'claims' },
+  run.claims && el('div', { class: 'claims' },
     el('p', { class: 'summary' }, run.claims.summary),
     el('ul', { class: 'claim-list' }, run.claims.claims.map(claimLine))),
-  claimCharts(run),
+  run.claims && claimCharts(run),
 ];
 
 const thenAndNow = (run) => [
