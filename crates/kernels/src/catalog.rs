@@ -141,6 +141,15 @@ impl Catalog {
         versions
     }
 
+    /// The newest available version of every series, the oldest series first.
+    pub(crate) fn newest_of_each(&self, flavour: Flavour) -> Vec<CatalogEntry> {
+        let mut newest = self.entries();
+        newest.retain(|e| e.flavour == flavour && usable(e));
+        newest.dedup_by(|later, kept| later.series == kept.series);
+        newest.reverse();
+        newest
+    }
+
     /// The newest version of a package, if possible a complete one.
     pub fn package(&self, name: &str) -> Option<CatalogEntry> {
         let found: Vec<CatalogEntry> = self.entries_with_parts_of(name);

@@ -260,7 +260,9 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
 #[test]
 fn an_ordinary_thread_that_the_fair_server_lets_in_is_told_with_its_evidence() {
     let served = |m: &mut SyntheticMachine| {
-        m.call("pick_task_dl").call("fair_server_pick_task").jump("pick_task_fair");
+        m.call("pick_task_dl")
+            .call("fair_server_pick_task")
+            .jump("pick_task_fair");
         m.work(5).ret().ret();
     };
     let breakdown = chosen_again(served);
@@ -270,12 +272,19 @@ fn an_ordinary_thread_that_the_fair_server_lets_in_is_told_with_its_evidence() {
     assert!(cause.sentence.ends_with(told), "{}", cause.sentence);
     assert!(cause.remedy.starts_with("no priority is above the fair server"));
     let text = terminal::breakdown(&breakdown, Style::PLAIN);
-    assert!(text.contains("let in by the fair server, in fair_server_pick_task < pick_task_dl, at "), "{text}");
+    assert!(
+        text.contains("let in by the fair server, in fair_server_pick_task < pick_task_dl, at "),
+        "{text}"
+    );
     let nobody = chosen_again(|m| {
         served(m);
         m.calls("pick_task_rt", 3);
     });
-    assert!(!nobody.cause().sentence.contains("fair server"), "{}", nobody.cause().sentence);
+    assert!(
+        !nobody.cause().sentence.contains("fair server"),
+        "{}",
+        nobody.cause().sentence
+    );
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! `worstcase bisect`: the first kernel, or the first commit, that is worse.
+//! `worstcase bisect`: the first kernel, or the first commit, that is worse, or better.
 
 mod args;
 mod bench;
+mod differences;
 mod kernels;
+mod load_source;
+mod narrower;
 mod step;
 
 pub use args::BisectArgs;
@@ -58,26 +61,34 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = KernelBench {
-        args,
-        criterion: args.criterion(),
-        qemu: &qemu,
-        options: &options,
-        stop: args.executor.stop(),
-    };
+    let stop = args.executor.stop();
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
     let _begun = BegunFolder::at(&output);
-    let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;
+    let mut kernels = CandidateArgs::of(args, &output, &options, &stop)?;
+    let criterion = match args.criterion() {
+        Some(criterion) => criterion,
+        None => BisectArgs::usual_criterion(kernels.good_is_newer()?),
+    };
+    let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
+    criterion.measure().check(&experiment)?;
+    let loads = load_source::loads(&experiment, args.load_source.as_deref())?;
+    let bench = KernelBench {
+        args,
+        criterion,
+        qemu: &qemu,
+        options: &options,
+        stop,
+    };
     let question = BisectionQuestion {
         source: kernels.source(),
         good: typed(&args.good),
         bad: typed(&args.bad),
         criterion: bench.criterion.to_string(),
-        experiment: args.selection.experiment(&["KERNEL".into()], None)?,
+        experiment,
     };
     let mut bisection = Bisection::begin(&output, question, bench.criterion, || kernels.list(&options))?;
-    let [good, bad] = kernels.ends(bisection.candidates())?;
-    bisection.set_ends(&good, &bad);
+    let [older, newer] = kernels.ends(bisection.candidates())?;
+    bisection.set_ends([older, newer.clone()]);
     let order = kernels.order(bisection.candidates());
     tell_what_is_ahead(args, bisection.candidates(), &options)?;
     let _interrupted = LastWork::new(|| eprintln!("worstcase: the same command goes on with this bisection"));
@@ -85,8 +96,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         bench.candidate(&kernels, candidate, &output)
     })?;
     let reverted = match args.revert {
-        true => Some(bench.reverted(&kernels, &bad, &ending, &output)?),
+        true => Some(bench.reverted(&kernels, &newer, &ending, &output)?),
         false => None,
     };
-    bench.tell(&kernels, &ending, reverted.as_ref(), &output)
+    bench.tell(&kernels, &ending, reverted.as_ref(), &loads, &output)
 }
