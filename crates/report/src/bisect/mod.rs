@@ -24,7 +24,7 @@ pub struct ShownBisection<'a> {
     pub ending: &'a BisectionEnding,
     /// When a kernel was bad or better.
     pub criterion: KernelCriterion,
-    /// The good end and the bad end, as they were typed.
+    /// The good end and the bad end, as they are called.
     pub ends: [&'a str; 2],
     /// The found commit of a tree.
     pub commit: Option<&'a Commit>,
@@ -102,12 +102,12 @@ impl ShownBisection<'_> {
         let mut cells: Vec<Changed> = self.ending.first.figures.iter().filter_map(of).collect();
         let growth = |cell: &Changed| match (cell.before, cell.after) {
             (Some(before), Some(after)) => after.0 as f64 / before.0.max(1) as f64,
-            _ => 0.0,
+            _ => 1.0,
         };
-        cells.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
-        if self.ending.sought == SoughtChange::Better {
-            cells.reverse();
-        }
+        cells.sort_by(|a, b| match self.ending.sought {
+            SoughtChange::Worse => growth(b).total_cmp(&growth(a)),
+            SoughtChange::Better => growth(a).total_cmp(&growth(b)),
+        });
         cells
     }
 

@@ -267,7 +267,7 @@ fn an_ordinary_thread_that_the_fair_server_lets_in_is_told_with_its_evidence() {
     };
     let breakdown = chosen_again(served);
     let cause = breakdown.cause();
-    let told = "load (7), an ordinary thread, ran first, in [user] load: the kernel's fair server let it before real-time \
+    let told = "load (7), an ordinary thread, ran first, in [user] load: the kernel's fair server let it run before real-time \
                 threads, in fair_server_pick_task (called by pick_task_dl).";
     assert!(cause.sentence.ends_with(told), "{}", cause.sentence);
     assert!(cause.remedy.starts_with("no priority is above the fair server"));

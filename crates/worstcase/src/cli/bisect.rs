@@ -1,5 +1,6 @@
 //! `worstcase bisect`: the first kernel, or the first commit, that is worse, or better.
 
+mod again;
 mod args;
 mod bench;
 mod differences;
@@ -21,6 +22,7 @@ use worstcase_base::interrupt::LastWork;
 use worstcase_base::output::BegunFolder;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{Bisection, BisectionQuestion};
+use worstcase_bisect::search::SoughtChange;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
 use worstcase_lab::speed::LabSpeed;
@@ -99,5 +101,13 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         true => Some(bench.reverted(&kernels, &newer, &ending, &output)?),
         false => None,
     };
-    bench.tell(&kernels, &ending, reverted.as_ref(), &loads, &output)
+    let mut ends = [&args.good, &args.bad].map(|end| end.as_deref().unwrap_or_default());
+    if kernels.good_is_newer()? != (ending.sought == SoughtChange::Better) {
+        ends.reverse();
+        let [good, bad] = ends;
+        options.progress.note(&format!(
+            "the ends are the other way round: {good} is good, {bad} is bad"
+        ));
+    }
+    bench.tell(&kernels, &ending, reverted.as_ref(), &loads, ends, &output)
 }

@@ -233,7 +233,7 @@ fn other_thread(kind: &SpanKind, who: &str, function: &str) -> String {
         SpanKind::OtherThread {
             server: Some(server), ..
         } => format!(
-            "{who}, an ordinary thread, ran first, in {function}: the kernel's fair server let it before real-time threads, in {}",
+            "{who}, an ordinary thread, ran first, in {function}: the kernel's fair server let it run before real-time threads, in {}",
             named(server)
         ),
         _ => format!("{who} ran first, in {function}"),

@@ -1,5 +1,6 @@
 //! Measures the kernels of a bisection, and reports the result.
 
+use super::again;
 use super::args::BisectArgs;
 use super::differences::differences;
 use super::kernels::CandidateArgs;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::explain::ReplayMeans;
-use worstcase_base::format::{file_name, shell};
+use worstcase_base::format::file_name;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{BisectionEnding, BisectionStep, CandidateOutcome};
 use worstcase_bisect::criterion::KernelCriterion;
@@ -26,7 +27,6 @@ use worstcase_lab::qemu::Qemu;
 use worstcase_plan::ExperimentPlan;
 use worstcase_report::bisect::{OwnProgram, ShownBisection, ToldLoad, mail, markdown};
 use worstcase_results::compare::{Side, compare};
-use worstcase_results::record::Run;
 
 /// The equipment that measures a kernel.
 pub(super) struct KernelBench<'a> {
@@ -121,6 +121,7 @@ impl KernelBench<'_> {
         ending: &BisectionEnding,
         reverted: Option<&Result<BisectionStep, String>>,
         loads: &[ToldLoad],
+        ends: [&str; 2],
         output: &Path,
     ) -> Result<ExitCode, Error> {
         let folders = [&ending.before, &ending.first].map(|step| run_folder(output, &step.candidate));
@@ -134,16 +135,10 @@ impl KernelBench<'_> {
         let commit = kernels.commit(&ending.first.candidate)?;
         let names = [&ending.first, &ending.before].map(|step| kernels.shown(&step.candidate));
         let first = commit.as_ref().map_or(names[0].clone(), |commit| commit.cited());
-        let typed: Vec<String> = std::env::args().collect();
-        let mut commands = vec![shell(&typed)];
-        for folder in &folders {
-            commands.push(shell(&Run::open(folder)?.command()));
-        }
-        let paths = folders.each_ref().map(|folder| folder.display().to_string());
-        let compared = ["worstcase", "compare", &paths[0], &paths[1], "--explain"];
-        commands.push(shell(&compared.map(String::from)));
+        let experiment = self.args.selection.experiment(&["KERNEL".into()], None)?;
+        let commands = again::commands(&folders, &experiment.added)?;
         let narrower = match kernels.is_of_every_series() {
-            true => Some(narrower(ending, &typed, output, self.options)?),
+            true => Some(narrower(ending, &again::typed(), output, self.options)?),
             false => None,
         };
         let differences = match commit {
@@ -153,7 +148,7 @@ impl KernelBench<'_> {
         let found = ShownBisection {
             ending,
             criterion: self.criterion,
-            ends: [&self.args.good, &self.args.bad].map(|end| end.as_deref().unwrap_or_default()),
+            ends,
             commit: commit.as_ref(),
             names: [&first, &names[1]],
             measured_with: &self.qemu.version,
