@@ -62,11 +62,13 @@ impl SeriesEnd {
 
     /// Whether it is newer than another one.
     pub fn is_newer(&self, other: &SeriesEnd) -> bool {
-        let [own, others] = [self, other].map(|end| series_numbers(&end.series));
-        let [own_version, others_version] = [self, other].map(|end| end.version.as_deref().unwrap_or_default());
-        own.cmp(&others)
-            .then_with(|| compare(own_version, others_version))
-            .is_gt()
+        let by_series = series_numbers(&self.series).cmp(&series_numbers(&other.series));
+        let by_version = match (&self.version, &other.version) {
+            (Some(own), Some(others)) => compare(own, others),
+            // Without a version it is the newest.
+            (own, others) => own.is_none().cmp(&others.is_none()),
+        };
+        by_series.then(by_version).is_gt()
     }
 }
 
@@ -137,9 +139,12 @@ fn listed(entry: &CatalogEntry) -> ListedKernel {
     }
 }
 
-/// The place of an end among the versions of its series.
+/// The place of an end among the versions of its series; without a version it is the newest.
 fn place_of(end: &SeriesEnd, list: &[ListedKernel]) -> Result<usize, BisectError> {
-    place(list, end.version.as_deref().unwrap_or(&end.asked), &end.asked)
+    match (&end.version, list.len().checked_sub(1)) {
+        (None, Some(newest)) => Ok(newest),
+        (version, _) => place(list, version.as_deref().unwrap_or(&end.asked), &end.asked),
+    }
 }
 
 /// The kernels of a folder, in the order of their versions.
@@ -288,6 +293,9 @@ mod tests {
         assert!(is_newer("debian:6.12", "debian:6.2@6.2.9") && !is_newer("debian:6.2@6.2.9", "debian:6.12"));
         assert!(is_newer("debian:6.12@6.12.90-1~bpo12", "debian:6.12@6.12.43"));
         assert!(!is_newer("debian:6.12@6.12.43", "debian:6.12@6.12.90-1~bpo12"));
+        assert!(is_newer("debian:6.12", "debian:6.12@6.12.43") && !is_newer("debian:6.12@6.12.43", "debian:6.12"));
+        assert_eq!(place_of(&end("debian:6.12"), &list()).unwrap(), 3);
+        assert_eq!(place_of(&end("debian:6.12@6.12.7"), &list()).unwrap(), 0);
         assert_eq!(end("debian:6.12-rt@6.12.7").flavour, Flavour::Rt);
         assert_eq!(SeriesEnd::parse("./k"), None);
     }

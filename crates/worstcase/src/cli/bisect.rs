@@ -59,6 +59,11 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     if let Some(kernel) = &args.step {
         return step::run(args, kernel, &terminal);
     }
+    let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
+    if let Some(criterion) = args.criterion() {
+        criterion.measure().check(&experiment)?;
+    }
+    let loads = load_source::loads(&experiment, args.load_source.as_deref())?;
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
@@ -71,9 +76,6 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         Some(criterion) => criterion,
         None => BisectArgs::usual_criterion(kernels.good_is_newer()?),
     };
-    let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
-    criterion.measure().check(&experiment)?;
-    let loads = load_source::loads(&experiment, args.load_source.as_deref())?;
     let bench = KernelBench {
         args,
         criterion,

@@ -55,8 +55,9 @@ fn program<'a>(load: &LoadPart, added: &'a [Added]) -> Option<&'a Added> {
 
 /// The source that the user names.
 fn given(path: &Path) -> Result<ProgramSource, BisectError> {
-    let bytes = files::read(path).map_err(BisectError::io(path))?;
-    source(path, bytes).map_err(|why| BisectError::Request(format!("--load-source {}: {why}", path.display())))
+    let refuse = |why: String| BisectError::Request(format!("--load-source {}: {why}", path.display()));
+    let bytes = files::read(path).map_err(|why| refuse(why.to_string()))?;
+    source(path, bytes).map_err(refuse)
 }
 
 /// A script itself, or the source beside a program.
