@@ -138,7 +138,7 @@ impl KernelBench<'_> {
         let experiment = self.args.selection.experiment(&["KERNEL".into()], None)?;
         let commands = again::commands(&folders, &experiment.added)?;
         let narrower = match kernels.is_of_every_series() {
-            true => Some(narrower(ending, &again::typed(), output, self.options)?),
+            true => narrower(ending, &again::typed(), output, self.options).ok(),
             false => None,
         };
         let differences = match commit {
@@ -159,23 +159,23 @@ impl KernelBench<'_> {
             reverted,
             commands: &commands,
         };
-        let files = [("bisect.md", Some(markdown(&found))), ("bisect.mail", mail(&found))];
-        for (file, text) in &files {
+        let write = |file: &str, text: String| {
             let path = output.join(file);
-            let text = text.iter();
-            let written = text.map(|text| worstcase_base::output::write(&path, text.as_bytes()));
-            written.collect::<Result<(), _>>().map_err(BisectError::io(&path))?;
-        }
+            worstcase_base::output::write(&path, text.as_bytes()).map_err(BisectError::io(&path))
+        };
+        write("bisect.md", markdown(&found))?;
+        let mail = mail(&found);
+        let is_mailed = mail.is_some();
+        mail.map_or(Ok(()), |text| write("bisect.mail", text))?;
         print(&found.terminal())?;
         let folder = output.display();
-        print(&match ending.sought {
-            SoughtChange::Worse => format!("\n{folder}/bisect.md and {folder}/bisect.mail have it all\n"),
-            SoughtChange::Better => {
+        print(&match is_mailed {
+            true => format!("\n{folder}/bisect.md and {folder}/bisect.mail have it all\n"),
+            false => {
                 format!("\n{folder}/bisect.md has it all; a mail for the list of regressions is of a worsening alone\n")
             }
         })?;
-        let is_sent = ending.sought == SoughtChange::Worse;
-        for OwnProgram { path, .. } in loads.iter().filter_map(ToldLoad::lacks_source).filter(|_| is_sent) {
+        for OwnProgram { path, .. } in loads.iter().filter_map(ToldLoad::lacks_source).filter(|_| is_mailed) {
             let text =
                 format!("the mail lacks the source of {path}: attach it, or give this command with --load-source FILE");
             self.options.progress.note(&text);

@@ -8,12 +8,12 @@ pub(super) fn differences(pair: [&BisectionStep; 2], options: &ResolveOptions<'_
     let [Ok(before), Ok(first)] = pair.map(|step| resolve(&step.candidate, options)) else {
         return Vec::new();
     };
-    let kinds: [(&str, fn(&Kernel) -> Option<String>); 2] = [("compiler", compiler), ("packaging", packaging)];
-    let told = kinds.into_iter().filter_map(|(what, of)| {
+    let both = |what: &str, of: fn(&Kernel) -> Option<String>| {
         let (before, first) = (of(&before)?, of(&first)?);
         (before != first).then(|| format!("they differ in {what}: {before}, then {first}"))
-    });
-    told.collect()
+    };
+    let told = [both("compiler", compiler), both("packaging", packaging)];
+    told.into_iter().flatten().collect()
 }
 
 /// What built it, as its configuration tells.
