@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(ordered(&list(), 3, 2).unwrap(), 2..=3);
         let said = ordered(&list(), 2, 2).unwrap_err().to_string();
         assert_eq!(said, "no kernel between: both ends are debian:6.12@6.12.73-2");
-        let folder = KernelFolder(list().into());
+        let folder = KernelFolder(list());
         assert!(folder.is_newer("6.12.74", "6.12.7").unwrap() && !folder.is_newer("6.12.7", "6.12.74").unwrap());
         let names = folder.between("6.12.74", "6.12.73-1").unwrap().names;
         assert_eq!(
