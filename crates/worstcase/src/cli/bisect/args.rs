@@ -14,7 +14,7 @@ Examples:
   worstcase bisect --good debian:6.12-cloud@6.12.43 --bad debian:6.12-cloud@6.12.90-1~bpo12 --preempt full --add ./duty:/duty --load 'cmd:/duty 9700 300 10000 400000' --time 2s --seeds 1 --criterion 'max > 1ms' --load-source contrib/duty.c
   worstcase bisect --kernels ./built --good 6.1.9 --bad 6.1.20 --load fork --criterion 100us
   worstcase bisect --tree ./linux --config ./config --good v6.12 --bad HEAD --load fork --worse 50% --revert
-  worstcase bisect --good debian:7.3-cloud --bad debian:6.12-cloud --load fork --better 'p99 20%'
+  worstcase bisect --bad debian:6.12-cloud --good debian:6.18-cloud --preempt none --load fork --better 'p99 10%'
   git bisect run worstcase bisect --step ./linux --load fork --criterion 100us
 
 MEASURE is max (the default), mean, median, p90, p99, p99.9 and so on; of several seeds max is the largest, the others are
