@@ -337,6 +337,22 @@ mod tests {
     }
 
     #[test]
+    fn of_every_series_there_is_its_newest_kernel_the_oldest_series_first() {
+        let catalog = catalog();
+        for flavour in [Flavour::Generic, Flavour::Cloud, Flavour::Rt] {
+            let all = catalog.newest_of_each(flavour);
+            let series: Vec<_> = all.iter().map(|e| version::series_numbers(&e.series)).collect();
+            assert!(series.is_sorted_by(|a, b| a < b), "{series:?}");
+            for entry in &all {
+                assert_eq!(Some(entry), catalog.newest(&entry.series, flavour).as_ref());
+            }
+        }
+        let generic = catalog.newest_of_each(Flavour::Generic);
+        let generic: Vec<&str> = generic.iter().map(|e| e.series.as_str()).collect();
+        assert_eq!((generic.first(), generic.last()), (Some(&"6.1"), Some(&"7.3")));
+    }
+
+    #[test]
     fn a_split_kernel_is_all_of_its_packages() {
         let entry = catalog().newest("7.3", Flavour::Generic).unwrap();
         let parts: Vec<&str> = entry.parts.iter().map(|p| p.package.as_str()).collect();
