@@ -12,29 +12,54 @@ use serde_json::{Value, json};
 use worstcase_base::distinct;
 use worstcase_base::format::{counted, plain};
 use worstcase_plan::study::claim::{Claim, ClaimFigure, ClaimOrigin, factor};
+use worstcase_results::claims::causes::ClaimCause;
 use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours, PairVerdict};
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all figures.
-pub(super) const HEADING: &str = "Then and now: published figures, of the machines of their time, and ours";
+pub(super) fn heading(claims: &[JudgedClaim]) -> &'static str {
+    match Whose::of(claims) {
+        Whose::Ours => "Predicted and measured",
+        Whose::Article | Whose::Both => "Then and now: published figures, of the machines of their time, and ours",
+    }
+}
+
 /// Said below it.
 pub(super) const CAPTION: &str =
     "Only the order of figures and the factors between them compare; a factor is to the first figure of a claim.";
 
+/// Who makes the claims.
+enum Whose {
+    Article,
+    Ours,
+    Both,
+}
+
+impl Whose {
+    fn of(claims: &[JudgedClaim]) -> Whose {
+        let is_published = |claim: &JudgedClaim| matches!(claim.claim.origin, ClaimOrigin::Source(_));
+        let published = claims.iter().filter(|claim| is_published(claim)).count();
+        match published {
+            n if n == claims.len() => Whose::Article,
+            0 => Whose::Ours,
+            _ => Whose::Both,
+        }
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Whose::Article => "published claim",
+            Whose::Ours => "prediction",
+            Whose::Both => "claim",
+        }
+    }
+}
+
 /// `5 of 9 claims of the article hold now; 2 do not; 2 are not asked.`
 pub(super) fn summary(claims: &[JudgedClaim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let is_of = |is: fn(&ClaimOrigin) -> bool| claims.iter().all(|claim| is(&claim.claim.origin));
-    let whose = match (
-        is_of(|origin| matches!(origin, ClaimOrigin::Source(_))),
-        is_of(|origin| matches!(origin, ClaimOrigin::Predicted(_))),
-    ) {
-        (true, _) => "published claim",
-        (_, true) => "prediction",
-        _ => "claim",
-    };
     let holds = count(ClaimVerdict::Holds);
-    let all = counted(claims.len() as u64, whose);
+    let all = counted(claims.len() as u64, Whose::of(claims).word());
     let verb = if holds == 1 || claims.len() == 1 {
         "holds"
     } else {
@@ -58,7 +83,7 @@ pub(super) fn summary(claims: &[JudgedClaim]) -> String {
 }
 
 /// What stands below a claim that does not simply hold: why, in short.
-pub(super) fn notes(claim: &JudgedClaim, causes: &[String]) -> Vec<String> {
+pub(super) fn notes(claim: &JudgedClaim, causes: &[ClaimCause]) -> Vec<String> {
     let mut notes: Vec<String> = match claim.verdict {
         ClaimVerdict::Holds => Vec::new(),
         ClaimVerdict::DoesNotHold => claim.pairs_that(PairVerdict::Differs).map(JudgedPair::words).collect(),
@@ -68,15 +93,16 @@ pub(super) fn notes(claim: &JudgedClaim, causes: &[String]) -> Vec<String> {
         ClaimVerdict::NotAsked => claim.missing.iter().cloned().collect(),
     };
     if claim.verdict == ClaimVerdict::DoesNotHold {
-        let because = claim.claim.because.iter().chain(causes);
-        notes.extend(because.map(|because| format!("because: {because}")));
+        let explained = causes.iter().filter(|cause| cause.claim == claim.claim.says);
+        notes.extend(explained.map(|cause| format!("why {}: {}", cause.figure, cause.cause)));
+        notes.extend(claim.claim.because.iter().map(|because| format!("because: {because}")));
     }
     notes.extend(claim.claim.doubt.iter().map(|doubt| format!("doubt: {doubt}")));
     notes
 }
 
 /// The claims in short, a line each, the answer first.
-pub(super) fn first_lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
+pub(super) fn first_lines(claims: &[JudgedClaim], causes: &[ClaimCause], style: Style) -> Vec<String> {
     let mut lines = vec![style.bold(&summary(claims))];
     let width = ClaimVerdict::ALL
         .map(|verdict| verdict.name().len())
@@ -90,7 +116,7 @@ pub(super) fn first_lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
         says[0] = says[0].replacen(word, &style.claim(claim.verdict, 0), 1);
         lines.extend(says);
         lines.extend(
-            notes(claim, &[])
+            notes(claim, causes)
                 .iter()
                 .flat_map(|note| beside("", &format!("- {note}"))),
         );
@@ -193,7 +219,7 @@ pub(super) fn table(claim: &JudgedClaim) -> Table {
 }
 
 /// For programs: each claim with the rows of its table.
-pub(super) fn json(claims: &[JudgedClaim]) -> Value {
+pub(super) fn json(claims: &[JudgedClaim], causes: &[ClaimCause]) -> Value {
     let one = |judged: &JudgedClaim| {
         let Claim {
             says,
@@ -218,6 +244,7 @@ pub(super) fn json(claims: &[JudgedClaim]) -> Value {
             "venue": judged.venue,
             "verdict": judged.verdict,
             "missing": judged.missing,
+            "causes": causes.iter().filter(|cause| cause.claim == judged.claim.says).collect::<Vec<_>>(),
             "pairs": judged.pairs,
             "figures": rows(&table(judged)),
         })
@@ -235,7 +262,7 @@ fn with_interval(nth: usize, shift: &Shift) -> String {
 
 /// The figures of all claims of a run.
 pub(super) fn lines(claims: &[JudgedClaim], style: Style) -> Vec<String> {
-    let mut lines = vec![style.bold(HEADING), CAPTION.to_string()];
+    let mut lines = vec![style.bold(heading(claims)), CAPTION.to_string()];
     for judged in claims.iter().filter(|judged| judged.ours.iter().any(Option::is_some)) {
         lines.push(String::new());
         let word = style.claim(judged.verdict, 0);

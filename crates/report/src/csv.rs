@@ -78,6 +78,7 @@ fn of_cell(view: &ReportView, record: &Record) -> Vec<(TableColumn, TableValue)>
         plan: view.plan,
         dir: view.dir,
         records: std::slice::from_ref(record),
+        causes: &[],
         quantities: &[],
         verdicts: None,
     };

@@ -35,7 +35,7 @@ pub fn run(view: &ReportView) -> String {
         "demands": demands::json(view),
         "next": next::shown(&next::next(view, &[])),
         "question": view.plan.question,
-        "claims": claims::json(&judged(view.plan, view.records)),
+        "claims": claims::json(&judged(view.plan, view.records), view.causes),
     });
     for (key, _) in PROBES {
         document[key] = json!([]);

@@ -51,6 +51,7 @@ pub mod trial;
 pub mod verdict;
 
 use std::path::Path;
+use worstcase_results::claims::causes::ClaimCause;
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};
 use worstcase_results::verdict::{Criterion, Verdict};
 
@@ -63,6 +64,8 @@ pub struct ReportView<'a> {
     pub dir: &'a Path,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
+    /// Why claims of its study do not hold, as far as it was explained.
+    pub causes: &'a [ClaimCause],
     /// Quantities to show; if empty, the quantities that each probe is about.
     pub quantities: &'a [Quantity],
     /// The criterion with its verdicts, if one was given.

@@ -29,7 +29,7 @@ pub fn run(view: &ReportView, style: Style) -> String {
     let claims = judged(view.plan, view.records);
     if !claims.is_empty() {
         out.push(String::new());
-        out.extend(claims::first_lines(&claims, style));
+        out.extend(claims::first_lines(&claims, view.causes, style));
     }
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());

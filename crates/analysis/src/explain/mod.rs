@@ -246,6 +246,30 @@ pub fn worst_of_lab(
     Ok(told.pop())
 }
 
+/// Explains a sample of a cell, wherever it was measured, if it can be; kept.
+pub fn of_cell(
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<Option<Breakdown>, ExplainError> {
+    if !can_be_explained(record) {
+        return Ok(None);
+    }
+    if record.subject.venue() == Venue::Host {
+        return match choice {
+            SampleChoice::Worst => worst_of_host(run, records, record),
+            SampleChoice::Number(_) | SampleChoice::Percentile(_) => Ok(None),
+        };
+    }
+    let Some(chosen) = choose(&rows(run, record)?, choice) else {
+        return Ok(None);
+    };
+    let mut told = tell_once(means, run, records, record, &[chosen], |told| told.breakdown)?;
+    Ok(told.pop())
+}
+
 /// Explains a cell's worst sample on this machine, if something was recorded.
 pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<Option<Breakdown>, ExplainError> {
     match host::worst(run, records, record, 1) {

@@ -55,7 +55,7 @@ impl ReportAnswer {
         lines.extend(amount(view));
         let (headline, outcome) = match &view.verdicts {
             _ if view.records.is_empty() => ("Nothing is measured yet.".to_string(), None),
-            Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), Some(worst(verdicts))),
+            Some((criterion, verdicts)) => (judged(view, labels, criterion, verdicts), in_common(verdicts)),
             None => (lines.remove(0), None),
         };
         if let Some((_, verdicts)) = &view.verdicts {
@@ -82,6 +82,13 @@ impl ReportAnswer {
             verdicts: verdicts.collect(),
         }
     }
+}
+
+/// The outcome of all; where some pass and some fail there is none.
+fn in_common(verdicts: &[Verdict]) -> Option<Outcome> {
+    let passes = verdicts.iter().any(|v| v.outcome == Outcome::Pass);
+    let worst = worst(verdicts);
+    (!(passes && worst == Outcome::Fail)).then_some(worst)
 }
 
 /// `1 of 4 subjects keeps every latency within 100 us; 3 do not.`

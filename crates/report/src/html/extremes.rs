@@ -192,6 +192,7 @@ mod tests {
             plan: &plan,
             dir: "RUN".as_ref(),
             records: &records,
+            causes: &[],
             quantities: &[],
             verdicts: None,
         };

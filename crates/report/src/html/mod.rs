@@ -19,7 +19,7 @@ mod labels;
 mod part;
 
 pub use breakdown::BreakdownPart;
-pub use part::{ClaimCauses, PageParts, RunPart};
+pub use part::{PageParts, RunPart};
 
 use serde::Serialize;
 

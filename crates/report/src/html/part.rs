@@ -12,7 +12,6 @@ use crate::run_tables;
 use crate::table::page::{PageGroup, ScriptTable};
 use crate::terminal::losses;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use worstcase_analysis::breakdown::spans::Mechanism;
 use worstcase_base::distinct;
 use worstcase_base::format::shell;
@@ -26,12 +25,7 @@ pub struct PageParts {
     pub pictures: Vec<Picture>,
     /// Its breakdowns.
     pub breakdowns: Vec<BreakdownPart>,
-    /// Why claims do not hold, as far as it was explained.
-    pub causes: ClaimCauses,
 }
-
-/// The causes of claims, by their place in the study.
-pub type ClaimCauses = BTreeMap<usize, Vec<String>>;
 
 /// A run's section.
 #[derive(Debug, Serialize)]
@@ -59,6 +53,8 @@ pub struct RunPart {
 /// The claims of the study, the answer first.
 #[derive(Debug, Serialize)]
 struct ClaimsPart {
+    heading: &'static str,
+    caption: &'static str,
     summary: String,
     claims: Vec<ClaimPart>,
 }
@@ -78,12 +74,12 @@ struct ClaimPart {
 }
 
 impl ClaimsPart {
-    fn new(view: &ReportView, causes: &ClaimCauses) -> Option<ClaimsPart> {
+    fn new(view: &ReportView) -> Option<ClaimsPart> {
         let judged = judged(view.plan, view.records);
-        let part = |(nth, judged): (usize, &JudgedClaim)| ClaimPart {
+        let part = |judged: &JudgedClaim| ClaimPart {
             says: judged.claim.says.clone(),
             verdict: judged.verdict.name(),
-            notes: claims::notes(judged, causes.get(&nth).map_or(&[], Vec::as_slice)),
+            notes: claims::notes(judged, view.causes),
             terms: judged
                 .claim
                 .terms
@@ -97,10 +93,17 @@ impl ClaimsPart {
             table: ScriptTable::new(&claims::table(judged)),
         };
         (!judged.is_empty()).then(|| ClaimsPart {
+            heading: claims::heading(&judged),
+            caption: claims::CAPTION,
             summary: claims::summary(&judged),
-            claims: judged.iter().enumerate().map(part).collect(),
+            claims: judged.iter().map(part).collect(),
         })
     }
+}
+
+/// A text of a file, whose lines are as long as the file's are.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl RunPart {
@@ -130,8 +133,8 @@ impl RunPart {
                 .collect(),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
-            question: plan.question.clone(),
-            claims: ClaimsPart::new(view, &parts.causes),
+            question: plan.question.as_deref().map(in_one_line),
+            claims: ClaimsPart::new(view),
             losses: match view.records {
                 [] => Vec::new(),
                 records => losses(records),

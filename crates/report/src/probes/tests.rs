@@ -67,6 +67,7 @@ fn with_view<T>(records: &[Record], show: impl Fn(&ReportView) -> T) -> T {
         plan: &plan,
         dir: "RUN".as_ref(),
         records,
+        causes: &[],
         quantities: &[],
         verdicts: None,
     })

@@ -6,6 +6,7 @@
 //! ```
 //! Only orders and factors are compared, so a machine that is ten times as fast gives the same verdicts.
 
+pub mod causes;
 mod judge;
 mod ours;
 

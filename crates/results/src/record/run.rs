@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! RUN/run.json, SHA256SUMS                                    the plan, never changed
+//! RUN/causes.json                                             why claims of its study do not hold, if it was explained
 //! RUN/cells/<id>/record.json, samples.parquet, SHA256SUMS     appears whole; those of one measurement appear together
 //! RUN/aside/<id>                                              kept cells of a measurement that had to be made again
 //! ```
@@ -10,6 +11,7 @@ use super::folder::{self, FolderError, RUN_FILE, io_error};
 use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
+use crate::claims::causes::{self, ClaimCause, ClaimCauses};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -22,6 +24,7 @@ use worstcase_base::trust::OtherWriters;
 /// Name of the folder of its cells.
 pub(crate) const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";
+const CAUSES_FILE: &str = "causes.json";
 
 /// A run folder.
 #[derive(Debug)]
@@ -265,6 +268,28 @@ impl Run {
     pub fn shown(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.at)
             .map_or_else(|_| path.to_path_buf(), |below| self.dir.join(below))
+    }
+
+    /// Why claims of its study do not hold, as far as it was explained.
+    pub fn claim_causes(&self) -> Result<Vec<ClaimCause>, RunError> {
+        let path = self.at.join(CAUSES_FILE);
+        let json = match worstcase_base::files::read(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(|cause| folder::missing_or_io(&self.at, &path, cause)),
+        };
+        let parsed = json.and_then(|json| {
+            let causes = serde_json::from_slice::<ClaimCauses>(&json).ok();
+            let causes = causes.filter(|causes| causes.schema == causes::SCHEMA);
+            causes.ok_or_else(|| folder::damaged(&path, &path, format!("it is no '{}'", causes::SCHEMA)))
+        });
+        Ok(self.named(parsed)?.causes)
+    }
+
+    /// Keeps why claims do not hold.
+    pub fn keep_claim_causes(&self, causes: Vec<ClaimCause>) -> Result<(), RunError> {
+        let path = self.at.join(CAUSES_FILE);
+        let bytes = folder::to_json(&ClaimCauses::new(causes));
+        self.named(output::write(&path, &bytes).map_err(io_error("write", &path)))
     }
 
     /// Whether a cell was measured; its contents are checked when they are read.

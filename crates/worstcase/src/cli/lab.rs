@@ -11,7 +11,7 @@ use super::jobs::positive;
 use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
-use super::{census, show, stop};
+use super::{census, claim_causes, show, stop};
 use crate::cli::error::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
@@ -22,6 +22,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::census::take::CensusMeans;
+use worstcase_analysis::explain::ReplayMeans;
 use worstcase_base::cache::Cache;
 use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Progress;
@@ -215,6 +216,15 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     stop::tell(outcome, &run);
     if outcome.measured == 0 {
         return Ok(stop::interrupted());
+    }
+    if outcome.measured == outcome.of && how.executor.executor == ExecutorChoice::Local {
+        let replay = ReplayMeans {
+            qemu: how.qemu.path(),
+            additions: &additions,
+            debug_info: None,
+            options: &options,
+        };
+        claim_causes::find(&replay, &run, &run.records()?, means.jobs)?;
     }
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {

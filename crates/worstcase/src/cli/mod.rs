@@ -6,6 +6,7 @@ pub(crate) mod bisect;
 mod breakdown_files;
 mod cell_names;
 pub mod census;
+mod claim_causes;
 pub mod compare;
 mod completions;
 mod error;

@@ -16,7 +16,7 @@ use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::ReportView;
-use worstcase_report::html::{BreakdownPart, ClaimCauses, PageParts, RunPart, page};
+use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{Criterion, verdicts};
@@ -129,17 +129,14 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let pictures = picture::of_run(run, &records, options)?;
     steps.end();
     let breakdowns = breakdowns(args, run, &records)?;
-    let causes = ClaimCauses::new();
-    let parts = PageParts {
-        pictures,
-        breakdowns,
-        causes,
-    };
+    let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
+    let causes = run.claim_causes()?;
     let view = ReportView {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
+        causes: &causes,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
     };

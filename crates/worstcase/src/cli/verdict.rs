@@ -87,6 +87,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
+        causes: &[],
         quantities: &[],
         verdicts: Some((criterion, verdicts.clone())),
     };

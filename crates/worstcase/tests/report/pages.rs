@@ -5,7 +5,7 @@ use crate::fixture;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
 use worstcase_report::ReportView;
-use worstcase_report::html::{BreakdownPart, ClaimCauses, PageParts, RunPart, page};
+use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::Run;
 use worstcase_results::verdict::{Criterion, verdicts};
@@ -28,12 +28,12 @@ pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
     let parts = PageParts {
         pictures: picture::of_run(run, &records, options).unwrap(),
         breakdowns,
-        causes: ClaimCauses::new(),
     };
     let view = ReportView {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
+        causes: &[],
         quantities: &[],
         verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),
     };

@@ -201,6 +201,7 @@ fn steps_after(experiment: Experiment, all: &[CellResult], limit: Option<Nanos>,
         plan: &plan,
         dir: "RUN".as_ref(),
         records: &records,
+        causes: &[],
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, &records, &c))),
     };

@@ -94,6 +94,7 @@ fn shown(all: &[CellResult]) -> String {
             plan: &plan,
             dir: "RUN".as_ref(),
             records: &records,
+            causes: &[],
             quantities: &[],
             verdicts: None,
         },

@@ -6,8 +6,9 @@ use worstcase_plan::Subjects;
 use worstcase_plan::study::claim::{ClaimFigure, Compare, Statistic};
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, json, terminal};
+use worstcase_results::claims::causes::{ClaimCause, to_explain};
 use worstcase_results::claims::{ClaimVerdict, judged};
-use worstcase_results::record::{CellResult, Record, RunPlan};
+use worstcase_results::record::{CellResult, Record, Run, RunPlan};
 
 /// Cells under shm of which none's are so many times as late as rt's.
 fn cells(seeds: u64, factor: u64) -> Vec<CellResult> {
@@ -34,6 +35,7 @@ fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
         plan,
         dir: "RUN".as_ref(),
         records,
+        causes: &[],
         quantities: &[],
         verdicts: None,
     }
@@ -265,4 +267,63 @@ fn a_share_above_a_limit_is_compared() {
     assert!(values[1] > 5.0 && values[1] < 15.0, "{values:?}");
     assert_eq!(share(0, 100, Compare::Rank).0, ClaimVerdict::DoesNotHold);
     assert_eq!(share(0, 0, Compare::NotBelow).0, ClaimVerdict::Holds);
+}
+
+/// Of a claim that does not hold the larger figure is explained, and the cause stands below it wherever the claim does.
+#[test]
+fn why_a_claim_does_not_hold_is_kept_with_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = cells(5, 3);
+    let mut plan = plan_of(&all);
+    assert_eq!(to_explain(&judged(&plan, &records(&all))), []);
+    plan.claims[0].figures.reverse();
+    plan.claims[0].compare = Compare::Rises;
+    let [asked] = to_explain(&judged(&plan, &records(&all))).try_into().unwrap();
+    assert_eq!(
+        (asked.figure.as_str(), asked.cell.as_str()),
+        ("no preemption", "6.1.none.shm.wakeup.s1")
+    );
+    let at = dir.path().join("run");
+    let run = Run::create(&at, plan).unwrap();
+    all.iter().for_each(|result| run.write_cell(result).unwrap());
+    assert_eq!(run.claim_causes().unwrap(), []);
+    let cause = ClaimCause {
+        claim: asked.claim,
+        figure: asked.figure,
+        cell: asked.cell,
+        sample: 7,
+        cause: "20 of 30 us: planted ran first".into(),
+    };
+    run.keep_claim_causes(vec![cause.clone()]).unwrap();
+    drop(run);
+    let run = Run::open(&at).unwrap();
+    assert_eq!(run.claim_causes().unwrap(), [cause]);
+    let show = |words: &[&str]| {
+        let mut show = assert_cmd::Command::cargo_bin("worstcase").unwrap();
+        let done = show.arg("show").arg(&at).args(words).assert();
+        let output = done.get_output().clone();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    assert!(
+        show(&[])
+            .1
+            .contains("- why no preemption: 20 of 30 us: planted ran first")
+    );
+    let json: serde_json::Value = serde_json::from_str(&show(&["--json"]).1).unwrap();
+    assert_eq!(json["claims"][0]["causes"][0]["sample"], 7);
+    std::fs::write(
+        at.join("causes.json"),
+        "{\"schema\":\"worstcase-causes/9\",\"causes\":[]}",
+    )
+    .unwrap();
+    let (code, _, said) = show(&[]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("causes.json is damaged: it is no 'worstcase-causes/1'; put "),
+        "{said}"
+    );
 }

@@ -83,6 +83,7 @@ fn shown(plan: &RunPlan, results: &[CellResult]) -> (String, serde_json::Value) 
         plan,
         dir: "RUN".as_ref(),
         records: &records,
+        causes: &[],
         quantities: &[],
         verdicts: None,
     };

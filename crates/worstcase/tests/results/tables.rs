@@ -19,6 +19,7 @@ fn table(plan: &RunPlan, records: &[Record], limit: Option<u64>) -> String {
         plan,
         dir: "RUN".as_ref(),
         records,
+        causes: &[],
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, records, &c))),
     };
@@ -243,6 +244,7 @@ fn data_for_programs() {
         plan: &plan,
         dir: "RUN".as_ref(),
         records: &records,
+        causes: &[],
         quantities: &[Quantity::Latency],
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };

@@ -37,10 +37,10 @@ const claimChart = (claim) => el('div', { class: 'claim-chart' },
 const drawnClaims = (run) => run.claims.claims.filter((claim) => claim.chart);
 
 const claimCharts = (run) => drawnClaims(run).length > 0 && el('section', { class: 'then-and-now-picture', 'aria-label': 'Then and now' },
-  el('h2', {}, 'Then and now'),
-  el('p', { class: 'legend' },
-    drawnClaims(run).some((claim) => claim.chart.has_then) && [el('span', { class: 'mark then' }), ' published, ranges as bars   '],
-    el('span', { class: 'mark now' }), ' ours, with the interval over the seeds. Factors to the first figure of each claim; further right is more.'),
+  el('h2', {}, run.claims.heading.split(':')[0]),
+  el('p', { class: 'soft' },
+    drawnClaims(run).some((claim) => claim.chart.has_then) && [el('span', { class: 'mark then' }), ' published, a range as a bar; '],
+    el('span', { class: 'mark now' }), ' ours, with the interval over the seeds. Factors to the first figure of each claim, further right is more.'),
   el('div', { class: 'claim-charts' }, drawnClaims(run).map(claimChart)));
 
 const claimLine = (claim) => el('li', {}, claimMark(claim.verdict), ' ', name(claim.says),
@@ -56,7 +56,7 @@ const firstScreen = (run) => run.claims && [
 ];
 
 const thenAndNow = (run) => [
-  el('p', {}, 'Published figures are of the machines of their time, in real time. Only the order of figures and the factors between them compare; a factor is to the first figure of a claim, with its interval over the seeds.'),
+  el('p', {}, `${run.claims.heading}. ${run.claims.caption}`),
   ...run.claims.claims.map((claim) => el('div', { class: 'then-and-now' },
     el('h3', {}, name(claim.says)),
     el('p', {}, claimMark(claim.verdict)),

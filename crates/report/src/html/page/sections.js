@@ -33,7 +33,7 @@ const sections = (run) => [
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.figures.length > 0 && ['Numbers', () => run.figures.flatMap((group) => figureGroup(run, group))],
-  run.claims && ['Then and now: figures', () => thenAndNow(run)],
+  run.claims && ['Claims and their figures', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
   run.facts.subjects.length > 0 && ['Measured on', () => factsSection(run)],
   ['Repeat it', () => repeat(run)],
