@@ -264,3 +264,14 @@ fn figures_without_cells_may_have_any_unit_but_one() {
     let both = mb.replacen("unit = \"s\"", "unit = \"MB/s\"", 1);
     assert_eq!(read(&both).unwrap().claims[0].figures[1].said.to_string(), "9 MB/s");
 }
+
+/// A run keeps its study's claims.
+#[test]
+fn a_share_is_read_again_as_it_was_written() {
+    for words in ["above 2us", "above 1.5ms", "p99.9"] {
+        let statistic: Statistic = words.parse().unwrap();
+        assert_eq!(statistic.to_string(), words);
+        let json = serde_json::to_string(&statistic).unwrap();
+        assert_eq!(serde_json::from_str::<Statistic>(&json).unwrap(), statistic);
+    }
+}

@@ -3,7 +3,7 @@
 //! Microseconds of a machine of twenty years ago and lab time do not compare. The order of figures that belong together,
 //! and the factors between them, do; so a figure never stands alone.
 
-use crate::{PlannedSubject, Venue};
+use crate::{PlannedSubject, Venue, typed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -460,7 +460,7 @@ impl Statistic {
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Statistic::Above(limit) => write!(f, "above {}", duration::show(*limit)),
+            Statistic::Above(limit) => write!(f, "above {}", typed(*limit)),
             word => {
                 let name = Statistic::WORDS.iter().find(|(statistic, _)| statistic == word);
                 f.write_str(name.map_or("", |(_, name)| name))
