@@ -32,10 +32,11 @@ uninstall:
 	rm -f $(SHARE)/fish/vendor_completions.d/worstcase.fish $(SHARE)/doc/worstcase/LICENSE $(SHARE)/doc/worstcase/licences.txt
 	rmdir $(SHARE)/doc/worstcase 2>/dev/null || true
 
-# Two kernels, four subjects, three loads: the study preemption-models in its quick form.
+# Two kernels, four subjects, three loads.
 demo: build
 	$(WORSTCASE) kernels get debian:6.1 debian:6.1-rt
-	$(WORSTCASE) study run preemption-models --quick --output demo-run
+	$(WORSTCASE) lab run --kernel debian:6.1,debian:6.1-rt --preempt none,voluntary,full,rt --load shm,procread,fork \
+		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run
 
 test: prepare
 	scripts/prepare-tests

@@ -7,23 +7,15 @@ use std::path::Path;
 
 const BEGIN: &str = "wakeup, latency: ";
 
-/// The demo's cells of `wakeup`.
+/// The demo, by the Makefile's own command.
 fn measured(run: &Path) {
-    let study = shared()
-        .worstcase("study show preemption-models --toml")
-        .output()
-        .unwrap();
-    let study = String::from_utf8(study.stdout).unwrap();
-    // The claims are of the other probe.
-    let (cells, _) = study.split_once("[[claim]]").unwrap();
-    let one = |line: &str| match line.starts_with("probes = ") {
-        true => "probes = [\"wakeup\"]\n".to_string(),
-        false => format!("{line}\n"),
-    };
-    let file = run.with_extension("toml");
-    fs::write(&file, cells.lines().map(one).collect::<String>()).unwrap();
-    let mut command = shared().worstcase("study run --quick --jobs 2");
-    command.arg(&file).arg("--output").arg(run).assert().success();
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let (_, command) = makefile.split_once("$(WORSTCASE) lab run").unwrap();
+    let (words, _) = command.split_once("--output demo-run").unwrap();
+    let words = words.replace("\\\n", "");
+    let mut command = shared().worstcase("lab run --jobs 2");
+    command.args(words.split_whitespace()).arg("--output").arg(run);
+    command.assert().success();
 }
 
 /// The lines from the table's title to the end of its last block.
