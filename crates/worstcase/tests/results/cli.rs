@@ -177,7 +177,7 @@ fn study_list_and_show() {
         .assert()
         .success()
         .stdout(contains("preemption-models"));
-    let shown = contains("quick: 120 cells").and(contains("about 200 us"));
+    let shown = contains("quick: 76 cells").and(contains("about 200 us"));
     worstcase()
         .args(["study", "show", "preemption-models"])
         .assert()
