@@ -3,9 +3,9 @@
 mod step_lines;
 
 use crate::BisectError;
-use crate::criterion::BadCriterion;
+use crate::criterion::KernelCriterion;
 use crate::figures::{self, KernelFigure};
-use crate::search::{CandidateOrder, CandidateWord, Next};
+use crate::search::{CandidateOrder, CandidateWord, ChangeSide, Next, SoughtChange};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use worstcase_base::progress::Progress;
 use worstcase_plan::Experiment;
 
 const STATE: &str = "bisect.json";
-const SCHEMA: &str = "worstcase-bisect/1";
+const SCHEMA: &str = "worstcase-bisect/2";
 
 /// The question of a bisection. A folder is continued only for the same question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct BisectionQuestion {
     pub good: String,
     /// The bad end.
     pub bad: String,
-    /// When a kernel is bad.
+    /// When a kernel is bad or better.
     pub criterion: String,
     /// The experiment, without its kernel.
     pub experiment: Experiment,
@@ -68,7 +68,10 @@ pub struct BisectionStep {
 struct BisectionState {
     schema: String,
     question: BisectionQuestion,
-    /// The list as it was when the bisection began; empty for a git tree.
+    /// What is searched, once both ends are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sought: Option<SoughtChange>,
+    /// The list as it was when the bisection began, the oldest first; empty for a git tree.
     candidates: Vec<String>,
     steps: Vec<BisectionStep>,
 }
@@ -85,11 +88,13 @@ pub enum CandidateOutcome {
 /// The result of a bisection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BisectionEnding {
-    /// The first bad candidate; if several cannot be told apart, the last of them, which is bad.
-    pub first_bad: BisectionStep,
-    /// Candidates right before it that cannot be measured: one of them may be the first bad one.
+    /// What was searched.
+    pub sought: SoughtChange,
+    /// The first candidate behind the change; if several cannot be told apart, the last of them, which is behind it.
+    pub first: BisectionStep,
+    /// Candidates right before it that cannot be measured: one of them may be the first.
     pub or_one_of: Vec<String>,
-    /// The candidate before it, or the nearest good one where that cannot be measured.
+    /// The candidate before it, or the nearest on that side where that cannot be measured.
     pub before: BisectionStep,
     /// All steps, in the order in which they were done.
     pub steps: Vec<BisectionStep>,
@@ -100,8 +105,8 @@ pub struct BisectionEnding {
 pub struct Bisection {
     folder: PathBuf,
     output: OutputFolder,
-    criterion: BadCriterion,
-    /// The names of the candidates at both ends.
+    criterion: KernelCriterion,
+    /// The names of the candidates at both ends, the older one first.
     ends: [String; 2],
     state: BisectionState,
     /// Held so that two processes never write the state.
@@ -120,7 +125,7 @@ impl Bisection {
     pub fn begin(
         folder: &Path,
         question: BisectionQuestion,
-        criterion: BadCriterion,
+        criterion: KernelCriterion,
         candidates: impl FnOnce() -> Result<Vec<String>, BisectError>,
     ) -> Result<Bisection, BisectError> {
         let path = folder.join(STATE);
@@ -134,6 +139,14 @@ impl Bisection {
                     folder: folder.to_path_buf(),
                     what: without_types(&e.to_string()),
                 })?;
+                if state.schema != SCHEMA {
+                    let folder = folder.to_path_buf();
+                    return Err(BisectError::AnotherForm {
+                        path,
+                        folder,
+                        form: SCHEMA,
+                    });
+                }
                 if let Some(what) = state.question.difference(&question) {
                     let folder = folder.to_path_buf();
                     return Err(BisectError::AnotherBisection { folder, what });
@@ -142,6 +155,7 @@ impl Bisection {
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && !occupied => BisectionState {
                 schema: SCHEMA.into(),
+                sought: None,
                 candidates: candidates()?,
                 question,
                 steps: Vec::new(),
@@ -170,9 +184,9 @@ impl Bisection {
         Ok(bisection)
     }
 
-    /// Names the candidates at both ends, if they differ from what the user typed.
-    pub fn set_ends(&mut self, good: &str, bad: &str) {
-        self.ends = [good.into(), bad.into()];
+    /// Names the candidates at both ends, the older one first, if they differ from what the user typed.
+    pub fn set_ends(&mut self, ends: [String; 2]) {
+        self.ends = ends;
     }
 
     /// The list of candidates; empty for a git tree.
@@ -180,7 +194,7 @@ impl Bisection {
         &self.state.candidates
     }
 
-    /// Measures until the first bad candidate is found. Steps of earlier commands are not repeated. `progress` gets a line
+    /// Measures until the first candidate behind the change is found. Steps of earlier commands are not repeated. `progress` gets a line
     /// when a step begins, and one with its result.
     pub fn run<E: From<BisectError>>(
         &mut self,
@@ -188,54 +202,54 @@ impl Bisection {
         progress: &dyn Progress,
         mut measure: impl FnMut(&str) -> Result<CandidateOutcome, E>,
     ) -> Result<BisectionEnding, E> {
-        let lines = &mut StepLines::new(order, progress, self.criterion.measure());
-        let [good, bad] = self.ends.clone();
-        let good = self.end(&good, lines, &mut measure)?;
-        if good.word != CandidateWord::Good {
-            return Err(self.refuse_good(&good).into());
-        }
-        let bad = self.end(&bad, lines, &mut measure)?;
-        if bad.word != CandidateWord::Bad {
-            return Err(self.refuse_bad(&bad, &good).into());
-        }
-        let (first_bad, or_one_of) = loop {
-            match order.next(&self.known())? {
+        let lines = &mut StepLines::new(order, progress, self.criterion);
+        let [older, newer] = self.ends.clone();
+        let older = self.end(&older, lines, &mut measure)?;
+        let newer = self.end(&newer, lines, &mut measure)?;
+        let sought = SoughtChange::between(older.word, newer.word).ok_or_else(|| self.alike(order, &older, &newer))?;
+        lines.ends(&older.candidate, &newer.candidate, sought);
+        self.state.sought = Some(sought);
+        self.write()?;
+        let (first, or_one_of) = loop {
+            match order.next(&self.known(sought))? {
                 Next::Measure { candidate, left } => {
                     self.step(&candidate, Some(left), lines, &mut measure)?;
                 }
                 Next::Found(candidate) => break (candidate, Vec::new()),
                 Next::OneOf(mut all) => {
-                    let last = all.pop().expect("the bad one is among them");
+                    let last = all.pop().expect("the one behind the change is among them");
                     break (last, all);
                 }
             }
         };
-        let before = self.before(order, &first_bad, &or_one_of, lines, &mut measure)?;
+        let before = match or_one_of.is_empty() {
+            true => self.right_before(order, &first, lines, &mut measure)?,
+            false => None,
+        };
+        let nearest = |step: &&BisectionStep| sought.side(step.word) == ChangeSide::Before;
+        let before = before.or_else(|| self.state.steps.iter().rfind(nearest).cloned());
         Ok(BisectionEnding {
-            first_bad: self.done(&first_bad).expect("it was measured").clone(),
+            sought,
+            first: self.done(&first).expect("it was measured").clone(),
             or_one_of,
-            before,
+            before: before.expect("the older end is before the change"),
             steps: self.state.steps.clone(),
         })
     }
 
-    /// The candidate right before the first bad one. In a tree it may be known to be good without a measurement.
-    fn before<E: From<BisectError>>(
+    /// The candidate right before the first one, if it can be measured. In a tree its word may be known without that.
+    fn right_before<E: From<BisectError>>(
         &mut self,
         order: &dyn CandidateOrder,
-        first_bad: &str,
-        or_one_of: &[String],
+        first: &str,
         lines: &mut StepLines<'_>,
         measure: &mut impl FnMut(&str) -> Result<CandidateOutcome, E>,
-    ) -> Result<BisectionStep, E> {
-        if let Some(name) = order.before(first_bad)?.filter(|_| or_one_of.is_empty()) {
-            let step = self.step(&name, None, lines, measure)?;
-            if step.word != CandidateWord::Skipped {
-                return Ok(step);
-            }
-        }
-        let good = self.state.steps.iter().rfind(|step| step.word == CandidateWord::Good);
-        Ok(good.expect("the good end is").clone())
+    ) -> Result<Option<BisectionStep>, E> {
+        let Some(name) = order.before(first)? else {
+            return Ok(None);
+        };
+        let step = self.step(&name, None, lines, measure)?;
+        Ok(Some(step).filter(|step| step.word != CandidateWord::Skipped))
     }
 
     fn end<E: From<BisectError>>(
@@ -279,10 +293,7 @@ impl Bisection {
             },
             CandidateOutcome::Measured(figures) => BisectionStep {
                 candidate: candidate.into(),
-                word: match self.criterion.bad(&figures, self.good()).is_empty() {
-                    true => CandidateWord::Good,
-                    false => CandidateWord::Bad,
-                },
+                word: self.criterion.word(&figures, self.older()),
                 why: None,
                 figures,
             },
@@ -294,16 +305,16 @@ impl Bisection {
         Ok(step)
     }
 
-    /// The bad cells; all cells of a good candidate.
+    /// The cells that meet the criterion; if there are none, all.
     fn decisive(&self, step: &BisectionStep) -> Vec<KernelFigure> {
-        let bad = self.criterion.bad(&step.figures, self.good());
-        match bad.is_empty() {
+        let met = self.criterion.met(&step.figures, self.older());
+        match met.is_empty() {
             true => step.figures.clone(),
-            false => bad.into_iter().cloned().collect(),
+            false => met.into_iter().cloned().collect(),
         }
     }
 
-    fn good(&self) -> &[KernelFigure] {
+    fn older(&self) -> &[KernelFigure] {
         self.done(&self.ends[0]).map_or(&[], |step| &step.figures)
     }
 
@@ -311,30 +322,23 @@ impl Bisection {
         self.state.steps.iter().find(|step| step.candidate == candidate)
     }
 
-    fn known(&self) -> Vec<(String, CandidateWord)> {
-        let of = |step: &BisectionStep| (step.candidate.clone(), step.word);
+    fn known(&self, sought: SoughtChange) -> Vec<(String, ChangeSide)> {
+        let of = |step: &BisectionStep| (step.candidate.clone(), sought.side(step.word));
         self.state.steps.iter().map(of).collect()
     }
 
-    fn refuse_good(&self, good: &BisectionStep) -> BisectError {
-        BisectError::GoodIsBad {
-            name: good.candidate.clone(),
-            figures: self.line(&self.decisive(good)),
+    fn alike(&self, order: &dyn CandidateOrder, older: &BisectionStep, newer: &BisectionStep) -> BisectError {
+        let with_figures = |step: &BisectionStep| {
+            let figures = figures::line(&self.decisive(step), self.criterion.measure());
+            format!("{} has {figures}", order.shown(&step.candidate))
+        };
+        let opposite = self.criterion.opposite(&newer.figures, &older.figures);
+        BisectError::Alike {
+            what: self.criterion.said(newer.word),
+            figures: [older, newer].map(with_figures).join(", "),
             criterion: self.criterion.to_string(),
+            remedy: opposite.unwrap_or_else(|| "another end, or another criterion".into()),
         }
-    }
-
-    fn refuse_bad(&self, bad: &BisectionStep, good: &BisectionStep) -> BisectError {
-        BisectError::BadIsGood {
-            name: bad.candidate.clone(),
-            figures: self.line(&bad.figures),
-            before: self.line(&good.figures),
-            criterion: self.criterion.to_string(),
-        }
-    }
-
-    fn line(&self, figures: &[KernelFigure]) -> String {
-        figures::line(figures, self.criterion.measure())
     }
 
     /// Written whole or not at all.

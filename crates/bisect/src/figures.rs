@@ -1,68 +1,12 @@
 //! The figures of a run that are compared: for each cell one value over its seeds, and the digests of their samples.
 
+use crate::measure::BisectedMeasure;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_results::compare::Side;
-use worstcase_results::compare::side::{DistributionFigures, SeedGroup};
-use worstcase_results::record::{Run, RunError, Subject, SubjectId};
-
-/// Which figure of a cell is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BisectedMeasure {
-    /// The median of the seeds' medians.
-    Median,
-    /// The median of the seeds' 99th percentiles.
-    P99,
-    /// The largest of all seeds.
-    Max,
-}
-
-/// Names as they are typed.
-const MEASURES: [(&str, BisectedMeasure); 3] = [
-    ("max", BisectedMeasure::Max),
-    ("p99", BisectedMeasure::P99),
-    ("median", BisectedMeasure::Median),
-];
-
-impl BisectedMeasure {
-    /// The value over all seeds of a cell; none if a seed has too few samples for it.
-    pub fn value(self, seeds: &[DistributionFigures]) -> Option<Nanos> {
-        let one = |figures: &DistributionFigures| match self {
-            BisectedMeasure::Median => figures.median,
-            BisectedMeasure::P99 => figures.p99,
-            BisectedMeasure::Max => Some(figures.max),
-        };
-        let mut values: Vec<Nanos> = seeds.iter().map(one).collect::<Option<_>>()?;
-        values.sort_unstable();
-        match self {
-            BisectedMeasure::Max => values.last().copied(),
-            BisectedMeasure::Median | BisectedMeasure::P99 => values.get(values.len().checked_sub(1)? / 2).copied(),
-        }
-    }
-}
-
-impl fmt::Display for BisectedMeasure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = MEASURES
-            .iter()
-            .find(|(_, measure)| measure == self)
-            .map_or("", |(name, _)| name);
-        f.pad(name)
-    }
-}
-
-impl FromStr for BisectedMeasure {
-    type Err = String;
-    fn from_str(text: &str) -> Result<BisectedMeasure, String> {
-        let found = MEASURES.iter().find(|(name, _)| *name == text);
-        found
-            .map(|(_, measure)| *measure)
-            .ok_or_else(|| format!("'{text}' is no measure; take max, p99 or median"))
-    }
-}
+use worstcase_results::compare::side::{CellConditions, SeedGroup};
+use worstcase_results::record::{Record, Run, RunError, Subject, SubjectId, Summary};
 
 /// A cell of a kernel, all its seeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,24 +20,43 @@ pub struct KernelFigure {
     pub digests: Vec<String>,
 }
 
-/// The figures of all cells of a run.
-pub fn of_run(run: &Run, measure: BisectedMeasure) -> Result<Vec<KernelFigure>, RunError> {
-    let side = Side::of_run(run)?;
-    Ok(side.cells.iter().map(|cell| of_cell(&side, cell, measure)).collect())
-}
-
-fn of_cell(side: &Side, cell: &SeedGroup, measure: BisectedMeasure) -> KernelFigure {
-    let first = |seed: &worstcase_results::compare::side::SeedResult| seed.quantities.values().next().copied();
-    let seeds: Option<Vec<_>> = cell.seeds.iter().map(first).collect();
-    KernelFigure {
-        cell: format!(
+/// The figures of all cells of a run, or why a cell's samples do not bear the measure.
+pub fn of_run(run: &Run, measure: BisectedMeasure) -> Result<Result<Vec<KernelFigure>, String>, RunError> {
+    let (side, records) = (Side::of_run(run)?, run.records()?);
+    let of_cell = |cell: &SeedGroup| {
+        let name = format!(
             "{}: {}",
             side.subject(&cell.subject).map_or(String::new(), without_kernel),
             cell.how.name()
-        ),
-        value: seeds.and_then(|seeds| measure.value(&seeds)),
-        digests: cell.seeds.iter().map(|seed| seed.digest.clone()).collect(),
-    }
+        );
+        let value = value(&summaries(cell, &records), measure).map_err(|why| format!("{name}: {why}"))?;
+        Ok(KernelFigure {
+            cell: name,
+            value,
+            digests: cell.seeds.iter().map(|seed| seed.digest.clone()).collect(),
+        })
+    };
+    Ok(side.cells.iter().map(of_cell).collect())
+}
+
+/// The summaries of a cell's seeds, of the quantity that is compared; none for `noise`.
+fn summaries<'a>(cell: &SeedGroup, records: &'a [Record]) -> Vec<&'a Summary> {
+    let Some(quantity) = cell.seeds.iter().find_map(|seed| seed.quantities.keys().next()) else {
+        return Vec::new();
+    };
+    let is_of_cell = |r: &&Record| r.subject.id() == cell.subject && CellConditions::from(&r.cell) == cell.how;
+    let of_cell = records.iter().filter(is_of_cell);
+    of_cell.filter_map(|record| record.summary(*quantity)).collect()
+}
+
+/// The measure over all seeds, if there are any, or why their samples do not bear it.
+fn value(seeds: &[&Summary], measure: BisectedMeasure) -> Result<Option<Nanos>, String> {
+    let one = |seed: &&Summary| match measure.of(seed) {
+        None => Err(measure.refusal(seed.period_count()).unwrap_or_default()),
+        Some(value) => Ok(value),
+    };
+    let values: Vec<Nanos> = seeds.iter().map(one).collect::<Result<_, _>>()?;
+    Ok(measure.over_seeds(values))
 }
 
 /// A subject's name without the name of its kernel.
@@ -104,7 +67,7 @@ fn without_kernel(subject: &Subject) -> String {
     id.as_str().trim_start_matches("kernel.").to_string()
 }
 
-/// Figures in a line: `none: shm, wakeup 34.1 us`.
+/// Figures in a line: `max 34.1 us (none: shm, wakeup)`.
 pub fn line<'a>(figures: impl IntoIterator<Item = &'a KernelFigure>, measure: BisectedMeasure) -> String {
     let one = |figure: &KernelFigure| match figure.value {
         Some(value) => format!("{measure} {} us ({})", micros(value), figure.cell),

@@ -1,7 +1,7 @@
 //! A kernel's git tree: its commits, and a checkout of our own that leaves the user's tree as it is.
 
 use crate::BisectError;
-use crate::search::{CandidateOrder, CandidateWord, Next};
+use crate::search::{CandidateOrder, ChangeSide, Next};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,21 +69,20 @@ impl GitTree {
         found.map_err(|_| self.refuse(&format!("it has no commit '{revision}'")))
     }
 
-    /// Refuses ends with no commit between them.
-    pub fn check_ends(&self, good: &str, bad: &str) -> Result<(), BisectError> {
+    /// Both ends, the older one first; refuses those with no commit between them.
+    pub fn ordered(&self, one: String, other: String) -> Result<[String; 2], BisectError> {
         let is_ancestor = |a: &str, b: &str| self.git(&self.source, &["merge-base", "--is-ancestor", a, b]).is_ok();
         match () {
-            () if good == bad => Err(self.refuse("no commit between: good and bad are one commit")),
-            () if is_ancestor(good, bad) => Ok(()),
-            () if is_ancestor(bad, good) => {
-                Err(self
-                    .refuse("the bad commit comes before the good one; to find a fix, exchange what is good and bad"))
-            }
+            () if one == other => Err(self.refuse("no commit between: good and bad are one commit")),
+            () if is_ancestor(&one, &other) => Ok([one, other]),
+            () if is_ancestor(&other, &one) => Ok([other, one]),
             () => {
-                let base = self.git(&self.source, &["merge-base", good, bad]).unwrap_or_default();
+                let base = self
+                    .git(&self.source, &["merge-base", &one, &other])
+                    .unwrap_or_default();
                 let base = &base[..12.min(base.len())];
                 Err(self.refuse(&format!(
-                    "the bad commit does not follow the good one; they part at {base}: take that as good"
+                    "neither end follows the other; they part at {base}: take that as one of them"
                 )))
             }
         }
@@ -186,12 +185,12 @@ impl GitTree {
 }
 
 impl CandidateOrder for GitTree {
-    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError> {
-        let with = |word: CandidateWord| known.iter().filter(move |(_, w)| *w == word).map(|(id, _)| id.clone());
-        // Each bad commit is an ancestor of the bad one before it, so the last is the earliest.
-        let bad = with(CandidateWord::Bad).next_back().expect("the bad end is known");
-        let not: Vec<String> = with(CandidateWord::Good).map(|id| format!("^{id}")).collect();
-        let arguments: Vec<&str> = ["rev-list", "--bisect-all", &bad]
+    fn next(&self, known: &[(String, ChangeSide)]) -> Result<Next, BisectError> {
+        let with = |side: ChangeSide| known.iter().filter(move |(_, s)| *s == side).map(|(id, _)| id.clone());
+        // Each commit behind the change is an ancestor of the one before it, so the last is the earliest.
+        let after = with(ChangeSide::After).next_back().expect("the newer end is known");
+        let not: Vec<String> = with(ChangeSide::Before).map(|id| format!("^{id}")).collect();
+        let arguments: Vec<&str> = ["rev-list", "--bisect-all", &after]
             .into_iter()
             .chain(not.iter().map(|n| n.as_str()))
             .collect();
@@ -200,16 +199,16 @@ impl CandidateOrder for GitTree {
         let all = list
             .lines()
             .filter_map(|line| Some(line.split_whitespace().next()?.to_string()));
-        let others: Vec<String> = all.filter(|id| *id != bad).collect();
-        let skipped: Vec<String> = with(CandidateWord::Skipped).collect();
+        let others: Vec<String> = all.filter(|id| *id != after).collect();
+        let skipped: Vec<String> = with(ChangeSide::Unknown).collect();
         let open = || others.iter().filter(|id| !skipped.contains(id));
         Ok(match open().next() {
             Some(candidate) => Next::Measure {
                 candidate: candidate.clone(),
                 left: open().count() + 1,
             },
-            None if others.is_empty() => Next::Found(bad),
-            None => Next::OneOf(others.into_iter().chain([bad]).collect()),
+            None if others.is_empty() => Next::Found(after),
+            None => Next::OneOf(others.into_iter().chain([after]).collect()),
         })
     }
 
@@ -279,17 +278,17 @@ mod tests {
             tree.git(&tree.source, &["merge-base", "--is-ancestor", &id(name), commit])
                 .is_ok()
         };
-        let mut known = vec![(id("c0"), CandidateWord::Good), (id("c6"), CandidateWord::Bad)];
+        let mut known = vec![(id("c0"), ChangeSide::Before), (id("c6"), ChangeSide::After)];
         loop {
             let Next::Measure { candidate, .. } = tree.next(&known).unwrap() else {
                 return tree.next(&known).unwrap();
             };
-            let word = match has(&candidate, first) {
-                _ if broken.iter().any(|name| id(name) == candidate) => CandidateWord::Skipped,
-                true => CandidateWord::Bad,
-                false => CandidateWord::Good,
+            let side = match has(&candidate, first) {
+                _ if broken.iter().any(|name| id(name) == candidate) => ChangeSide::Unknown,
+                true => ChangeSide::After,
+                false => ChangeSide::Before,
             };
-            known.push((candidate, word));
+            known.push((candidate, side));
         }
     }
 
@@ -329,9 +328,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tree = tree(dir.path());
         let id = |name: &str| tree.resolve(name).unwrap();
-        tree.check_ends(&id("c0"), &id("c6")).unwrap();
-        let said = |good: &str, bad: &str| tree.check_ends(&id(good), &id(bad)).unwrap_err().to_string();
-        assert!(said("c5", "c1").contains("comes before the good one"));
+        for (one, other) in [("c0", "c6"), ("c6", "c0")] {
+            assert_eq!(tree.ordered(id(one), id(other)).unwrap(), [id("c0"), id("c6")]);
+        }
+        let said = |good: &str, bad: &str| tree.ordered(id(good), id(bad)).unwrap_err().to_string();
         assert!(said("c5", "c5").contains("one commit"));
         assert!(said("c3", "s1").contains(&format!("part at {}", &id("c1")[..12])));
         assert!(

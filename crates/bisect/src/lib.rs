@@ -1,11 +1,12 @@
-//! The regression finder: which of many kernels, or which commit, is the first that is worse.
+//! Finds changes: which of many kernels, or which commit, is the first that is worse, or better.
 //!
 //! ```text
-//! criterion  when a kernel is bad, from its figures                 <- results
-//! figures    what is compared of a run: a figure for each cell      <- results
+//! measure    which figure of a cell is compared                     <- results
+//! figures    the figures of a run: one for each cell                <- results
+//! criterion  when a kernel is bad or better, from its figures
 //! search     what to measure next, and when it is found: in a list, or in a git tree
 //! bisection  the loop over both, with its state on the disk
-//! candidates the list: versions of a series, or a folder            <- kernels
+//! candidates the list: versions of a series, series, or a folder    <- kernels
 //! git        the tree: its commits and a checkout of our own      (kernels builds an image of each commit)
 //! ```
 //! How a kernel is measured is not known here: that is a function which the caller gives.
@@ -17,6 +18,7 @@ pub mod candidates;
 pub mod criterion;
 pub mod figures;
 pub mod git;
+pub mod measure;
 pub mod search;
 
 use std::path::PathBuf;
@@ -31,31 +33,17 @@ worstcase_base::errors! {
         /// A request that makes no sense.
         #[error("{0}")]
         Request(String) => Usage,
-        /// The good end is bad.
-        #[error(
-            "the good end is bad: {name} has {figures}, and {criterion} is bad; take an earlier one, or another criterion"
-        )]
-        GoodIsBad {
-            /// The good end.
-            name: String,
-            /// The figures that were measured for it.
+        /// Both ends are good, or both bad.
+        #[error("both ends are {what}: {figures}; {criterion}; take {remedy}")]
+        Alike {
+            /// What both are.
+            what: &'static str,
+            /// The ends with their figures.
             figures: String,
             /// The criterion.
             criterion: String,
-        } => Usage,
-        /// The bad end is good.
-        #[error(
-            "the bad end is good: {name} has {figures}, after {before}, and {criterion} is bad; take a later one, or another criterion"
-        )]
-        BadIsGood {
-            /// The bad end.
-            name: String,
-            /// The figures that were measured for it.
-            figures: String,
-            /// The figures of the good end.
-            before: String,
-            /// The criterion.
-            criterion: String,
+            /// What may tell them apart.
+            remedy: String,
         } => Usage,
         /// An end cannot be measured.
         #[error("{name}, which is an end, cannot be measured: {why}")]
@@ -72,6 +60,19 @@ worstcase_base::errors! {
             folder: PathBuf,
             /// What differs.
             what: &'static str,
+        } => Usage,
+        /// The state is of another version of worstcase.
+        #[error(
+            "{} is of another form than {form}; put {} aside and give the command again: what was measured is in the cache",
+            path.display(), folder.display()
+        )]
+        AnotherForm {
+            /// The file.
+            path: PathBuf,
+            /// The bisection's folder.
+            folder: PathBuf,
+            /// The form that is read.
+            form: &'static str,
         } => Usage,
         /// The state file is damaged.
         #[error(

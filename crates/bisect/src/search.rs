@@ -15,6 +15,57 @@ pub enum CandidateWord {
     Skipped,
 }
 
+/// What is searched: the first that is bad, or the first that is good again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SoughtChange {
+    /// The older end is good, the newer one bad.
+    Worse,
+    /// The older end is bad, the newer one good.
+    Better,
+}
+
+impl SoughtChange {
+    /// What lies between two ends; nothing if they are alike.
+    pub fn between(older: CandidateWord, newer: CandidateWord) -> Option<SoughtChange> {
+        match (older, newer) {
+            (CandidateWord::Good, CandidateWord::Bad) => Some(SoughtChange::Worse),
+            (CandidateWord::Bad, CandidateWord::Good) => Some(SoughtChange::Better),
+            _ => None,
+        }
+    }
+
+    /// What the first candidate behind the change is.
+    pub fn what(self) -> &'static str {
+        match self {
+            SoughtChange::Worse => "bad",
+            SoughtChange::Better => "better",
+        }
+    }
+
+    /// On which side of the change a candidate is.
+    pub fn side(self, word: CandidateWord) -> ChangeSide {
+        match (self, word) {
+            (_, CandidateWord::Skipped) => ChangeSide::Unknown,
+            (SoughtChange::Worse, CandidateWord::Good) | (SoughtChange::Better, CandidateWord::Bad) => {
+                ChangeSide::Before
+            }
+            _ => ChangeSide::After,
+        }
+    }
+}
+
+/// On which side of the change a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeSide {
+    /// As the older end.
+    Before,
+    /// As the newer end.
+    After,
+    /// The candidate cannot be measured.
+    Unknown,
+}
+
 /// The next step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -22,19 +73,19 @@ pub enum Next {
     Measure {
         /// Which.
         candidate: String,
-        /// How many candidates may be the first bad one.
+        /// How many candidates may be the first behind the change.
         left: usize,
     },
-    /// The first bad one.
+    /// The first behind the change.
     Found(String),
-    /// The first bad candidate is among these; all but the last cannot be measured.
+    /// The first one is among these; all but the last cannot be measured.
     OneOf(Vec<String>),
 }
 
-/// Candidates in an order that can be halved: those after a bad one count as bad, those before a good one as good.
+/// Candidates in an order that can be halved: what follows one behind the change is behind it, too.
 pub trait CandidateOrder {
     /// The next step, given all that is known; both ends are among it.
-    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError>;
+    fn next(&self, known: &[(String, ChangeSide)]) -> Result<Next, BisectError>;
 
     /// The candidate right before this one.
     fn before(&self, candidate: &str) -> Result<Option<String>, BisectError>;
@@ -48,12 +99,12 @@ pub fn shown_of_list(candidate: &str) -> String {
     candidate.rsplit('/').next().unwrap_or(candidate).to_string()
 }
 
-/// How many steps it takes to find the first bad one of `left` candidates.
+/// How many steps it takes to find the first one of `left` candidates.
 pub(crate) fn steps(left: usize) -> u32 {
     left.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// A list, from the good end to the bad one.
+/// A list, from the older end to the newer one.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<String>);
 
@@ -64,25 +115,22 @@ impl List {
 }
 
 impl CandidateOrder for List {
-    fn next(&self, known: &[(String, CandidateWord)]) -> Result<Next, BisectError> {
-        let places = |word: CandidateWord| {
-            let with = known.iter().filter(move |(_, w)| *w == word);
+    fn next(&self, known: &[(String, ChangeSide)]) -> Result<Next, BisectError> {
+        let places = |side: ChangeSide| {
+            let with = known.iter().filter(move |(_, s)| *s == side);
             with.filter_map(|(candidate, _)| self.place(candidate))
                 .collect::<Vec<usize>>()
         };
-        let bad = places(CandidateWord::Bad).into_iter().min().unwrap_or(self.0.len() - 1);
-        let good = places(CandidateWord::Good)
-            .into_iter()
-            .filter(|p| *p < bad)
-            .max()
-            .unwrap_or(0);
-        let skipped = places(CandidateWord::Skipped);
-        let open: Vec<usize> = (good + 1..bad).filter(|p| !skipped.contains(p)).collect();
+        let after = places(ChangeSide::After).into_iter().min().unwrap_or(self.0.len() - 1);
+        let earlier = places(ChangeSide::Before).into_iter().filter(|p| *p < after);
+        let before = earlier.max().unwrap_or(0);
+        let skipped = places(ChangeSide::Unknown);
+        let open: Vec<usize> = (before + 1..after).filter(|p| !skipped.contains(p)).collect();
         // Distances are doubled because the middle may lie between two candidates.
-        let Some(nearest) = open.iter().min_by_key(|p| (2 * **p).abs_diff(good + bad)) else {
-            let rest = self.0[(good + 1).min(bad)..=bad].to_vec();
+        let Some(nearest) = open.iter().min_by_key(|p| (2 * **p).abs_diff(before + after)) else {
+            let rest = self.0[(before + 1).min(after)..=after].to_vec();
             return Ok(match rest.len() {
-                1 => Next::Found(self.0[bad].clone()),
+                1 => Next::Found(self.0[after].clone()),
                 _ => Next::OneOf(rest),
             });
         };
@@ -111,8 +159,8 @@ mod tests {
     fn bisect(n: usize, first_bad: usize, broken: &[usize]) -> (usize, Next) {
         let list = List((0..n).map(|i| i.to_string()).collect());
         let mut known = vec![
-            ("0".to_string(), CandidateWord::Good),
-            ((n - 1).to_string(), CandidateWord::Bad),
+            ("0".to_string(), ChangeSide::Before),
+            ((n - 1).to_string(), ChangeSide::After),
         ];
         let mut measured = 0;
         loop {
@@ -120,13 +168,13 @@ mod tests {
                 Next::Measure { candidate, .. } => {
                     let place: usize = candidate.parse().unwrap();
                     assert!(!known.iter().any(|(c, _)| *c == candidate), "{candidate} twice");
-                    let word = match place >= first_bad {
-                        _ if broken.contains(&place) => CandidateWord::Skipped,
-                        true => CandidateWord::Bad,
-                        false => CandidateWord::Good,
+                    let side = match place >= first_bad {
+                        _ if broken.contains(&place) => ChangeSide::Unknown,
+                        true => ChangeSide::After,
+                        false => ChangeSide::Before,
                     };
                     measured += 1;
-                    known.push((candidate, word));
+                    known.push((candidate, side));
                 }
                 end => return (measured, end),
             }
@@ -151,6 +199,22 @@ mod tests {
         assert_eq!(bisect(16, 5, &[5, 6]).1, Next::OneOf(all(5..=7)));
         assert_eq!(bisect(16, 5, &[4]).1, Next::OneOf(all(4..=5)));
         assert_eq!(bisect(4, 2, &[1, 2]).1, Next::OneOf(all(1..=3)));
+    }
+
+    #[test]
+    fn the_direction_is_that_of_the_ends() {
+        let (good, bad) = (CandidateWord::Good, CandidateWord::Bad);
+        assert_eq!(SoughtChange::between(good, bad), Some(SoughtChange::Worse));
+        assert_eq!(SoughtChange::between(bad, good), Some(SoughtChange::Better));
+        assert_eq!(SoughtChange::between(bad, bad), None);
+        for sought in [SoughtChange::Worse, SoughtChange::Better] {
+            let sides = [good, bad, CandidateWord::Skipped].map(|word| sought.side(word));
+            let first = match sought {
+                SoughtChange::Worse => [ChangeSide::Before, ChangeSide::After],
+                SoughtChange::Better => [ChangeSide::After, ChangeSide::Before],
+            };
+            assert_eq!((&sides[..2], sides[2]), (&first[..], ChangeSide::Unknown));
+        }
     }
 
     #[test]

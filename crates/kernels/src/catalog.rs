@@ -141,6 +141,15 @@ impl Catalog {
         versions
     }
 
+    /// The newest available version of every series, the oldest series first.
+    pub(crate) fn newest_of_each(&self, flavour: Flavour) -> Vec<CatalogEntry> {
+        let mut newest = self.entries();
+        newest.retain(|e| e.flavour == flavour && usable(e));
+        newest.dedup_by(|later, kept| later.series == kept.series);
+        newest.reverse();
+        newest
+    }
+
     /// The newest version of a package, if possible a complete one.
     pub fn package(&self, name: &str) -> Option<CatalogEntry> {
         let found: Vec<CatalogEntry> = self.entries_with_parts_of(name);
@@ -325,6 +334,22 @@ mod tests {
             newest("6.12", Flavour::Cloud).as_deref(),
             Some("6.12.117+deb13-cloud-amd64")
         );
+    }
+
+    #[test]
+    fn of_every_series_there_is_its_newest_kernel_the_oldest_series_first() {
+        let catalog = catalog();
+        for flavour in [Flavour::Generic, Flavour::Cloud, Flavour::Rt] {
+            let all = catalog.newest_of_each(flavour);
+            let series: Vec<_> = all.iter().map(|e| version::series_numbers(&e.series)).collect();
+            assert!(series.is_sorted_by(|a, b| a < b), "{series:?}");
+            for entry in &all {
+                assert_eq!(Some(entry), catalog.newest(&entry.series, flavour).as_ref());
+            }
+        }
+        let generic = catalog.newest_of_each(Flavour::Generic);
+        let generic: Vec<&str> = generic.iter().map(|e| e.series.as_str()).collect();
+        assert_eq!((generic.first(), generic.last()), (Some(&"6.1"), Some(&"7.3")));
     }
 
     #[test]

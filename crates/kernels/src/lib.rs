@@ -301,6 +301,14 @@ pub fn versions(
     Ok(debian::catalog(options)?.versions(series, flavour))
 }
 
+/// The newest available version of every series, the oldest series first.
+pub fn newest_of_each(
+    flavour: Flavour,
+    options: &ResolveOptions<'_>,
+) -> Result<Vec<catalog::CatalogEntry>, KernelError> {
+    Ok(debian::catalog(options)?.newest_of_each(flavour))
+}
+
 /// What a typical kernel's packages and files have, in bytes: Debian's 6.1.
 const USUAL_PACKAGES: u64 = 70_000_000;
 

@@ -1,6 +1,7 @@
 //! Study files: the built-in ones, what is said of files that are wrong, and the commands that ask for a study again.
 
 use std::fs;
+use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_plan::study::{self, built_in, load};
 use worstcase_plan::{CellLength, Experiment, Study, StudyVariant, Venue, command};
@@ -71,8 +72,7 @@ fn the_quick_form_is_small_and_boots_each_subject_once() {
     assert_eq!(quick.len(), (3 * 2 * 2 + 2 + 2 * 2 + 1) * 4);
     let full = 5 * 3 * 2 + 2 * 2 + (2 * 4 - 2) + 1;
     assert_eq!(study.lab.full.lab_cells().unwrap().len(), full * 10);
-    let mut subjects: Vec<_> = quick.iter().map(|(subject, _)| subject).collect();
-    subjects.dedup();
+    let subjects: Vec<String> = distinct(quick.iter().map(|(subject, _)| format!("{subject:?}")));
     assert_eq!(subjects.len(), 5);
     // What it does not change is as in the full form.
     assert_eq!(quick[0].1.period, Nanos(251_000));
@@ -279,7 +279,12 @@ fn the_quick_form_has_the_cells_of_every_claim() {
                         is_subject && spec.probe.to_string() == cell.probe && spec.load == *load
                     })
                 };
-                assert!(cell.loads.iter().all(is_there), "{}: {}: {cell}", study.name, claim.says);
+                assert!(
+                    cell.loads.iter().all(is_there),
+                    "{}: {}: {cell}",
+                    study.name,
+                    claim.says
+                );
             }
         }
     }

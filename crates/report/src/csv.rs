@@ -8,6 +8,7 @@ use super::table::{ColumnKind, Table, TableColumn, TableField, TableValue, field
 use super::{ReportView, probes};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{GapAccount, Periods, Quantity, Record, SubjectMachine, Summary};
 use worstcase_results::stats::Percentile;
 
@@ -78,7 +79,7 @@ fn of_cell(view: &ReportView, record: &Record) -> Vec<(TableColumn, TableValue)>
         plan: view.plan,
         dir: view.dir,
         records: std::slice::from_ref(record),
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: None,
     };

@@ -33,9 +33,10 @@ pub fn run(view: &ReportView) -> String {
         "verdict": verdicts,
         "ranking": ranking::table(view).map(|table| rows(&table)),
         "demands": demands::json(view),
+        "entered": view.explanations.entered,
         "next": next::shown(&next::next(view, &[])),
         "question": view.plan.question,
-        "claims": claims::json(&judged(view.plan, view.records), view.causes),
+        "claims": claims::json(&judged(view.plan, view.records), &view.explanations.claims),
     });
     for (key, _) in PROBES {
         document[key] = json!([]);

@@ -26,6 +26,41 @@ pub(super) fn own_images(records: &[Record]) -> Option<String> {
     (!own.is_empty()).then(|| format!("Kernel of your own: {}", own.join("; ")))
 }
 
+/// Series whose kernels are not of one version, though no version was named: flavours come from an archive at different times, and
+/// are built with different compilers.
+pub(super) fn mixed_versions(records: &[Record]) -> Vec<String> {
+    let kernels = distinct(records.iter().map(|r| {
+        let kernel = &r.subject.kernel;
+        (kernel.name.as_str(), package_version(&kernel.version))
+    }));
+    let unnamed = || kernels.iter().filter(|(name, _)| !name.contains(['@', '/', ',']));
+    let series = |name: &str| name.split('-').next().unwrap_or(name).to_string();
+    let mixed = distinct(unnamed().map(|(name, _)| series(name)))
+        .into_iter()
+        .filter_map(|of| {
+            let of_it: Vec<(&str, &str)> = unnamed()
+                .filter(|(name, _)| series(name) == of)
+                .filter_map(|(name, version)| Some((*name, (*version)?)))
+                .collect();
+            let versions = distinct(of_it.iter().map(|(_, version)| *version));
+            let each = distinct(of_it.iter().map(|(name, version)| format!("{name} is {version}")));
+            (versions.len() > 1).then(|| {
+                plain(&format!(
+                    "{}: a difference between them may be their version's or compiler's, and not their flavour's",
+                    each.join(", ")
+                ))
+            })
+        });
+    mixed.collect()
+}
+
+/// `6.1.192-2` of `#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`.
+fn package_version(version: &str) -> Option<&str> {
+    let mut words = version.split_whitespace();
+    words.find(|word| *word == "Debian")?;
+    words.next()
+}
+
 /// The clocks of these subjects.
 pub(super) fn units<'a>(subjects: impl Iterator<Item = &'a Subject>) -> Vec<String> {
     let units: BTreeSet<String> = subjects.map(Subject::time_unit).collect();
@@ -74,5 +109,30 @@ mod tests {
             "Kernel of your own: 6.1.0-56-amd64 is ./bzImage,config=.config"
         );
         assert_eq!(own_images(&[record("debian:6.1")]), None);
+    }
+
+    #[test]
+    fn flavours_of_two_versions_are_told() {
+        let record = |name: &str, version: &str| {
+            let mut subject = subject("6.12", "full");
+            (subject.kernel.name, subject.kernel.version) =
+                (name.into(), format!("#1 SMP Debian {version} (2026-11-16)"));
+            cell(subject, "idle", 1, 1, &[(0, 5_000)]).record
+        };
+        let generic = record("debian:6.12", "6.12.95-1~bpo12+1");
+        let (rt, other) = (
+            record("debian:6.12-rt", "6.12.118-1"),
+            record("debian:6.1", "6.1.192-2"),
+        );
+        assert_eq!(
+            mixed_versions(&[generic.clone(), rt, other]),
+            [
+                "debian:6.12 is 6.12.95-1~bpo12+1, debian:6.12-rt is 6.12.118-1: a difference between them may be their version's or \
+              compiler's, and not their flavour's"
+            ]
+        );
+        assert!(mixed_versions(&[generic.clone(), record("debian:6.12-rt", "6.12.95-1~bpo12+1")]).is_empty());
+        // A version that was asked for is what is compared.
+        assert!(mixed_versions(&[generic, record("debian:6.12@6.12.118-1", "6.12.118-1")]).is_empty());
     }
 }

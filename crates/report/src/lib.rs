@@ -43,6 +43,7 @@ mod ranking;
 mod run_tables;
 mod scheduled;
 pub mod sensitivity;
+mod still_enters;
 mod style;
 pub mod table;
 pub mod tail;
@@ -51,7 +52,7 @@ pub mod trial;
 pub mod verdict;
 
 use std::path::Path;
-use worstcase_results::claims::causes::ClaimCause;
+use worstcase_results::record::explanations::RunExplanations;
 use worstcase_results::record::{Quantity, Record, RunPlan, judged};
 use worstcase_results::verdict::{Criterion, Verdict};
 
@@ -64,8 +65,8 @@ pub struct ReportView<'a> {
     pub dir: &'a Path,
     /// Its records, in the plan's order.
     pub records: &'a [Record],
-    /// Why claims of its study do not hold, as far as it was explained.
-    pub causes: &'a [ClaimCause],
+    /// What was explained when its study had ended.
+    pub explanations: &'a RunExplanations,
     /// Quantities to show; if empty, the quantities that each probe is about.
     pub quantities: &'a [Quantity],
     /// The criterion with its verdicts, if one was given.

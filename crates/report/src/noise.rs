@@ -149,13 +149,7 @@ pub(super) fn lab_table(view: &ReportView) -> Table {
 }
 
 fn together(several: impl Iterator<Item = GapAccount>) -> GapAccount {
-    several.fold(GapAccount::default(), |a, b| GapAccount {
-        observed_ns: a.observed_ns.saturating_add(b.observed_ns),
-        gaps: a.gaps + b.gaps,
-        lost: a.lost + b.lost,
-        noise_ns: a.noise_ns.saturating_add(b.noise_ns),
-        max_single_ns: a.max_single_ns.max(b.max_single_ns),
-    })
+    several.fold(GapAccount::default(), GapAccount::and)
 }
 
 fn by_cpu(records: &[&Record], all: &GapAccount) -> Table {

@@ -1,7 +1,7 @@
 //! The tables of a run, the same for every form, in the order in which people see them.
 
 use super::table::{Table, TableGroup};
-use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled};
+use super::{ReportView, demands, ensembles, host, noise, probes, ranking, scheduled, still_enters};
 use worstcase_base::distinct;
 use worstcase_contract::probe::ProbeInfo;
 use worstcase_results::record::is_host;
@@ -39,8 +39,9 @@ pub(crate) fn of_probes(view: &ReportView) -> Vec<TableGroup> {
     tables.map(TableGroup::from).collect()
 }
 
-/// The tables for a decision: the option to take, and its cost.
+/// The tables for a decision: the option to take and its cost, or what an option leaves.
 pub(crate) fn of_decision(view: &ReportView) -> Vec<TableGroup> {
     let tables = ranking::table(view).into_iter().chain(demands::table(view));
+    let tables = tables.chain(still_enters::tables(view));
     tables.map(TableGroup::from).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::breakdown::terminal;
 use super::foreign;
-use super::labels::{own_images, units};
+use super::labels::{mixed_versions, own_images, units};
 pub use super::style::{Style, fitted, wrapped};
 use super::{ReportView, claims, host, next, run_tables, table};
 use worstcase_analysis::breakdown::Breakdown;
@@ -25,11 +25,12 @@ pub fn run(view: &ReportView, style: Style) -> String {
         ));
     }
     out.extend(own_images(view.records));
+    out.extend(mixed_versions(view.records));
     out.extend(host::origin(view.records).filter(|_| is_host(view.records)));
     let claims = judged(view.plan, view.records);
     if !claims.is_empty() {
         out.push(String::new());
-        out.extend(claims::first_lines(&claims, view.causes, style));
+        out.extend(claims::first_lines(&claims, &view.explanations.claims, style));
     }
     if let Some((criterion, verdicts)) = &view.verdicts {
         out.push(String::new());

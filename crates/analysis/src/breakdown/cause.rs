@@ -56,7 +56,7 @@ pub(crate) fn cause_in_words(
             true => sentence::sentence(&cause, words),
             false => sentence::several(&cause, spans, words),
         } + &sentence::choice(sample, spans),
-        remedy: remedy::remedy(sample, mechanism, &cause.longest.task.comm, peers),
+        remedy: remedy::remedy(sample, mechanism, cause.longest, peers),
         mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,

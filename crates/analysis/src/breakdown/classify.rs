@@ -170,6 +170,7 @@ impl LabClassifier<'_> {
                 task: (self.task_of)(i.pid),
                 owns_lock,
                 wait: None,
+                server: None,
             };
         }
         if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
@@ -283,6 +284,7 @@ impl LabClassifier<'_> {
             SpanKind::OtherThread {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
+            SpanKind::OtherThread { server, .. } => *server = self.fair_server(start),
             SpanKind::PreemptOff { lock, released } => {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
                 let at = self.walk.marks_within(end, self.points.sample);
@@ -367,6 +369,16 @@ impl LabClassifier<'_> {
             at: self.place_of(wait, roles::is_helper),
             inherits: of(FunctionRole::PiBoost).is_some_and(is_there),
         })
+    }
+
+    /// Where the fair server chose the thread that runs at an instruction, if the scheduler's last choice before it shows that:
+    /// a server that has nobody to let in leaves the choice to the real-time threads.
+    fn fair_server(&self, start: u64) -> Option<CodePlace> {
+        let scheduled = self.last_before(start, FrameEvent::Enter(FunctionRole::Schedule))?;
+        let choice = self.walk.marks_within(scheduled.count, start).iter().rev();
+        let picks = [FunctionRole::FairServer, FunctionRole::RealTimePick].map(FrameEvent::Enter);
+        let last = choice.into_iter().find(|mark| picks.contains(&mark.what))?;
+        (last.what == picks[0]).then(|| self.place_of(last, roles::is_helper))
     }
 
     fn place_of(&self, mark: &FrameMark, is_helper: fn(&str) -> bool) -> CodePlace {

@@ -37,6 +37,10 @@ pub enum FunctionRole {
     Schedule,
     /// Calls a device's handlers.
     DeviceHandlers,
+    /// Chooses an ordinary thread in the fair server's turn, which is before that of real-time threads.
+    FairServer,
+    /// Chooses a real-time thread.
+    RealTimePick,
     /// Glue that calls the scheduler, but is not the reason.
     ScheduleGlue,
     /// The way to user mode, where need_resched is looked at.
@@ -120,6 +124,9 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("resched_curr"), FunctionRole::Resched),
     (Is("__resched_curr"), FunctionRole::Resched),
     (Is("__schedule"), FunctionRole::Schedule),
+    (Is("fair_server_pick_task"), FunctionRole::FairServer),
+    (Is("pick_task_rt"), FunctionRole::RealTimePick),
+    (Is("pick_next_task_rt"), FunctionRole::RealTimePick),
     (Is("schedule"), FunctionRole::ScheduleGlue),
     (Is("schedule_preempt_disabled"), FunctionRole::ScheduleGlue),
     (Is("schedule_rtlock"), FunctionRole::ScheduleGlue),

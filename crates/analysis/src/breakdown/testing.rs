@@ -129,7 +129,7 @@ impl SyntheticMachine {
     }
 
     /// Jumps to a function, as a tail call does.
-    pub(crate) fn jump(&mut self, name: &str) -> &mut Self {
+    pub fn jump(&mut self, name: &str) -> &mut Self {
         let target = self.function(name);
         let code = self.relative(0xe9, target);
         self.block(&[&code], 1);

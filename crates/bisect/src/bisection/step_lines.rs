@@ -1,8 +1,9 @@
 //! A bisection's progress: a line when a step begins, with the time that is left, and one with its result.
 
 use super::BisectionStep;
-use crate::figures::{self, BisectedMeasure, KernelFigure};
-use crate::search::{CandidateOrder, CandidateWord, steps};
+use crate::criterion::KernelCriterion;
+use crate::figures::{self, KernelFigure};
+use crate::search::{CandidateOrder, SoughtChange, steps};
 use std::time::Duration;
 use worstcase_base::format::span;
 use worstcase_base::progress::Progress;
@@ -10,7 +11,7 @@ use worstcase_base::progress::Progress;
 pub(super) struct StepLines<'a> {
     order: &'a dyn CandidateOrder,
     progress: &'a dyn Progress,
-    measure: BisectedMeasure,
+    criterion: KernelCriterion,
     /// The time that each step took, of those that this process measured.
     took: Vec<Duration>,
 }
@@ -19,12 +20,12 @@ impl<'a> StepLines<'a> {
     pub(super) fn new(
         order: &'a dyn CandidateOrder,
         progress: &'a dyn Progress,
-        measure: BisectedMeasure,
+        criterion: KernelCriterion,
     ) -> StepLines<'a> {
         StepLines {
             order,
             progress,
-            measure,
+            criterion,
             took: Vec::new(),
         }
     }
@@ -43,12 +44,21 @@ impl<'a> StepLines<'a> {
     /// `step` is done, now or by an earlier command; `decisive` are the cells that decided.
     pub(super) fn done(&self, step: &BisectionStep, decisive: &[KernelFigure]) {
         let name = self.order.shown(&step.candidate);
-        let line = figures::line(decisive, self.measure);
-        self.progress.line(&match step.word {
-            CandidateWord::Good => format!("{name}: good, {line}"),
-            CandidateWord::Bad => format!("{name}: bad, {line}"),
-            CandidateWord::Skipped => format!("{name}: skipped, {}", step.why.as_deref().unwrap_or_default()),
-        });
+        let said = self.criterion.said(step.word);
+        let why = match &step.why {
+            Some(why) => why.clone(),
+            None => figures::line(decisive, self.criterion.measure()),
+        };
+        self.progress.line(&format!("{name}: {said}, {why}"));
+    }
+
+    /// Both ends are known: says so if the newer one is the better one.
+    pub(super) fn ends(&self, older: &str, newer: &str, sought: SoughtChange) {
+        if sought == SoughtChange::Better {
+            let [older, newer] = [older, newer].map(|end| self.order.shown(end));
+            let text = format!("{newer} is better than {older}, the older one: the first better one is searched");
+            self.progress.line(&text);
+        }
     }
 
     /// `14 may be the first, about 4 more steps, 5 min left`.

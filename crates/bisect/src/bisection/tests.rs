@@ -32,7 +32,9 @@ fn names(n: usize) -> Vec<String> {
 
 fn begin(folder: &Path, n: usize) -> Result<Bisection, BisectError> {
     let question = question("0", &(n - 1).to_string());
-    Bisection::begin(folder, question, "20%".parse().unwrap(), || Ok(names(n)))
+    Bisection::begin(folder, question, KernelCriterion::worse("20%").unwrap(), || {
+        Ok(names(n))
+    })
 }
 
 fn number(candidate: &str) -> usize {
@@ -46,7 +48,7 @@ fn it_ends_with_the_first_bad_one_and_the_one_before() {
     let jump = |name: &str| Ok::<_, BisectError>(measured(if number(name) >= 13 { 100 } else { 30 }));
     let ending = bisection.run(&List(names(20)), &Silent, jump).unwrap();
     assert_eq!(
-        (ending.first_bad.candidate.as_str(), ending.before.candidate.as_str()),
+        (ending.first.candidate.as_str(), ending.before.candidate.as_str()),
         ("13", "12")
     );
     assert!(ending.steps.len() <= 2 + 5, "{}", ending.steps.len());
@@ -73,8 +75,11 @@ fn every_step_is_told_when_it_begins_and_with_its_result_and_done_ones_with_thei
     };
     let begin = || {
         let question = question("6.1.1", "6.1.4");
-        let mut bisection = Bisection::begin(dir.path(), question, "20%".parse().unwrap(), || Ok(list())).unwrap();
-        bisection.set_ends("/k/6.1.1", "/k/6.1.4");
+        let mut bisection = Bisection::begin(dir.path(), question, KernelCriterion::worse("20%").unwrap(), || {
+            Ok(list())
+        })
+        .unwrap();
+        bisection.set_ends(["/k/6.1.1".into(), "/k/6.1.4".into()]);
         bisection
     };
     let run = || {
@@ -147,29 +152,87 @@ fn a_bisection_that_was_killed_goes_on_and_measures_nothing_twice() {
     }
 }
 
+/// Bisects ten kernels, of which those from `from` on have another figure.
+fn bisected(
+    criterion: KernelCriterion,
+    before: u64,
+    after: u64,
+    from: usize,
+) -> (Result<BisectionEnding, BisectError>, Vec<String>) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bisection = Bisection::begin(dir.path(), question("0", "9"), criterion, || Ok(names(10))).unwrap();
+    let measure = |name: &str| Ok::<_, BisectError>(measured(if number(name) >= from { after } else { before }));
+    let lines = Lines::default();
+    let ending = bisection.run(&List(names(10)), &lines, measure);
+    (ending, lines.0.into_inner().unwrap())
+}
+
 #[test]
-fn wrong_ends_are_told_with_figures_after_two_steps() {
-    let said = |of_good: u64, of_bad: u64, criterion: &str| {
-        let dir = tempfile::tempdir().unwrap();
-        let criterion: BadCriterion = criterion.parse().unwrap();
-        let mut bisection = Bisection::begin(dir.path(), question("0", "9"), criterion, || Ok(names(10))).unwrap();
-        let count = RefCell::new(0);
-        let measure = |name: &str| {
-            *count.borrow_mut() += 1;
-            Ok::<_, BisectError>(measured(if number(name) == 0 { of_good } else { of_bad }))
-        };
-        let error = bisection
-            .run(&List(names(10)), &Silent, measure)
-            .unwrap_err()
-            .to_string();
-        assert!(*count.borrow() <= 2);
-        error
+fn alike_ends_are_told_with_figures_and_the_other_direction() {
+    let said = |before: u64, after: u64, criterion: KernelCriterion| {
+        bisected(criterion, before, after, 9).0.unwrap_err().to_string()
     };
-    assert!(said(300, 400, "max > 200us").starts_with("the good end is bad: 0 has max 300 us"));
-    let swapped = said(100, 30, "20%");
+    let limit = || KernelCriterion::limit("max > 200us").unwrap();
+    let both = said(300, 400, limit());
     assert!(
-        swapped.starts_with("the bad end is good: 9 has max 30.0 us (none: fork, wakeup), after max 100 us"),
-        "{swapped}"
+        both.starts_with("both ends are bad: 0 has max 300 us (none: fork, wakeup), 9 has max 400 us"),
+        "{both}"
+    );
+    assert!(said(100, 90, limit()).starts_with("both ends are good: "));
+    let faster = said(100, 30, KernelCriterion::worse("20%").unwrap());
+    assert!(faster.ends_with("is bad; take --better 'max 20%'"), "{faster}");
+    let slower = said(30, 100, KernelCriterion::better("20%").unwrap());
+    assert!(slower.starts_with("both ends are not better: "), "{slower}");
+    assert!(slower.ends_with("is better; take --worse 'max 20%'"), "{slower}");
+}
+
+#[test]
+fn the_first_better_one_is_found_by_a_limit_and_by_a_percentage() {
+    for (criterion, words) in [
+        (KernelCriterion::limit("max > 50us").unwrap(), ["bad", "good"]),
+        (KernelCriterion::better("20%").unwrap(), ["not better", "better"]),
+    ] {
+        for from in 1..10 {
+            let (ending, lines) = bisected(criterion, 100, 30, from);
+            let ending = ending.unwrap();
+            assert_eq!(ending.sought, SoughtChange::Better);
+            assert_eq!(number(&ending.first.candidate), from);
+            assert_eq!(number(&ending.before.candidate), from - 1);
+            assert!(
+                lines.contains(&format!("0: {}, max 100 us (none: fork, wakeup)", words[0])),
+                "{lines:?}"
+            );
+            assert!(
+                lines.contains(&format!("9: {}, max 30.0 us (none: fork, wakeup)", words[1])),
+                "{lines:?}"
+            );
+            let told = "9 is better than 0, the older one: the first better one is searched";
+            assert!(lines.iter().any(|line| line == told), "{lines:?}");
+        }
+    }
+    let (ending, lines) = bisected(KernelCriterion::worse("20%").unwrap(), 30, 100, 4);
+    assert_eq!(ending.unwrap().sought, SoughtChange::Worse);
+    assert!(!lines.iter().any(|line| line.contains("better")), "{lines:?}");
+}
+
+#[test]
+fn the_state_tells_what_is_searched_and_another_form_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let better = || KernelCriterion::better("20%").unwrap();
+    let begin = || Bisection::begin(dir.path(), question("0", "9"), better(), || Ok(names(10)));
+    let measure = |name: &str| Ok::<_, BisectError>(measured(100 - 9 * number(name) as u64));
+    begin().unwrap().run(&List(names(10)), &Silent, measure).unwrap();
+    let path = dir.path().join(STATE);
+    let state = fs::read_to_string(&path).unwrap();
+    assert!(
+        state.contains(r#""sought": "better""#) && state.contains(SCHEMA),
+        "{state}"
+    );
+    fs::write(&path, state.replace(SCHEMA, "worstcase-bisect/1")).unwrap();
+    let said = begin().unwrap_err().to_string();
+    assert!(
+        said.contains("of another form than worstcase-bisect/2") && said.contains("aside"),
+        "{said}"
     );
 }
 
@@ -188,13 +251,13 @@ fn what_cannot_be_measured_is_skipped_but_for_an_end() {
     };
     let ending = run(&[4, 5]).unwrap();
     assert_eq!(
-        (ending.first_bad.candidate.as_str(), &ending.or_one_of[..]),
+        (ending.first.candidate.as_str(), &ending.or_one_of[..]),
         ("6", &["4".to_string(), "5".into()][..])
     );
     assert_eq!(ending.before.candidate, "3");
     let error = run(&[9]).unwrap_err().to_string();
     assert_eq!(error, "9, which is an end, cannot be measured: does not boot");
-    assert_eq!(run(&[]).unwrap().first_bad.candidate, "5");
+    assert_eq!(run(&[]).unwrap().first.candidate, "5");
 }
 
 #[test]

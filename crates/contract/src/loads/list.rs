@@ -61,7 +61,7 @@ pub fn drivers(device: Device) -> impl Iterator<Item = &'static str> {
 
 impl LoadInfo {
     /// The row of this load.
-    pub(crate) fn of(kind: LoadKind) -> &'static LoadInfo {
+    pub fn of(kind: LoadKind) -> &'static LoadInfo {
         LOADS
             .iter()
             .find(|info| info.kind == kind)

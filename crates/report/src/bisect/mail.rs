@@ -1,13 +1,17 @@
-//! A bisection as a mail to the list for regressions, in the form that the kernel's documentation asks for
+//! A worsening as a mail to the list for regressions, in the form that the kernel's documentation asks for
 //! (Documentation/admin-guide/reporting-regressions.rst): the tag, the two versions or the commit, how to repeat it.
 
-use super::ShownBisection;
+use super::{ProgramSource, ShownBisection, ToldLoad};
+use worstcase_bisect::search::SoughtChange;
 
 /// The list to which regressions are reported.
 const LIST: &str = "regressions@lists.linux.dev";
 
-/// The text, headers first. The sender decides who else should get it.
-pub fn mail(found: &ShownBisection) -> String {
+/// The text, headers first; nothing for an improvement. The sender decides who else should get it.
+pub fn mail(found: &ShownBisection) -> Option<String> {
+    if found.ending.sought == SoughtChange::Better {
+        return None;
+    }
     let mut out = vec![format!("To: {LIST}")];
     if let Some(commit) = found.commit {
         out.push(format!("Cc: {}", one_line(&commit.author)));
@@ -32,6 +36,8 @@ pub fn mail(found: &ShownBisection) -> String {
          are lengths of paths, and the same on every machine. Seeds with identical samples executed the same code.\n",
         found.measured_with
     ));
+    out.extend(found.loads.iter().map(ToldLoad::sentence));
+    out.push(String::new());
     match found.reverted {
         Some(Ok(_)) => out.push("Column \"reverted\" is the bad end with the commit reverted.\n".into()),
         Some(Err(why)) => out.push(format!(
@@ -52,7 +58,19 @@ pub fn mail(found: &ShownBisection) -> String {
     out.push(introduced(found));
     out.push(format!("#regzbot title: latency: {}", one_line(&found.change())));
     out.push(String::new());
-    out.join("\n")
+    out.extend(found.loads.iter().filter_map(ToldLoad::source).map(carried));
+    Some(out.join("\n"))
+}
+
+/// A source between marks. The tracking bot reads lines that begin with its name.
+fn carried(source: &ProgramSource) -> String {
+    let line = |line: &str| match line.starts_with("#regzbot") {
+        true => format!(" {line}"),
+        false => line.to_string(),
+    };
+    let lines: Vec<String> = source.text.lines().map(line).collect();
+    let file = one_line(&source.file);
+    format!("-- >8 -- {file}\n{}\n-- 8< -- {file}\n", lines.join("\n"))
 }
 
 /// The line of the first bad version, as the tracking bot reads it.
@@ -60,7 +78,7 @@ fn introduced(found: &ShownBisection) -> String {
     match (found.commit, found.upstream()) {
         (Some(commit), _) if found.ending.or_one_of.is_empty() => format!("#regzbot introduced: {}", commit.id),
         (Some(commit), _) => format!("#regzbot introduced: {}..{}", found.ending.before.candidate, commit.id),
-        (None, Some([before, first_bad])) => format!("#regzbot introduced: {before}..{first_bad}"),
+        (None, Some([before, first])) => format!("#regzbot introduced: {before}..{first}"),
         (None, None) => "#regzbot introduced: (write the versions or the commit here)".into(),
     }
 }

@@ -1,8 +1,10 @@
-//! The result of a bisection: for the terminal, as Markdown, and as a mail to the regressions list.
+//! The result of a bisection: for the terminal, as Markdown, and a worsening as a mail to the regressions list.
 
+mod loads;
 mod mail;
 mod markdown;
 
+pub use loads::{OwnProgram, ProgramSource, ToldLoad};
 pub use mail::mail;
 pub use markdown::markdown;
 
@@ -10,9 +12,9 @@ use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use worstcase_base::format::micros;
 use worstcase_bisect::bisection::{BisectionEnding, BisectionStep};
-use worstcase_bisect::criterion::BadCriterion;
+use worstcase_bisect::criterion::KernelCriterion;
 use worstcase_bisect::git::Commit;
-use worstcase_bisect::search::CandidateWord;
+use worstcase_bisect::search::{CandidateWord, SoughtChange};
 use worstcase_contract::Nanos;
 
 /// A bisection that came to its end, ready to be shown.
@@ -20,19 +22,25 @@ use worstcase_contract::Nanos;
 pub struct ShownBisection<'a> {
     /// The ending of the bisection.
     pub ending: &'a BisectionEnding,
-    /// When a kernel was bad.
-    pub criterion: BadCriterion,
-    /// The good end and the bad end, as they were typed.
+    /// When a kernel was bad or better.
+    pub criterion: KernelCriterion,
+    /// The good end and the bad end, as they are called.
     pub ends: [&'a str; 2],
-    /// The first bad commit of a tree.
+    /// The found commit of a tree.
     pub commit: Option<&'a Commit>,
-    /// The first bad kernel and the one before it, for people.
+    /// The found kernel and the one before it, for people.
     pub names: [&'a str; 2],
     /// The equipment of the measurement: QEMU and the virtual machine.
     pub measured_with: &'a str,
-    /// The causes of the worst sample, at the good end and at the bad one.
+    /// The loads under which they were measured.
+    pub loads: &'a [ToldLoad],
+    /// What else differs between the two.
+    pub differences: &'a [String],
+    /// The command that narrows it down further.
+    pub narrower: Option<&'a str>,
+    /// The causes of the worst sample, before and after.
     pub breakdown: Option<&'a str>,
-    /// The step at the bad end with the commit reverted, or why it could not be reverted.
+    /// The step at the newer end with the commit reverted, or why it could not be reverted.
     pub reverted: Option<&'a Result<BisectionStep, String>>,
     /// Commands that measure the two again, compare them, and bisect again.
     pub commands: &'a [String],
@@ -75,7 +83,7 @@ fn value(value: Option<Nanos>) -> String {
 }
 
 impl ShownBisection<'_> {
-    /// Cells that both sides have; those that decide first, then by growth.
+    /// Cells that both sides have; those that changed most in the direction that was searched come first.
     fn cells(&self) -> Vec<Changed> {
         let reverted = self.reverted.and_then(|r| r.as_ref().ok());
         let same = |step: &BisectionStep, cell: &str| step.figures.iter().find(|f| f.cell == cell).cloned();
@@ -91,16 +99,19 @@ impl ShownBisection<'_> {
                 cell: after.cell.clone(),
             })
         };
-        let mut cells: Vec<Changed> = self.ending.first_bad.figures.iter().filter_map(of).collect();
+        let mut cells: Vec<Changed> = self.ending.first.figures.iter().filter_map(of).collect();
         let growth = |cell: &Changed| match (cell.before, cell.after) {
             (Some(before), Some(after)) => after.0 as f64 / before.0.max(1) as f64,
-            _ => 0.0,
+            _ => 1.0,
         };
-        cells.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+        cells.sort_by(|a, b| match self.ending.sought {
+            SoughtChange::Worse => growth(b).total_cmp(&growth(a)),
+            SoughtChange::Better => growth(a).total_cmp(&growth(b)),
+        });
         cells
     }
 
-    /// The cell that grew most, in words: `max 34.1 -> 108 us (none: fork, wakeup)`.
+    /// The cell that changed most, in words: `max 34.1 -> 108 us (none: fork, wakeup)`.
     fn change(&self) -> String {
         let measure = self.criterion.measure();
         match self.cells().first() {
@@ -110,23 +121,23 @@ impl ShownBisection<'_> {
                 value(cell.after),
                 cell.cell
             ),
-            None => format!("{measure} above the criterion"),
+            None => format!("no {measure} of one cell on both sides"),
         }
     }
 
     /// The result in a sentence.
     pub fn sentence(&self) -> String {
         let what = if self.commit.is_some() { "commit" } else { "kernel" };
-        let [first_bad, before] = self.names;
+        let [first, before] = self.names;
+        let is = self.ending.sought.what();
+        let (change, more) = (self.change(), self.differences.iter().map(|text| format!("; {text}")));
+        let more: String = more.collect();
         match &self.ending.or_one_of[..] {
-            [] => format!(
-                "the first bad {what} is {first_bad}: {}; the one before it is {before}",
-                self.change()
-            ),
+            [] => format!("the first {is} {what} is {first}: {change}; the one before it is {before}{more}"),
             some => format!(
-                "the first bad {what} is {first_bad} or one of {} before it that cannot be measured: {}; {before} is good",
+                "the first {is} {what} is {first} or one of {} before it that cannot be measured: {change}; {before} is {}{more}",
                 some.len(),
-                self.change()
+                self.criterion.said(self.ending.before.word)
             ),
         }
     }
@@ -153,8 +164,8 @@ impl ShownBisection<'_> {
 
     /// The versions of the upstream kernel between which the change came, if the kernels' packages tell.
     fn upstream(&self) -> Option<[String; 2]> {
-        let [first_bad, before] = self.names.map(upstream);
-        let both = [before?, first_bad?];
+        let [first, before] = self.names.map(upstream);
+        let both = [before?, first?];
         (both[0] != both[1]).then_some(both)
     }
 
@@ -168,10 +179,13 @@ impl ShownBisection<'_> {
             lines.extend(skipped.iter().map(|line| format!("  {line}")));
         }
         if let Some(Err(why)) = self.reverted {
-            lines.extend([String::new(), format!("the bad end with the commit reverted: {why}")]);
+            lines.extend([String::new(), format!("the newer end with the commit reverted: {why}")]);
         }
         if let Some(breakdown) = self.breakdown {
             lines.extend([String::new(), breakdown.trim_end().to_string()]);
+        }
+        if let Some(narrower) = self.narrower {
+            lines.extend([String::new(), format!("to narrow it down: {narrower}")]);
         }
         lines.join("\n") + "\n"
     }

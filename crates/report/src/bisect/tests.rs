@@ -20,28 +20,130 @@ fn step(candidate: &str, us: u64, word: CandidateWord) -> BisectionStep {
     }
 }
 
-fn shown_lines(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
-    let before = step(name[1], 30, CandidateWord::Good);
-    let first_bad = step(name[0], 120, CandidateWord::Bad);
+/// The terminal's text, Markdown, and the mail, if there is one.
+fn told(
+    [name, other]: [&str; 2],
+    commit: Option<&Commit>,
+    sought: SoughtChange,
+    load: ToldLoad,
+) -> (String, String, Option<String>) {
+    let (fast, slow) = ((30, CandidateWord::Good), (120, CandidateWord::Bad));
+    let (early, late, criterion) = match sought {
+        SoughtChange::Worse => (fast, slow, KernelCriterion::worse("20%")),
+        SoughtChange::Better => (slow, fast, KernelCriterion::better("20%")),
+    };
+    let before = step(other, early.0, early.1);
+    let first = step(name, late.0, late.1);
     let ending = BisectionEnding {
-        first_bad: first_bad.clone(),
+        sought,
+        first: first.clone(),
         or_one_of: Vec::new(),
         before: before.clone(),
-        steps: vec![before, step("x", 0, CandidateWord::Skipped), first_bad],
+        steps: vec![before, step("x", 0, CandidateWord::Skipped), first],
     };
     let reverted = Ok(step("y", 31, CandidateWord::Good));
     let found = ShownBisection {
         ending: &ending,
-        criterion: "20%".parse().unwrap(),
+        criterion: criterion.unwrap(),
         ends: ["a", "b"],
         commit,
-        names: name,
+        names: [name, other],
         measured_with: "QEMU 7.2",
+        loads: &[load],
+        differences: &["they differ in packaging: deb13, then bpo13".into()],
+        narrower: Some("worstcase bisect --good c --bad d"),
         breakdown: Some("cause"),
         reverted: commit.map(|_| &reverted),
         commands: &["worstcase bisect --good a --bad b".into()],
     };
-    [found.terminal(), markdown(&found), mail(&found)]
+    (found.terminal(), markdown(&found), mail(&found))
+}
+
+fn fork() -> ToldLoad {
+    ToldLoad {
+        name: "fork".into(),
+        about: "processes that begin and end".into(),
+        own: None,
+    }
+}
+
+fn duty(source: Option<&str>) -> ToldLoad {
+    let source = source.map(|text| ProgramSource {
+        file: "duty.c".into(),
+        text: text.into(),
+    });
+    ToldLoad {
+        name: "cmd:/duty 1".into(),
+        about: "any program".into(),
+        own: Some(OwnProgram {
+            path: "/duty".into(),
+            source,
+        }),
+    }
+}
+
+fn shown_lines(name: [&str; 2], commit: Option<&Commit>) -> [String; 3] {
+    let (terminal, markdown, mail) = told(name, commit, SoughtChange::Worse, fork());
+    [terminal, markdown, mail.unwrap()]
+}
+
+#[test]
+fn an_improvement_is_called_so_and_there_is_no_mail() {
+    let (terminal, markdown, mail) = told(["k.2", "k.1"], None, SoughtChange::Better, fork());
+    let first = "the first better kernel is k.2: max 120 -> 30.0 us (none: fork, wakeup); the one before it is k.1; they differ";
+    assert!(terminal.starts_with(first), "{terminal}");
+    assert!(
+        terminal.lines().nth(3).unwrap().starts_with("none: fork, wakeup"),
+        "the cell that changed comes first"
+    );
+    assert!(
+        markdown.contains("is better") && markdown.contains("| not better |"),
+        "{markdown}"
+    );
+    for text in [terminal, markdown] {
+        assert!(!text.contains("bad kernel") && !text.contains("regzbot"), "{text}");
+    }
+    assert_eq!(mail, None);
+}
+
+#[test]
+fn a_load_is_told_with_its_source() {
+    let mail = |load: ToldLoad| told(["k.2", "k.1"], None, SoughtChange::Worse, load).2.unwrap();
+    assert!(mail(fork()).contains("Load fork: processes that begin and end.\n"));
+    let without = mail(duty(None));
+    assert!(
+        without.contains("a program of the sender's, /duty, whose source is to be attached.\n"),
+        "{without}"
+    );
+    assert!(!without.contains(">8"), "{without}");
+    let with = mail(duty(Some("int main(void)\n{\n}\n#regzbot introduced: x\n")));
+    let source = "-- >8 -- duty.c\nint main(void)\n{\n}\n #regzbot introduced: x\n-- 8< -- duty.c\n";
+    assert!(
+        with.ends_with(source) && with.contains("Its source, duty.c, is below."),
+        "{with}"
+    );
+    let (_, markdown, _) = told(
+        ["k.2", "k.1"],
+        None,
+        SoughtChange::Worse,
+        duty(Some("int main;\n```\n")),
+    );
+    assert!(markdown.contains("```\nint main;\n'''\n```"), "{markdown}");
+}
+
+#[test]
+fn what_else_differs_and_the_next_command_are_told() {
+    let [terminal, markdown, mail] = shown_lines(["k.2", "k.1"], None);
+    for text in [&terminal, &markdown, &mail] {
+        assert!(text.contains("differ in packaging: deb13, then bpo13"), "{text}");
+    }
+    for text in [&terminal, &markdown] {
+        assert!(
+            text.contains("To narrow it down: worstcase bisect --good c --bad d")
+                || text.contains("to narrow it down: worstcase bisect --good c --bad d"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

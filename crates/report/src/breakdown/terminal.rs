@@ -184,6 +184,9 @@ pub fn places(kind: &SpanKind) -> Vec<(&'static str, &CodePlace)> {
             wait: Some(LockWait { at, .. }),
             ..
         } => return vec![("the probe waits in", at)],
+        SpanKind::OtherThread {
+            server: Some(server), ..
+        } => return vec![("let in by the fair server, in", server)],
         SpanKind::Waits { at, waker, .. } => {
             let ended = waker.iter().map(|waker| ("ended in", &waker.at));
             return [("waits in", at)].into_iter().chain(ended).collect();

@@ -221,9 +221,8 @@ fn the_owner_of_a_lock_that_the_waker_needs_is_named() {
     assert_eq!(spans, breakdown.spans());
 }
 
-/// Marked for rescheduling, the thread goes through the scheduler, which chooses it again: the fair server's turn.
-#[test]
-fn a_thread_that_the_scheduler_chooses_again_runs_first() {
+/// Marked for rescheduling, the thread goes through the scheduler, which chooses it again in these functions.
+fn chosen_again(choice: impl Fn(&mut SyntheticMachine)) -> Breakdown {
     let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(9, &[("", user), ("entry_SYSCALL_64", 64), ("__schedule", 0x400)]);
@@ -232,9 +231,10 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
     m.calls("resched_curr", 2).ret().ret();
     m.call("irqentry_exit_to_user_mode")
         .call("schedule")
-        .calls("__schedule", 7)
-        .ret()
-        .ret();
+        .call("__schedule")
+        .work(7);
+    choice(&mut m);
+    m.ret().ret().ret();
     m.iret_to_user().work(5_000);
     m.interrupt("asm_sysvec_apic_timer_interrupt").work(6);
     m.call("hrtimer_interrupt").work(9).calls("resched_curr", 2).ret();
@@ -243,12 +243,48 @@ fn a_thread_that_the_scheduler_chooses_again_runs_first() {
         .call("__schedule")
         .work(7);
     m.switch(9, "probe", "").work(2).ret().work(4).sysret().work(3);
-    let breakdown = explained(&m, "full").breakdown;
+    explained(&m, "full").breakdown
+}
+
+#[test]
+fn a_thread_that_the_scheduler_chooses_again_runs_first() {
+    let breakdown = chosen_again(|_| ());
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.sentence.contains("load (7) ran first"), "{}", cause.sentence);
     assert_eq!(cause.length_ns, Nanos(5_000));
     assert_eq!(breakdown.time_in("preemption off"), Nanos(0));
+}
+
+/// It is told only where the choice itself shows it: the server's pick, and no real-time one after it.
+#[test]
+fn an_ordinary_thread_that_the_fair_server_lets_in_is_told_with_its_evidence() {
+    let served = |m: &mut SyntheticMachine| {
+        m.call("pick_task_dl")
+            .call("fair_server_pick_task")
+            .jump("pick_task_fair");
+        m.work(5).ret().ret();
+    };
+    let breakdown = chosen_again(served);
+    let cause = breakdown.cause();
+    let told = "load (7), an ordinary thread, ran first, in [user] load: the kernel's fair server let it run before real-time \
+                threads, in fair_server_pick_task (called by pick_task_dl).";
+    assert!(cause.sentence.ends_with(told), "{}", cause.sentence);
+    assert!(cause.remedy.starts_with("no priority is above the fair server"));
+    let text = terminal::breakdown(&breakdown, Style::PLAIN);
+    assert!(
+        text.contains("let in by the fair server, in fair_server_pick_task < pick_task_dl, at "),
+        "{text}"
+    );
+    let nobody = chosen_again(|m| {
+        served(m);
+        m.calls("pick_task_rt", 3);
+    });
+    assert!(
+        !nobody.cause().sentence.contains("fair server"),
+        "{}",
+        nobody.cause().sentence
+    );
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub(crate) struct ClaimChart {
     rows: Vec<ChartRow>,
     /// Whether there is something published to draw.
     has_then: bool,
+    /// Where the figures stand on an axis of their own, if they are a series: numbers that rise, three or more.
+    series: Option<Vec<f64>>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -80,8 +82,28 @@ impl ClaimChart {
             rows: rows.collect(),
             ticks: axis.ticks(),
             has_then: then.iter().flatten().count() > 1,
+            series: series(figures.iter().map(|figure| figure.of.as_str())),
         })
     }
+}
+
+/// `N = 4`, `N = 8`, `N = 64`: where each stands, in equal steps if it is a multiple of the one before it.
+fn series<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
+    let number = |name: &str| {
+        let digits = name
+            .split(|c: char| !c.is_ascii_digit() && c != '.')
+            .find(|part| !part.is_empty());
+        digits.map_or_else(|| (name == "idle").then_some(0.0), |digits| digits.parse::<f64>().ok())
+    };
+    let numbers = names.map(number).collect::<Option<Vec<f64>>>()?;
+    let (first, last) = (*numbers.first()?, *numbers.last()?);
+    let rises = numbers.is_sorted_by(|a, b| a < b);
+    let place: fn(f64) -> f64 = match first > 0.0 && last / first >= 8.0 {
+        true => f64::ln,
+        false => |number| number,
+    };
+    let at = |number: &f64| (place(*number) - place(first)) / (place(last) - place(first));
+    (numbers.len() > 2 && rises).then(|| numbers.iter().map(at).collect())
 }
 
 fn now_of(shift: &worstcase_results::stats::ranks::Shift) -> ChartRange {
@@ -158,6 +180,16 @@ fn plain_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_rise_are_a_series() {
+        let of = |names: &[&str]| series(names.iter().copied());
+        assert_eq!(of(&["idle", "10 windows", "20 windows"]), Some(vec![0.0, 0.5, 1.0]));
+        assert_eq!(of(&["N = 1", "N = 4", "N = 16"]), Some(vec![0.0, 0.5, 1.0]));
+        assert_eq!(of(&["PRE_OFF", "PRE_ON", "PRE_RT"]), None);
+        assert_eq!(of(&["1", "2"]), None);
+        assert_eq!(of(&["1000 MHz", "700 MHz", "600 MHz"]), None);
+    }
 
     #[test]
     fn equal_factors_are_equally_long() {

@@ -3,7 +3,7 @@
 use super::extremes::extremes;
 use super::labels::SubjectLabels;
 use crate::ReportView;
-use crate::labels::own_images;
+use crate::labels::{mixed_versions, own_images};
 use crate::probes::io::can_matter;
 use crate::verdict::another_seed;
 use serde::Serialize;
@@ -63,7 +63,14 @@ impl ReportAnswer {
             let why = causes.iter().filter(|_| failed).map(|cause| format!("Why: {cause}"));
             lines.splice(..0, why.chain(beside(verdicts)));
         }
-        lines.splice(0..0, own_images(view.records).map(|text| text + "."));
+        let versions = mixed_versions(view.records).into_iter().map(|text| text + ".");
+        lines.splice(
+            0..0,
+            own_images(view.records)
+                .map(|text| text + ".")
+                .into_iter()
+                .chain(versions),
+        );
         let verdicts = view.verdicts.iter().flat_map(|(_, verdicts)| {
             verdicts.iter().map(|v| JudgedSubject {
                 subject: v.subject.to_string(),

@@ -1,6 +1,7 @@
 //! Where a run's subjects differ most, under the same load and with the same probe: a sentence for each question.
 
 use super::labels::SubjectLabels;
+use super::noise;
 use crate::ReportView;
 use crate::labels::units;
 use worstcase_base::distinct;
@@ -59,7 +60,13 @@ pub(crate) fn questions<'a>(view: &ReportView<'a>) -> Vec<ExtremesQuestion<'a>> 
 
 /// A sentence for each question.
 pub(crate) fn extremes(view: &ReportView, labels: &SubjectLabels) -> Vec<String> {
-    questions(view).iter().filter_map(|q| extreme(q, labels)).collect()
+    let of_gaps = |q: &&ExtremesQuestion| ProbeInfo::of_word(q.probe).is_some_and(|info| info.counts_gaps);
+    let questions = questions(view);
+    let lateness = questions
+        .iter()
+        .filter(|q| !of_gaps(q))
+        .filter_map(|q| extreme(q, labels));
+    noise::sentences(view, labels).into_iter().chain(lateness).collect()
 }
 
 /// The words for a question, and the figure of an ensemble that answers it: the worst case for lateness, the median for a
@@ -167,6 +174,7 @@ fn median(e: &Ensemble) -> Nanos {
 mod tests {
     use super::*;
     use crate::picture::testing::{cell, plan, subject};
+    use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 
     #[test]
     fn probes_of_a_grid_ask_one_question() {
@@ -192,7 +200,7 @@ mod tests {
             plan: &plan,
             dir: "RUN".as_ref(),
             records: &records,
-            causes: &[],
+            explanations: &NOTHING_EXPLAINED,
             quantities: &[],
             verdicts: None,
         };

@@ -16,6 +16,7 @@ mod embed;
 mod extremes;
 mod facts;
 mod labels;
+mod noise;
 mod part;
 
 pub use breakdown::BreakdownPart;

@@ -79,7 +79,7 @@ impl ClaimsPart {
         let part = |judged: &JudgedClaim| ClaimPart {
             says: judged.claim.says.clone(),
             verdict: judged.verdict.name(),
-            notes: claims::notes(judged, view.causes),
+            notes: claims::notes(judged, &view.explanations.claims),
             terms: judged
                 .claim
                 .terms

@@ -27,7 +27,9 @@ fn picture(data: &PictureData<'_>, question: &PictureQuestion<'_>) -> Picture {
     // The limit is a place on the scale: one late value alone is late.
     let values = || {
         let cells = rows.iter().flat_map(|r| &r.cells).flatten();
-        cells.filter_map(|c| c.value).chain(limit).map(|us| us.max(LEAST))
+        // What nothing entered is below the scale.
+        let measured = cells.filter_map(|c| c.value).filter(|us| *us > 0.0);
+        measured.chain(limit).map(|us| us.max(LEAST))
     };
     let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let names = rows.iter().map(|r| r.of.label.clone()).collect();
@@ -112,13 +114,23 @@ fn cell(
     let all = question.ensembles.iter();
     let of_cell = all.filter(|e| e.subject == subject.id && e.load == load && is_asked(e.cpu));
     let ensemble = of_cell.max_by_key(|e| e.max());
-    let highest = ensemble.map(|e| e.max());
+    // A thread that nothing stopped has no gap: no longest one is the best that there is.
+    let nothing = || {
+        records
+            .iter()
+            .all(|r| r.accounting.gaps().is_some_and(|gaps| gaps.gaps == 0 && gaps.lost == 0))
+    };
+    let highest = ensemble.map(|e| e.max()).or_else(|| nothing().then_some(Nanos(0)));
     // CPUs of a host are no seeds.
     let seeds = ensemble.filter(|e| e.cpu.is_none() && e.seeds.len() > 1);
     let us = |ns: Nanos| ns.as_micros_f64();
     Some(HeatCell {
         value: highest.map(us),
-        text: highest.map_or("missed".into(), micros),
+        text: match highest {
+            None => "missed".into(),
+            Some(Nanos(0)) => "none".into(),
+            Some(highest) => micros(highest),
+        },
         median: seeds.map(|e| us(e.median_max())),
         interval: seeds
             .and_then(|e| e.median_max_interval())

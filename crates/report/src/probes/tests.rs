@@ -8,6 +8,7 @@ use crate::{ReportView, csv as cells_csv, json as document};
 use serde_json::{Value, json};
 use worstcase_contract::bench::Details;
 use worstcase_results::record::Record;
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 
 /// A record of each probe, with every figure that it can have.
 fn records() -> Vec<Record> {
@@ -67,7 +68,7 @@ fn with_view<T>(records: &[Record], show: impl Fn(&ReportView) -> T) -> T {
         plan: &plan,
         dir: "RUN".as_ref(),
         records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: None,
     })

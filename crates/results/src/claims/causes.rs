@@ -1,4 +1,4 @@
-//! Why claims do not hold, as it was explained: kept beside the run.
+//! Why claims do not hold: what is to be explained, and the causes that were found.
 
 use super::{ClaimVerdict, JudgedClaim, PairVerdict};
 use crate::record::{CellId, Quantity};
@@ -6,30 +6,8 @@ use serde::{Deserialize, Serialize};
 use worstcase_base::distinct;
 use worstcase_plan::study::claim::Statistic;
 
-/// The form of causes.json.
-pub const SCHEMA: &str = "worstcase-causes/1";
-
 /// So many cells of one claim are explained at most.
 const MOST: usize = 2;
-
-/// The causes of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimCauses {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// Each.
-    pub causes: Vec<ClaimCause>,
-}
-
-impl ClaimCauses {
-    /// These.
-    pub fn new(causes: Vec<ClaimCause>) -> ClaimCauses {
-        ClaimCauses {
-            schema: SCHEMA.into(),
-            causes,
-        }
-    }
-}
 
 /// Why a figure of a claim is as large as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -41,12 +41,12 @@ impl GapAccount {
     }
 
     /// Both together.
-    pub(crate) fn and(self, other: GapAccount) -> GapAccount {
+    pub fn and(self, other: GapAccount) -> GapAccount {
         GapAccount {
-            observed_ns: self.observed_ns + other.observed_ns,
-            gaps: self.gaps + other.gaps,
-            lost: self.lost + other.lost,
-            noise_ns: self.noise_ns + other.noise_ns,
+            observed_ns: self.observed_ns.saturating_add(other.observed_ns),
+            gaps: self.gaps.saturating_add(other.gaps),
+            lost: self.lost.saturating_add(other.lost),
+            noise_ns: self.noise_ns.saturating_add(other.noise_ns),
             max_single_ns: self.max_single_ns.max(other.max_single_ns),
         }
     }

@@ -15,6 +15,7 @@ pub mod build;
 mod check;
 mod details;
 mod execute;
+pub mod explanations;
 mod fit;
 pub mod folder;
 mod foreign;

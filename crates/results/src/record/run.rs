@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! RUN/run.json, SHA256SUMS                                    the plan, never changed
-//! RUN/causes.json                                             why claims of its study do not hold, if it was explained
+//! RUN/explanations.json                                       what was explained when its study had ended, if anything was
 //! RUN/cells/<id>/record.json, samples.parquet, SHA256SUMS     appears whole; those of one measurement appear together
 //! RUN/aside/<id>                                              kept cells of a measurement that had to be made again
 //! ```
 
+use super::explanations::{self, ExplanationsFile, RunExplanations};
 use super::folder::{self, FolderError, RUN_FILE, io_error};
 use super::group::{self, CellsBeingWritten};
 use super::plan::{self, CellEntry, RunPlan};
 use super::{CellId, CellResult, Record, SampleRow};
-use crate::claims::causes::{self, ClaimCause, ClaimCauses};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -24,7 +24,6 @@ use worstcase_base::trust::OtherWriters;
 /// Name of the folder of its cells.
 pub(crate) const CELLS_DIR: &str = "cells";
 const ASIDE_DIR: &str = "aside";
-const CAUSES_FILE: &str = "causes.json";
 
 /// A run folder.
 #[derive(Debug)]
@@ -270,25 +269,26 @@ impl Run {
             .map_or_else(|_| path.to_path_buf(), |below| self.dir.join(below))
     }
 
-    /// Why claims of its study do not hold, as far as it was explained.
-    pub fn claim_causes(&self) -> Result<Vec<ClaimCause>, RunError> {
-        let path = self.at.join(CAUSES_FILE);
+    /// What was explained when its study had ended; nothing if nothing was.
+    pub fn explanations(&self) -> Result<RunExplanations, RunError> {
+        let path = self.at.join(explanations::FILE);
         let json = match worstcase_base::files::read(&path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(RunExplanations::default()),
             read => read.map_err(|cause| folder::missing_or_io(&self.at, &path, cause)),
         };
         let parsed = json.and_then(|json| {
-            let causes = serde_json::from_slice::<ClaimCauses>(&json).ok();
-            let causes = causes.filter(|causes| causes.schema == causes::SCHEMA);
-            causes.ok_or_else(|| folder::damaged(&path, &path, format!("it is no '{}'", causes::SCHEMA)))
+            let file = serde_json::from_slice::<ExplanationsFile>(&json).ok();
+            let file = file.filter(|file| file.schema == explanations::SCHEMA);
+            file.ok_or_else(|| folder::damaged(&path, &path, format!("it is no '{}'", explanations::SCHEMA)))
         });
-        Ok(self.named(parsed)?.causes)
+        Ok(self.named(parsed)?.all)
     }
 
-    /// Keeps why claims do not hold.
-    pub fn keep_claim_causes(&self, causes: Vec<ClaimCause>) -> Result<(), RunError> {
-        let path = self.at.join(CAUSES_FILE);
-        let bytes = folder::to_json(&ClaimCauses::new(causes));
+    /// Keeps them.
+    pub fn keep_explanations(&self, all: RunExplanations) -> Result<(), RunError> {
+        let path = self.at.join(explanations::FILE);
+        let schema = explanations::SCHEMA.to_string();
+        let bytes = folder::to_json(&ExplanationsFile { schema, all });
         self.named(output::write(&path, &bytes).map_err(io_error("write", &path)))
     }
 

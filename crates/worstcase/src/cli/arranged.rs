@@ -46,6 +46,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         OUTPUT,
         &[
+            "better",
             "captures",
             "checkpoint",
             "criterion",
@@ -56,6 +57,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "json",
             "junit",
             "keep",
+            "load-source",
             "markdown",
             "metrics",
             "on-break",

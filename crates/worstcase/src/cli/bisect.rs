@@ -1,8 +1,12 @@
-//! `worstcase bisect`: the first kernel, or the first commit, that is worse.
+//! `worstcase bisect`: the first kernel, or the first commit, that is worse, or better.
 
+mod again;
 mod args;
 mod bench;
+mod differences;
 mod kernels;
+mod load_source;
+mod narrower;
 mod step;
 
 pub use args::BisectArgs;
@@ -18,6 +22,7 @@ use worstcase_base::interrupt::LastWork;
 use worstcase_base::output::BegunFolder;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{Bisection, BisectionQuestion};
+use worstcase_bisect::search::SoughtChange;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
 use worstcase_lab::speed::LabSpeed;
@@ -54,30 +59,40 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     if let Some(kernel) = &args.step {
         return step::run(args, kernel, &terminal);
     }
+    let experiment = args.selection.experiment(&["KERNEL".into()], None)?;
+    if let Some(criterion) = args.criterion() {
+        criterion.measure().check(&experiment)?;
+    }
+    let loads = load_source::loads(&experiment, args.load_source.as_deref())?;
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
     let qemu = args.qemu.find(&options)?;
-    let bench = KernelBench {
-        args,
-        criterion: args.criterion(),
-        qemu: &qemu,
-        options: &options,
-        stop: args.executor.stop(),
-    };
+    let stop = args.executor.stop();
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
     let _begun = BegunFolder::at(&output);
-    let mut kernels = CandidateArgs::of(args, &output, &options, &bench.stop)?;
+    let mut kernels = CandidateArgs::of(args, &output, &options, &stop)?;
+    let criterion = match args.criterion() {
+        Some(criterion) => criterion,
+        None => BisectArgs::usual_criterion(kernels.good_is_newer()?),
+    };
+    let bench = KernelBench {
+        args,
+        criterion,
+        qemu: &qemu,
+        options: &options,
+        stop,
+    };
     let question = BisectionQuestion {
         source: kernels.source(),
         good: typed(&args.good),
         bad: typed(&args.bad),
         criterion: bench.criterion.to_string(),
-        experiment: args.selection.experiment(&["KERNEL".into()], None)?,
+        experiment,
     };
     let mut bisection = Bisection::begin(&output, question, bench.criterion, || kernels.list(&options))?;
-    let [good, bad] = kernels.ends(bisection.candidates())?;
-    bisection.set_ends(&good, &bad);
+    let [older, newer] = kernels.ends(bisection.candidates())?;
+    bisection.set_ends([older, newer.clone()]);
     let order = kernels.order(bisection.candidates());
     tell_what_is_ahead(args, bisection.candidates(), &options)?;
     let _interrupted = LastWork::new(|| eprintln!("worstcase: the same command goes on with this bisection"));
@@ -85,8 +100,16 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
         bench.candidate(&kernels, candidate, &output)
     })?;
     let reverted = match args.revert {
-        true => Some(bench.reverted(&kernels, &bad, &ending, &output)?),
+        true => Some(bench.reverted(&kernels, &newer, &ending, &output)?),
         false => None,
     };
-    bench.tell(&kernels, &ending, reverted.as_ref(), &output)
+    let mut ends = [&args.good, &args.bad].map(|end| end.as_deref().unwrap_or_default());
+    if kernels.good_is_newer()? != (ending.sought == SoughtChange::Better) {
+        ends.reverse();
+        let [good, bad] = ends;
+        options.progress.note(&format!(
+            "the ends are the other way round: {good} is good, {bad} is bad"
+        ));
+    }
+    bench.tell(&kernels, &ending, reverted.as_ref(), &loads, ends, &output)
 }

@@ -96,7 +96,8 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
         let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
         let additions = args.replay.added.named()?;
         let means = args.replay.means(&additions, &options, None);
-        let told = breakdown(&means, &of_a[0], &of_b[0], worst)?;
+        let [left, right] = breakdown(&means, &of_a[0], &of_b[0], worst)?;
+        let told = worstcase_report::breakdown::compare::terminal(&left, &right);
         print(&format!("\n{told}"))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use super::jobs::positive;
 use super::kept::{KeptArgs, LAB_RUN};
 use super::output::print;
 use super::progress::ProgressDisplay;
-use super::{census, claim_causes, show, stop};
+use super::{census, explanations, show, stop};
 use crate::cli::error::Error;
 use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
@@ -224,7 +224,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
             debug_info: None,
             options: &options,
         };
-        claim_causes::find(&replay, &run, &run.records()?, means.jobs)?;
+        explanations::find(&replay, &run, &run.records()?, means.jobs)?;
     }
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {

@@ -131,12 +131,12 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let breakdowns = breakdowns(args, run, &records)?;
     let parts = PageParts { pictures, breakdowns };
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
-    let causes = run.claim_causes()?;
+    let explanations = run.explanations()?;
     let view = ReportView {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
-        causes: &causes,
+        explanations: &explanations,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
     };

@@ -122,12 +122,12 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
     let limit = args.criterion.or(run.plan().criterion());
     let criterion = limit.map(|limit| Criterion::of(limit, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
-    let causes = run.claim_causes()?;
+    let explanations = run.explanations()?;
     let view = ReportView {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
-        causes: &causes,
+        explanations: &explanations,
         quantities: &quantities,
         verdicts: criterion.map(|c| (c, verdicts(&run.plan().cells, &records, &c))),
     };

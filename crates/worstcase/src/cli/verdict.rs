@@ -11,6 +11,7 @@ use worstcase_report::next::next;
 use worstcase_report::tail::CellTail;
 use worstcase_report::terminal::{Style, fitted};
 use worstcase_report::verdict::ShownVerdict;
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{Record, Run, RunError, Venue};
 use worstcase_results::stats::tail::Peaks;
 use worstcase_results::verdict::{Criterion, verdicts, worst};
@@ -87,7 +88,7 @@ pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: Some((criterion, verdicts.clone())),
     };

@@ -1,6 +1,7 @@
 //! Which cell of a comparison got worse, and what is behind it.
 
 use std::path::Path;
+use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{self, ExplainError, ReplayMeans, SampleChoice};
 use worstcase_results::compare::SideComparison;
 use worstcase_results::compare::change::{ComparedMeasure, MeasureChange};
@@ -47,7 +48,7 @@ pub(super) fn breakdown(
     path_a: &Path,
     path_b: &Path,
     worst: &Compared,
-) -> Result<String, WorseningError> {
+) -> Result<[Breakdown; 2], WorseningError> {
     let (run_a, run_b) = (Run::open(path_a)?, Run::open(path_b)?);
     let (records_a, records_b) = (run_a.records()?, run_b.records()?);
     let seeds = worst.pair.exact.iter().flat_map(|e| &e.maxima);
@@ -66,8 +67,5 @@ pub(super) fn breakdown(
     };
     let left = explain::one(means, &run_a, &records_a, &left, SampleChoice::Worst)?;
     let right = explain::one(means, &run_b, &records_b, &right, SampleChoice::Worst)?;
-    Ok(worstcase_report::breakdown::compare::terminal(
-        left.breakdown(),
-        right.breakdown(),
-    ))
+    Ok([left, right].map(|one| one.breakdown().clone()))
 }

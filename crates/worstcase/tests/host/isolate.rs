@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
@@ -132,6 +132,10 @@ fn tells_callers() -> bool {
     version >= (6, 5)
 }
 
+/// So often at most, until the kernel's workers have done so many of the planted items while it was watched.
+const MOST_WATCHES: usize = 8;
+const ENOUGH_READS: usize = 20;
+
 #[test]
 fn planted_disturbers_are_named_with_who_sent_them() {
     worstcase_skips::or_skip!(is_possible());
@@ -139,18 +143,32 @@ fn planted_disturbers_are_named_with_who_sent_them() {
     membarrier(REGISTER);
     planted.each_millisecond_on(0, || membarrier(BARRIER));
     planted.each_millisecond_on(0, unmap);
-    planted.each_millisecond_on(0, || {
+    let read = Arc::new(AtomicUsize::new(0));
+    let reads = read.clone();
+    planted.each_millisecond_on(0, move || {
         // It has a work item run on every CPU.
         fs::read("/proc/sys/vm/stat_refresh").unwrap();
+        reads.fetch_add(1, Ordering::Relaxed);
     });
     // A timer, and a thread, on the CPU itself.
     planted.each_millisecond_on(1, || {});
-    let said = output(&["--time", "2s", "--occupy", "none", "--json"]);
+    let watched = || {
+        let before = read.load(Ordering::Relaxed);
+        let said = output(&["--time", "2s", "--occupy", "none", "--json"]);
+        (said, read.load(Ordering::Relaxed) - before >= ENOUGH_READS)
+    };
+    // On a busy machine the kernel's workers may wait for the CPU for seconds.
+    let (said, has_worked) = (1..MOST_WATCHES)
+        .map(|_| watched())
+        .find(|(_, worked)| *worked)
+        .unwrap_or_else(watched);
     drop(planted);
     let lines = lines(&said);
     let is_there = |kind, name, sent_by| assert!(has(&lines, kind, name, sent_by), "{kind} {name}: {lines:#?}");
     is_there("timer", "hrtimer_wakeup", "");
-    is_there("work", "refresh_vm_stats", "read(2)");
+    if has_worked {
+        is_there("work", "refresh_vm_stats", "read(2)");
+    }
     assert!(lines.iter().any(|line| line["kind"] == "tick"), "{lines:#?}");
     if tells_callers() {
         is_there("call", "flush_tlb_func", "in munmap(2)");

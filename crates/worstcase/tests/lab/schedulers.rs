@@ -1,6 +1,6 @@
 //! Schedulers of tasks that are loaded into the lab's kernels (`--scheduler`).
 
-use crate::controller::{LOADS_SCHEDULERS, folder, shared};
+use crate::controller::{GENERIC, LOADS_SCHEDULERS, folder, shared};
 use crate::culprits::told_of;
 use crate::failures::one_line;
 use crate::smp::{measure_disturbed, samples};
@@ -83,6 +83,31 @@ fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
         );
         let looks = cause.sentence.contains("us of that in look (called by choose)");
         assert_eq!(looks, !is_idle, "{}", cause.sentence);
+    }
+}
+
+/// A real-time thread never sleeps. From 6.12 on the fair server lets an ordinary one run before the probe, too, and the choice
+/// shows that; before, real-time threads were held up, and no server is told of.
+#[test]
+fn the_fair_server_is_named_where_it_let_an_ordinary_thread_run_first() {
+    let load = "cmd:sh -c 'while :; do :; done & exec chrt -f 50 sh -c \"while :; do :; done\"'";
+    for (kernel, is_served) in [(LOADS_SCHEDULERS, true), (GENERIC, false)] {
+        let folder = folder();
+        let run = folder.path().join("run");
+        let added = "--add /usr/bin/chrt --add /bin/sh:/bin/sh";
+        let words = format!("--kernel {kernel} --preempt full --seeds 1 --time 2s {added}");
+        shared().run(&words, &run).args(["--load", load]).assert().success();
+        let cause = told_of(&run, "").remove(0).cause;
+        assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
+        let says = "an ordinary thread, ran first, in [user] sh: the kernel's fair server let it run before real-time threads, in \
+                    fair_server_pick_task (called by pick_task_dl)";
+        assert_eq!(cause.sentence.contains(says), is_served, "{}", cause.sentence);
+        assert_eq!(
+            cause.remedy.starts_with("no priority is above"),
+            is_served,
+            "{}",
+            cause.remedy
+        );
     }
 }
 

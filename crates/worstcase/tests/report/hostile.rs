@@ -45,6 +45,7 @@ fn breakdown() -> Breakdown {
             task: task.clone(),
             owns_lock: false,
             wait: None,
+            server: None,
         },
         start_ns: Nanos(0),
         length_ns: Nanos(1_000),

@@ -8,6 +8,7 @@ use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::Run;
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::verdict::{Criterion, verdicts};
 
 /// A page on disk; its folder lives as long as this.
@@ -33,7 +34,7 @@ pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
         plan: run.plan(),
         dir: run.dir(),
         records: &records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: Some((criterion, verdicts(&run.plan().cells, &records, &criterion))),
     };

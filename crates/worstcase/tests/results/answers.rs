@@ -8,6 +8,7 @@ use worstcase_contract::{Nanos, RawRecord};
 use worstcase_plan::{Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
 use worstcase_report::ReportView;
 use worstcase_report::next::next;
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{
     CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan, TRACE_COST,
 };
@@ -201,7 +202,7 @@ fn steps_after(experiment: Experiment, all: &[CellResult], limit: Option<Nanos>,
         plan: &plan,
         dir: "RUN".as_ref(),
         records: &records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, &records, &c))),
     };

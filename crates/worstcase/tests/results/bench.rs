@@ -8,6 +8,7 @@ use worstcase_contract::bench::{
 use worstcase_contract::{CellSpec, Nanos};
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, terminal};
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{CellResult, Record};
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 
@@ -94,7 +95,7 @@ fn shown(all: &[CellResult]) -> String {
             plan: &plan,
             dir: "RUN".as_ref(),
             records: &records,
-            causes: &[],
+            explanations: &NOTHING_EXPLAINED,
             quantities: &[],
             verdicts: None,
         },

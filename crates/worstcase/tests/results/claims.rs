@@ -8,6 +8,8 @@ use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, json, terminal};
 use worstcase_results::claims::causes::{ClaimCause, to_explain};
 use worstcase_results::claims::{ClaimVerdict, judged};
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
+use worstcase_results::record::explanations::RunExplanations;
 use worstcase_results::record::{CellResult, Record, Run, RunPlan};
 
 /// Cells under shm of which none's are so many times as late as rt's.
@@ -35,7 +37,7 @@ fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
         plan,
         dir: "RUN".as_ref(),
         records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: None,
     }
@@ -286,7 +288,7 @@ fn why_a_claim_does_not_hold_is_kept_with_the_run() {
     let at = dir.path().join("run");
     let run = Run::create(&at, plan).unwrap();
     all.iter().for_each(|result| run.write_cell(result).unwrap());
-    assert_eq!(run.claim_causes().unwrap(), []);
+    assert_eq!(run.explanations().unwrap(), RunExplanations::default());
     let cause = ClaimCause {
         claim: asked.claim,
         figure: asked.figure,
@@ -294,10 +296,14 @@ fn why_a_claim_does_not_hold_is_kept_with_the_run() {
         sample: 7,
         cause: "20 of 30 us: planted ran first".into(),
     };
-    run.keep_claim_causes(vec![cause.clone()]).unwrap();
+    let all = RunExplanations {
+        claims: vec![cause],
+        entered: Vec::new(),
+    };
+    run.keep_explanations(all.clone()).unwrap();
     drop(run);
     let run = Run::open(&at).unwrap();
-    assert_eq!(run.claim_causes().unwrap(), [cause]);
+    assert_eq!(run.explanations().unwrap(), all);
     let show = |words: &[&str]| {
         let mut show = assert_cmd::Command::cargo_bin("worstcase").unwrap();
         let done = show.arg("show").arg(&at).args(words).assert();
@@ -316,14 +322,14 @@ fn why_a_claim_does_not_hold_is_kept_with_the_run() {
     let json: serde_json::Value = serde_json::from_str(&show(&["--json"]).1).unwrap();
     assert_eq!(json["claims"][0]["causes"][0]["sample"], 7);
     std::fs::write(
-        at.join("causes.json"),
-        "{\"schema\":\"worstcase-causes/9\",\"causes\":[]}",
+        at.join("explanations.json"),
+        "{\"schema\":\"worstcase-explanations/9\",\"claims\":[],\"entered\":[]}",
     )
     .unwrap();
     let (code, _, said) = show(&[]);
     assert_eq!(code, Some(2));
     assert!(
-        said.contains("causes.json is damaged: it is no 'worstcase-causes/1'; put "),
+        said.contains("explanations.json is damaged: it is no 'worstcase-explanations/1'; put "),
         "{said}"
     );
 }

@@ -177,7 +177,7 @@ fn study_list_and_show() {
         .assert()
         .success()
         .stdout(contains("preemption-models"));
-    let shown = contains("quick: 120 cells").and(contains("about 200 us"));
+    let shown = contains("quick: 76 cells").and(contains("about 200 us"));
     worstcase()
         .args(["study", "show", "preemption-models"])
         .assert()
@@ -257,4 +257,28 @@ fn explain_of_an_empty_run() {
     drop(Run::create(dir.path(), plan()).unwrap());
     let said = contains("was not measured yet").and(contains('\n').count(1));
     worstcase().arg("explain").arg(dir.path()).assert().code(2).stderr(said);
+}
+
+/// Before anything is fetched or measured.
+#[test]
+fn a_bisection_by_what_so_few_samples_do_not_bear_is_refused_in_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |option: &str, value: &str| {
+        let words = "bisect --good debian:6.1@1 --bad debian:6.1@2 --load fork --samples 500";
+        let mut command = worstcase();
+        command.args(words.split(' ')).args([option, value]).current_dir(&dir);
+        let output = command.assert().code(2).get_output().stderr.clone();
+        String::from_utf8(output).unwrap()
+    };
+    let line = "worstcase: p99 needs 1 000 samples of each seed, and there are 500; take --samples 1000, or p90\n";
+    for (option, value) in [
+        ("--criterion", "p99 > 20us"),
+        ("--worse", "p99 20%"),
+        ("--better", "p99 20%"),
+    ] {
+        assert_eq!(said(option, value), line);
+    }
+    assert!(said("--criterion", "mode > 20us").contains("take max, mean, median, p90, p99"));
+    assert!(said("--worse", "20us").contains("for a limit --criterion"));
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
 }

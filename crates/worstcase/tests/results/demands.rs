@@ -7,6 +7,7 @@ use worstcase_contract::bench::{Details, HackbenchDetails, HackbenchRun};
 use worstcase_plan::Demand;
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, json, terminal};
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{CellResult, Record, RunPlan};
 
 fn hackbench(millis: u64) -> RawRecord {
@@ -83,7 +84,7 @@ fn shown(plan: &RunPlan, results: &[CellResult]) -> (String, serde_json::Value) 
         plan,
         dir: "RUN".as_ref(),
         records: &records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: None,
     };

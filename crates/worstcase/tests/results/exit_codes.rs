@@ -12,7 +12,7 @@ use worstcase_skips::is_root;
 const NOBODY: u32 = 65_534;
 
 /// Each command that reads a file or folder of the user's. NONE is none, RUN is a run.
-const READERS: [&str; 33] = [
+const READERS: [&str; 34] = [
     "show NONE",
     "report NONE -o page.html",
     "verdict NONE --criterion 1ms",
@@ -45,6 +45,7 @@ const READERS: [&str; 33] = [
     "bisect --kernels NONE --good a --bad b --load fork --criterion 1us",
     "bisect --tree NONE --config NONE --good a --bad b --load fork --criterion 1us",
     "bisect --step NONE --load fork --criterion 1us",
+    "bisect --good debian:6.1@1 --bad debian:6.1@2 --load cmd:/x --add RUN/run.json:/x --load-source NONE",
     "host run --on localhost --on-executable NONE",
 ];
 

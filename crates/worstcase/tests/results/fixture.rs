@@ -11,7 +11,7 @@ use worstcase_plan::Claim;
 use worstcase_plan::study::claim::{
     ClaimFigure, ClaimOrigin, Compare, NEAR, OurCell, PublishedValue, Relation, Statistic,
 };
-use worstcase_plan::{PreemptName, StudyVariant, Venue, VirtualMachine, study};
+use worstcase_plan::{PreemptName, Seeds, StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::samples::digest;
@@ -287,6 +287,11 @@ pub fn plan_of(results: &[CellResult]) -> RunPlan {
     asked.title = "How late is a periodic process?".into();
     asked.experiment.criterion = None;
     asked.question = None;
+    // Whatever the study's quick form is today.
+    asked.experiment.parts.truncate(1);
+    let part = &mut asked.experiment.parts[0];
+    part.loads = LOADS.map(|load| load.parse().unwrap()).to_vec();
+    part.seeds = Seeds::to(5);
     asked.claims = vec![claim()];
     let mut plan = RunPlan::new(asked, results.iter().map(entry).collect());
     plan.tool_version = "0.1.0".into();

@@ -6,6 +6,7 @@ use worstcase_contract::Probe;
 use worstcase_report::cell::{GatheredSamples, details};
 use worstcase_report::terminal::Style;
 use worstcase_report::{ReportView, csv, json, markdown, terminal};
+use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{CellResult, Quantity, Record, RunPlan, SubjectMachine};
 use worstcase_results::verdict::{Criterion, verdicts};
 
@@ -19,7 +20,7 @@ fn table(plan: &RunPlan, records: &[Record], limit: Option<u64>) -> String {
         plan,
         dir: "RUN".as_ref(),
         records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[],
         verdicts: criterion.map(|c| (c, verdicts(&plan.cells, records, &c))),
     };
@@ -244,7 +245,7 @@ fn data_for_programs() {
         plan: &plan,
         dir: "RUN".as_ref(),
         records: &records,
-        causes: &[],
+        explanations: &NOTHING_EXPLAINED,
         quantities: &[Quantity::Latency],
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };

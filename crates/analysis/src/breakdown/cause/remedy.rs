@@ -1,7 +1,7 @@
 //! The change that would remove a cause, with the maximum of another subject of the run in which the cause is
 //! removed.
 
-use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, preempts};
+use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, Span, SpanKind, preempts};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
@@ -9,9 +9,9 @@ use worstcase_contract::Nanos;
 /// threads have.
 const SHARE: Nanos = Nanos(1_000_000);
 
-/// The remedy in words. It cites the run's other subjects if they show it. `by` is the thread that causes the
-/// delay.
-pub(crate) fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, peers: &[Peer]) -> String {
+/// The remedy in words. It cites the run's other subjects if they show it. `by` is the cause's
+/// longest span.
+pub(crate) fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &Span, peers: &[Peer]) -> String {
     let words = match sample.preempt.as_str() {
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
             "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"
@@ -19,10 +19,13 @@ pub(crate) fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &str, p
         _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::WakeUpPath => {
             "nothing stands in the way: up to 50 us are the timer slack of an ordinary thread, which prctl(PR_SET_TIMERSLACK, 1) or a real-time policy (--policy fifo) ends"
         }
+        _ if matches!(by.what, SpanKind::OtherThread { server: Some(_), .. }) => {
+            "no priority is above the fair server, which keeps a share of each second for ordinary threads where a real-time one leaves them too little: let the real-time threads of this CPU sleep, or end the share (/sys/kernel/debug/sched/fair_server/cpuN/runtime)"
+        }
         _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
             "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
         }
-        _ if mechanism == Mechanism::LockOwner && by.starts_with("irq/") => {
+        _ if mechanism == Mechanism::LockOwner && by.task.comm.starts_with("irq/") => {
             "give the handler's thread a priority above that of the thread which it wakes (--chrt irq/N=99): it then gives the lock back before that one runs"
         }
         rt if rt.starts_with("rt") => words_for_rt(mechanism),
@@ -136,8 +139,19 @@ fn words_for_rt(mechanism: Mechanism) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakdown::spans::{CodePlace, KernelTask};
     use crate::breakdown::testing::sample;
     use worstcase_contract::policy::ProbePolicy;
+
+    fn by(comm: &str) -> Span {
+        Span {
+            task: KernelTask {
+                pid: 7,
+                comm: comm.into(),
+            },
+            ..Span::unexplained(Nanos(0), Nanos(1), None)
+        }
+    }
 
     fn remedy_text(preempt: &str, mechanism: Mechanism) -> String {
         let peer = |preempt: &str, maximum| Peer {
@@ -146,7 +160,7 @@ mod tests {
             maximum: Nanos(maximum),
         };
         let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
-        remedy(&sample(preempt, 165_000), mechanism, "load-shm", &peers)
+        remedy(&sample(preempt, 165_000), mechanism, &by("load-shm"), &peers)
     }
 
     #[test]
@@ -181,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_handlers_thread_that_holds_the_lock_shall_be_more_urgent() {
-        let advice = |by| remedy(&sample("rt", 15_000), Mechanism::LockOwner, by, &[]);
+        let advice = |comm| remedy(&sample("rt", 15_000), Mechanism::LockOwner, &by(comm), &[]);
         assert!(advice("irq/7-parport0").contains("--chrt irq/N=99"));
         assert!(advice("rcuc/0").starts_with("shorten"));
     }
@@ -192,7 +206,7 @@ mod tests {
             since: Since::DueWithSlack,
             ..sample("lazy", 31_000_000)
         };
-        let advice = |mechanism| remedy(&ordinary, mechanism, "load-cpu", &[]);
+        let advice = |mechanism| remedy(&ordinary, mechanism, &by("load-cpu"), &[]);
         assert!(advice(Mechanism::OtherThread).starts_with("ordinary threads take turns"));
         assert!(advice(Mechanism::WakeUpPath).contains("PR_SET_TIMERSLACK"));
         assert!(advice(Mechanism::InterruptsOff).contains("PREEMPT_RT"));
@@ -206,8 +220,19 @@ mod tests {
 
     #[test]
     fn a_long_wait_for_another_thread_may_be_for_the_share_of_ordinary_ones() {
-        let advice = |latency| remedy(&sample("full", latency), Mechanism::OtherThread, "load-shm", &[]);
-        assert!(advice(50_000_000).contains("fair_server"));
-        assert!(!advice(500_000).contains("fair_server"));
+        let advice = |latency, by: &Span| remedy(&sample("full", latency), Mechanism::OtherThread, by, &[]);
+        let unknown = by("load-shm");
+        assert!(advice(50_000_000, &unknown).contains("from 6.12 on the fair server"));
+        assert!(!advice(500_000, &unknown).contains("fair_server"));
+        let served = Span {
+            what: SpanKind::OtherThread {
+                task: unknown.task.clone(),
+                owns_lock: false,
+                wait: None,
+                server: Some(CodePlace::default()),
+            },
+            ..unknown
+        };
+        assert!(advice(500_000, &served).starts_with("no priority is above the fair server"));
     }
 }

@@ -170,7 +170,7 @@ fn mechanism_text(cause: &CauseParts) -> String {
             "{doing} stayed in {function} without a reschedule point, and preempt={} does not take the CPU there",
             cause.sample.preempt
         ),
-        Mechanism::OtherThread => format!("{who} ran first, in {function}"),
+        Mechanism::OtherThread => other_thread(&span.what, &who, &function),
         Mechanism::Waits => waits(&span.what, &function),
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
@@ -226,6 +226,18 @@ fn waits(kind: &SpanKind, function: &str) -> String {
         }
     }
     words
+}
+
+fn other_thread(kind: &SpanKind, who: &str, function: &str) -> String {
+    match kind {
+        SpanKind::OtherThread {
+            server: Some(server), ..
+        } => format!(
+            "{who}, an ordinary thread, ran first, in {function}: the kernel's fair server let it run before real-time threads, in {}",
+            named(server)
+        ),
+        _ => format!("{who} ran first, in {function}"),
+    }
 }
 
 fn lock_owner(kind: &SpanKind, who: &str, function: &str) -> String {

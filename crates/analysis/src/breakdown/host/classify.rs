@@ -145,6 +145,7 @@ impl HostClassifier<'_> {
             task: task(&s.thread),
             owns_lock: false,
             wait: None,
+            server: None,
         }
     }
 

@@ -110,6 +110,10 @@ pub enum SpanKind {
         owns_lock: bool,
         /// The place where the probe waits for the thread's lock, if it does.
         wait: Option<LockWait>,
+        /// The fair server's function that chose the thread, if it did: before real-time threads, though the thread
+        /// is an ordinary one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<CodePlace>,
     },
     /// The thread that ran when the timer was due runs on, and is not marked for rescheduling yet.
     RunsOn,

@@ -142,6 +142,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakdown::spans::CodePlace;
 
     /// A kept span is read back as it was. If the span and its kind had a field of one name, JSON would hold it
     /// twice.
@@ -157,6 +158,7 @@ mod tests {
                 task: task(),
                 owns_lock: true,
                 wait: None,
+                server: Some(CodePlace::default()),
             },
             SpanKind::NoReschedulePoint,
             SpanKind::PreemptOff {

@@ -34,6 +34,34 @@ const claimChart = (claim) => el('div', { class: 'claim-chart' },
     el('span', { class: 'track ticks' }, claim.chart.ticks.map((tick) => el('span', { class: 'tick', style: { left: percent(tick.at) } }, tick.label))),
     el('span', { class: 'value' })));
 
+// A series as two lines: factors upwards, the series to the right.
+const CHART = { width: 430, height: 190, left: 40, right: 14, top: 10, bottom: 34 };
+const seriesChart = (claim) => {
+  const { rows, ticks, series } = claim.chart;
+  const x = (at) => CHART.left + at * (CHART.width - CHART.left - CHART.right);
+  const y = (at) => CHART.height - CHART.bottom - at * (CHART.height - CHART.top - CHART.bottom);
+  const text = (words, attributes) => { const node = svg('text', attributes); node.textContent = words; return node; };
+  const points = (kind) => rows.map((row, nth) => [series[nth], row[`${kind}_at`]]).filter(([, range]) => range);
+  const drawn = (kind) => {
+    const all = points(kind);
+    if (all.length < 2) return [];
+    return [
+      svg('polyline', { class: `line ${kind}`, points: all.map(([at, range]) => `${x(at)},${y(range.best)}`).join(' ') }),
+      ...all.map(([at, range]) => svg('line', { class: `bar ${kind}`, x1: x(at), x2: x(at), y1: y(range.low), y2: y(range.high) })),
+      ...all.map(([at, range]) => svg('circle', { class: `point ${kind}`, cx: x(at), cy: y(range.best), r: 4 })),
+    ];
+  };
+  return el('div', { class: 'claim-chart' },
+    el('p', { class: 'title' }, name(claim.says)),
+    svg('svg', { class: 'series', viewBox: `0 0 ${CHART.width} ${CHART.height}`, 'aria-hidden': 'true' },
+      ...ticks.flatMap((tick) => [
+        svg('line', { class: 'grid', x1: CHART.left, x2: CHART.width - CHART.right, y1: y(tick.at), y2: y(tick.at) }),
+        text(tick.label, { class: 'label', x: CHART.left - 6, y: y(tick.at) + 4, 'text-anchor': 'end' }),
+      ]),
+      ...rows.map((row, nth) => text(row.of, { class: 'label', x: x(series[nth]), y: CHART.height - CHART.bottom + 18, 'text-anchor': nth === 0 ? 'start' : nth === rows.length - 1 ? 'end' : 'middle' })),
+      ...drawn('then'), ...drawn('now')));
+};
+
 const drawnClaims = (run) => run.claims.claims.filter((claim) => claim.chart);
 
 const claimCharts = (run) => drawnClaims(run).length > 0 && el('section', { class: 'then-and-now-picture', 'aria-label': 'Then and now' },
@@ -41,18 +69,18 @@ const claimCharts = (run) => drawnClaims(run).length > 0 && el('section', { clas
   el('p', { class: 'soft' },
     drawnClaims(run).some((claim) => claim.chart.has_then) && [el('span', { class: 'mark then' }), ' published, a range as a bar; '],
     el('span', { class: 'mark now' }), ' ours, with the interval over the seeds. Factors to the first figure of each claim, further right is more.'),
-  el('div', { class: 'claim-charts' }, drawnClaims(run).map(claimChart)));
+  el('div', { class: 'claim-charts' }, drawnClaims(run).map((claim) => (claim.chart.series ? seriesChart(claim) : claimChart(claim)))));
 
 const claimLine = (claim) => el('li', {}, claimMark(claim.verdict), ' ', name(claim.says),
   claim.notes.length > 0 && el('ul', {}, claim.notes.map((note) => el('li', { class: 'soft' }, name(note)))));
 
 // What a study's page begins with.
-const firstScreen = (run) => run.claims && [
+const firstScreen = (run) => [
   run.question && el('p', { class: 'question' }, whole(run.question)),
-  el('div', { class: 'claims' },
+  run.claims && el('div', { class: 'claims' },
     el('p', { class: 'summary' }, run.claims.summary),
     el('ul', { class: 'claim-list' }, run.claims.claims.map(claimLine))),
-  claimCharts(run),
+  run.claims && claimCharts(run),
 ];
 
 const thenAndNow = (run) => [

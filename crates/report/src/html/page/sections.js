@@ -29,7 +29,7 @@ const verdicts = (run) => {
 // Headings of the sections that a run has, in order.
 const sections = (run) => [
   run.answer.verdicts.length > 0 && ['Verdicts', () => verdicts(run)],
-  run.decision.length > 0 && ['Which option, and its cost', () => run.decision.flatMap((group) => figureGroup(run, group))],
+  run.decision.length > 0 && ['To decide by', () => run.decision.flatMap((group) => figureGroup(run, group))],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
   run.figures.length > 0 && ['Numbers', () => run.figures.flatMap((group) => figureGroup(run, group))],

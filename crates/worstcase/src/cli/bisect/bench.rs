@@ -1,7 +1,10 @@
 //! Measures the kernels of a bisection, and reports the result.
 
+use super::again;
 use super::args::BisectArgs;
+use super::differences::differences;
 use super::kernels::CandidateArgs;
+use super::narrower::narrower;
 use crate::cli::error::Error;
 use crate::cli::lab::{self, run_cells};
 use crate::cli::output::print;
@@ -11,24 +14,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_analysis::explain::ReplayMeans;
-use worstcase_base::format::{file_name, shell};
+use worstcase_base::format::file_name;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{BisectionEnding, BisectionStep, CandidateOutcome};
-use worstcase_bisect::criterion::BadCriterion;
+use worstcase_bisect::criterion::KernelCriterion;
 use worstcase_bisect::figures;
-use worstcase_bisect::search::CandidateWord;
+use worstcase_bisect::search::SoughtChange;
 use worstcase_kernels::{KernelError, ResolveOptions};
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::qemu::Qemu;
 use worstcase_plan::ExperimentPlan;
-use worstcase_report::bisect::{ShownBisection, mail, markdown};
+use worstcase_report::bisect::{OwnProgram, ShownBisection, ToldLoad, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
 /// The equipment that measures a kernel.
 pub(super) struct KernelBench<'a> {
     pub(super) args: &'a BisectArgs,
-    pub(super) criterion: BadCriterion,
+    pub(super) criterion: KernelCriterion,
     pub(super) qemu: &'a Qemu,
     pub(super) options: &'a ResolveOptions<'a>,
     pub(super) stop: Arc<AtomicBool>,
@@ -68,10 +71,10 @@ impl KernelBench<'_> {
         let plan = ExperimentPlan::new("lab run", experiment);
         match run_cells(plan, folder, &additions, &means) {
             Ok((_, outcome)) if outcome.measured < outcome.of => Err(BisectError::Stopped.into()),
-            Ok((run, _)) => Ok(CandidateOutcome::Measured(figures::of_run(
-                &run,
-                self.criterion.measure(),
-            )?)),
+            Ok((run, _)) => Ok(match figures::of_run(&run, self.criterion.measure())? {
+                Ok(figures) => CandidateOutcome::Measured(figures),
+                Err(why) => CandidateOutcome::Cannot(why),
+            }),
             Err(error) => match is_of_the_kernel(&error) {
                 true => {
                     let said = error.to_string();
@@ -84,18 +87,18 @@ impl KernelBench<'_> {
         }
     }
 
-    /// The bad end without the commit; or why it cannot be had.
+    /// The newer end without the commit; or why it cannot be had.
     pub(super) fn reverted(
         &self,
         kernels: &CandidateArgs,
-        bad: &str,
+        newer: &str,
         ending: &BisectionEnding,
         output: &Path,
     ) -> Result<Result<BisectionStep, String>, Error> {
-        let commit = &ending.first_bad.candidate;
+        let commit = &ending.first.candidate;
         let progress = self.options.progress;
-        progress.line(&format!("reverting {} at the bad end", kernels.shown(commit)));
-        let kernel = match kernels.reverted(bad, commit)? {
+        progress.line(&format!("reverting {} at the newer end", kernels.shown(commit)));
+        let kernel = match kernels.reverted(newer, commit)? {
             Ok(kernel) => kernel,
             Err(why) => return Ok(Err(why)),
         };
@@ -104,65 +107,89 @@ impl KernelBench<'_> {
             CandidateOutcome::Cannot(why) => Err(why),
             CandidateOutcome::Measured(figures) => Ok(BisectionStep {
                 candidate: name,
-                word: CandidateWord::Good,
+                word: ending.before.word,
                 why: None,
                 figures,
             }),
         })
     }
 
-    /// Prints the result, and writes it as a report and as a mail.
+    /// Prints the result, and writes it as a report, and a worsening as a mail.
     pub(super) fn tell(
         &self,
         kernels: &CandidateArgs,
         ending: &BisectionEnding,
         reverted: Option<&Result<BisectionStep, String>>,
+        loads: &[ToldLoad],
+        ends: [&str; 2],
         output: &Path,
     ) -> Result<ExitCode, Error> {
-        let folders = [&ending.before, &ending.first_bad].map(|step| run_folder(output, &step.candidate));
-        let why = match self.why(&folders) {
+        let folders = [&ending.before, &ending.first].map(|step| run_folder(output, &step.candidate));
+        let why = match self.why(&folders, ending.sought) {
             Ok(why) => why,
             Err(error) => {
                 self.options.progress.note(&format!("no breakdown: {error}"));
                 None
             }
         };
-        let commit = kernels.commit(&ending.first_bad.candidate)?;
-        let names = [&ending.first_bad, &ending.before].map(|step| kernels.shown(&step.candidate));
-        let first_bad = commit.as_ref().map_or(names[0].clone(), |commit| commit.cited());
-        let mut commands = vec![shell(&std::env::args().collect::<Vec<_>>())];
-        for folder in &folders {
-            commands.push(shell(&worstcase_results::record::Run::open(folder)?.command()));
-        }
-        let paths = folders.each_ref().map(|folder| folder.display().to_string());
-        let compared = ["worstcase", "compare", &paths[0], &paths[1], "--explain"];
-        commands.push(shell(&compared.map(String::from)));
+        let commit = kernels.commit(&ending.first.candidate)?;
+        let names = [&ending.first, &ending.before].map(|step| kernels.shown(&step.candidate));
+        let first = commit.as_ref().map_or(names[0].clone(), |commit| commit.cited());
+        let experiment = self.args.selection.experiment(&["KERNEL".into()], None)?;
+        let commands = again::commands(&folders, &experiment.added)?;
+        let narrower = match kernels.is_of_every_series() {
+            true => narrower(ending, &again::typed(), output, self.options).ok(),
+            false => None,
+        };
+        let differences = match commit {
+            Some(_) => Vec::new(),
+            None => differences([&ending.before, &ending.first], self.options),
+        };
         let found = ShownBisection {
             ending,
             criterion: self.criterion,
-            ends: [&self.args.good, &self.args.bad].map(|end| end.as_deref().unwrap_or_default()),
+            ends,
             commit: commit.as_ref(),
-            names: [&first_bad, &names[1]],
+            names: [&first, &names[1]],
             measured_with: &self.qemu.version,
+            loads,
+            differences: &differences,
+            narrower: narrower.as_deref(),
             breakdown: why.as_deref(),
             reverted,
             commands: &commands,
         };
-        for (file, text) in [("bisect.md", markdown(&found)), ("bisect.mail", mail(&found))] {
+        let write = |file: &str, text: String| {
             let path = output.join(file);
-            worstcase_base::output::write(&path, text.as_bytes()).map_err(BisectError::io(&path))?;
-        }
+            worstcase_base::output::write(&path, text.as_bytes()).map_err(BisectError::io(&path))
+        };
+        write("bisect.md", markdown(&found))?;
+        let mail = mail(&found);
+        let is_mailed = mail.is_some();
+        mail.map_or(Ok(()), |text| write("bisect.mail", text))?;
         print(&found.terminal())?;
-        print(&format!(
-            "\n{0}/bisect.md and {0}/bisect.mail have it all\n",
-            output.display()
-        ))?;
+        let folder = output.display();
+        print(&match is_mailed {
+            true => format!("\n{folder}/bisect.md and {folder}/bisect.mail have it all\n"),
+            false => {
+                format!("\n{folder}/bisect.md has it all; a mail for the list of regressions is of a worsening alone\n")
+            }
+        })?;
+        for OwnProgram { path, .. } in loads.iter().filter_map(ToldLoad::lacks_source).filter(|_| is_mailed) {
+            let text =
+                format!("the mail lacks the source of {path}: attach it, or give this command with --load-source FILE");
+            self.options.progress.note(&text);
+        }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The causes of the worst sample before and after; nothing if none got later.
-    fn why(&self, [before, after]: &[PathBuf; 2]) -> Result<Option<String>, Error> {
-        let (a, b) = (Side::open(before)?, Side::open(after)?);
+    /// The causes of the worst sample before and after; nothing if no cell changed in the direction that was searched.
+    fn why(&self, [before, after]: &[PathBuf; 2], sought: SoughtChange) -> Result<Option<String>, Error> {
+        let (better, worse) = match sought {
+            SoughtChange::Worse => (before, after),
+            SoughtChange::Better => (after, before),
+        };
+        let (a, b) = (Side::open(better)?, Side::open(worse)?);
         let comparison = compare(&a, &b, &[], false)?;
         let Some(worst) = worsening(&comparison) else {
             return Ok(None);
@@ -174,7 +201,11 @@ impl KernelBench<'_> {
             debug_info: None,
             options: self.options,
         };
-        Ok(Some(breakdown(&means, before, after, worst)?))
+        let mut told = breakdown(&means, better, worse, worst)?;
+        if sought == SoughtChange::Better {
+            told.reverse();
+        }
+        Ok(Some(worstcase_report::breakdown::compare::terminal(&told[0], &told[1])))
     }
 }
 

@@ -2,17 +2,17 @@
 
 use super::args::BisectArgs;
 use crate::cli::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use worstcase_base::progress::Progress;
 use worstcase_bisect::BisectError;
-use worstcase_bisect::candidates::{of_folder, of_series, series_of};
+use worstcase_bisect::candidates::{KernelFolder, SeriesEnd, of_every_series, of_series};
 use worstcase_bisect::git::{Commit, GitTree};
 use worstcase_bisect::search::{CandidateOrder, List, shown_of_list};
 use worstcase_kernels::build::options::BuildOptions;
 use worstcase_kernels::build::{self, Builder};
-use worstcase_kernels::{self as kernels, Flavour, KernelError, ResolveOptions};
+use worstcase_kernels::{self as kernels, KernelError, ResolveOptions};
 
 /// The candidates.
 pub(crate) struct CandidateArgs {
@@ -22,8 +22,9 @@ pub(crate) struct CandidateArgs {
 }
 
 enum From {
-    Series(String, Flavour),
-    Folder(std::path::PathBuf),
+    /// Versions of one series, or kernels of several series.
+    Series([SeriesEnd; 2]),
+    Folder(PathBuf),
     Tree(Box<(GitTree, Builder)>),
 }
 
@@ -52,23 +53,34 @@ impl CandidateArgs {
                 From::Tree(Box::new((tree, builder)))
             }
             (None, Some(folder)) => From::Folder(folder.clone()),
-            (None, None) => match series_of(&good, &bad) {
-                Some((series, flavour)) => From::Series(series, flavour),
-                None => {
-                    let what = format!(
-                        "{good} and {bad} are not of one series of Debian's, as debian:6.12@6.12.74 is; name a folder with --kernels or a git tree with --tree"
-                    );
-                    return Err(BisectError::Request(what).into());
-                }
-            },
+            (None, None) => From::Series(series(&good, &bad)?),
         };
         Ok(CandidateArgs { good, bad, from })
+    }
+
+    /// Whether the good end is the newer one.
+    pub(crate) fn good_is_newer(&self) -> Result<bool, BisectError> {
+        match &self.from {
+            From::Series([good, bad]) => Ok(good.is_newer(bad)),
+            From::Folder(folder) => KernelFolder::open(folder)?.is_newer(&self.good, &self.bad),
+            From::Tree(tree) => {
+                let good = tree.0.resolve(&self.good)?;
+                let [older, _] = tree.0.ordered(good.clone(), tree.0.resolve(&self.bad)?)?;
+                Ok(older != good)
+            }
+        }
+    }
+
+    /// Whether each candidate is of another series.
+    pub(crate) fn is_of_every_series(&self) -> bool {
+        matches!(&self.from, From::Series([good, bad]) if good.series != bad.series)
     }
 
     /// The source in words.
     pub fn source(&self) -> String {
         match &self.from {
-            From::Series(series, flavour) => kernels::catalog::short_name(series, *flavour),
+            From::Series([end, _]) if self.is_of_every_series() => format!("series, {}", end.flavour),
+            From::Series([end, _]) => kernels::catalog::short_name(&end.series, end.flavour),
             From::Folder(folder) => folder.display().to_string(),
             From::Tree(tree) => format!(
                 "commits, configuration {}",
@@ -80,8 +92,9 @@ impl CandidateArgs {
     /// All candidates of a list; none of a tree.
     pub(crate) fn list(&mut self, options: &ResolveOptions<'_>) -> Result<Vec<String>, BisectError> {
         let between = match &self.from {
-            From::Series(series, flavour) => of_series((series, *flavour), &self.good, &self.bad, options)?,
-            From::Folder(folder) => of_folder(folder, &self.good, &self.bad)?,
+            From::Series([good, bad]) if self.is_of_every_series() => of_every_series(good, bad, options)?,
+            From::Series([good, bad]) => of_series(good, bad, options)?,
+            From::Folder(folder) => KernelFolder::open(folder)?.between(&self.good, &self.bad)?,
             From::Tree(_) => return Ok(Vec::new()),
         };
         if let Some(note) = between.note {
@@ -90,15 +103,11 @@ impl CandidateArgs {
         Ok(between.names)
     }
 
-    /// The candidates that are the ends.
+    /// The candidates that are the ends, the older one first.
     pub(crate) fn ends(&self, list: &[String]) -> Result<[String; 2], BisectError> {
         match (&self.from, list) {
-            (From::Tree(tree), _) => {
-                let ends = [tree.0.resolve(&self.good)?, tree.0.resolve(&self.bad)?];
-                tree.0.check_ends(&ends[0], &ends[1])?;
-                Ok(ends)
-            }
-            (_, [good, .., bad]) => Ok([good.clone(), bad.clone()]),
+            (From::Tree(tree), _) => tree.0.ordered(tree.0.resolve(&self.good)?, tree.0.resolve(&self.bad)?),
+            (_, [older, .., newer]) => Ok([older.clone(), newer.clone()]),
             _ => Err(BisectError::Request("no kernel between".into())),
         }
     }
@@ -115,7 +124,7 @@ impl CandidateArgs {
     pub fn shown(&self, candidate: &str) -> String {
         match &self.from {
             From::Tree(tree) => tree.0.shown(candidate),
-            From::Folder(_) | From::Series(..) => shown_of_list(candidate),
+            From::Folder(_) | From::Series(_) => shown_of_list(candidate),
         }
     }
 
@@ -157,6 +166,21 @@ impl CandidateArgs {
             From::Tree(tree) => tree.0.commit(candidate).map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+/// Both ends as series of one flavour.
+fn series(good: &str, bad: &str) -> Result<[SeriesEnd; 2], BisectError> {
+    let refuse = |what: String| Err(BisectError::Request(what));
+    match (SeriesEnd::parse(good), SeriesEnd::parse(bad)) {
+        (Some(one), Some(other)) if one.flavour == other.flavour => Ok([one, other]),
+        (Some(one), Some(other)) => refuse(format!(
+            "{good} is {}, {bad} is {}: take two of one flavour",
+            one.flavour, other.flavour
+        )),
+        _ => refuse(format!(
+            "{good} and {bad} are not both series of Debian's or versions of one, as debian:6.12 and debian:6.12@6.12.74; name a folder with --kernels or a git tree with --tree"
+        )),
     }
 }
 

@@ -28,9 +28,13 @@ pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Resul
 fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<u8, Error> {
     let options = ResolveOptions::from_cache(terminal)?;
     let qemu = args.qemu.find(&options)?;
+    let criterion = args.criterion().unwrap_or(BisectArgs::usual_criterion(false));
+    criterion
+        .measure()
+        .check(&args.selection.experiment(&["KERNEL".into()], None)?)?;
     let bench = KernelBench {
         args,
-        criterion: args.criterion(),
+        criterion,
         qemu: &qemu,
         options: &options,
         stop: args.executor.stop(),
@@ -44,7 +48,7 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
             Ok(SKIP)
         }
         CandidateOutcome::Measured(cells) => {
-            let bad = bench.criterion.bad(&cells, &[]);
+            let bad = bench.criterion.met(&cells, &[]);
             let measure = bench.criterion.measure();
             match bad.is_empty() {
                 true => eprintln!("worstcase: good, {}", figures::line(&cells, measure)),
