@@ -12,6 +12,7 @@ use crate::spec::{ThreadScheduling, WakeSource};
 use crate::trace::{Purpose, Tracer};
 use crate::{CpuList, HostError, MachineFacts};
 use std::path::PathBuf;
+use worstcase_base::distinct;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Nanos, Probe};
@@ -91,6 +92,7 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
             of_cpus.into_iter().chain(recorder.note()).collect()
         },
         subject: subject::of(&facts, &environment::read()),
+        has_policies: distinct(experiment.parts.iter().map(|part| part.method.policy_in_words())).len() > 1,
         specs,
         work_parent,
         origin: origin::of(&facts, &findings),

@@ -171,6 +171,9 @@ pub struct OurCell {
     /// The lab's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<PlannedSubject>,
+    /// A host's policy of the probe, where the study has several: `fifo`, `rr`, `deadline`, `other`, `other:5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// The load; of several the one with the largest value.
     pub loads: Vec<String>,
     /// The probe with its parameters.
@@ -506,6 +509,9 @@ impl fmt::Display for OurCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (statistic, loads) = (self.statistic, self.loads.join(" or "));
         write!(f, "{statistic} {}, {}, {loads}", self.quantity, self.probe)?;
+        if let Some(policy) = &self.policy {
+            write!(f, ", {policy}")?;
+        }
         let Some(subject) = &self.subject else {
             return Ok(());
         };
