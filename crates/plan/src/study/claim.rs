@@ -3,7 +3,7 @@
 //! Microseconds of a machine of twenty years ago and lab time do not compare. The order of figures that belong together,
 //! and the factors between them, do; so a figure never stands alone.
 
-use crate::{PlannedSubject, Venue};
+use crate::{PlannedSubject, Venue, typed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -463,7 +463,7 @@ impl Statistic {
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Statistic::Above(limit) => write!(f, "above {}", duration::show(*limit)),
+            Statistic::Above(limit) => write!(f, "above {}", typed(*limit)),
             word => {
                 let name = Statistic::WORDS.iter().find(|(statistic, _)| statistic == word);
                 f.write_str(name.map_or("", |(_, name)| name))
@@ -596,6 +596,17 @@ mod tests {
             assert_eq!(b.order(&a, NEAR), order.map(Ordering::reverse), "{b}, {a}");
         }
         assert_eq!(rank(2, true).to_string(), "rank 2 or later");
+    }
+
+    #[test]
+    fn a_statistic_is_read_again_as_it_is_written() {
+        let above = ["above 2us", "above 2.5ms", "above 100ns"];
+        for word in Statistic::WORDS.map(|(_, name)| name).into_iter().chain(above) {
+            let statistic: Statistic = word.parse().unwrap();
+            let json = serde_json::to_string(&statistic).unwrap();
+            assert_eq!(json, format!("\"{word}\""));
+            assert_eq!(serde_json::from_str::<Statistic>(&json).unwrap(), statistic);
+        }
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::checked::{Checked, Wrong};
 use super::claim::{OurCell, Statistic};
 use super::section::Scalar;
 use crate::parameters::of_machine;
-use crate::{Combination, Experiment, Part, PlannedSubject, PreemptChoice, PreemptName, SchedulingPolicy, Venue, grammar};
+use crate::{
+    Combination, Experiment, Part, PlannedSubject, PreemptChoice, PreemptName, SchedulingPolicy, Venue, grammar,
+};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{BTreeMap, HashSet};
@@ -13,9 +15,9 @@ use std::ops::Range;
 use toml::Spanned;
 use worstcase_base::distinct;
 use worstcase_base::near::unknown;
+use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::{CellSpec, Probe};
-use worstcase_contract::loads::LoadSpec;
 
 /// At most so many values are named in an error.
 const NAMED: usize = 20;

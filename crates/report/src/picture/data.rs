@@ -259,7 +259,11 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
         let scheduler = on_host(subject).filter(|_| schedulers_vary);
         let host = (venues && subject.venue() == Venue::Host).then(|| "host".into());
         let policy = policy(subject).filter(|_| policies_vary);
-        let words = phrases.chain(scheduler).chain(policy).chain(host).filter(|words| !words.is_empty());
+        let words = phrases
+            .chain(scheduler)
+            .chain(policy)
+            .chain(host)
+            .filter(|words| !words.is_empty());
         words.map(|words| format!(" {words}")).collect::<String>()
     };
     let pair = |(_, subject): &(SubjectId, &Subject)| {

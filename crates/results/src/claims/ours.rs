@@ -145,10 +145,14 @@ fn is_planned(cell: &OurCell, plan: &RunPlan) -> bool {
         })
     };
     let of_host = |part: &Part| {
-        let is_policy = cell.policy.as_deref().is_none_or(|policy| policy == part.method.policy_in_words());
+        let is_policy = cell
+            .policy
+            .as_deref()
+            .is_none_or(|policy| policy == part.method.policy_in_words());
         let all = is_policy.then(|| part.combinations(Venue::Host).unwrap_or_default());
         let all = all.into_iter().flatten();
-        all.map(|c| (c.probe.to_string(), c.load.to_string())).collect::<Vec<_>>()
+        all.map(|c| (c.probe.to_string(), c.load.to_string()))
+            .collect::<Vec<_>>()
     };
     let planned: Vec<(String, String)> = match experiment.venue {
         Venue::Lab => experiment
