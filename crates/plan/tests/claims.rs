@@ -245,6 +245,74 @@ fn errors_name_line_and_remedy() {
     );
 }
 
+const POLICIES: &str = r#"schema = "worstcase-study/4"
+name = "mine"
+title = "t"
+question = "q"
+source = "me"
+[full]
+kernels = [{ kernel = "debian:6.1", preempt = ["full"] }]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 5
+[[full.part]]
+policy = "other"
+[[full.part]]
+policy = "other"
+nice = -11
+[[full.part]]
+[host]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 5
+[[host.part]]
+policy = "deadline"
+[[host.part]]
+policy = "other"
+nice = -11
+[[claim]]
+says = "The policy decides."
+source = "An Article"
+compare = "rises"
+why = "It is so."
+cell = { load = "idle", probe = "wakeup", statistic = "above 2.5ms" }
+host = { load = "idle", probe = "wakeup", statistic = "above 2.5ms" }
+[[claim.figure]]
+of = "A"
+cell = { policy = "fifo" }
+host = { policy = "deadline" }
+[[claim.figure]]
+of = "B"
+cell = { policy = "other", nice = -11 }
+host = { policy = "other" }
+"#;
+
+/// In the lab the policy is the subject's, on a host the cell's.
+#[test]
+fn a_cell_may_be_of_one_policy() {
+    let study = read(POLICIES).unwrap();
+    let figures = &study.claims[0].figures;
+    let told = |nth: usize| {
+        let (lab, host) = (figures[nth].cell.as_ref().unwrap(), figures[nth].host.as_ref().unwrap());
+        assert_eq!(lab.policy, None);
+        (lab.to_string(), host.to_string())
+    };
+    let a = "above 2.5ms latency, wakeup, idle, debian:6.1 full";
+    assert_eq!(
+        told(0),
+        (a.into(), "above 2.5ms latency, wakeup, idle, deadline".into())
+    );
+    let b = format!("{a} other-nice-11");
+    assert_eq!(told(1), (b, "above 2.5ms latency, wakeup, idle, other:-11".into()));
+    let said_of = |from, to| written::said_of(POLICIES, from, to);
+    insta::assert_snapshot!([
+        said_of("cell = { policy = \"fifo\" }", "cell = {}"),
+        said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"other\" }"),
+        said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"rr\" }"),
+        said_of("host = { policy = \"deadline\" }", "host = {}"),
+    ].join("\n"), @"");
+}
+
 #[test]
 fn figures_without_cells_may_have_any_unit_but_one() {
     let bare = STUDY

@@ -256,3 +256,21 @@ fn time(cell: &OurCell, record: &Record) -> Option<f64> {
     };
     ns.map(|ns| ns as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_known_without_its_priority() {
+        for (of_record, of_claim) in [
+            ("fifo:90", "fifo"),
+            ("rr:1", "rr"),
+            ("deadline", "deadline"),
+            ("other", "other"),
+            ("other:-11", "other:-11"),
+        ] {
+            assert_eq!(without_priority(of_record), of_claim);
+        }
+    }
+}
