@@ -137,6 +137,11 @@ fn built_in_figures_have_cells_or_a_reason() {
         ("interrupt-and-switch", (8, 8)),
         ("kernel-flavours", (4, 4)),
         ("io-schedulers", (9, 10)),
+        ("preemption-today", (9, 9)),
+        ("threaded-interrupts", (9, 9)),
+        ("policy", (6, 7)),
+        ("memory", (7, 7)),
+        ("tick-rate", (6, 6)),
     ] {
         assert_eq!(with_cells(name), cells, "{name}");
     }
@@ -197,7 +202,7 @@ fn errors_name_line_and_remedy() {
     line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, or "above 2us", not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
     line 19: unknown key 'subject'; docs/studies.md has all
-    line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
+    line 37: a host's cell has 'load', 'probe', 'policy', 'nice', 'quantity' and 'statistic' only; the machine is the subject
     line 15: a claim has two figures or more: one alone has no rank and no factor; add a [[claim.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s
     line 20: a 'value' has a 'unit': ns, us, ms or s
@@ -310,7 +315,12 @@ fn a_cell_may_be_of_one_policy() {
         said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"other\" }"),
         said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"rr\" }"),
         said_of("host = { policy = \"deadline\" }", "host = {}"),
-    ].join("\n"), @"");
+    ].join("\n"), @r#"
+    line 35: a cell has no 'policy'; [full] has: 'other', 'fifo'
+    line 35: a cell has no 'nice'; [full] has: '0', '-11'
+    line 35: no cell of [full] has 'policy' = 'rr'; write one of: 'other', 'fifo'
+    line 36: a cell has no 'policy'; [host] has: 'deadline', 'other'
+    "#);
 }
 
 #[test]
