@@ -396,6 +396,15 @@ impl Method {
         }
     }
 
+    /// The probe's policy as records of a host name it, without a priority: `fifo`, `other`, `other:5`.
+    pub fn policy_in_words(&self) -> String {
+        let policy = self.policy.unwrap_or(SchedulingPolicy::Fifo);
+        match self.nice.unwrap_or(0) {
+            0 => policy.to_string(),
+            nice => format!("{policy}:{nice}"),
+        }
+    }
+
     /// The probe's policy in the lab, which has no SCHED_DEADLINE.
     pub(crate) fn of_lab(&self) -> ProbePolicy {
         match self.policy {

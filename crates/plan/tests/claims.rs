@@ -137,6 +137,11 @@ fn built_in_figures_have_cells_or_a_reason() {
         ("io-schedulers", (10, 12)),
         ("kernel-history", (6, 6)),
         ("isolation", (5, 6)),
+        ("preemption-today", (9, 9)),
+        ("threaded-interrupts", (9, 9)),
+        ("policy", (6, 7)),
+        ("memory", (7, 7)),
+        ("tick-rate", (6, 6)),
     ] {
         assert_eq!(with_cells(name), cells, "{name}");
     }
@@ -197,7 +202,7 @@ fn errors_name_line_and_remedy() {
     line 19: 'statistic' is min, mean, p50, p90, p99, p99.9, max, spread, elapsed, or "above 2us", not 'p42'
     line 25: probe 'wakeup' has no quantity 'jitter' here; it has: latency, irq_latency, after_irq
     line 19: unknown key 'subject'; docs/studies.md has all
-    line 37: a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject
+    line 37: a host's cell has 'load', 'probe', 'policy', 'nice', 'quantity' and 'statistic' only; the machine is the subject
     line 15: a claim has two figures or more: one alone has no rank and no factor; add a [[claim.figure]]
     line 23: the unit 'kg' does not fit our cell, which is a time; write ns, us, ms or s
     line 20: a 'value' has a 'unit': ns, us, ms or s
@@ -243,6 +248,79 @@ fn errors_name_line_and_remedy() {
         error.contains("this figure has no 'cell' and others of its claim have one"),
         "{error}"
     );
+}
+
+const POLICIES: &str = r#"schema = "worstcase-study/4"
+name = "mine"
+title = "t"
+question = "q"
+source = "me"
+[full]
+kernels = [{ kernel = "debian:6.1", preempt = ["full"] }]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 5
+[[full.part]]
+policy = "other"
+[[full.part]]
+policy = "other"
+nice = -11
+[[full.part]]
+[host]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 5
+[[host.part]]
+policy = "deadline"
+[[host.part]]
+policy = "other"
+nice = -11
+[[claim]]
+says = "The policy decides."
+source = "An Article"
+compare = "rises"
+why = "It is so."
+cell = { load = "idle", probe = "wakeup", statistic = "above 2.5ms" }
+host = { load = "idle", probe = "wakeup", statistic = "above 2.5ms" }
+[[claim.figure]]
+of = "A"
+cell = { policy = "fifo" }
+host = { policy = "deadline" }
+[[claim.figure]]
+of = "B"
+cell = { policy = "other", nice = -11 }
+host = { policy = "other" }
+"#;
+
+/// In the lab the policy is the subject's, on a host the cell's.
+#[test]
+fn a_cell_may_be_of_one_policy() {
+    let study = read(POLICIES).unwrap();
+    let figures = &study.claims[0].figures;
+    let told = |nth: usize| {
+        let (lab, host) = (figures[nth].cell.as_ref().unwrap(), figures[nth].host.as_ref().unwrap());
+        assert_eq!(lab.policy, None);
+        (lab.to_string(), host.to_string())
+    };
+    let a = "above 2.5ms latency, wakeup, idle, debian:6.1 full";
+    assert_eq!(
+        told(0),
+        (a.into(), "above 2.5ms latency, wakeup, idle, deadline".into())
+    );
+    let b = format!("{a} other-nice-11");
+    assert_eq!(told(1), (b, "above 2.5ms latency, wakeup, idle, other:-11".into()));
+    let said_of = |from, to| written::said_of(POLICIES, from, to);
+    insta::assert_snapshot!([
+        said_of("cell = { policy = \"fifo\" }", "cell = {}"),
+        said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"other\" }"),
+        said_of("cell = { policy = \"fifo\" }", "cell = { policy = \"rr\" }"),
+        said_of("host = { policy = \"deadline\" }", "host = {}"),
+    ].join("\n"), @r#"
+    line 35: a cell has no 'policy'; [full] has: 'other', 'fifo'
+    line 35: a cell has no 'nice'; [full] has: '0', '-11'
+    line 35: no cell of [full] has 'policy' = 'rr'; write one of: 'other', 'fifo'
+    line 36: a cell has no 'policy'; [host] has: 'deadline', 'other'
+    "#);
 }
 
 #[test]

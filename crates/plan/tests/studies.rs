@@ -147,7 +147,7 @@ fn errors_name_line_and_what_is_allowed() {
 
 #[test]
 fn a_study_that_does_not_exist() {
-    insta::assert_snapshot!(load("preemption").unwrap_err(), @"unknown study 'preemption'; did you mean preemption-models? worstcase study list lists all; or name a file, e.g. ./preemption.toml");
+    insta::assert_snapshot!(load("preemption").unwrap_err(), @"unknown study 'preemption'; did you mean preemption-models or preemption-today? worstcase study list lists all; or name a file, e.g. ./preemption.toml");
     insta::assert_snapshot!(load("./no.toml").unwrap_err(), @"cannot read the study ./no.toml: No such file or directory (os error 2)");
 }
 

@@ -49,6 +49,7 @@ fn subject() -> Subject {
             memory_mb: 1,
             command_line: String::new(),
             io_scheduler: None,
+            policy: None,
         }),
     }
 }

@@ -13,6 +13,8 @@ use worstcase_results::record::{CellEntry, ExecutorTask, RecordOrigin, Subject, 
 pub struct HostMatrix {
     /// This machine.
     pub subject: Subject,
+    /// Whether the probe has several policies, each a subject of its own.
+    pub(crate) has_policies: bool,
     /// The measurements; their folders are filled in when each begins.
     pub specs: Vec<HostSpec>,
     /// Notes before it begins, in lines.
@@ -43,6 +45,8 @@ impl HostMatrix {
         let mut subject = self.subject.clone();
         if let SubjectMachine::Host(host) = &mut subject.machine {
             host.io_scheduler = spec.io_scheduler.as_ref().map(ToString::to_string);
+            let has_timer = !matches!(spec.probe, Probe::Bench(_));
+            host.policy = (self.has_policies && has_timer).then(|| spec.scheduling.to_string());
         }
         subject
     }

@@ -12,6 +12,7 @@ use crate::spec::{ThreadScheduling, WakeSource};
 use crate::trace::{Purpose, Tracer};
 use crate::{CpuList, HostError, MachineFacts};
 use std::path::PathBuf;
+use worstcase_base::distinct;
 use worstcase_contract::bench::{Bench, Switch};
 use worstcase_contract::prng::SplitMix64;
 use worstcase_contract::{Nanos, Probe};
@@ -91,6 +92,7 @@ pub fn matrix(experiment: &Experiment) -> Result<HostMatrix, HostError> {
             of_cpus.into_iter().chain(recorder.note()).collect()
         },
         subject: subject::of(&facts, &environment::read()),
+        has_policies: distinct(experiment.parts.iter().map(|part| part.method.policy_in_words())).len() > 1,
         specs,
         work_parent,
         origin: origin::of(&facts, &findings),
@@ -276,5 +278,50 @@ fn spec(part: &Part, asked: &Combination, probe: Probe, cpus: Vec<u32>) -> HostS
         tracing: None,
         samples_dir: PathBuf::new(),
         segments: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use worstcase_plan::study::parse;
+
+    const POLICIES: &str = r#"schema = "worstcase-study/4"
+name = "s"
+title = "t"
+question = "q"
+source = "me"
+[full]
+kernels = [{ kernel = "debian:6.1", preempt = ["full"] }]
+loads = ["idle"]
+probes = ["wakeup"]
+seeds = 5
+[host]
+loads = ["idle"]
+probes = ["wakeup", "hackbench:1"]
+seeds = 5
+[[host.part]]
+probes = ["wakeup"]
+[[host.part]]
+policy = "other"
+"#;
+
+    #[test]
+    fn each_policy_of_a_run_is_a_subject() {
+        let names = |text: &str| -> Vec<String> {
+            let study = parse("s", text).unwrap();
+            let matrix = matrix(&study.host.unwrap().full).unwrap();
+            let tasks = matrix.tasks().into_iter().flat_map(|task| task.cells);
+            tasks.map(|cell| cell.id.to_string()).collect()
+        };
+        let several = names(POLICIES);
+        let once: BTreeSet<&String> = several.iter().collect();
+        assert_eq!(once.len(), several.len());
+        let has = |word: &str| several.iter().any(|name| name.contains(word));
+        assert!(has(".host.fifo-90.idle.wakeup.") && has(".host.other.idle.wakeup."));
+        assert!(has(".host.idle.hackbench"), "it has no policy: {several:?}");
+        let one = names(&POLICIES.replace("policy = \"other\"", ""));
+        assert!(one.iter().all(|name| name.contains(".host.idle.")), "{one:?}");
     }
 }

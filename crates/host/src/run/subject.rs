@@ -29,6 +29,7 @@ pub fn of(facts: &MachineFacts, environment: &BTreeMap<String, String>) -> Subje
             memory_mb: get("mem_total_kb").parse::<u32>().unwrap_or(0) / 1024,
             command_line: get("cmdline"),
             io_scheduler: None,
+            policy: None,
         }),
     }
 }

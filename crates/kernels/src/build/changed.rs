@@ -78,6 +78,13 @@ fn read_config(tree: &Path, config: Option<&Path>) -> Result<String, KernelError
         tree: tree.into(),
         why: why.into(),
     };
+    if !tree.exists() {
+        let name = tree.file_name().unwrap_or_default().to_string_lossy();
+        let why = format!(
+            "there is no such folder; link your source tree to it (ln -s TREE {name}), or give the command where it is"
+        );
+        return Err(not(&why).into());
+    }
     if !is_kernel_tree(tree) {
         let why = "it is not a kernel's source tree, it has no Makefile with a PATCHLEVEL, or no Kconfig; name the tree before +CONFIG_";
         return Err(not(why).into());
@@ -205,6 +212,8 @@ mod tests {
         assert!(said("+CONFIG_HZ=1").contains("it has no .config"));
         fs::remove_file(dir.join("linux/Kconfig")).unwrap();
         assert!(said("+CONFIG_HZ=1").contains("not a kernel's source tree"));
+        fs::remove_dir_all(dir.join("linux")).unwrap();
+        assert!(said("+CONFIG_HZ=1").contains("no such folder; link your source tree to it (ln -s TREE linux)"));
         assert_eq!(Cache::at(dir.join("cache")).keys(BUILT).len(), 0);
     }
 }

@@ -171,6 +171,9 @@ pub struct OurCell {
     /// The lab's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<PlannedSubject>,
+    /// A host's policy of the probe, where the study has several: `fifo`, `rr`, `deadline`, `other`, `other:5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// The load; of several the one with the largest value.
     pub loads: Vec<String>,
     /// The probe with its parameters.
@@ -506,6 +509,9 @@ impl fmt::Display for OurCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (statistic, loads) = (self.statistic, self.loads.join(" or "));
         write!(f, "{statistic} {}, {}, {loads}", self.quantity, self.probe)?;
+        if let Some(policy) = &self.policy {
+            write!(f, ", {policy}")?;
+        }
         let Some(subject) = &self.subject else {
             return Ok(());
         };
@@ -590,6 +596,17 @@ mod tests {
             assert_eq!(b.order(&a, NEAR), order.map(Ordering::reverse), "{b}, {a}");
         }
         assert_eq!(rank(2, true).to_string(), "rank 2 or later");
+    }
+
+    #[test]
+    fn a_statistic_is_read_again_as_it_is_written() {
+        let above = ["above 2us", "above 2.5ms", "above 100ns"];
+        for word in Statistic::WORDS.map(|(_, name)| name).into_iter().chain(above) {
+            let statistic: Statistic = word.parse().unwrap();
+            let json = serde_json::to_string(&statistic).unwrap();
+            assert_eq!(json, format!("\"{word}\""));
+            assert_eq!(serde_json::from_str::<Statistic>(&json).unwrap(), statistic);
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use worstcase_base::near;
 
 /// Studies inside the tool: name and text.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("preemption-models", include_str!("built_in/preemption-models.toml")),
     ("realfeel-jitter", include_str!("built_in/realfeel-jitter.toml")),
     ("scheduler-scaling", include_str!("built_in/scheduler-scaling.toml")),
@@ -34,6 +34,11 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("io-schedulers", include_str!("built_in/io-schedulers.toml")),
     ("kernel-history", include_str!("built_in/kernel-history.toml")),
     ("isolation", include_str!("built_in/isolation.toml")),
+    ("preemption-today", include_str!("built_in/preemption-today.toml")),
+    ("threaded-interrupts", include_str!("built_in/threaded-interrupts.toml")),
+    ("policy", include_str!("built_in/policy.toml")),
+    ("memory", include_str!("built_in/memory.toml")),
+    ("tick-rate", include_str!("built_in/tick-rate.toml")),
 ];
 
 /// One of a study's experiments in a venue.

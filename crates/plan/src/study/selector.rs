@@ -4,7 +4,9 @@ use super::checked::{Checked, Wrong};
 use super::claim::{OurCell, Statistic};
 use super::section::Scalar;
 use crate::parameters::of_machine;
-use crate::{Experiment, PlannedSubject, PreemptChoice, PreemptName, Venue, grammar};
+use crate::{
+    Combination, Experiment, Part, PlannedSubject, PreemptChoice, PreemptName, SchedulingPolicy, Venue, grammar,
+};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{BTreeMap, HashSet};
@@ -13,8 +15,9 @@ use std::ops::Range;
 use toml::Spanned;
 use worstcase_base::distinct;
 use worstcase_base::near::unknown;
-use worstcase_contract::Probe;
 use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::policy::ProbePolicy;
+use worstcase_contract::{CellSpec, Probe};
 
 /// At most so many values are named in an error.
 const NAMED: usize = 20;
@@ -28,6 +31,8 @@ pub(super) struct RawCell {
     machine: BTreeMap<&'static str, String>,
     load: Option<SelectorWords>,
     probe: Option<String>,
+    policy: Option<String>,
+    nice: Option<String>,
     quantity: Option<String>,
     statistic: Option<Spanned<String>>,
 }
@@ -40,7 +45,16 @@ enum SelectorWords {
 }
 
 /// Keys that are no parameter of the machine.
-const OWN_KEYS: [&str; 6] = ["kernel", "preempt", "load", "probe", "quantity", "statistic"];
+const OWN_KEYS: [&str; 8] = [
+    "kernel",
+    "preempt",
+    "load",
+    "probe",
+    "policy",
+    "nice",
+    "quantity",
+    "statistic",
+];
 
 /// Reads a key of a selector.
 struct SelectorKey;
@@ -85,6 +99,8 @@ impl<'de> Visitor<'de> for RawCellVisitor {
                 "preempt" => cell.preempt = Some(map.next_value()?),
                 "load" => cell.load = Some(map.next_value()?),
                 "probe" => cell.probe = Some(map.next_value()?),
+                "policy" => cell.policy = Some(map.next_value()?),
+                "nice" => cell.nice = Some(map.next_value::<Scalar>()?.0),
                 "quantity" => cell.quantity = Some(map.next_value()?),
                 "statistic" => cell.statistic = Some(map.next_value()?),
                 parameter => {
@@ -108,6 +124,34 @@ struct StudyCell {
     subject: Option<PlannedSubject>,
     load: String,
     probe: Probe,
+    /// The probe's policy.
+    policy: SchedulingPolicy,
+    nice: i8,
+}
+
+impl StudyCell {
+    fn in_lab(subject: PlannedSubject, spec: CellSpec) -> StudyCell {
+        let (policy, nice) = match subject.machine.policy {
+            ProbePolicy::Fifo => (SchedulingPolicy::Fifo, 0),
+            ProbePolicy::Rr => (SchedulingPolicy::Rr, 0),
+            ProbePolicy::Other { nice } => (SchedulingPolicy::Other, nice),
+        };
+        StudyCell {
+            subject: Some(subject),
+            load: spec.load,
+            probe: spec.probe,
+            policy,
+            nice,
+        }
+    }
+
+    /// As records name it, without a priority.
+    fn policy_in_words(&self) -> String {
+        match self.nice {
+            0 => self.policy.to_string(),
+            nice => format!("{}:{nice}", self.policy),
+        }
+    }
 }
 
 /// The quantities that figures can have, the usual one first.
@@ -129,6 +173,8 @@ impl RawCell {
             machine,
             load: self.load.or(shared.load),
             probe: self.probe.or(shared.probe),
+            policy: self.policy.or(shared.policy),
+            nice: self.nice.or(shared.nice),
             quantity: self.quantity.or(shared.quantity),
             statistic: self.statistic.or(shared.statistic),
         }
@@ -156,33 +202,23 @@ impl RawCell {
 impl Cells {
     /// The cells of an experiment that was checked.
     pub(super) fn of(venue: Venue, experiment: &Experiment) -> Cells {
-        let lab = || {
-            experiment
-                .lab_cells()
-                .unwrap_or_default()
-                .into_iter()
-                .map(|(subject, spec)| StudyCell {
-                    subject: Some(subject),
-                    load: spec.load,
-                    probe: spec.probe,
-                })
-        };
-        let host = || {
-            experiment
-                .parts
-                .iter()
-                .flat_map(|part| part.combinations(venue).unwrap_or_default())
-        };
-        let host = || {
-            host().map(|c| StudyCell {
+        let of_host = |part: &Part| {
+            let cell = |c: Combination| StudyCell {
                 subject: None,
                 load: c.load.to_string(),
                 probe: c.probe,
-            })
+                policy: part.method.policy.unwrap_or(SchedulingPolicy::Fifo),
+                nice: part.method.nice.unwrap_or(0),
+            };
+            let all = part.combinations(venue).unwrap_or_default().into_iter();
+            all.map(cell).collect::<Vec<_>>()
         };
         let all = match venue {
-            Venue::Lab => lab().collect(),
-            Venue::Host => host().collect(),
+            Venue::Lab => {
+                let cells = experiment.lab_cells().unwrap_or_default().into_iter();
+                cells.map(|(subject, spec)| StudyCell::in_lab(subject, spec)).collect()
+            }
+            Venue::Host => experiment.parts.iter().flat_map(of_host).collect(),
         };
         Cells { venue, all }
     }
@@ -208,6 +244,12 @@ impl Cells {
             let what = "this cell's kernel is measured in every preemption model; name one with 'preempt'";
             return Err(Wrong(at, what.into()));
         }
+        if distinct(left.cells.iter().map(|cell| cell.policy.name())).len() > 1 {
+            return Err(left.names("policy", None, |cell| cell.policy.to_string()));
+        }
+        if distinct(left.cells.iter().map(|cell| cell.nice)).len() > 1 {
+            return Err(left.names("nice", None, |cell| cell.nice.to_string()));
+        }
         let mut subjects: Vec<&Option<PlannedSubject>> = Vec::new();
         for cell in &left.cells {
             if !subjects.contains(&&cell.subject) {
@@ -225,6 +267,8 @@ impl Cells {
         }
         Ok(OurCell {
             subject: first.subject.clone(),
+            // In the lab the subject tells it.
+            policy: (self.venue == Venue::Host && raw.policy.is_some()).then(|| first.policy_in_words()),
             loads,
             probe: first.probe.to_string(),
             quantity: self.quantity(raw, first.probe, &at)?,
@@ -246,7 +290,7 @@ impl Cells {
 
     fn left<'a>(&self, at: &'a Range<usize>, raw: &RawCell) -> Checked<CellsLeft<'a>> {
         if self.venue == Venue::Host && raw.names_a_subject() {
-            let what = "a host's cell has 'load', 'probe', 'quantity' and 'statistic' only; the machine is the subject";
+            let what = "a host's cell has 'load', 'probe', 'policy', 'nice', 'quantity' and 'statistic' only; the machine is the subject";
             return Err(Wrong(at.clone(), what.into()));
         }
         let left = CellsLeft {
@@ -260,7 +304,9 @@ impl Cells {
             .map(|word| single_probe(word).unwrap_or_else(|| word.clone()));
         let left = left
             .of_subjects(raw)?
-            .keep("probe", probe.as_deref(), |cell| cell.probe.to_string())?;
+            .keep("probe", probe.as_deref(), |cell| cell.probe.to_string())?
+            .keep("policy", raw.policy.as_deref(), |cell| cell.policy.to_string())?
+            .keep("nice", raw.nice.as_deref(), |cell| cell.nice.to_string())?;
         let of_load = |load: &String| left.clone().keep("load", Some(load), |cell| cell.load.clone());
         let loads = raw.loads();
         let of_loads = loads.iter().map(of_load).collect::<Checked<Vec<CellsLeft>>>()?;

@@ -253,11 +253,17 @@ fn labels(subjects: &[(SubjectId, &Subject)]) -> Vec<(String, String)> {
         SubjectMachine::Lab(_) | SubjectMachine::Foreign(_) => None,
     };
     let schedulers_vary = values(&|subject| on_host(subject).unwrap_or_default()) > 1;
+    let policies_vary = values(&|subject| policy(subject).unwrap_or_default()) > 1;
     let machine = |subject: &Subject| {
         let phrases = differing.iter().filter_map(|field| of_machine(subject, field.phrase));
         let scheduler = on_host(subject).filter(|_| schedulers_vary);
         let host = (venues && subject.venue() == Venue::Host).then(|| "host".into());
-        let words = phrases.chain(scheduler).chain(host).filter(|words| !words.is_empty());
+        let policy = policy(subject).filter(|_| policies_vary);
+        let words = phrases
+            .chain(scheduler)
+            .chain(policy)
+            .chain(host)
+            .filter(|words| !words.is_empty());
         words.map(|words| format!(" {words}")).collect::<String>()
     };
     let pair = |(_, subject): &(SubjectId, &Subject)| {
@@ -301,6 +307,15 @@ pub fn io_scheduler(subject: &Subject) -> Option<String> {
     match &subject.machine {
         SubjectMachine::Lab(lab) => lab.machine.io_scheduler.as_ref().map(ToString::to_string),
         SubjectMachine::Host(host) => host.io_scheduler.clone(),
+        SubjectMachine::Foreign(_) => None,
+    }
+}
+
+/// The probe's policy; of a host where the run has several.
+fn policy(subject: &Subject) -> Option<String> {
+    match &subject.machine {
+        SubjectMachine::Lab(lab) => Some(lab.machine.policy.to_string()),
+        SubjectMachine::Host(host) => host.policy.clone(),
         SubjectMachine::Foreign(_) => None,
     }
 }

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_plan::study::claim::{ClaimFigure, OurCell, Statistic};
-use worstcase_plan::{Claim, PreemptChoice, StudyVariant, Venue};
+use worstcase_plan::{Claim, Part, PreemptChoice, StudyVariant, Venue};
 
 /// Our values of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,6 +144,16 @@ fn is_planned(cell: &OurCell, plan: &RunPlan) -> bool {
             is_model && (&is.kernel, &is.machine) == (&meant.kernel, &meant.machine)
         })
     };
+    let of_host = |part: &Part| {
+        let is_policy = cell
+            .policy
+            .as_deref()
+            .is_none_or(|policy| policy == part.method.policy_in_words());
+        let all = is_policy.then(|| part.combinations(Venue::Host).unwrap_or_default());
+        let all = all.into_iter().flatten();
+        all.map(|c| (c.probe.to_string(), c.load.to_string()))
+            .collect::<Vec<_>>()
+    };
     let planned: Vec<(String, String)> = match experiment.venue {
         Venue::Lab => experiment
             .lab_cells()
@@ -152,12 +162,7 @@ fn is_planned(cell: &OurCell, plan: &RunPlan) -> bool {
             .filter(|(subject, _)| is_subject(subject))
             .map(|(_, spec)| (spec.probe.to_string(), spec.load))
             .collect(),
-        Venue::Host => experiment
-            .parts
-            .iter()
-            .flat_map(|part| part.combinations(Venue::Host).unwrap_or_default())
-            .map(|c| (c.probe.to_string(), c.load.to_string()))
-            .collect(),
+        Venue::Host => experiment.parts.iter().flat_map(of_host).collect(),
     };
     let has = |load: &String| planned.iter().any(|(probe, of)| *probe == cell.probe && of == load);
     cell.loads.iter().all(has)
@@ -171,7 +176,19 @@ fn is_meant(cell: &OurCell, record: &Record) -> bool {
             && meant.preempt.to_string() == *preempt
             && is.virtual_machine() == Some(&meant.machine)
     });
-    is_subject && cell.probe == record.cell.probe && cell.loads.contains(&record.cell.load)
+    let is_policy = cell.policy.as_ref().is_none_or(|policy| {
+        let method = record.cell.method.as_ref();
+        method.is_some_and(|method| without_priority(&method.policy) == policy)
+    });
+    is_subject && is_policy && cell.probe == record.cell.probe && cell.loads.contains(&record.cell.load)
+}
+
+/// `fifo` of `fifo:90`; what follows `other:` is a nice value.
+fn without_priority(policy: &str) -> &str {
+    match policy.split_once(':') {
+        Some((real_time @ ("fifo" | "rr"), _)) => real_time,
+        _ => policy,
+    }
 }
 
 fn value<'a>(cell: &OurCell, record: &'a Record) -> Option<CellValue<'a>> {
@@ -238,4 +255,22 @@ fn time(cell: &OurCell, record: &Record) -> Option<f64> {
         Statistic::Above(_) => None,
     };
     ns.map(|ns| ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_known_without_its_priority() {
+        for (of_record, of_claim) in [
+            ("fifo:90", "fifo"),
+            ("rr:1", "rr"),
+            ("deadline", "deadline"),
+            ("other", "other"),
+            ("other:-11", "other:-11"),
+        ] {
+            assert_eq!(without_priority(of_record), of_claim);
+        }
+    }
 }

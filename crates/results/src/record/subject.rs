@@ -94,6 +94,9 @@ pub struct HostMachine {
     /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_scheduler: Option<String>,
+    /// The probe's policy, in a run that has several: `fifo:90`, `other:5`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
 }
 
 /// The machine under the kernel.
@@ -159,7 +162,7 @@ impl Subject {
         let preempt = self.preempt.asked.as_deref().unwrap_or(&self.preempt.in_force);
         match &self.machine {
             SubjectMachine::Lab(lab) => SubjectId::lab(&self.kernel.label, preempt, &lab.machine),
-            SubjectMachine::Host(host) => SubjectId::host(&self.kernel.label, preempt, host.io_scheduler.as_deref()),
+            SubjectMachine::Host(host) => SubjectId::host(&self.kernel.label, preempt, host),
             SubjectMachine::Foreign(foreign) => SubjectId::foreign(&self.kernel.label, preempt, &foreign.tool),
         }
     }
@@ -205,11 +208,12 @@ impl SubjectId {
     }
 
     /// The name of a subject on the host.
-    fn host(label: &str, preempt: &str, io_scheduler: Option<&str>) -> SubjectId {
-        let words = io_scheduler.unwrap_or_default().split(['{', ',', '}']);
+    fn host(label: &str, preempt: &str, machine: &HostMachine) -> SubjectId {
+        let scheduler = machine.io_scheduler.as_deref().unwrap_or_default();
+        let words = scheduler.split(['{', ',', '}']).chain(machine.policy.as_deref());
         let chosen = words
             .filter(|word| !word.is_empty())
-            .map(|word| safe(&word.replace('=', "-")));
+            .map(|word| safe(&word.replace(['=', ':'], "-")));
         let parts = [safe(label), safe(preempt), "host".into()].into_iter().chain(chosen);
         SubjectId(parts.collect::<Vec<_>>().join("."))
     }
@@ -315,6 +319,17 @@ mod tests {
         )
     }
 
+    fn host() -> HostMachine {
+        HostMachine {
+            cpu: String::new(),
+            cpus: 1,
+            memory_mb: 1,
+            command_line: String::new(),
+            io_scheduler: None,
+            policy: None,
+        }
+    }
+
     #[test]
     fn names_are_readable() {
         assert_eq!(id("shm").as_str(), "6.1.0-50-amd64.none.shm.wakeup.s1");
@@ -339,9 +354,16 @@ mod tests {
             id.as_str().starts_with("6.1.rt.500mips.256mb.threadirqs-nohz-off-"),
             "{id}"
         );
-        let with_scheduler = SubjectId::host("6.18", "full", Some("bfq{low_latency=0,slice_idle=0}"));
+        let machine = |io_scheduler: Option<&str>, policy: Option<&str>| HostMachine {
+            io_scheduler: io_scheduler.map(Into::into),
+            policy: policy.map(Into::into),
+            ..host()
+        };
+        let host = |machine: &HostMachine| SubjectId::host("6.18", "full", machine);
+        let with_scheduler = host(&machine(Some("bfq{low_latency=0,slice_idle=0}"), None));
         assert_eq!(with_scheduler.as_str(), "6.18.full.host.bfq.low_latency-0.slice_idle-0");
-        let host = CellId::new(&SubjectId::host("6.18", "full", None), "cpu+disk", "wakeup", 1, Some(3));
+        assert_eq!(host(&machine(None, Some("other:5"))).as_str(), "6.18.full.host.other-5");
+        let host = CellId::new(&host(&machine(None, None)), "cpu+disk", "wakeup", 1, Some(3));
         assert_eq!(host.as_str(), "6.18.full.host.cpu+disk.wakeup.s1.c3");
     }
 
@@ -361,7 +383,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_cell_has_a_valid_name(load in "\\PC{0,250}", label in "\\PC{0,80}", seed: u64) {
-            let id = CellId::new(&SubjectId::host(&label, "full", None), &load, "wakeup", seed, Some(u32::MAX));
+            let id = CellId::new(&SubjectId::host(&label, "full", &host()), &load, "wakeup", seed, Some(u32::MAX));
             prop_assert_eq!(CellId::try_from(id.as_str().to_string()), Ok(id));
         }
     }

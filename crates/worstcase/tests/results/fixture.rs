@@ -68,6 +68,7 @@ pub fn host(label: &str) -> Subject {
             memory_mb: 8_192,
             command_line: "quiet".into(),
             io_scheduler: None,
+            policy: None,
         }),
         ..subject(label, "rt")
     }
@@ -251,6 +252,7 @@ pub fn claim() -> Claim {
                 optional: false,
                 machine: VirtualMachine::default(),
             }),
+            policy: None,
             loads: vec!["shm".into()],
             probe: "wakeup".into(),
             quantity: "latency".into(),

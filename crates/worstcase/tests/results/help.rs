@@ -161,7 +161,7 @@ fn an_unknown_name_is_answered_by_what_was_meant_in_one_line() {
         ),
         (
             "study show preemption",
-            "unknown study 'preemption'; did you mean preemption-models?",
+            "unknown study 'preemption'; did you mean preemption-models or preemption-today?",
         ),
         ("man lab rnu", "unknown command 'lab rnu'; did you mean lab run?"),
         ("shwo run", "'show'"),

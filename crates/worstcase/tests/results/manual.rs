@@ -177,7 +177,7 @@ fn bash_completes_what_is_visible() {
         ("gate --write", "--write-baseline"),
         ("host run --load procr", "procread"),
         ("lab run --probe jit", "jitter"),
-        ("study run preemption", "preemption-models"),
+        ("study run preemption-m", "preemption-models"),
         ("loads procr", "procread"),
         ("probes jit", "jitter"),
     ] {
