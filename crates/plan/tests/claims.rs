@@ -245,7 +245,7 @@ fn errors_name_line_and_remedy() {
         .replacen("cell = { preempt = \"none\" }\n", "", 1);
     let error = read(&half).unwrap_err().to_string();
     assert!(
-        error.contains("this figure has no 'cell' and others of its group have one"),
+        error.contains("this figure has no 'cell' and others of its claim have one"),
         "{error}"
     );
 }
