@@ -4,6 +4,7 @@ use super::progress::ProgressDisplay;
 use std::num::NonZeroUsize;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, of_cell};
+use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_results::claims::causes::{CellToExplain, ClaimCause, to_explain};
 use worstcase_results::claims::judged;
@@ -18,7 +19,14 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
     let bar = ProgressDisplay::new();
     bar.begin(&CountedWork::cells(asked.len()));
     let causes = parallel(jobs, &asked, |asked| {
-        let cause = explained(means, run, records, asked)?;
+        let cause = match explained(means, run, records, asked) {
+            // A kernel that cannot be explained, one without BTF, has been measured all the same.
+            Err(e) if e.exit() == ExitKind::Measured => {
+                bar.note(&format!("why {} was late is not told: {e}", asked.cell));
+                None
+            }
+            cause => cause?,
+        };
         bar.done(&format!("explained {}", asked.cell));
         Ok::<_, ExplainError>(cause)
     });
