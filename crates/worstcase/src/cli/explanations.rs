@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, of_cell};
 use worstcase_analysis::noise::entered;
+use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_results::claims::causes::{CellToExplain, ClaimCause, to_explain};
 use worstcase_results::claims::judged;
@@ -38,8 +39,22 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
     bar.begin(&CountedWork::cells(asked.len()));
     let told = parallel(jobs, &asked, |asked| {
         let (cell, told) = match asked {
-            Asked::Claim(asked) => (&asked.cell, explained(means, run, records, asked)?.map(Told::Claim)),
-            Asked::Entries(record) => (&record.id, Some(Told::Entries(entries(means, run, record)?))),
+            Asked::Claim(asked) => (
+                &asked.cell,
+                explained(means, run, records, asked).map(|cause| cause.map(Told::Claim)),
+            ),
+            Asked::Entries(record) => (
+                &record.id,
+                entries(means, run, record).map(|entered| Some(Told::Entries(entered))),
+            ),
+        };
+        let told = match told {
+            // A kernel that cannot be explained, one without BTF, has been measured all the same.
+            Err(e) if e.exit() == ExitKind::Measured => {
+                bar.note(&format!("{cell} is not explained: {e}"));
+                None
+            }
+            told => told?,
         };
         bar.done(&format!("explained {cell}"));
         Ok::<_, ExplainError>(told)
