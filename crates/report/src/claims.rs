@@ -11,7 +11,7 @@ use crate::style::{Style, WIDTH, wrapped};
 use serde_json::{Value, json};
 use worstcase_base::distinct;
 use worstcase_base::format::{counted, plain};
-use worstcase_plan::study::claim::{Claim, ClaimFigure, ClaimOrigin, factor};
+use worstcase_plan::study::claim::{Claim, ClaimFigure, factor};
 use worstcase_results::claims::causes::ClaimCause;
 use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours, PairVerdict};
 use worstcase_results::stats::ranks::Shift;
@@ -20,7 +20,8 @@ use worstcase_results::stats::ranks::Shift;
 pub(super) fn heading(claims: &[JudgedClaim]) -> &'static str {
     match Whose::of(claims) {
         Whose::Ours => "Predicted and measured",
-        Whose::Article | Whose::Both => "Then and now: published figures, of the machines of their time, and ours",
+        Whose::Both => "Claimed and measured",
+        Whose::Article => "Then and now: published figures, of the machines of their time, and ours",
     }
 }
 
@@ -37,11 +38,10 @@ enum Whose {
 
 impl Whose {
     fn of(claims: &[JudgedClaim]) -> Whose {
-        let is_published = |claim: &JudgedClaim| matches!(claim.claim.origin, ClaimOrigin::Source(_));
-        let published = claims.iter().filter(|claim| is_published(claim)).count();
-        match published {
-            n if n == claims.len() => Whose::Article,
-            0 => Whose::Ours,
+        let all = |verb: &str| claims.iter().all(|claim| claim.claim.origin.verb() == verb);
+        match (all("published"), all("predicted")) {
+            (true, _) => Whose::Article,
+            (_, true) => Whose::Ours,
             _ => Whose::Both,
         }
     }

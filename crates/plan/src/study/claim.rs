@@ -408,6 +408,15 @@ impl Compare {
 }
 
 impl ClaimOrigin {
+    /// What somebody did who said so. A source of our own begins with `ours`: what we know already is no prediction.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            ClaimOrigin::Source(source) if source.starts_with("ours") => "claimed",
+            ClaimOrigin::Source(_) => "published",
+            ClaimOrigin::Predicted(_) => "predicted",
+        }
+    }
+
     /// In words.
     pub fn words(&self) -> String {
         match self {

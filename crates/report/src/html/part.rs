@@ -63,6 +63,7 @@ struct ClaimsPart {
 #[derive(Debug, Serialize)]
 struct ClaimPart {
     says: String,
+    verb: &'static str,
     verdict: &'static str,
     notes: Vec<String>,
     terms: Vec<String>,
@@ -78,6 +79,7 @@ impl ClaimsPart {
         let judged = judged(view.plan, view.records);
         let part = |judged: &JudgedClaim| ClaimPart {
             says: judged.claim.says.clone(),
+            verb: judged.claim.origin.verb(),
             verdict: judged.verdict.name(),
             notes: claims::notes(judged, &view.explanations.claims),
             terms: judged

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use worstcase_plan::Claim;
-use worstcase_plan::study::claim::{ClaimOrigin, PairClaim, factor};
+use worstcase_plan::study::claim::{PairClaim, factor};
 
 /// A published factor and ours are as large if they are within this of each other.
 const AS_LARGE: f64 = 2.0;
@@ -166,10 +166,7 @@ fn in_words(shift: &Shift) -> String {
 }
 
 fn claimed(claim: &Claim, (of, to): (usize, usize), says: &PairClaim) -> String {
-    let who = match claim.origin {
-        ClaimOrigin::Source(_) => "published",
-        ClaimOrigin::Predicted(_) => "predicted",
-    };
+    let who = claim.origin.verb();
     let (a, b) = (&claim.figures[of].of, &claim.figures[to].of);
     match says {
         PairClaim::Above => format!("{who}: {b} above {a}"),
@@ -221,7 +218,7 @@ fn verdict(says: &PairClaim, shift: &Shift, within: f64) -> PairVerdict {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use worstcase_plan::study::claim::{ClaimFigure, Compare, NEAR, PublishedValue, Relation};
+    use worstcase_plan::study::claim::{ClaimFigure, ClaimOrigin, Compare, NEAR, PublishedValue, Relation};
 
     fn claim(compare: Compare, said: Vec<PublishedValue>) -> Claim {
         let figure = |(nth, said)| ClaimFigure {

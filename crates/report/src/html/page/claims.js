@@ -67,7 +67,7 @@ const drawnClaims = (run) => run.claims.claims.filter((claim) => claim.chart);
 const claimCharts = (run) => drawnClaims(run).length > 0 && el('section', { class: 'then-and-now-picture', 'aria-label': 'Then and now' },
   el('h2', {}, run.claims.heading.split(':')[0]),
   el('p', { class: 'soft' },
-    drawnClaims(run).some((claim) => claim.chart.has_then) && [el('span', { class: 'mark then' }), ' published, a range as a bar; '],
+    drawnClaims(run).some((claim) => claim.chart.has_then) && [el('span', { class: 'mark then' }), ` ${run.claims.claims[0].verb}, a range as a bar; `],
     el('span', { class: 'mark now' }), ' ours, with the interval over the seeds. Factors to the first figure of each claim, further right is more.'),
   el('div', { class: 'claim-charts' }, drawnClaims(run).map((claim) => (claim.chart.series ? seriesChart(claim) : claimChart(claim)))));
 
