@@ -13,7 +13,7 @@ use worstcase_base::distinct;
 use worstcase_base::format::{counted, plain};
 use worstcase_plan::study::claim::{Claim, ClaimFigure, factor};
 use worstcase_results::claims::causes::ClaimCause;
-use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours, PairVerdict};
+use worstcase_results::claims::{ClaimVerdict, JudgedClaim, JudgedPair, Ours};
 use worstcase_results::stats::ranks::Shift;
 
 /// Said above all figures.
@@ -84,14 +84,7 @@ pub(super) fn summary(claims: &[JudgedClaim]) -> String {
 
 /// What stands below a claim that does not simply hold: why, in short.
 pub(super) fn notes(claim: &JudgedClaim, causes: &[ClaimCause]) -> Vec<String> {
-    let mut notes: Vec<String> = match claim.verdict {
-        ClaimVerdict::Holds => Vec::new(),
-        ClaimVerdict::DoesNotHold => claim.pairs_that(PairVerdict::Differs).map(JudgedPair::words).collect(),
-        ClaimVerdict::HoldsInPart | ClaimVerdict::NotTold => {
-            claim.pairs_that(PairVerdict::NotTold).map(JudgedPair::words).collect()
-        }
-        ClaimVerdict::NotAsked => claim.missing.iter().cloned().collect(),
-    };
+    let mut notes = claim.reasons();
     if claim.verdict == ClaimVerdict::DoesNotHold {
         let explained = causes.iter().filter(|cause| cause.claim == claim.claim.says);
         notes.extend(explained.map(|cause| format!("why {}: {}", cause.figure, cause.cause)));

@@ -94,14 +94,14 @@ impl JudgedClaim {
         self.pairs.iter().filter(move |pair| pair.verdict == verdict)
     }
 
-    /// Why it is not as claimed, not told, or not asked: the first reason.
-    pub fn reason(&self) -> Option<String> {
-        let of = |verdict| self.pairs_that(verdict).next().map(JudgedPair::words);
+    /// Why it is not as claimed, not told, or not asked: a sentence each.
+    pub fn reasons(&self) -> Vec<String> {
+        let of = |verdict| self.pairs_that(verdict).map(JudgedPair::words).collect();
         match self.verdict {
-            ClaimVerdict::Holds => None,
+            ClaimVerdict::Holds => Vec::new(),
             ClaimVerdict::DoesNotHold => of(PairVerdict::Differs),
             ClaimVerdict::HoldsInPart | ClaimVerdict::NotTold => of(PairVerdict::NotTold),
-            ClaimVerdict::NotAsked => self.missing.clone(),
+            ClaimVerdict::NotAsked => self.missing.iter().cloned().collect(),
         }
     }
 }

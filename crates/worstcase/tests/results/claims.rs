@@ -29,7 +29,7 @@ fn records(results: &[CellResult]) -> Vec<Record> {
 
 fn verdict(plan: &RunPlan, records: &[Record]) -> (ClaimVerdict, Vec<String>) {
     let [claim] = judged(plan, records).try_into().unwrap();
-    (claim.verdict, claim.reason().into_iter().collect())
+    (claim.verdict, claim.reasons())
 }
 
 fn view<'a>(plan: &'a RunPlan, records: &'a [Record]) -> ReportView<'a> {
