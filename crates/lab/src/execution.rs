@@ -81,6 +81,18 @@ impl Execution {
             .map(|(at, _)| at.start)
     }
 
+    /// The parts of a range in which the kernel's preempt count is not zero.
+    pub fn preempt_off_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let mut contexts = self.contexts_in(range).peekable();
+        std::iter::from_fn(move || {
+            let (mut section, _) = contexts.find(|(_, context)| context.preempt_off)?;
+            while let Some((at, _)) = contexts.next_if(|(_, context)| context.preempt_off) {
+                section.end = at.end;
+            }
+            Some(section)
+        })
+    }
+
     /// The system call in which most of a range ran.
     pub fn system_call_in(&self, range: Range<u64>) -> Option<u32> {
         let mut lengths: BTreeMap<Option<u32>, u64> = BTreeMap::new();
@@ -293,6 +305,9 @@ mod tests {
         assert_eq!(execution.preemptible_in(105..160), Some(150));
         assert_eq!(execution.preemptible_in(170..180), Some(170));
         assert_eq!(execution.preemptible_in(105..150), None);
+        assert_eq!(execution.preempt_off_in(90..160).collect::<Vec<_>>(), [100..150]);
+        assert_eq!(execution.preempt_off_in(105..120).collect::<Vec<_>>(), [105..120]);
+        assert_eq!(execution.preempt_off_in(150..180).count(), 0);
         let uncounted = Execution {
             contexts: Vec::new(),
             ..execution

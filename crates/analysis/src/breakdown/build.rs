@@ -1,7 +1,7 @@
 //! From an execution to its breakdown.
 
 use super::cause::cause;
-use super::chance::chance;
+use super::chance::PreemptionChance;
 use super::classify::{KindStretch, LabClassifier};
 use super::frames::{WindowWalk, walk};
 use super::lead::Lead;
@@ -69,7 +69,7 @@ pub fn tell(
         walk: &walk,
         points: &points,
         began,
-        chance: chance(execution, &walk, &points),
+        chance: PreemptionChance::find(execution, &walk, &points),
         preempts: preempts(&sample.preempt),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,

@@ -1,6 +1,7 @@
 //! Classifies each stretch between due time and sample: one decision per interval, then equal neighbours are
 //! joined.
 
+use super::chance::PreemptionChance;
 use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
 use super::milestones::Milestones;
 use super::roles::{self, FunctionRole};
@@ -41,8 +42,8 @@ pub(crate) struct LabClassifier<'a> {
     pub(crate) points: &'a Milestones,
     /// When the breakdown of this CPU's instructions begins, from the sample's beginning on.
     pub(crate) began: Nanos,
-    /// When the interrupted thread could have been preempted for the first time, if it was marked in the kernel.
-    pub(crate) chance: Option<u64>,
+    /// When the interrupted thread, if it was marked in the kernel, could have been preempted.
+    pub(crate) chance: Option<PreemptionChance>,
     /// Whether this kernel preempts itself at any instruction.
     pub(crate) preempts: bool,
     /// Nanoseconds of so many instructions.
@@ -70,7 +71,10 @@ impl LabClassifier<'_> {
             p.sample,
         ];
         cuts.extend(p.waits.map(|waits| waits.until));
-        cuts.extend(self.chance);
+        if let Some(chance) = &self.chance {
+            cuts.push(chance.at);
+            cuts.extend(chance.sections.iter().flat_map(|section| [section.start, section.end]));
+        }
         cuts.sort_unstable();
         cuts.dedup();
         cuts.retain(|at| (p.due..=p.sample).contains(at));
@@ -185,7 +189,8 @@ impl LabClassifier<'_> {
         if self.has(i.stack, FunctionRole::ExitToUser) || self.has(i.stack, FunctionRole::ScheduleGlue) {
             return SpanKind::Schedule;
         }
-        match self.preempts || self.chance.is_none_or(|chance| i.start < chance) {
+        let chance = self.chance.as_ref().filter(|_| !self.preempts);
+        match chance.is_none_or(|chance| i.start < chance.at || chance.section_of(i.start).is_some()) {
             true => SpanKind::PreemptOff {
                 lock: None,
                 released: None,
@@ -289,10 +294,11 @@ impl LabClassifier<'_> {
                 *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
                 let at = self.walk.marks_within(end, self.points.sample);
                 let schedule = at.iter().find(|m| m.what == FrameEvent::Enter(FunctionRole::Schedule));
-                let ends = self
-                    .chance
-                    .filter(|_| !self.preempts)
-                    .and_then(|at| self.mark_before(at));
+                let chance = self.chance.as_ref().filter(|_| !self.preempts);
+                let ends = chance.and_then(|chance| match chance.section_of(start) {
+                    Some(section) => self.mark_before(section.end),
+                    None => self.mark_before(chance.at),
+                });
                 *released = ends.or(schedule.copied()).map(|m| self.place_of(&m, roles::is_helper));
             }
             _ => {}

@@ -21,6 +21,18 @@ enum Due {
 
 /// A load in a system call, a probe that sleeps; the timer comes, wakes the probe, and the load runs on.
 fn machine(due: Due, runs_on: usize, preempts: bool) -> SyntheticMachine {
+    let mut m = machine_until_the_interrupt(due);
+    if preempts {
+        switch_to_probe(m.call("preempt_schedule_irq"));
+    } else {
+        m.iret().work(runs_on).ret().work(3).ret().work(1).ret();
+        switch_to_probe(m.call("exit_to_user_mode_prepare"));
+    }
+    m
+}
+
+/// The same, until the interrupt is about to return.
+fn machine_until_the_interrupt(due: Due) -> SyntheticMachine {
     let mut m = SyntheticMachine::in_user(7, "load");
     let user = worstcase_analysis::breakdown::testing::USER;
     m.park(
@@ -55,21 +67,13 @@ fn machine(due: Due, runs_on: usize, preempts: bool) -> SyntheticMachine {
         .ret()
         .ret()
         .work(2);
-    if preempts {
-        m.call("preempt_schedule_irq");
-    } else {
-        m.iret()
-            .work(runs_on)
-            .ret()
-            .work(3)
-            .ret()
-            .work(1)
-            .ret()
-            .call("exit_to_user_mode_prepare");
-    }
+    m
+}
+
+/// The scheduler switches to the probe, which returns to its code.
+fn switch_to_probe(m: &mut SyntheticMachine) {
     m.call("__schedule").work(7).switch(9, "probe", "").work(2);
     m.ret().work(4).ret().work(1).sysret().work(3);
-    m
 }
 
 fn sample(execution: &Execution, preempt: &str) -> ExplainedSample {
@@ -152,6 +156,34 @@ fn a_kernel_that_does_not_preempt_runs_on_until_it_returns_to_user() {
           4.067       0.003  ▏                         probe's code
             sum       4.070
     ");
+}
+
+/// No model takes the CPU in a section with preemption off, also if the section begins after the timer interrupt.
+#[test]
+fn a_section_that_begins_after_the_interrupt_is_no_missing_reschedule_point() {
+    let section = |free: usize, held: usize| {
+        let mut m = machine_until_the_interrupt(Due::InKernel);
+        m.context(Some(67), false).iret().work(free);
+        m.call("_raw_spin_lock")
+            .work(2)
+            .context(Some(67), true)
+            .ret()
+            .work(held);
+        m.call("_raw_spin_unlock").work(1).context(Some(67), false).ret();
+        m.work(1).ret().work(3).ret().work(1).ret();
+        switch_to_probe(m.call("exit_to_user_mode_prepare"));
+        explained(&m, "none").breakdown.cause().clone()
+    };
+    let held = section(20, 4_000);
+    assert_eq!(held.mechanism, Mechanism::PreemptionOff);
+    assert!(
+        held.sentence.contains("free_pages (called by zap) held a spin lock"),
+        "{}",
+        held.sentence
+    );
+    assert!(held.remedy.starts_with("preempt=full waits"), "{}", held.remedy);
+    assert_eq!(section(4_000, 20).mechanism, Mechanism::NoReschedulePoint);
+    assert_eq!(section(4_000, 1_600).mechanism, Mechanism::NoReschedulePoint);
 }
 
 /// A thread that our wake-up does not mark comes before ours, even if it is the interrupted one.

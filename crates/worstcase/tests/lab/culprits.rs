@@ -255,15 +255,15 @@ fn interrupts_are_off_while_a_filter_of_system_calls_is_tried() {
     }
 }
 
-/// A line goes out with interrupts off for part of the write; of the latest samples, due before that part, the first
-/// cause is that the whole write has no reschedule point. The sample at 30 % was due within it.
+/// printk keeps preemption off while it writes a line out, with interrupts off for part of that. The latest samples were
+/// due before it, the sample at 30 % within the part with interrupts off.
 #[test]
 fn interrupts_are_off_while_a_serial_port_is_written() {
     let console = "console 900";
     for breakdown in latest("none", "wakeup", console) {
         breakdown.names_cause(
-            Mechanism::NoReschedulePoint,
-            &["in write(2)", "serial8250_console_write"],
+            Mechanism::PreemptionOff,
+            &["vprintk_emit", "in write(2)", "serial8250_console_write"],
             30_000..=u64::MAX,
         );
     }
