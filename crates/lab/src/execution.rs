@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use worstcase_contract::symbols::{CodeSymbol, SymbolTable};
-pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, Step, TaskFrom, Why};
+pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, LockWrite, Step, TaskFrom, Why};
 use worstcase_contract::{Instructions, Nanos};
 
 /// A window of one execution.
@@ -25,6 +25,8 @@ pub struct Execution {
     pub contexts: Vec<ContextFrom>,
     /// What other CPUs did, at the moments at which it matters.
     pub elsewhere: Vec<Elsewhere>,
+    /// The locks that the kernel's lock functions wrote to, in order.
+    pub lock_writes: Vec<LockWrite>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
@@ -62,6 +64,7 @@ impl Execution {
             }],
             contexts: Vec::new(),
             elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
             due: other.count,
             timer_entry: None,
             sample: other.count,
@@ -261,6 +264,7 @@ mod tests {
             tasks: Vec::new(),
             contexts: Vec::new(),
             elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),
@@ -294,6 +298,7 @@ mod tests {
                 context(150, Some(3), false),
             ],
             elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),

@@ -191,8 +191,9 @@ fn observe(
 ) -> Result<Log, LabError> {
     let asked = PluginRequest {
         arguments: format!(
-            ",windows={windows},window_log={WINDOWS},tasks={}{}",
+            ",windows={windows},window_log={WINDOWS},tasks={}{}{}",
             kernel.tasks,
+            kernel.locks_argument(),
             kernel.follow_arguments(run.prepared)
         ),
         writes: vec![WINDOWS],
@@ -276,6 +277,12 @@ fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
         end,
         tasks: since(&window.tasks, |t| t.count, first, end),
         contexts: since(&window.contexts, |c| c.count, first, end),
+        lock_writes: window
+            .lock_writes
+            .iter()
+            .filter(|w| (first..end).contains(&w.count))
+            .copied()
+            .collect(),
         due: moment.due,
         timer_entry: moment.timer_entry,
         sample: moment.sample,
@@ -331,7 +338,7 @@ fn since<T: Clone>(all: &[T], count: impl Fn(&T) -> Instructions, first: Instruc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::execution::{ContextFrom, TaskFrom, Why};
+    use crate::execution::{ContextFrom, LockWrite, TaskFrom, Why};
     use worstcase_contract::Nanos;
 
     fn wanted(from: u64, due: u64, sample: u64) -> WantedLog {
@@ -387,6 +394,12 @@ mod tests {
                 tasks: vec![task(100, 1), task(150, 2), task(250, 3), task(450, 4)],
                 contexts: vec![context(100, false), context(260, true), context(360, false)],
                 elsewhere: Vec::new(),
+                lock_writes: [100, 260, 350]
+                    .map(|count| LockWrite {
+                        count: Instructions(count),
+                        lock: 7,
+                    })
+                    .into(),
             }],
         };
         let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
@@ -395,6 +408,8 @@ mod tests {
         assert_eq!(execution.end, Instructions(350));
         assert_eq!(execution.tasks, [task(150, 2), task(250, 3)]);
         assert_eq!(execution.contexts, [context(100, false), context(260, true)]);
+        assert_eq!(execution.lock_writes.len(), 1);
+        assert_eq!(execution.lock_writes[0].count, Instructions(260));
         let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
         assert_eq!(last.end, Instructions(500));
         assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);

@@ -12,6 +12,7 @@ use super::snapshot::MachineSnapshot;
 use super::watchdog::BOOT;
 use super::watchdog::MachineLimits;
 use crate::execution::Symbols;
+use std::ops::Range;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_cell::order::Order;
@@ -22,6 +23,16 @@ use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
 
 const AREA: &str = "symbols";
+
+/// What names of functions that take spin locks and give them back begin with.
+const LOCKS: [&str; 6] = [
+    "_raw_spin_",
+    "_raw_read_",
+    "_raw_write_",
+    "__raw_spin_",
+    "__raw_read_",
+    "__raw_write_",
+];
 
 /// The message about damaged symbols.
 const AGAIN: &str = "the symbols are read again";
@@ -110,6 +121,29 @@ impl KernelSymbols {
         match prepared.subject.machine.smp.probe_cpu() == self.cpu {
             true => String::new(),
             false => format!(",follow={}", self.cpu),
+        }
+    }
+
+    /// The plugin's argument with the code of the kernel's lock functions; empty if it has none.
+    pub(super) fn locks_argument(&self) -> String {
+        let is_lock = |name: &str| LOCKS.iter().any(|own| name.starts_with(own));
+        let mut code: Vec<(u64, &str)> = self.table.code().map(|symbol| (symbol.address, symbol.name)).collect();
+        code.sort_unstable();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for pair in code.windows(2).filter(|pair| is_lock(pair[0].1)) {
+            let (from, to) = (pair[0].0, pair[1].0);
+            match ranges.last_mut() {
+                Some(last) if last.end == from => last.end = to,
+                _ => ranges.push(from..to),
+            }
+        }
+        let ranges = ranges.iter().filter(|range| !range.is_empty());
+        let ranges: Vec<String> = ranges
+            .map(|range| format!("{:#x}-{:#x}", range.start, range.end))
+            .collect();
+        match ranges.is_empty() {
+            true => String::new(),
+            false => format!(",locks={}", ranges.join("+")),
         }
     }
 

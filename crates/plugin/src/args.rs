@@ -1,8 +1,9 @@
 //! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`, all optional; and those of
-//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`; those of a census,
+//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`, and with them `locks=0xFROM-0xTO+...`; those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use worstcase_logs::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
 
@@ -68,6 +69,8 @@ pub struct Replay {
     pub(crate) tasks: TaskPlaces,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
     pub(crate) memory: PathBuf,
+    /// `locks=0xFROM-0xTO+...`: the code of the kernel's lock functions; empty if it is not known.
+    pub(crate) locks: Vec<Range<u64>>,
 }
 
 /// An argument that cannot be used.
@@ -75,7 +78,7 @@ pub struct Replay {
 pub(crate) enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, locks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -90,6 +93,9 @@ pub(crate) enum ArgError {
     /// Only some of the arguments of a replay.
     #[error("windows=, window_log=, tasks= and memory= go together")]
     PartOfReplay,
+    /// No range of code, or no replay to use it.
+    #[error("locks= needs ranges such as 0xffffffff81a00000-0xffffffff81a00ec0, and windows=")]
+    BadLocks,
     /// Only some of the arguments of a census.
     #[error("census=, facts= and memory= go together, and audit=on with them")]
     PartOfCensus,
@@ -124,7 +130,7 @@ const LONGEST_REQUEST: i64 = 1_000_000_000;
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
-    let (mut windows, mut window_log, mut tasks, mut memory) = (None, None, None, None);
+    let (mut windows, mut window_log, mut tasks, mut memory, mut locks) = (None, None, None, None, None);
     let (mut census, mut facts, mut audit) = (None, None, None);
     let (mut modules, mut module_log) = (None, None);
     for argument in arguments {
@@ -141,6 +147,7 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
             Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
+            Some(("locks", value)) => set(&mut locks, "locks", ranges(value)?)?,
             Some(("memory", path)) => set(&mut memory, "memory", non_empty(path, "memory")?)?,
             Some(("census", path)) => set(&mut census, "census", non_empty(path, "census")?)?,
             Some(("facts", path)) => set(&mut facts, "facts", non_empty(path, "facts")?)?,
@@ -153,6 +160,9 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     if memory.is_some() && windows.is_none() && census.is_none() && modules.is_none() {
         return Err(ArgError::MemoryAlone);
     }
+    if locks.is_some() && windows.is_none() {
+        return Err(ArgError::BadLocks);
+    }
     args.replay = match (windows, window_log, tasks, memory.clone()) {
         (None, None, None, _) => None,
         (Some(windows), Some(log), Some(tasks), Some(memory)) => Some(Replay {
@@ -160,6 +170,7 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             log,
             tasks,
             memory,
+            locks: locks.unwrap_or_default(),
         }),
         _ => return Err(ArgError::PartOfReplay),
     };
@@ -205,6 +216,17 @@ fn address(value: &str) -> Result<u64, ArgError> {
         .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| ArgError::BadAddress(value.to_owned()))
+}
+
+fn ranges(value: &str) -> Result<Vec<Range<u64>>, ArgError> {
+    let range = |text: &str| {
+        let (from, to) = text.split_once('-').ok_or(ArgError::BadLocks)?;
+        match (address(from), address(to)) {
+            (Ok(from), Ok(to)) if from < to => Ok(from..to),
+            _ => Err(ArgError::BadLocks),
+        }
+    };
+    value.split('+').map(range).collect()
 }
 
 fn seed(value: &str) -> Result<u32, ArgError> {
@@ -257,6 +279,15 @@ mod tests {
             assert!(matches!(error, ArgError::PartOfReplay | ArgError::MemoryAlone), "{n}");
         }
         assert!(matches!(parse(&["windows=9-5"]), Err(ArgError::Replay(_))));
+        let with = |locks: &'static str| parse(&[&all[..], &[locks]].concat());
+        assert_eq!(
+            with("locks=0x10-0x20+0x30-0x40").unwrap().replay.unwrap().locks,
+            [16..32, 48..64]
+        );
+        for bad in ["locks=0x20-0x10", "locks=0x10", "locks=16-32", "locks=0x10-0x20+"] {
+            assert_eq!(with(bad), Err(ArgError::BadLocks), "{bad}");
+        }
+        assert_eq!(parse(&["locks=0x10-0x20"]), Err(ArgError::BadLocks));
     }
 
     #[test]

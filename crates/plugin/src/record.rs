@@ -8,15 +8,16 @@
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
 
-use crate::api::{self, Block, Instruction, OnStart};
+use crate::api::{self, Block, Instruction, OnAccess, OnStart};
 use crate::args::Replay;
 use crate::counts;
+use crate::decode;
 use crate::guest_memory::{GuestMemory, LateMemory};
 use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
@@ -50,6 +51,10 @@ struct Recorder {
     memory: LateMemory,
     current: Option<Task>,
     contexts: Contexts,
+    /// The code of the kernel's lock functions.
+    locks: Vec<Range<u64>>,
+    /// The locks to which these wrote.
+    known_locks: HashSet<u64>,
     /// What the open window was told last.
     context: Option<Context>,
     /// All blocks that were translated, each once, however often that was.
@@ -111,6 +116,8 @@ pub fn start(replay: Replay) -> Result<(), String> {
         memory: LateMemory::of_file(replay.memory),
         current: None,
         contexts: Contexts::new(replay.tasks),
+        locks: replay.locks,
+        known_locks: HashSet::new(),
         context: None,
         numbers: HashMap::new(),
         blocks: Vec::new(),
@@ -134,6 +141,13 @@ pub(crate) fn observe(block: &Block, instructions: &[Instruction]) {
         lengths: instructions.iter().map(|i| i.bytes().len() as u8).collect(),
         code: instructions.iter().flat_map(|i| i.bytes()).copied().collect(),
     };
+    for instruction in instructions {
+        let (at, bytes) = (instruction.vaddr(), instruction.bytes());
+        let in_lock_function = recorder.locks.iter().any(|code| code.contains(&at)) && decode::writes_to_pointer(bytes);
+        if in_lock_function || (at >= USER_END && !recorder.locks.is_empty() && decode::clears_byte(bytes)) {
+            instruction.on_write::<LockWrite>(in_lock_function.into());
+        }
+    }
     // Of several CPUs, the count that QEMU could compare is not that of the one which is followed.
     let from = if scheduler::is_alone() {
         FROM.load(Ordering::Relaxed)
@@ -166,6 +180,20 @@ impl OnStart for BlockStart {
             && let Some(recorder) = lock().as_mut()
         {
             recorder.step(number, Instructions(count));
+        }
+    }
+}
+
+/// A lock function has written to a lock, or other code has cleared a byte: where unlocking is no function, that gives a lock back.
+struct LockWrite;
+
+impl OnAccess for LockWrite {
+    fn run(vaddr: u64, in_lock_function: u64) {
+        if api::count() >= FROM.load(Ordering::Relaxed)
+            && scheduler::is_followed()
+            && let Some(recorder) = lock().as_mut()
+        {
+            recorder.lock_write(vaddr, in_lock_function != 0);
         }
     }
 }
@@ -238,6 +266,16 @@ impl Recorder {
         }
         self.or_fail(|recorder| recorder.write(number, count));
         OPEN.store(!scheduler::is_alone(), Ordering::Relaxed);
+    }
+
+    /// Something that may be a lock is written to.
+    fn lock_write(&mut self, lock: u64, in_lock_function: bool) {
+        if in_lock_function {
+            self.known_locks.insert(lock);
+        }
+        if self.known_locks.contains(&lock) {
+            self.log.lock_write(lock);
+        }
     }
 
     /// Does this unless the log cannot become whole any more, and no more after it failed.

@@ -233,8 +233,8 @@ fn is_whole(breakdown: &Breakdown) {
 fn mentions(span: &Span, function: &str) -> bool {
     let at = |place: &Option<CodePlace>| place.as_ref().is_some_and(|p| p.function == function);
     let place = match &span.what {
-        SpanKind::IrqsOff { off, on } => at(off) || at(on),
-        SpanKind::PreemptOff { lock, released } => at(lock) || at(released),
+        SpanKind::IrqsOff { off, on, .. } => at(off) || at(on),
+        SpanKind::PreemptOff { lock, released, .. } => at(lock) || at(released),
         _ => false,
     };
     place || span.chain.iter().any(|f| f.function == function) || span.functions.iter().any(|f| f.function == function)

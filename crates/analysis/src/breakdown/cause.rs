@@ -4,7 +4,7 @@ mod remedy;
 mod sentence;
 
 pub use super::spans::{Cause, Mechanism, Peer};
-use super::spans::{CodePlace, ExplainedSample, Span, SpanKind};
+use super::spans::{CodePlace, ExplainedSample, OffBy, Span, SpanKind};
 use super::stacks::FrameKind;
 pub use sentence::CauseParts;
 use worstcase_contract::Nanos;
@@ -46,6 +46,7 @@ pub(crate) fn cause_in_words(
         longest: span,
         parts: spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism).count(),
         total: Nanos(total(mechanism)),
+        floor,
         at: culprit(span),
         system_call: system_call.as_deref(),
     };
@@ -56,7 +57,7 @@ pub(crate) fn cause_in_words(
             true => sentence::sentence(&cause, words),
             false => sentence::several(&cause, spans, words),
         } + &sentence::choice(sample, spans),
-        remedy: remedy::remedy(sample, mechanism, cause.longest, peers),
+        remedy: remedy::remedy(sample, mechanism, cause.longest, (floor, cause.total), peers),
         mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,
@@ -83,15 +84,24 @@ fn nothing() -> Cause {
 /// is not the mechanism's own helper.
 fn culprit(span: &Span) -> CodePlace {
     let named = match &span.what {
-        SpanKind::IrqsOff { off, on } => off.clone().or(on.clone()),
+        SpanKind::IrqsOff { off, on, .. } => off.clone().or(on.clone()),
+        SpanKind::SpinsFor { at } => Some(at.clone()),
         SpanKind::Waits { at, .. } => Some(at.clone()),
-        SpanKind::PreemptOff { lock, released } => lock.clone().or(released.clone()),
+        // Who gives an earlier lock back need not have taken it.
+        SpanKind::PreemptOff {
+            by: OffBy::EarlierLock, ..
+        } => None,
+        SpanKind::PreemptOff {
+            lock, off, released, ..
+        } => lock.clone().or(off.clone()).or(released.clone()),
         SpanKind::OtherTimer { function } => Some(CodePlace {
             function: function.clone(),
             ..CodePlace::default()
         }),
         _ => None,
     };
+    // A lock function stands for its caller, if that is known.
+    let named = named.filter(|place| !super::roles::is_helper(&place.function));
     // Without a common frame: the function that took most.
     let most = || span.functions.first().map(|f| f.function.clone());
     let common = || {

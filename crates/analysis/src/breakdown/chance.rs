@@ -3,7 +3,6 @@
 
 use super::frames::{StackInterval, WindowWalk};
 use super::milestones::Milestones;
-use super::stacks::FrameKind;
 use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
@@ -24,10 +23,7 @@ impl PreemptionChance {
     /// None if the kernel gives the CPU away earlier. A kernel that does not count (built without any model that
     /// preempts) seems to have no reasons.
     pub(crate) fn find(execution: &Execution, walk: &WindowWalk, points: &Milestones) -> Option<PreemptionChance> {
-        let is_own = |i: &StackInterval| {
-            let in_interrupt = walk.stacks.find_kind(i.stack, FrameKind::Interrupt).is_some();
-            !in_interrupt && i.irqs != Some(false)
-        };
+        let is_own = |i: &StackInterval| walk.stacks.interrupt(i.stack).is_none() && i.irqs != Some(false);
         let after = walk.within(points.resched, points.sample);
         let runs_on: Vec<StackInterval> = after.take_while(|i| i.pid == points.interrupted).collect();
         let mut own = runs_on.iter().filter(|i| is_own(i));

@@ -3,12 +3,14 @@
 
 use super::chance::PreemptionChance;
 use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
+use super::locks::{HeldLock, LockUses};
 use super::milestones::Milestones;
 use super::roles::{self, FunctionRole};
 use super::shares::place;
 use super::sources::Sources;
-use super::spans::{CodePlace, KernelTask, LockWait, Since, SpanKind, ThreadRun, Waker};
+use super::spans::{CodePlace, KernelTask, LockWait, OffBy, Since, SpanKind, ThreadRun, WaitsFor, Waker};
 use super::stacks::{FrameKind, StackId};
+use super::waits::Waits;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
@@ -44,6 +46,8 @@ pub(crate) struct LabClassifier<'a> {
     pub(crate) began: Nanos,
     /// When the interrupted thread, if it was marked in the kernel, could have been preempted.
     pub(crate) chance: Option<PreemptionChance>,
+    /// Who holds which spin lock.
+    pub(crate) locks: &'a LockUses,
     /// Whether this kernel preempts itself at any instruction.
     pub(crate) preempts: bool,
     /// Nanoseconds of so many instructions.
@@ -70,7 +74,7 @@ impl LabClassifier<'_> {
             p.own_timer.end,
             p.sample,
         ];
-        cuts.extend(p.waits.map(|waits| waits.until));
+        cuts.extend(p.waits.iter().flat_map(|waits| [waits.from, waits.until]));
         if let Some(chance) = &self.chance {
             cuts.push(chance.at);
             cuts.extend(chance.sections.iter().flat_map(|section| [section.start, section.end]));
@@ -90,11 +94,24 @@ impl LabClassifier<'_> {
                 }
             }
         }
+        self.without_little_work(&mut out);
         let mut out = joined(out);
         for stretch in &mut out {
             self.complete(stretch);
         }
         out
+    }
+
+    /// A thread that goes back to user mode always does some work on its way.
+    fn without_little_work(&self, stretches: &mut [KindStretch]) {
+        for stretch in stretches {
+            if stretch.kind == SpanKind::ExitWork && stretch.length() < LITTLE_WORK {
+                stretch.kind = match self.points.since {
+                    Since::Called => SpanKind::SystemCall,
+                    _ => SpanKind::ReturnToUser,
+                };
+            }
+        }
     }
 
     fn has(&self, stack: StackId, role: FunctionRole) -> bool {
@@ -111,7 +128,9 @@ impl LabClassifier<'_> {
     /// The innermost frame that tells the kernel's work: the switch, the scheduler, or an interrupt.
     fn nearest(&self, stack: StackId) -> Nearest {
         let stacks = &self.walk.stacks;
+        let is_exit_work = stacks.is_exit_work(stack);
         let of = |id: StackId| match stacks.role(id) {
+            Some(FunctionRole::ExitToUser) if is_exit_work => Some(Nearest::Other),
             Some(FunctionRole::SwitchTo | FunctionRole::SwitchWork) => Some(Nearest::Switch),
             Some(FunctionRole::Schedule) => Some(Nearest::Schedule),
             Some(FunctionRole::InterruptEntry) => Some(Nearest::Interrupt(id)),
@@ -122,8 +141,10 @@ impl LabClassifier<'_> {
 
     fn kind(&self, i: &StackInterval) -> SpanKind {
         let p = self.points;
-        if p.waits.is_some_and(|waits| i.start < waits.until) {
+        if let Some(waits) = self.waits_at(i.start) {
             return SpanKind::Waits {
+                woken: waits.woken,
+                what: WaitsFor::default(),
                 at: CodePlace::default(),
                 fault: false,
                 waker: None,
@@ -137,7 +158,14 @@ impl LabClassifier<'_> {
                     .other_timer(i, frame)
                     .unwrap_or_else(|| self.other_interrupt(frame)),
                 _ if p.is_deferred && self.has(i.stack, FunctionRole::SoftTimers) => SpanKind::SoftIrq,
-                (_, Some(false)) => SpanKind::IrqsOff { off: None, on: None },
+                (_, Some(false)) if self.has(i.stack, FunctionRole::SpinWait) => SpanKind::SpinsFor {
+                    at: CodePlace::default(),
+                },
+                (_, Some(false)) => SpanKind::IrqsOff {
+                    off: None,
+                    on: None,
+                    by: OffBy::default(),
+                },
                 _ => SpanKind::IrqPending,
             };
         }
@@ -151,6 +179,7 @@ impl LabClassifier<'_> {
         if i.pid == p.probe {
             return match self.walk.stacks.frame(i.stack).kind {
                 FrameKind::User => SpanKind::UserProbe,
+                _ if self.has(i.stack, FunctionRole::ExitWork) => SpanKind::ExitWork,
                 _ if p.since != Since::Called => SpanKind::ReturnToUser,
                 _ if self.calls_cpus(i.stack) => SpanKind::CallsCpus,
                 _ => SpanKind::SystemCall,
@@ -186,13 +215,22 @@ impl LabClassifier<'_> {
         if i.pid == 0 {
             return SpanKind::LeaveIdle;
         }
-        if self.has(i.stack, FunctionRole::ExitToUser) || self.has(i.stack, FunctionRole::ScheduleGlue) {
+        let stacks = &self.walk.stacks;
+        let is_on_way = |role: FunctionRole| stacks.find(i.stack, role).is_some() && !stacks.is_exit_work(i.stack);
+        if is_on_way(FunctionRole::ExitToUser) || is_on_way(FunctionRole::ScheduleGlue) {
             return SpanKind::Schedule;
+        }
+        if self.has(i.stack, FunctionRole::SpinWait) {
+            return SpanKind::SpinsFor {
+                at: CodePlace::default(),
+            };
         }
         let chance = self.chance.as_ref().filter(|_| !self.preempts);
         match chance.is_none_or(|chance| i.start < chance.at || chance.section_of(i.start).is_some()) {
             true => SpanKind::PreemptOff {
                 lock: None,
+                off: None,
+                by: OffBy::default(),
                 released: None,
             },
             false => SpanKind::NoReschedulePoint,
@@ -267,19 +305,27 @@ impl LabClassifier<'_> {
         };
         let (start, end) = (first.start, last.end);
         match &mut stretch.kind {
-            SpanKind::IrqsOff { off, on } => {
-                *off = self
-                    .last_before(start + 1, FrameEvent::IrqsOff)
-                    .map(|m| self.place_of(m, roles::is_flag_helper));
+            SpanKind::IrqsOff { off, on, by } => {
+                let mark = self.last_before(start + 1, FrameEvent::IrqsOff);
+                *off = mark.map(|m| self.place_of(m, roles::is_flag_helper));
+                *by = mark.map_or(OffBy::NotSeen, |m| off_by(self.walk, m));
                 let after = self.walk.marks_within(start, self.points.sample);
                 let found = after.iter().find(|m| m.what == FrameEvent::IrqsOn && m.count >= end);
                 *on = found.map(|m| self.place_of(m, roles::is_flag_helper));
             }
-            SpanKind::Waits { at, fault, waker, ran } => {
-                let Some(waits) = self.points.waits else { return };
+            SpanKind::Waits {
+                what,
+                at,
+                fault,
+                waker,
+                ran,
+                ..
+            } => {
+                let Some(waits) = self.waits_at(start) else { return };
+                *what = waits.what(self.walk);
                 *at = waits.place(self.walk);
                 *fault = waits.is_fault(self.walk);
-                let mark = waits.waker(self.walk, self.points.due);
+                let mark = waits.waker(self.walk);
                 *waker = mark.map(|mark| Waker {
                     task: (self.task_of)(mark.pid),
                     at: self.place_of(mark, roles::is_way_to_wake),
@@ -290,8 +336,14 @@ impl LabClassifier<'_> {
                 owns_lock: true, wait, ..
             } => *wait = self.lock_wait(start),
             SpanKind::OtherThread { server, .. } => *server = self.fair_server(start),
-            SpanKind::PreemptOff { lock, released } => {
-                *lock = self.lock_held(start).map(|m| self.place_of(&m, roles::is_helper));
+            SpanKind::SpinsFor { at } => *at = self.place_of_waiting(first),
+            SpanKind::PreemptOff {
+                lock,
+                off,
+                by,
+                released,
+            } => {
+                (*lock, *off, *by) = self.preempt_off_by(start);
                 let at = self.walk.marks_within(end, self.points.sample);
                 let schedule = at.iter().find(|m| m.what == FrameEvent::Enter(FunctionRole::Schedule));
                 let chance = self.chance.as_ref().filter(|_| !self.preempts);
@@ -339,22 +391,48 @@ impl LabClassifier<'_> {
         marks.iter().rev().find(|m| m.what == what)
     }
 
-    /// The spin lock that the running thread holds at an instruction, if it took the lock within the window.
-    fn lock_held(&self, count: u64) -> Option<FrameMark> {
-        let pid = self.walk.at(count)?.pid;
-        let mut held: Vec<FrameMark> = Vec::new();
-        for mark in self.walk.marks_within(0, count).iter().filter(|m| m.pid == pid) {
-            // An interrupt's locks are its own.
-            if mark.count >= self.points.entry && mark.count < self.points.entry_end {
-                continue;
-            }
-            match mark.what {
-                FrameEvent::Enter(FunctionRole::SpinLock) => held.push(*mark),
-                FrameEvent::Enter(FunctionRole::SpinUnlock) => drop(held.pop()),
-                _ => {}
-            }
+    /// The wait that holds an instruction.
+    fn waits_at(&self, count: u64) -> Option<&Waits> {
+        self.points.waits.iter().find(|waits| waits.range().contains(&count))
+    }
+
+    /// The lock that keeps preemption off at an instruction, or else the place where it was switched off.
+    fn preempt_off_by(&self, count: u64) -> (Option<CodePlace>, Option<CodePlace>, OffBy) {
+        let pid = self.walk.at(count).map_or(0, |i| i.pid);
+        let switched = self.preempt_switched_off(count, pid);
+        let off = switched.as_ref().map(|m| self.place_of(m, roles::is_helper));
+        let by = switched.as_ref().map_or(OffBy::NotSeen, |m| off_by(self.walk, m));
+        // While a lock is held, preemption stays off.
+        let in_section = |held: &HeldLock| match (held, &switched) {
+            (HeldLock::Taken(mark), Some(switched)) => mark.count >= switched.count,
+            _ => true,
+        };
+        match self.locks.held(pid, count).filter(in_section) {
+            // What was switched off by itself goes on around a lock.
+            _ if matches!(by, OffBy::Itself | OffBy::BottomHalves) => (None, off, by),
+            Some(HeldLock::Taken(mark)) => (Some(self.place_of(&mark, roles::is_helper)), None, OffBy::SpinLock),
+            Some(HeldLock::Earlier(_)) => (None, None, OffBy::EarlierLock),
+            None => (None, off, by),
         }
-        held.pop()
+    }
+
+    /// The instruction that last gave a thread's count of reasons not to preempt its first one.
+    fn preempt_switched_off(&self, count: u64, pid: u32) -> Option<FrameMark> {
+        let execution = self.sources.execution;
+        let section = execution.preempt_off_in(0..count + 1).last()?;
+        let is_seen = section.end > count
+            && execution
+                .steps
+                .first()
+                .is_some_and(|first| first.count.0 < section.start);
+        let mark = is_seen.then(|| self.mark_before(section.start))??;
+        (mark.pid == pid).then_some(mark)
+    }
+
+    /// The function that waits for a spin lock.
+    fn place_of_waiting(&self, at: &StackInterval) -> CodePlace {
+        let is_of_lock = |name: &str| roles::is_helper(name) || roles::role(name) == Some(FunctionRole::SpinWait);
+        place(self.walk, at.stack, is_of_lock).0
     }
 
     /// The place where the probe last waited for a lock, and whether the probe gave the owner its priority.
@@ -403,6 +481,19 @@ impl LabClassifier<'_> {
     }
 }
 
+/// What switched interrupts or preemption off at a mark.
+pub(crate) fn off_by(walk: &WindowWalk, mark: &FrameMark) -> OffBy {
+    let has = |role| walk.stacks.find(mark.stack, role).is_some();
+    match () {
+        () if has(FunctionRole::SpinLock) || has(FunctionRole::SpinTry) => OffBy::SpinLock,
+        () if has(FunctionRole::BottomHalvesOff) => OffBy::BottomHalves,
+        () => OffBy::Itself,
+    }
+}
+
+/// Fewer instructions of work on the way out are part of every way out.
+const LITTLE_WORK: u64 = 1_000;
+
 /// A gap of at most this many instructions belongs to its neighbours.
 const FEW: u64 = 64;
 
@@ -414,6 +505,9 @@ fn belongs(between: &SpanKind, around: &SpanKind) -> bool {
         (
             SpanKind::Schedule,
             SpanKind::Switch | SpanKind::IrqExit | SpanKind::WakingIrq
+        ) | (
+            SpanKind::PreemptOff { .. } | SpanKind::NoReschedulePoint,
+            SpanKind::Schedule
         ) | (SpanKind::IrqExit | SpanKind::WakingIrq, SpanKind::Schedule)
     )
 }

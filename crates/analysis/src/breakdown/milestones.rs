@@ -44,8 +44,8 @@ pub struct Milestones {
     pub(crate) ambiguous: bool,
     /// Soft interrupts expire the probe's timer: the hardware was not armed for it while they expired others.
     pub(crate) is_deferred: bool,
-    /// The probe waited for something else when its timer was due.
-    pub(crate) waits: Option<Waits>,
+    /// The waits of the probe for something else than its timer, in order.
+    pub(crate) waits: Vec<Waits>,
     /// The probe went to sleep on a lock after it was woken.
     pub(crate) blocked: Option<u64>,
     /// The range in which the thread that is to wake the probe slept on a lock.
@@ -60,7 +60,7 @@ impl Milestones {
     /// Finds them.
     pub(crate) fn find(execution: &Execution, walk: &WindowWalk) -> Option<Milestones> {
         let due = execution.due.0;
-        let marks = walk.marks_within(due, execution.sample.0);
+        let marks = walk.marks_within(due, first_run(execution, walk, due)?);
         let entry = execution.timer_entry.map(|entry| entry.0);
         Milestones::of_timer(execution, walk, Since::Due, due, entry, wake(walk, marks))
     }
@@ -127,7 +127,10 @@ impl Milestones {
             resched: first(FunctionRole::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
             is_deferred: is_deferred(walk, due, entry),
-            waits: Waits::find(walk, due, sample, probe),
+            waits: Waits::find(walk, due, sample, probe)
+                .into_iter()
+                .chain(Waits::after(walk, wake_at, sample, probe, false))
+                .collect(),
             blocked: blocked.map(|m| m.count),
             waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
             rescheds: rescheds(walk.marks_within(entry, sample)),
@@ -169,7 +172,7 @@ impl Milestones {
             resched: woken,
             ambiguous: false,
             is_deferred: false,
-            waits: None,
+            waits: Waits::after(walk, woken, sample, probe, since == Since::Called),
             blocked: blocked.map(|m| m.count),
             waker_blocked: None,
             rescheds: marked,
@@ -231,6 +234,16 @@ impl Milestones {
         let last = |of: &[u64]| of[..of.partition_point(|at| *at <= count)].last().copied();
         last(&self.rescheds).is_some_and(|marked| last(&self.choices).is_none_or(|began| began <= marked))
     }
+}
+
+/// When the probe first runs on its timer. What wakes whom later may be what the probe waits for then.
+fn first_run(execution: &Execution, walk: &WindowWalk, due: u64) -> Option<u64> {
+    let sample = execution.sample.0;
+    let probe = walk.at(sample.checked_sub(1)?)?.pid;
+    let from = Waits::find(walk, due, sample, probe).map_or(due, |waits| waits.until + 1);
+    let others = walk.within(from, sample).skip_while(|i| i.pid == probe);
+    let back = others.skip_while(|i| i.pid != probe).next();
+    Some(back.map_or(sample, |i| i.start))
 }
 
 /// The range of the timer's function that runs at an instruction: from its call by the queue of timers until the

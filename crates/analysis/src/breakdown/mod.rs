@@ -8,6 +8,7 @@
 //! lead        the part on the other CPU, of a sample that begins there
 //! milestones  interrupt, timer's function, need_resched, switch  intervals -> points
 //! waits       a probe that does not sleep on its timer but waits for something else
+//! locks       who holds which spin lock, by the lock's address
 //! chance      when a kernel that preempts would have taken the CPU
 //! classify    the kind of each stretch between due time and sample  points -> stretches
 //! shares      which functions took a stretch
@@ -32,6 +33,7 @@ pub mod group;
 pub mod host;
 mod lead;
 pub mod lines;
+mod locks;
 pub(crate) mod milestones;
 pub(crate) mod others;
 pub(crate) mod roles;

@@ -45,10 +45,18 @@ pub enum FunctionRole {
     ScheduleGlue,
     /// The way to user mode, where need_resched is looked at.
     ExitToUser,
+    /// Work that was put off until a thread goes back to user mode.
+    ExitWork,
     /// Takes a spin lock: preemption is off from here on.
     SpinLock,
+    /// Takes a spin lock if it is free.
+    SpinTry,
     /// Gives a spin lock back.
     SpinUnlock,
+    /// Waits for a spin lock that another CPU holds.
+    SpinWait,
+    /// Switches bottom halves off, and with them preemption.
+    BottomHalvesOff,
     /// Waits for a lock that has an owner with a priority.
     PiBlock,
     /// Changes another thread's priority for a lock's sake.
@@ -139,12 +147,35 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Begins("syscall_exit_to_user_mode"), FunctionRole::ExitToUser),
     (Begins("irqentry_exit_to_user_mode"), FunctionRole::ExitToUser),
     (Is("prepare_exit_to_usermode"), FunctionRole::ExitToUser),
+    (Is("task_work_run"), FunctionRole::ExitWork),
+    (Is("__rseq_handle_notify_resume"), FunctionRole::ExitWork),
+    (Is("uprobe_notify_resume"), FunctionRole::ExitWork),
+    (Is("mem_cgroup_handle_over_high"), FunctionRole::ExitWork),
+    (Is("__mem_cgroup_handle_over_high"), FunctionRole::ExitWork),
+    (Is("blkcg_maybe_throttle_current"), FunctionRole::ExitWork),
+    (Begins("_raw_spin_trylock"), FunctionRole::SpinTry),
+    (Begins("__raw_spin_trylock"), FunctionRole::SpinTry),
+    (Begins("_raw_read_trylock"), FunctionRole::SpinTry),
+    (Begins("__raw_read_trylock"), FunctionRole::SpinTry),
+    (Begins("_raw_write_trylock"), FunctionRole::SpinTry),
+    (Begins("__raw_write_trylock"), FunctionRole::SpinTry),
+    (Begins("native_queued_spin_lock_slowpath"), FunctionRole::SpinWait),
+    (Begins("queued_spin_lock_slowpath"), FunctionRole::SpinWait),
+    (Begins("queued_read_lock_slowpath"), FunctionRole::SpinWait),
+    (Begins("queued_write_lock_slowpath"), FunctionRole::SpinWait),
+    (Begins("__local_bh_disable"), FunctionRole::BottomHalvesOff),
     (Begins("_raw_spin_lock"), FunctionRole::SpinLock),
+    (Begins("__raw_spin_lock"), FunctionRole::SpinLock),
     (Begins("_raw_read_lock"), FunctionRole::SpinLock),
+    (Begins("__raw_read_lock"), FunctionRole::SpinLock),
     (Begins("_raw_write_lock"), FunctionRole::SpinLock),
+    (Begins("__raw_write_lock"), FunctionRole::SpinLock),
     (Begins("_raw_spin_unlock"), FunctionRole::SpinUnlock),
+    (Begins("__raw_spin_unlock"), FunctionRole::SpinUnlock),
     (Begins("_raw_read_unlock"), FunctionRole::SpinUnlock),
+    (Begins("__raw_read_unlock"), FunctionRole::SpinUnlock),
     (Begins("_raw_write_unlock"), FunctionRole::SpinUnlock),
+    (Begins("__raw_write_unlock"), FunctionRole::SpinUnlock),
     (Begins("rtlock_slowlock"), FunctionRole::PiBlock),
     (Begins("rt_mutex_slowlock"), FunctionRole::PiBlock),
     (Begins("__rt_mutex_slowlock"), FunctionRole::PiBlock),
@@ -167,8 +198,11 @@ pub(crate) fn role(name: &str) -> Option<FunctionRole> {
 
 /// Functions that stand for the mechanism itself: a sentence names their caller instead.
 pub(crate) fn is_helper(name: &str) -> bool {
-    const HELPERS: [&str; 11] = [
+    const HELPERS: [&str; 14] = [
         "_raw_",
+        "__raw_spin_",
+        "__raw_read_",
+        "__raw_write_",
         "rt_spin_",
         "rt_mutex_",
         "__rt_mutex_",

@@ -138,6 +138,42 @@ impl Stacks {
         self.upwards(id).find(|n| self.frame(*n).kind == kind)
     }
 
+    /// The innermost interrupt that a chain is in. Work on an interrupt's way to user mode is the thread's.
+    pub(crate) fn interrupt(&self, id: StackId) -> Option<StackId> {
+        if self.is_exit_work(id) {
+            return None;
+        }
+        self.find_kind(id, FrameKind::Interrupt)
+    }
+
+    /// Whether a chain is at work that the way to user mode does besides calling the scheduler.
+    pub(crate) fn is_exit_work(&self, id: StackId) -> bool {
+        let chain = self
+            .upwards(id)
+            .skip_while(|n| self.role(*n) == Some(FunctionRole::Thunk));
+        let mut chain = chain.peekable();
+        let is_way = |n: &StackId| {
+            matches!(
+                self.role(*n),
+                Some(FunctionRole::ExitToUser | FunctionRole::ScheduleGlue)
+            )
+        };
+        if chain.peek().is_none_or(is_way) {
+            return false;
+        }
+        const ENDS: [FunctionRole; 4] = [
+            FunctionRole::ExitToUser,
+            FunctionRole::Schedule,
+            FunctionRole::SwitchTo,
+            FunctionRole::SwitchWork,
+        ];
+        let ends =
+            |n: &StackId| self.frame(*n).kind.is_entry() || self.role(*n).is_some_and(|role| ENDS.contains(&role));
+        chain
+            .find(ends)
+            .is_some_and(|n| self.role(n) == Some(FunctionRole::ExitToUser))
+    }
+
     /// Number of chains.
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -2,7 +2,7 @@
 
 use super::spans::{ExplainedSample, Since};
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_lab::execution::{Block, ContextFrom, Execution, Step, Symbol, Symbols, TaskFrom};
+use worstcase_lab::execution::{Block, ContextFrom, Execution, LockWrite, Step, Symbol, Symbols, TaskFrom};
 
 /// User code is here.
 pub const USER: u64 = 0x40_0000;
@@ -44,6 +44,8 @@ pub struct SyntheticMachine {
     pid: u32,
     due: u64,
     timer_entry: Option<u64>,
+    lock: u64,
+    lock_writes: Vec<LockWrite>,
 }
 
 impl SyntheticMachine {
@@ -71,6 +73,8 @@ impl SyntheticMachine {
             pid,
             due: count,
             timer_entry: None,
+            lock: 0x1000,
+            lock_writes: Vec::new(),
         }
     }
 
@@ -112,7 +116,21 @@ impl SyntheticMachine {
     /// Calls a function.
     pub fn call(&mut self, name: &str) -> &mut Self {
         let target = self.function(name);
-        self.call_to(target)
+        self.call_to(target);
+        if name.starts_with("_raw_") {
+            self.lock_writes.push(LockWrite {
+                count: Instructions(self.count),
+                lock: self.lock,
+            });
+        }
+        self
+    }
+
+    /// From here on, lock functions write to this lock.
+    #[cfg(test)]
+    pub(crate) fn lock(&mut self, lock: u64) -> &mut Self {
+        self.lock = lock;
+        self
     }
 
     fn call_to(&mut self, target: u64) -> &mut Self {
@@ -267,6 +285,7 @@ impl SyntheticMachine {
             tasks: self.tasks.clone(),
             contexts: self.contexts.clone(),
             elsewhere: Vec::new(),
+            lock_writes: self.lock_writes.clone(),
             due: Instructions(self.due),
             timer_entry: self.timer_entry.map(Instructions),
             sample: Instructions(sample),

@@ -182,6 +182,7 @@ fn gap(execution: &Execution) -> Execution {
         tasks: execution.tasks.clone(),
         contexts: execution.contexts.clone(),
         elsewhere: execution.elsewhere.iter().map(last).collect(),
+        lock_writes: execution.lock_writes.clone(),
         ..*execution
     }
 }

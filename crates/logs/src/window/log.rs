@@ -4,13 +4,13 @@
 //! Counts are kept as differences: most blocks run whole, and then a step is two or three bytes. The closing entry holds
 //! the number of steps and a checksum of everything before it, so that what is cut short or damaged is refused.
 
-use super::{Block, ContextFrom, Elsewhere, Step, TaskFrom};
+use super::{Block, ContextFrom, Elsewhere, LockWrite, Step, TaskFrom};
 use crate::units::Instructions;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// The header: what the file is, and the version of its form.
-const HEADER: [u8; 8] = *b"wcwndow\x04";
+const HEADER: [u8; 8] = *b"wcwndow\x05";
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Entry {
@@ -26,6 +26,8 @@ enum Entry {
     Context(Option<u32>, bool),
     /// What another CPU did, in the window that is open.
     Elsewhere(Elsewhere),
+    /// The last step's block writes to the lock at this address.
+    LockWrite(u64),
     /// A window begins; the count of its first step.
     Open(u64),
     /// The window ends, after so many instructions of the last block.
@@ -47,6 +49,8 @@ pub struct Window {
     pub contexts: Vec<ContextFrom>,
     /// What other CPUs did.
     pub elsewhere: Vec<Elsewhere>,
+    /// The locks that lock functions wrote to.
+    pub lock_writes: Vec<LockWrite>,
 }
 
 /// A whole log.
@@ -127,6 +131,13 @@ impl<W: Write> Writer<W> {
     pub fn elsewhere(&mut self, elsewhere: Elsewhere) {
         if self.last.is_some() {
             self.entry(&Entry::Elsewhere(elsewhere));
+        }
+    }
+
+    /// The last step's block writes to a lock; left out where no window is open.
+    pub fn lock_write(&mut self, lock: u64) {
+        if self.last.is_some() {
+            self.entry(&Entry::LockWrite(lock));
         }
     }
 
@@ -233,6 +244,12 @@ impl Reader {
                 self.log.windows.last_mut()?.elsewhere.push(elsewhere);
                 fits.then_some(())
             }
+            Entry::LockWrite(lock) => {
+                let count = self.last()?.count;
+                let window = self.log.windows.last_mut()?;
+                window.lock_writes.push(LockWrite { count, lock });
+                self.count.map(|_| ())
+            }
             Entry::Open(count) => {
                 // Who is not named again is who was current when the window before ended.
                 let known = self.log.windows.last().and_then(|window| window.tasks.last());
@@ -322,6 +339,7 @@ mod tests {
         let second = writer.block(&block(0x2000, 5));
         writer.context(Some(28), true);
         writer.step(second, Instructions(103));
+        writer.lock_write(0xffff_8880_0012_3400);
         writer.task(0, "swapper/0");
         writer.elsewhere(elsewhere());
         writer.step(first, Instructions(105));
@@ -361,6 +379,10 @@ mod tests {
             tasks: vec![task(100, 1, "init"), task(105, 0, "swapper/0")],
             contexts: vec![context(100, false), context(103, true)],
             elsewhere: vec![elsewhere()],
+            lock_writes: vec![LockWrite {
+                count: Instructions(103),
+                lock: 0xffff_8880_0012_3400,
+            }],
         };
         let second = Window {
             steps: vec![step(1, 900)],
@@ -368,6 +390,7 @@ mod tests {
             tasks: vec![task(900, 7, "probe")],
             contexts: Vec::new(),
             elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
         };
         let third = Window {
             steps: vec![step(1, 950)],
@@ -375,6 +398,7 @@ mod tests {
             tasks: vec![task(950, 7, "probe")],
             contexts: Vec::new(),
             elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
         };
         assert_eq!(log.windows, [first, second, third]);
     }

@@ -44,6 +44,15 @@ pub struct TaskFrom {
     pub comm: String,
 }
 
+/// A block writes to a lock: of the lock functions, or of code that gives a lock back by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockWrite {
+    /// The count of the block's first instruction.
+    pub count: Instructions,
+    /// The lock's virtual address.
+    pub lock: u64,
+}
+
 /// Why another CPU is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Why {

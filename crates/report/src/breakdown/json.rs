@@ -1,4 +1,4 @@
-//! A breakdown as JSON, schema `worstcase-breakdown/1`; times in ns.
+//! A breakdown as JSON, schema `worstcase-breakdown/2`; times in ns.
 
 use worstcase_analysis::breakdown::spans::Breakdown;
 

@@ -160,9 +160,14 @@ pub fn describe(span: &Span) -> String {
         SpanKind::OtherTimer { function } => format!("{title}: {function}"),
         SpanKind::OtherIrq { entry } => format!("{title}: {entry}"),
         SpanKind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
-        SpanKind::Waits { waker: Some(waker), .. } => format!("{title}, until {} ended that", waker.task.named()),
+        SpanKind::Waits { what, waker, .. } => {
+            let until = waker
+                .as_ref()
+                .map(|waker| format!(", until {} ended that", waker.task.named()));
+            format!("{title}{}{}", what.words(), until.unwrap_or_default())
+        }
         SpanKind::NoReschedulePoint => format!("{title}: {}", span.task.within(span.system_call.as_deref())),
-        SpanKind::PreemptOff { .. } | SpanKind::IrqsOff { .. } | SpanKind::RunsOn => {
+        SpanKind::PreemptOff { .. } | SpanKind::IrqsOff { .. } | SpanKind::RunsOn | SpanKind::SpinsFor { .. } => {
             format!("{title}: {task}")
         }
         _ => title.to_string(),
@@ -191,8 +196,15 @@ pub fn places(kind: &SpanKind) -> Vec<(&'static str, &CodePlace)> {
             let ended = waker.iter().map(|waker| ("ended in", &waker.at));
             return [("waits in", at)].into_iter().chain(ended).collect();
         }
-        SpanKind::IrqsOff { off, on } => [("off in", off), ("on in", on)],
-        SpanKind::PreemptOff { lock, released } => [("lock of", lock), ("ended in", released)],
+        SpanKind::SpinsFor { at } => return vec![("waits in", at)],
+        SpanKind::IrqsOff { off, on, .. } => [("off in", off), ("on in", on)],
+        SpanKind::PreemptOff {
+            lock: None,
+            off,
+            released,
+            ..
+        } => [("off in", off), ("ended in", released)],
+        SpanKind::PreemptOff { lock, released, .. } => [("lock of", lock), ("ended in", released)],
         _ => return Vec::new(),
     };
     both.into_iter()

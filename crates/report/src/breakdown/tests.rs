@@ -110,6 +110,7 @@ fn switched(breakdown: &Breakdown) -> (&CodePlace, &CodePlace) {
         SpanKind::IrqsOff {
             off: Some(off),
             on: Some(on),
+            ..
         } => (off, on),
         other => panic!("{other:?}"),
     }
@@ -398,7 +399,7 @@ fn other_programs_read_it() {
     let explanation = explained(&machine(Due::InLock, 300, false), "none");
     let latency = explanation.breakdown.sample().latency_ns.0;
     let json: serde_json::Value = serde_json::from_str(&json::breakdown(&explanation.breakdown)).unwrap();
-    assert_eq!(json["schema"], "worstcase-breakdown/1");
+    assert_eq!(json["schema"], "worstcase-breakdown/2");
     let sum: u64 = json["spans"]
         .as_array()
         .unwrap()

@@ -59,7 +59,7 @@ pub struct ExplainArgs {
     /// Samples of each cell, with --all
     #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all")]
     each: NonZeroUsize,
-    /// Print JSON (worstcase-breakdown/1), times in ns
+    /// Print JSON (worstcase-breakdown/2), times in ns
     #[arg(long)]
     json: bool,
     #[command(flatten)]

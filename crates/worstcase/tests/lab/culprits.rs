@@ -38,7 +38,7 @@ pub struct BreakdownAsJson {
 }
 
 /// The culprits' program, built once: static, as the guest has no libraries.
-fn program() -> &'static Path {
+pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("culprit");

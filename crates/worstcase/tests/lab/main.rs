@@ -28,6 +28,7 @@ mod interruption;
 mod io;
 mod irq;
 mod loads;
+mod planted_kinds;
 mod planted_module;
 mod policies;
 mod programs;

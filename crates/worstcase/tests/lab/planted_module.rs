@@ -18,36 +18,54 @@ const WORK: u64 = 150_000;
 /// The module's timer comes 1 us earlier from each of the probe's to the next, and so once at every phase of it.
 const SAMPLES: u32 = 300;
 
-/// The module, built once. `scripts/prepare` installs what builds it, and the kernel's headers come from where the kernel does,
-/// so that it can be built wherever the lab can be tested.
-pub fn module() -> &'static Path {
-    static MODULE: OnceLock<PathBuf> = OnceLock::new();
-    MODULE.get_or_init(|| build().unwrap_or_else(|why| panic!("the module for {GENERIC} cannot be built: {why}")))
+/// The modules of the generic kernel, built once. `scripts/prepare` installs what builds them, and the kernel's headers come from
+/// where the kernel does, so that they can be built wherever the lab can be tested.
+pub fn modules() -> &'static Path {
+    static MODULES: OnceLock<PathBuf> = OnceLock::new();
+    MODULES.get_or_init(|| built(GENERIC))
 }
 
-/// The one that does its worst, which is built beside it.
+/// Those of the kernel with PREEMPT_RT.
+pub fn modules_for_rt() -> &'static Path {
+    static MODULES: OnceLock<PathBuf> = OnceLock::new();
+    MODULES.get_or_init(|| built(RT))
+}
+
+/// The module whose lines are told.
+pub fn module() -> PathBuf {
+    modules().join("planted.ko")
+}
+
+/// The one that does its worst.
 pub fn hostile() -> PathBuf {
-    module().with_file_name("hostile.ko")
+    modules().join("hostile.ko")
 }
 
-fn build() -> Result<PathBuf, String> {
+fn built(kernel: &str) -> PathBuf {
+    build(kernel).unwrap_or_else(|why| panic!("the modules for {kernel} cannot be built: {why}"))
+}
+
+fn build(name: &str) -> Result<PathBuf, String> {
     let options = ResolveOptions::from_cache(&Silent).map_err(|e| e.to_string())?;
-    let kernel = resolve(GENERIC, &options).map_err(|e| e.to_string())?;
+    let kernel = resolve(name, &options).map_err(|e| e.to_string())?;
     let headers = headers::get(&kernel, &options).map_err(|e| e.to_string())?;
-    let module = Path::new(env!("CARGO_TARGET_TMPDIR")).join("module");
-    std::fs::create_dir_all(&module).map_err(|e| e.to_string())?;
-    for name in ["Kbuild", "planted.c", "hostile.c"] {
-        std::fs::copy(source().join(name), module.join(name)).map_err(|e| e.to_string())?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("module")
+        .join(name.replace(':', "-"));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    for file in std::fs::read_dir(source()).map_err(|e| e.to_string())? {
+        let file = file.map_err(|e| e.to_string())?;
+        std::fs::copy(file.path(), folder.join(file.file_name())).map_err(|e| e.to_string())?;
     }
     let made = Command::new("make")
         .arg("-C")
         .arg(&headers)
-        .arg(format!("M={}", module.display()))
+        .arg(format!("M={}", folder.display()))
         .arg("modules")
         .output()
         .map_err(|e| e.to_string())?;
     match made.status.success() {
-        true => Ok(module.join("planted.ko")),
+        true => Ok(folder),
         false => Err(String::from_utf8_lossy(&made.stderr).into_owned()),
     }
 }
@@ -155,7 +173,7 @@ fn a_module_of_ones_own_is_explained_with_the_lines_of_its_source() {
     ] {
         let run = folder.path().join(work);
         let parameters = format!("work={work} instructions={WORK}");
-        with_module(module, &parameters, preempt, &run).assert().success();
+        with_module(&module, &parameters, preempt, &run).assert().success();
         let measured = Run::open(&run).unwrap();
         // The command that is kept asks for the same.
         let again = measured.command();
@@ -236,7 +254,7 @@ fn a_module_that_the_kernel_refuses() {
     let folder = folder();
     let says = ["the kernel refused the module planted work=nonsense: Invalid argument"];
     one_line(
-        with_module(module, "work=nonsense", "none", &folder.path().join("run")),
+        with_module(&module, "work=nonsense", "none", &folder.path().join("run")),
         4,
         &says,
     );

@@ -1,48 +1,70 @@
-//! The change that would remove a cause, with the maximum of another subject of the run in which the cause is
-//! removed.
+//! The change that would remove a cause, with the maxima of the run's other subjects: of those in which the cause is removed, and
+//! of those that the words advise and that are as late.
 
-use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Since, Span, SpanKind, preempts};
+mod words;
+
+use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Span, preempts};
+use words::Advises;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 
-/// A probe that waits this long for a thread of lower priority waits for the share of each second that ordinary
-/// threads have.
-const SHARE: Nanos = Nanos(1_000_000);
+/// A path that takes more than so many times the quickest sample is not the usual one.
+const LONG_PATH: u64 = 3;
+/// A subject is as late from so many percent of the sample on.
+const AS_LATE: u64 = 80;
 
-/// The remedy in words. It cites the run's other subjects if they show it. `by` is the cause's
-/// longest span.
-pub(crate) fn remedy(sample: &ExplainedSample, mechanism: Mechanism, by: &Span, peers: &[Peer]) -> String {
-    let words = match sample.preempt.as_str() {
-        _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::OtherThread => {
-            "ordinary threads take turns: a better nice level or fewer busy threads shorten the wait, a real-time policy (--policy fifo) ends it"
-        }
-        _ if sample.since == Since::DueWithSlack && mechanism == Mechanism::WakeUpPath => {
-            "nothing stands in the way: up to 50 us are the timer slack of an ordinary thread, which prctl(PR_SET_TIMERSLACK, 1) or a real-time policy (--policy fifo) ends"
-        }
-        _ if matches!(by.what, SpanKind::OtherThread { server: Some(_), .. }) => {
-            "no priority is above the fair server, which keeps a share of each second for ordinary threads where a real-time one leaves them too little: let the real-time threads of this CPU sleep, or end the share (/sys/kernel/debug/sched/fair_server/cpuN/runtime)"
-        }
-        _ if mechanism == Mechanism::OtherThread && sample.latency_ns >= SHARE => {
-            "give the waiting thread a priority above this one; if it has that, a real-time thread never sleeps, and the kernel keeps a share of each second for the others: let that thread sleep, or end the share (sched_rt_runtime_us=-1; from 6.12 on the fair server, /sys/kernel/debug/sched/fair_server/cpuN/runtime)"
-        }
-        _ if mechanism == Mechanism::LockOwner && by.task.comm.starts_with("irq/") => {
-            "give the handler's thread a priority above that of the thread which it wakes (--chrt irq/N=99): it then gives the lock back before that one runs"
-        }
-        rt if rt.starts_with("rt") => words_for_rt(mechanism),
-        model if !preempts(model) => words_without_preemption(mechanism),
-        _ => words(mechanism),
-    };
+/// The remedy in words. It cites the run's other subjects if they show it. `by` is the cause's longest span, `total` all its time,
+/// `floor` the quickest sample.
+pub(crate) fn remedy(
+    sample: &ExplainedSample,
+    mechanism: Mechanism,
+    by: &Span,
+    (floor, total): (Nanos, Nanos),
+    peers: &[Peer],
+) -> String {
+    if mechanism == Mechanism::WakeUpPath && is_long_path(floor, total) {
+        return format!(
+            "not the usual path, which takes {} us at its quickest here: look at what its longest part ran (--folded, --flame)",
+            micros(floor)
+        );
+    }
+    let (words, advises) = words::of(sample, mechanism, by);
+    let late = as_late(sample, advises, peers);
     let shown = cited(sample, mechanism, peers);
-    let maxima = shown
-        .iter()
-        .map(|p| format!("{} has a maximum of {}", p.subject, micros(p.maximum)));
-    match maxima.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => words.to_string(),
-        maxima => format!(
-            "{words}; under this load {maxima} instead of {} us",
+    let maximum = |p: &Peer| format!("{} has a maximum of {}", p.subject, micros(p.maximum));
+    let maxima: Vec<String> = shown.into_iter().map(maximum).collect();
+    let better = match maxima.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; under this load {} instead of {} us",
+            maxima.join(", "),
             micros(sample.latency_ns)
         ),
-    }
+    };
+    let no_better = late.map_or(String::new(), |late| {
+        format!(
+            "; in this run {} is as late under this load, {} us",
+            late.subject,
+            micros(late.maximum)
+        )
+    });
+    words + &better + &no_better
+}
+
+/// Whether the path of a wake-up is longer than it usually is.
+pub(crate) fn is_long_path(floor: Nanos, total: Nanos) -> bool {
+    floor.0 > 0 && total.0 > LONG_PATH * floor.0
+}
+
+/// The best subject with the model that the words advise, if it is as late as this one.
+fn as_late<'p>(sample: &ExplainedSample, advises: Advises, peers: &'p [Peer]) -> Option<&'p Peer> {
+    let is_advised = |p: &&Peer| match advises {
+        Advises::Nothing => false,
+        Advises::Full => p.preempt == "full",
+        Advises::Rt => p.preempt.starts_with("rt"),
+    };
+    let best = peers.iter().filter(is_advised).min_by_key(|p| p.maximum)?;
+    (best.maximum.0 * 100 >= sample.latency_ns.0 * AS_LATE).then_some(best)
 }
 
 /// The subjects to cite: the best of those that the words speak of, and the best of all if it is far better.
@@ -50,7 +72,7 @@ fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) 
     if mechanism == Mechanism::WakeUpPath {
         return Vec::new();
     }
-    let better = |p: &&Peer| p.maximum < sample.latency_ns && p.preempt != sample.preempt;
+    let better = |p: &&Peer| p.maximum.0 * 100 < sample.latency_ns.0 * AS_LATE && p.preempt != sample.preempt;
     let spoken_of = |p: &&Peer| match mechanism {
         Mechanism::NoReschedulePoint => p.preempt == "full",
         _ => p.preempt.starts_with("rt"),
@@ -70,78 +92,14 @@ fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) 
     spoken_of.into_iter().chain(of_all.filter(is_far_better)).collect()
 }
 
-fn words(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::InterruptsOff => {
-            "no preemption model ends a stretch with interrupts off; PREEMPT_RT has fewer of them, because spin_lock_irqsave leaves interrupts on there"
-        }
-        Mechanism::PreemptionOff => {
-            "PREEMPT_RT makes most spin locks preemptible; otherwise the section itself has to be shorter"
-        }
-        Mechanism::NoReschedulePoint => "preempt=full takes the CPU at any instruction where no lock is held",
-        Mechanism::OtherThread => "give the waiting thread a priority above this one, if it may wait",
-        Mechanism::LockOwner => "shorten what the owner does under the lock, or do not share it",
-        Mechanism::Waits => {
-            "a thread with a deadline must not wait there; for memory, even locked memory: transparent huge pages are put together by khugepaged while it waits (/sys/kernel/mm/transparent_hugepage/enabled, or prctl(PR_SET_THP_DISABLE))"
-        }
-        Mechanism::SoftInterrupt => {
-            "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass"
-        }
-        Mechanism::OtherTimer => {
-            "shorten that function, or move its work to a thread: PREEMPT_RT does so with timers that are not marked hard"
-        }
-        Mechanism::OtherInterrupt => {
-            "threaded interrupts (PREEMPT_RT, threadirqs), or the device's interrupts on another CPU"
-        }
-        Mechanism::NotWoken => "look at what runs the timer's function, and at what runs before that",
-        Mechanism::OtherCpus => {
-            "keep memory mapped instead of unmapping it, or keep the process's threads off the other CPUs: only CPUs that have its memory in use are called"
-        }
-        Mechanism::WakeUpPath => "nothing stands in the way: only a shorter path or a faster CPU is quicker",
-        Mechanism::Unexplained => {
-            "nothing of the kernel tells: on a virtual machine its host has to give it CPUs of their own; on a bare one it is firmware or idle states (worstcase host doctor; --probe noise counts such gaps)"
-        }
-    }
-}
-
-/// On a kernel that does not preempt, the first thought is how a preempting kernel would behave.
-fn words_without_preemption(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::PreemptionOff => {
-            "preempt=full waits for the end of this section, too; PREEMPT_RT makes most spin locks preemptible, but no raw ones; otherwise the section itself has to be shorter"
-        }
-        other => words(other),
-    }
-}
-
-/// With PREEMPT_RT in force, PREEMPT_RT is no advice.
-fn words_for_rt(mechanism: Mechanism) -> &'static str {
-    match mechanism {
-        Mechanism::InterruptsOff => {
-            "this is PREEMPT_RT already, and no preemption model ends a stretch with interrupts off: the stretch itself has to be shorter"
-        }
-        Mechanism::PreemptionOff => {
-            "this is PREEMPT_RT already: the section is under a raw spin lock or keeps preemption off itself, and has to be shorter"
-        }
-        Mechanism::SoftInterrupt | Mechanism::NotWoken => {
-            "on PREEMPT_RT soft timers, such as those of signals, wait for a thread (ktimers): give it a higher priority, or sleep with clock_nanosleep, which the interrupt itself ends"
-        }
-        Mechanism::OtherTimer => {
-            "this is PREEMPT_RT already, and this timer is marked hard: shorten its function, or move its work to a thread"
-        }
-        Mechanism::OtherInterrupt => {
-            "this is PREEMPT_RT already, and this interrupt is not threaded there: put the device's interrupts on another CPU"
-        }
-        other => words(other),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::spans::{CodePlace, KernelTask};
+    use crate::breakdown::spans::{CodePlace, KernelTask, Since, SpanKind};
     use crate::breakdown::testing::sample;
     use worstcase_contract::policy::ProbePolicy;
+
+    const NOTHING: (Nanos, Nanos) = (Nanos(0), Nanos(0));
 
     fn by(comm: &str) -> Span {
         Span {
@@ -160,14 +118,16 @@ mod tests {
             maximum: Nanos(maximum),
         };
         let peers = [peer("voluntary", 90_000), peer("full", 148_000), peer("rt", 7_600)];
-        remedy(&sample(preempt, 165_000), mechanism, &by("load-shm"), &peers)
+        remedy(&sample(preempt, 165_000), mechanism, &by("load-shm"), NOTHING, &peers)
     }
 
     #[test]
-    fn the_model_of_the_words_is_cited_and_a_far_better_one() {
+    fn what_helps_in_this_run_is_cited_and_what_does_not() {
         let said = remedy_text("none", Mechanism::NoReschedulePoint);
         assert!(
-            said.ends_with("6.1 full has a maximum of 148, 6.1 rt has a maximum of 7.60 instead of 165 us"),
+            said.ends_with(
+                "6.1 rt has a maximum of 7.60 instead of 165 us; in this run 6.1 full is as late under this load, 148 us"
+            ),
             "{said}"
         );
     }
@@ -195,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_handlers_thread_that_holds_the_lock_shall_be_more_urgent() {
-        let advice = |comm| remedy(&sample("rt", 15_000), Mechanism::LockOwner, &by(comm), &[]);
+        let advice = |comm| remedy(&sample("rt", 15_000), Mechanism::LockOwner, &by(comm), NOTHING, &[]);
         assert!(advice("irq/7-parport0").contains("--chrt irq/N=99"));
         assert!(advice("rcuc/0").starts_with("shorten"));
     }
@@ -206,7 +166,7 @@ mod tests {
             since: Since::DueWithSlack,
             ..sample("lazy", 31_000_000)
         };
-        let advice = |mechanism| remedy(&ordinary, mechanism, &by("load-cpu"), &[]);
+        let advice = |mechanism| remedy(&ordinary, mechanism, &by("load-cpu"), NOTHING, &[]);
         assert!(advice(Mechanism::OtherThread).starts_with("ordinary threads take turns"));
         assert!(advice(Mechanism::WakeUpPath).contains("PR_SET_TIMERSLACK"));
         assert!(advice(Mechanism::InterruptsOff).contains("PREEMPT_RT"));
@@ -220,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_long_wait_for_another_thread_may_be_for_the_share_of_ordinary_ones() {
-        let advice = |latency, by: &Span| remedy(&sample("full", latency), Mechanism::OtherThread, by, &[]);
+        let advice = |latency, by: &Span| remedy(&sample("full", latency), Mechanism::OtherThread, by, NOTHING, &[]);
         let unknown = by("load-shm");
         assert!(advice(50_000_000, &unknown).contains("from 6.12 on the fair server"));
         assert!(!advice(500_000, &unknown).contains("fair_server"));

@@ -1,8 +1,9 @@
 //! A cause in one sentence.
 
+use super::remedy::is_long_path;
 use crate::breakdown::roles;
 use crate::breakdown::spans::{
-    CodePlace, ExplainedSample, LockWait, Mechanism, OtherCpu, Since, Span, SpanKind, in_call,
+    CodePlace, ExplainedSample, LockWait, Mechanism, OffBy, OtherCpu, Since, Span, SpanKind, in_call,
 };
 use std::collections::BTreeMap;
 use worstcase_base::format::micros;
@@ -20,6 +21,8 @@ pub struct CauseParts<'a> {
     pub parts: usize,
     /// The time of its spans together.
     pub total: Nanos,
+    /// The quickest sample.
+    pub floor: Nanos,
     /// The function to name.
     pub at: CodePlace,
     /// The system call in which the cause ran.
@@ -30,8 +33,12 @@ pub struct CauseParts<'a> {
 pub(crate) fn sentence(cause: &CauseParts, words: &dyn Fn(&CauseParts) -> String) -> String {
     let time = format!("{} of {} us", micros(cause.total), micros(cause.sample.latency_ns));
     if cause.mechanism == Mechanism::WakeUpPath {
+        let quickest = match is_long_path(cause.floor, cause.total) {
+            true => format!(", which took {} us in the quickest sample", micros(cause.floor)),
+            false => String::new(),
+        };
         return format!(
-            "{time} are {}; its longest part is {} ({} us){}.",
+            "{time} are {}{quickest}; its longest part is {} ({} us){}.",
             path_of(cause.sample),
             cause.longest.what.name().title,
             micros(cause.longest.length_ns),
@@ -163,13 +170,26 @@ fn mechanism_text(cause: &CauseParts) -> String {
     match cause.mechanism {
         Mechanism::InterruptsOff => format!("{function} kept interrupts off, for {doing}"),
         Mechanism::PreemptionOff => match &span.what {
-            SpanKind::PreemptOff { lock: Some(_), .. } => format!("{function} held a spin lock, for {doing}"),
+            SpanKind::PreemptOff {
+                by: OffBy::SpinLock, ..
+            } => format!("{function} held a spin lock, for {doing}"),
+            SpanKind::PreemptOff {
+                by: OffBy::EarlierLock, ..
+            } => format!("{doing} was in {function}, under a spin lock that was taken before what was looked at"),
+            SpanKind::PreemptOff {
+                by: OffBy::BottomHalves,
+                ..
+            } => format!("{function} kept bottom halves off, and preemption with them, for {doing}"),
             _ => format!("{function} kept preemption off, for {doing}"),
         },
         Mechanism::NoReschedulePoint => format!(
             "{doing} stayed in {function} without a reschedule point, and preempt={} does not take the CPU there",
             cause.sample.preempt
         ),
+        Mechanism::SpinsForLock => format!("{function} waited for a spin lock that another CPU held, for {doing}"),
+        Mechanism::ExitWork => {
+            format!("the probe did work on its way out of the kernel that was put off until then, in {function}")
+        }
         Mechanism::OtherThread => other_thread(&span.what, &who, &function),
         Mechanism::Waits => waits(&span.what, &function),
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
@@ -209,21 +229,38 @@ fn sent_by(sender: &OtherCpu) -> String {
 }
 
 fn waits(kind: &SpanKind, function: &str) -> String {
-    let mut words = format!("the probe was not asleep but waited in {function}");
-    if let SpanKind::Waits { fault, waker, ran, .. } = kind {
-        if *fault {
-            words += ", in a page fault";
-        }
-        if let Some(waker) = waker {
-            words += &format!(", until {} ended that in {}", waker.task.named(), named(&waker.at));
-        }
-        if let Some(ran) = ran {
-            words += &format!(
-                "; meanwhile {} ran longest ({} us)",
-                ran.task.named(),
-                micros(ran.length_ns)
-            );
-        }
+    let SpanKind::Waits {
+        woken,
+        what,
+        fault,
+        waker,
+        ran,
+        ..
+    } = kind
+    else {
+        return format!("the probe waited in {function}");
+    };
+    let state = match woken {
+        true => "the probe was awake and then",
+        false => "the probe was not asleep but",
+    };
+    let mut words = format!("{state} waited in {function}{}", what.words());
+    if *fault {
+        words += ", in a page fault";
+    }
+    if let Some(waker) = waker {
+        let ended = match what.is_lock() {
+            true => "gave it back",
+            false => "ended that",
+        };
+        words += &format!(", until {} {ended} in {}", waker.task.named(), named(&waker.at));
+    }
+    if let Some(ran) = ran {
+        words += &format!(
+            "; meanwhile {} ran longest ({} us)",
+            ran.task.named(),
+            micros(ran.length_ns)
+        );
     }
     words
 }

@@ -3,7 +3,7 @@
 use super::points::HostMilestones;
 use super::threads::task;
 use crate::breakdown::roles;
-use crate::breakdown::spans::{CodePlace, Span, SpanKind};
+use crate::breakdown::spans::{CodePlace, OffBy, Span, SpanKind};
 use crate::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_contract::Nanos;
 use worstcase_host::trace::timeline::{StretchOwner, TimeStretch};
@@ -134,6 +134,8 @@ impl HostClassifier<'_> {
             () if is_ordinary => SpanKind::Schedule,
             () if self.preempts => SpanKind::PreemptOff {
                 lock: None,
+                off: None,
+                by: OffBy::NotSeen,
                 released: None,
             },
             () => SpanKind::NoReschedulePoint,
@@ -160,6 +162,7 @@ impl HostClassifier<'_> {
         match &self.points.interrupted {
             Some(interrupted) if interrupted.is_kernel_work() => SpanKind::IrqsOff {
                 off: None,
+                by: OffBy::NotSeen,
                 on: interrupted.place().map(|place| CodePlace {
                     offset_ns: Some(late.0 as i64),
                     ..place

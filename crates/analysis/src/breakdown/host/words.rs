@@ -49,6 +49,8 @@ pub(crate) fn words(cause: &CauseParts, points: &HostMilestones, threads: &[Trac
         Mechanism::NotWoken => format!("{doing} ran on before the probe was woken"),
         Mechanism::WakeUpPath => "the wake-up path itself".to_string(),
         Mechanism::OtherCpus => "other CPUs were called".to_string(),
+        // No trace of a machine shows them.
+        Mechanism::SpinsForLock | Mechanism::ExitWork => cause.mechanism.title().to_string(),
         Mechanism::Unexplained => unexplained(cause, points, &who),
     }
 }

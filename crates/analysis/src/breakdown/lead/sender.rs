@@ -1,12 +1,13 @@
 //! The CPU that sent the interrupt which wakes the probe.
 
+use crate::breakdown::classify::off_by;
 use crate::breakdown::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk, walk};
 use crate::breakdown::lines::SourceLines;
 use crate::breakdown::others::OtherCpuFinder;
 use crate::breakdown::roles::{FunctionRole, is_flag_helper};
 use crate::breakdown::shares::{CallChainShares, place};
 use crate::breakdown::sources::Sources;
-use crate::breakdown::spans::{CodePlace, OtherCpu, Since, Span, SpanKind};
+use crate::breakdown::spans::{CodePlace, OffBy, OtherCpu, Since, Span, SpanKind};
 use crate::breakdown::stacks::FrameKind;
 use worstcase_contract::window::Block;
 use worstcase_contract::{Instructions, Nanos};
@@ -127,7 +128,11 @@ impl<'a> InterruptSender<'a> {
             (Some(frame), _) => SpanKind::OtherIrq {
                 entry: stacks.frame(frame).function.clone(),
             },
-            (None, Some(false)) => SpanKind::IrqsOff { off: None, on: None },
+            (None, Some(false)) => SpanKind::IrqsOff {
+                off: None,
+                on: None,
+                by: OffBy::default(),
+            },
             (None, _) => SpanKind::IrqPending,
         }
     }
@@ -140,8 +145,10 @@ impl<'a> InterruptSender<'a> {
         };
         let before = self.walk.marks_within(0, start + 1).iter().rev();
         let after = self.walk.marks_within(end, self.other.count.0).iter();
+        let off = before.clone().find(|m| m.what == FrameEvent::IrqsOff);
         SpanKind::IrqsOff {
-            off: before.clone().find(|m| m.what == FrameEvent::IrqsOff).map(place),
+            by: off.map_or(OffBy::NotSeen, |mark| off_by(&self.walk, mark)),
+            off: off.map(place),
             on: after.clone().find(|m| m.what == FrameEvent::IrqsOn).map(place),
         }
     }

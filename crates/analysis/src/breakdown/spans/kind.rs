@@ -28,6 +28,70 @@ pub struct LockWait {
     pub inherits: bool,
 }
 
+/// What switched interrupts or preemption off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffBy {
+    /// A lock function.
+    SpinLock,
+    /// A lock function, before the window.
+    EarlierLock,
+    /// Bottom halves were switched off.
+    BottomHalves,
+    /// It was switched off by itself.
+    Itself,
+    /// The window does not show it.
+    #[default]
+    NotSeen,
+}
+
+/// What a thread waits for in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// A mutex.
+    Mutex,
+    /// A reader-writer semaphore.
+    ReaderWriterSemaphore,
+    /// One of whose readers each CPU keeps count.
+    PerCpuSemaphore,
+    /// A counting semaphore.
+    Semaphore,
+    /// That somebody completes something.
+    Completion,
+    /// A futex that lends no priority.
+    Futex,
+    /// A page of memory or of a file.
+    Page,
+    /// None of these.
+    #[default]
+    Other,
+}
+
+impl WaitsFor {
+    /// As a part of a sentence; empty if it is not known.
+    pub fn words(self) -> &'static str {
+        match self {
+            WaitsFor::Mutex => " for a mutex",
+            WaitsFor::ReaderWriterSemaphore => " for a reader-writer semaphore",
+            WaitsFor::PerCpuSemaphore => " for a per-CPU reader-writer semaphore",
+            WaitsFor::Semaphore => " for a semaphore",
+            WaitsFor::Completion => " for a completion",
+            WaitsFor::Futex => " for a futex",
+            WaitsFor::Page => " for a page",
+            WaitsFor::Other => "",
+        }
+    }
+
+    /// Whether somebody holds it.
+    pub fn is_lock(self) -> bool {
+        matches!(
+            self,
+            WaitsFor::Mutex | WaitsFor::ReaderWriterSemaphore | WaitsFor::PerCpuSemaphore | WaitsFor::Semaphore
+        )
+    }
+}
+
 /// The thread that ended a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waker {
@@ -57,6 +121,11 @@ pub enum SpanKind {
     TimerSlack,
     /// The probe is not asleep on its timer, but waits for something else.
     Waits {
+        /// It was woken by its timer before.
+        woken: bool,
+        /// What it waits for.
+        #[serde(rename = "for")]
+        what: WaitsFor,
         /// The place of the wait.
         at: CodePlace,
         /// The thread waits for memory that it touched.
@@ -80,6 +149,8 @@ pub enum SpanKind {
         off: Option<CodePlace>,
         /// The place where interrupts were switched on again.
         on: Option<CodePlace>,
+        /// What switched them off.
+        by: OffBy,
     },
     /// The timer interrupt, from its first instruction to its handler.
     IrqEntry,
@@ -122,11 +193,23 @@ pub enum SpanKind {
     NoReschedulePoint,
     /// Marked for rescheduling, and preemption is off.
     PreemptOff {
-        /// The lock that was taken, and its taker, if there was one.
+        /// The lock that is held longest, and its taker, if there is one.
         lock: Option<CodePlace>,
+        /// The place where preemption was switched off, if not by a lock that is held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off: Option<CodePlace>,
+        /// What switched it off.
+        by: OffBy,
         /// The place where preemption became possible again.
         released: Option<CodePlace>,
     },
+    /// The CPU waits for a spin lock that another one holds.
+    SpinsFor {
+        /// The place of the wait.
+        at: CodePlace,
+    },
+    /// Work that was put off until the probe returns from its system call or signal.
+    ExitWork,
     /// The CPU leaves its idle loop.
     LeaveIdle,
     /// The way to the scheduler, and the scheduler until it switches.
@@ -177,6 +260,8 @@ impl SpanKind {
             SpanKind::RunsOn => ("not woken yet", false),
             SpanKind::NoReschedulePoint => ("no reschedule point", false),
             SpanKind::PreemptOff { .. } => ("preemption off", false),
+            SpanKind::SpinsFor { .. } => ("spins for a lock", false),
+            SpanKind::ExitWork => ("work on the way out", false),
             SpanKind::LeaveIdle => ("leave idle", true),
             SpanKind::Schedule => ("schedule", true),
             SpanKind::Switch => ("switch", true),

@@ -15,6 +15,8 @@ pub enum Mechanism {
     PreemptionOff,
     /// This kernel gives the CPU away only at certain points.
     NoReschedulePoint,
+    /// Another CPU holds a spin lock that this one waits for.
+    SpinsForLock,
     /// Another thread runs first.
     OtherThread,
     /// The probe waits for something else than its timer.
@@ -31,6 +33,8 @@ pub enum Mechanism {
     NotWoken,
     /// Other CPUs are called, and waited for.
     OtherCpus,
+    /// The probe does work on its way out of the kernel that was put off until then.
+    ExitWork,
     /// The wake-up's own way, with nothing else in it.
     WakeUpPath,
     /// The breakdown does not tell.
@@ -44,6 +48,8 @@ impl Mechanism {
             Mechanism::InterruptsOff => "interrupts off",
             Mechanism::PreemptionOff => "preemption off",
             Mechanism::NoReschedulePoint => "no reschedule point",
+            Mechanism::SpinsForLock => "a lock of another CPU",
+            Mechanism::ExitWork => "work on the way out",
             Mechanism::OtherThread => "a thread that runs first",
             Mechanism::Waits => "a wait of the probe",
             Mechanism::LockOwner => "a lock's owner",
@@ -63,6 +69,8 @@ impl Mechanism {
             SpanKind::IrqsOff { .. } => Mechanism::InterruptsOff,
             SpanKind::PreemptOff { .. } => Mechanism::PreemptionOff,
             SpanKind::NoReschedulePoint => Mechanism::NoReschedulePoint,
+            SpanKind::SpinsFor { .. } => Mechanism::SpinsForLock,
+            SpanKind::ExitWork => Mechanism::ExitWork,
             SpanKind::Waits { .. } => Mechanism::Waits,
             SpanKind::OtherThread { owns_lock: true, .. } => Mechanism::LockOwner,
             SpanKind::OtherThread { .. } => Mechanism::OtherThread,

@@ -10,7 +10,7 @@ mod span;
 mod task;
 
 use super::stacks::StackFrame;
-pub use kind::{CodePlace, KindName, LockWait, SpanKind, ThreadRun, Waker};
+pub use kind::{CodePlace, KindName, LockWait, OffBy, SpanKind, ThreadRun, WaitsFor, Waker};
 pub use mechanism::{Cause, Mechanism, Peer};
 pub(super) use sample::preempts;
 pub use sample::{ExplainedSample, Since};
@@ -21,7 +21,7 @@ pub(crate) use task::in_call;
 use worstcase_contract::Nanos;
 
 /// The form of a breakdown as JSON.
-pub const SCHEMA: &str = "worstcase-breakdown/1";
+pub const SCHEMA: &str = "worstcase-breakdown/2";
 
 /// Why one sample was late.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -142,7 +142,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::spans::CodePlace;
+    use crate::breakdown::spans::{CodePlace, OffBy, WaitsFor};
 
     /// A kept span is read back as it was. If the span and its kind had a field of one name, JSON would hold it
     /// twice.
@@ -151,7 +151,22 @@ mod tests {
         let text = || "f".to_string();
         let task = || KernelTask { pid: 7, comm: text() };
         let kinds = [
-            SpanKind::IrqsOff { off: None, on: None },
+            SpanKind::IrqsOff {
+                off: None,
+                on: None,
+                by: OffBy::SpinLock,
+            },
+            SpanKind::Waits {
+                woken: true,
+                what: WaitsFor::Mutex,
+                at: CodePlace::default(),
+                fault: false,
+                waker: None,
+                ran: None,
+            },
+            SpanKind::SpinsFor {
+                at: CodePlace::default(),
+            },
             SpanKind::OtherTimer { function: text() },
             SpanKind::OtherIrq { entry: text() },
             SpanKind::OtherThread {
@@ -163,6 +178,8 @@ mod tests {
             SpanKind::NoReschedulePoint,
             SpanKind::PreemptOff {
                 lock: None,
+                off: Some(CodePlace::default()),
+                by: OffBy::BottomHalves,
                 released: None,
             },
             SpanKind::Unexplained,

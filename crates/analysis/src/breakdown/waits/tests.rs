@@ -76,7 +76,10 @@ fn who_waits_for_a_page_is_not_late_by_those_who_run_meanwhile() {
     for sleeps in [true, false] {
         let told = sampled(&mut machine(&WAITS), sleeps);
         let spans = told.breakdown.spans();
-        let SpanKind::Waits { at, fault, waker, ran } = &spans[0].what else {
+        let SpanKind::Waits {
+            at, fault, waker, ran, ..
+        } = &spans[0].what
+        else {
             panic!("{spans:#?}");
         };
         assert_eq!((at.function.as_str(), *fault), ("rwsem_down_read_slowpath", true));
@@ -91,8 +94,8 @@ fn who_waits_for_a_page_is_not_late_by_those_who_run_meanwhile() {
         assert!((Nanos(5_000)..spans[0].length_ns).contains(&ran.length_ns), "{ran:?}");
         let cause = told.breakdown.cause();
         assert_eq!(cause.mechanism, Mechanism::Waits);
-        let expected = "the probe was not asleep but waited in rwsem_down_read_slowpath (called by down_read), in a page \
-                        fault, until khugepaged (35) ended that in collapse_huge_page";
+        let expected = "the probe was not asleep but waited in rwsem_down_read_slowpath (called by down_read) for a \
+                        reader-writer semaphore, in a page fault, until khugepaged (35) gave it back in collapse_huge_page";
         assert!(cause.sentence.contains(expected), "{}", cause.sentence);
         assert!(cause.remedy.contains("transparent_hugepage"), "{}", cause.remedy);
     }
