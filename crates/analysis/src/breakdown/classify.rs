@@ -12,6 +12,7 @@ use super::spans::{CodePlace, KernelTask, LockWait, OffBy, Since, SpanKind, Thre
 use super::stacks::{FrameKind, StackId};
 use super::waits::Waits;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use worstcase_contract::Nanos;
 
 /// A stretch of one kind.
@@ -343,7 +344,7 @@ impl LabClassifier<'_> {
                 by,
                 released,
             } => {
-                (*lock, *off, *by) = self.preempt_off_by(start);
+                (*lock, *off, *by) = self.preempt_off_by(start..end);
                 let at = self.walk.marks_within(end, self.points.sample);
                 let schedule = at.iter().find(|m| m.what == FrameEvent::Enter(FunctionRole::Schedule));
                 let chance = self.chance.as_ref().filter(|_| !self.preempts);
@@ -396,10 +397,10 @@ impl LabClassifier<'_> {
         self.points.waits.iter().find(|waits| waits.range().contains(&count))
     }
 
-    /// The lock that keeps preemption off at an instruction, or else the place where it was switched off.
-    fn preempt_off_by(&self, count: u64) -> (Option<CodePlace>, Option<CodePlace>, OffBy) {
-        let pid = self.walk.at(count).map_or(0, |i| i.pid);
-        let switched = self.preempt_switched_off(count, pid);
+    /// The lock that keeps preemption off in a range, or else the place where it was switched off.
+    fn preempt_off_by(&self, range: Range<u64>) -> (Option<CodePlace>, Option<CodePlace>, OffBy) {
+        let pid = self.walk.at(range.start).map_or(0, |i| i.pid);
+        let switched = self.preempt_switched_off(range.start, pid);
         let off = switched.as_ref().map(|m| self.place_of(m, roles::is_helper));
         let by = switched.as_ref().map_or(OffBy::NotSeen, |m| off_by(self.walk, m));
         // While a lock is held, preemption stays off.
@@ -407,11 +408,11 @@ impl LabClassifier<'_> {
             (HeldLock::Taken(mark), Some(switched)) => mark.count >= switched.count,
             _ => true,
         };
-        match self.locks.held(pid, count).filter(in_section) {
+        match self.locks.held(pid, range).filter(in_section) {
             // What was switched off by itself goes on around a lock.
             _ if matches!(by, OffBy::Itself | OffBy::BottomHalves) => (None, off, by),
             Some(HeldLock::Taken(mark)) => (Some(self.place_of(&mark, roles::is_helper)), None, OffBy::SpinLock),
-            Some(HeldLock::Earlier(_)) => (None, None, OffBy::EarlierLock),
+            Some(HeldLock::Earlier) => (None, None, OffBy::EarlierLock),
             None => (None, off, by),
         }
     }

@@ -2,6 +2,8 @@
 
 use super::frames::{FrameEvent, FrameMark, WindowWalk};
 use super::roles::FunctionRole;
+use std::cmp::Reverse;
+use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
 /// Two writes of one call of a lock function are at most so many instructions apart.
@@ -24,8 +26,24 @@ pub(crate) struct LockUses(Vec<LockUse>);
 pub(crate) enum HeldLock {
     /// It was taken here.
     Taken(FrameMark),
-    /// It was taken before the window, or by what the window does not show, and is given back here.
-    Earlier(FrameMark),
+    /// It was taken before the window.
+    Earlier,
+}
+
+/// How long a thread holds a lock.
+#[derive(Clone, Copy, Debug)]
+struct LockHold {
+    lock: HeldLock,
+    until: u64,
+}
+
+impl LockHold {
+    fn from(&self) -> u64 {
+        match self.lock {
+            HeldLock::Taken(mark) => mark.count,
+            HeldLock::Earlier => 0,
+        }
+    }
 }
 
 impl LockUses {
@@ -64,37 +82,55 @@ impl LockUses {
         LockUses(uses)
     }
 
-    /// The lock that a thread has held longest at an instruction.
-    pub(crate) fn held(&self, pid: u32, count: u64) -> Option<HeldLock> {
+    /// The lock that a thread holds for most of a range; of several that which was taken first.
+    pub(crate) fn held(&self, pid: u32, range: Range<u64>) -> Option<HeldLock> {
+        let part = |hold: &LockHold| {
+            let end = hold.until.min(range.end);
+            end.saturating_sub(hold.from().max(range.start))
+        };
+        let holds = self.holds(pid);
+        let within = holds.iter().filter(|hold| part(hold) > 0);
+        // Of equal ones, the last counts.
+        let most = within.max_by_key(|hold| (part(hold), Reverse(hold.from())));
+        most.map(|hold| hold.lock)
+    }
+
+    fn holds(&self, pid: u32) -> Vec<LockHold> {
         let own: Vec<&LockUse> = self.0.iter().filter(|u| u.at.pid == pid).collect();
-        let (before, after) = own.split_at(own.partition_point(|u| u.at.count < count));
-        let earlier = after.iter().enumerate().find(|(i, u)| {
-            let is_first = |of: &[&LockUse]| of.iter().all(|other| other.lock != u.lock);
-            u.role == FunctionRole::SpinUnlock && is_first(&after[..*i]) && is_first(before)
-        });
-        if let Some((_, given)) = earlier {
-            return Some(HeldLock::Earlier(given.at));
-        }
-        let mut held: Vec<&LockUse> = Vec::new();
-        for (i, u) in before.iter().enumerate() {
+        let mut holds: Vec<(u64, LockHold)> = Vec::new();
+        for (i, u) in own.iter().enumerate() {
             let is_own = |other: &&&LockUse| other.lock == u.lock;
+            let taken = LockHold {
+                lock: HeldLock::Taken(u.at),
+                until: u64::MAX,
+            };
             match u.role {
-                FunctionRole::SpinLock => held.push(u),
+                FunctionRole::SpinLock => holds.push((u.lock, taken)),
                 // Who did not get it tries again, or takes it; who got it gives it back.
                 FunctionRole::SpinTry => {
-                    let next = before[i + 1..].iter().chain(after).find(is_own);
+                    let next = own[i + 1..].iter().find(is_own);
                     if next.is_some_and(|next| next.role == FunctionRole::SpinUnlock) {
-                        held.push(u);
+                        holds.push((u.lock, taken));
                     }
                 }
                 _ => {
-                    if let Some(taken) = held.iter().rposition(|taken| taken.lock == u.lock) {
-                        held.remove(taken);
+                    let mut open = holds.iter_mut().rev();
+                    let open = open.find(|(lock, hold)| *lock == u.lock && hold.until == u64::MAX);
+                    match open {
+                        Some((_, hold)) => hold.until = u.at.count,
+                        None if own[..i].iter().any(|other| other.lock == u.lock) => {}
+                        None => holds.push((
+                            u.lock,
+                            LockHold {
+                                lock: HeldLock::Earlier,
+                                until: u.at.count,
+                            },
+                        )),
                     }
                 }
             }
         }
-        held.first().map(|u| HeldLock::Taken(u.at))
+        holds.into_iter().map(|(_, hold)| hold).collect()
     }
 }
 
@@ -106,7 +142,7 @@ mod tests {
     use crate::breakdown::frames::walk;
     use crate::breakdown::testing::SyntheticMachine;
 
-    /// The function that took the lock which is held longest at an instruction; `given in` if it was taken earlier.
+    /// The function that took the lock which is held longest from an instruction on; `earlier` if it is not seen.
     fn held(m: &SyntheticMachine, count: u64) -> Option<String> {
         let (execution, symbols) = m.execution();
         let walk = walk(&execution, &symbols);
@@ -114,9 +150,10 @@ mod tests {
             let caller = walk.stacks.caller(mark.stack).unwrap();
             walk.stacks.frame(caller).function.clone()
         };
-        LockUses::of(&execution, &walk).held(7, count).map(|held| match held {
+        let held = LockUses::of(&execution, &walk).held(7, count..m.count + 1);
+        held.map(|held| match held {
             HeldLock::Taken(at) => name(at),
-            HeldLock::Earlier(at) => format!("given in {}", name(at)),
+            HeldLock::Earlier => "earlier".to_string(),
         })
     }
 
@@ -129,13 +166,15 @@ mod tests {
     #[test]
     fn a_lock_that_was_handed_over_is_held_no_more() {
         let mut m = machine();
-        m.call("before").lock(0xa0).calls("_raw_spin_lock", 3).ret();
+        m.call("before").lock(0xa0).calls("_raw_spin_lock", 3);
+        let before = m.count;
+        m.ret();
         m.call("after").lock(0xb0).calls("_raw_spin_lock", 3);
         m.lock(0xa0).calls("_raw_spin_unlock", 3).work(100);
         let at = m.count;
         m.lock(0xb0).calls("_raw_spin_unlock", 3).ret();
         assert_eq!(held(&m, at).as_deref(), Some("after"));
-        assert_eq!(held(&m, m.count), None);
+        assert_eq!(held(&m, before).as_deref(), Some("after"));
     }
 
     #[test]
@@ -158,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_the_window_does_not_show_is_seen_when_it_is_given_back() {
+    fn a_lock_that_was_taken_before_the_window_is_seen_when_it_is_given_back() {
         let mut m = machine();
         m.call("owner").work(50);
         let at = m.count;
@@ -167,7 +206,7 @@ mod tests {
             .lock(0xa0)
             .calls("_raw_spin_unlock", 3)
             .ret();
-        assert_eq!(held(&m, at).as_deref(), Some("given in owner"));
+        assert_eq!(held(&m, at).as_deref(), Some("earlier"));
     }
 
     #[test]
