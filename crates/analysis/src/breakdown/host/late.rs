@@ -3,7 +3,7 @@
 use super::kernel::MeasuredKernel;
 use super::opened::Reached;
 use super::points::HostMilestones;
-use crate::breakdown::spans::CodePlace;
+use crate::breakdown::spans::{CodePlace, Span};
 use worstcase_base::format::{counted, micros};
 use worstcase_contract::Nanos;
 use worstcase_host::trace::{EventSnapshot, LatenessParts};
@@ -40,16 +40,15 @@ pub(crate) enum LateReason {
 }
 
 /// What a run tells of stops of its CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunStops {
     /// Recordings that were read.
     pub(crate) recordings: usize,
-    /// Those in which the interrupt came late into code that has interrupts on.
-    pub(crate) stopped: usize,
+    /// How late the interrupt was in those in which it came late into code that has interrupts on: the stop was at least as
+    /// long.
+    pub(crate) stops: Vec<Nanos>,
     /// Those of them in which it was user code.
     pub(crate) in_user_code: usize,
-    /// The latest of them.
-    pub(crate) longest: Nanos,
     /// Time that the hypervisor took from the CPU meanwhile, where it is counted.
     pub steal: Option<Nanos>,
     /// The longest time that `noise` lost in this run with nothing of the kernel in it.
@@ -88,7 +87,7 @@ impl LateArrival {
         match self.place {
             ArrivalPlace::User | ArrivalPlace::Idle | ArrivalPlace::Kernel(Reached::Open, _) => LateReason::CpuStopped,
             // A stop begins anywhere, and so within a section with interrupts off as well.
-            ArrivalPlace::Kernel(Reached::Behind(_), _) => match run.has_stops_like(self.late) {
+            ArrivalPlace::Kernel(Reached::Behind(_), _) => match run.has_stops_like(self.late, None) {
                 true => LateReason::NotKnown,
                 false => LateReason::InterruptsOff,
             },
@@ -131,20 +130,25 @@ impl RunStops {
             return;
         };
         if matches!(place, ArrivalPlace::User | ArrivalPlace::Kernel(Reached::Open, _)) {
-            self.stopped += 1;
+            self.stops.push(*late);
             self.in_user_code += usize::from(*place == ArrivalPlace::User);
-            self.longest = self.longest.max(*late);
         }
     }
 
-    /// Whether CPUs were stopped in this run for at least half this time. Steal alone says so only where there is no other
-    /// recording: it comes in steps of 10 ms, and a stop that delayed samples is most often among the recordings.
-    pub(crate) fn has_stops_like(&self, time: Nanos) -> bool {
-        let is_like = |stop: Nanos| stop.0 * 2 >= time.0 && stop > Nanos(0);
+    /// Whether CPUs were stopped in this run for at least half this time, and no longer than `most`. Steal alone says so only
+    /// where there is no other recording: it comes in steps of 10 ms, and a stop that delayed samples is most often among the
+    /// recordings.
+    pub(crate) fn has_stops_like(&self, time: Nanos, most: Option<Nanos>) -> bool {
+        let is_like = |stop: Nanos| stop.0 * 2 >= time.0 && most.is_none_or(|most| stop <= most);
         let is_alone = self.recordings <= 1;
-        is_like(self.longest)
-            || self.hole.is_some_and(is_like)
-            || is_alone && self.steal.is_some_and(|steal| steal >= time)
+        let mut seen = self.stops.iter().copied().chain(self.hole);
+        seen.any(is_like) || is_alone && self.steal.is_some_and(|steal| steal >= time)
+    }
+
+    /// Whether such a stop may be in this span. One that begins later than the due time is whole: no stop in it is longer.
+    pub(crate) fn may_be_in(&self, span: &Span) -> bool {
+        let is_whole = span.start_ns > Nanos(0);
+        self.has_stops_like(span.length_ns, is_whole.then_some(span.length_ns))
     }
 
     /// What the run tells, in words.
@@ -152,11 +156,11 @@ impl RunStops {
         let mut words = format!(
             "of {} of this cell {} came late into code that has interrupts on ({} into user code)",
             counted(self.recordings as u64, "recording"),
-            self.stopped,
+            self.stops.len(),
             self.in_user_code
         );
-        if self.stopped > 0 {
-            words += &format!(", up to {} us", micros(self.longest));
+        if let Some(longest) = self.stops.iter().max() {
+            words += &format!(", up to {} us", micros(*longest));
         }
         if let Some(hole) = self.hole {
             words += &format!("; noise lost up to {} us to nothing of the kernel", micros(hole));
@@ -176,7 +180,7 @@ mod tests {
     fn run(longest: u64) -> RunStops {
         RunStops {
             recordings: 30,
-            longest: Nanos(longest),
+            stops: vec![Nanos(longest); usize::from(longest > 0)],
             ..RunStops::default()
         }
     }
@@ -223,6 +227,19 @@ mod tests {
         };
         assert_eq!(reason(behind(), &steal(1)), LateReason::NotKnown);
         assert_eq!(reason(behind(), &steal(30)), LateReason::InterruptsOff);
+    }
+
+    #[test]
+    fn a_stop_in_a_whole_span_is_no_longer_than_it() {
+        let span = |start| Span::unexplained(Nanos(start), Nanos(4_000_000), None);
+        for (stop, within, from_due) in [
+            (1_900_000, false, false),
+            (3_000_000, true, true),
+            (13_000_000, false, true),
+        ] {
+            assert_eq!(run(stop).may_be_in(&span(600)), within, "{stop}");
+            assert_eq!(run(stop).may_be_in(&span(0)), from_due, "{stop}");
+        }
     }
 
     #[test]

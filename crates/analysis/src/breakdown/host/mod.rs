@@ -193,7 +193,7 @@ fn below_the_kernel(cause: Cause, sample: &ExplainedSample, spans: &[Span], from
         return cause;
     };
     let is_guest = from.run.is_guest == Some(true);
-    let may_be_a_stop = words::may_be_a_stop(longest.length_ns, cause.length_ns, from.run);
+    let may_be_a_stop = words::may_be_a_stop(longest, cause.length_ns, from.run);
     match (cause.mechanism, from.late) {
         (Mechanism::InterruptsOff, _) => cause,
         (Mechanism::Unexplained, Some(late)) if longest.start_ns == Nanos(0) => {
@@ -237,7 +237,7 @@ fn notes(snapshot: &EventSnapshot, spans: &[Span], from: &ToldFrom<'_>) -> Vec<S
     let is_long = |s: &Span| s.length_ns.0 * 2 >= snapshot.latency().0;
     match from.late {
         Some(late) if spans.first().is_some_and(is_long) => notes.push(late.rests_on(from.run)),
-        _ if spans.iter().any(|s| is_long(s) && from.run.has_stops_like(s.length_ns)) => {
+        _ if spans.iter().any(|s| is_long(s) && from.run.may_be_in(s)) => {
             notes.push(format!("the CPU may have been stopped meanwhile: {}", from.run.words()));
         }
         _ => {}

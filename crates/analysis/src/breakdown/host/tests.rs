@@ -72,9 +72,8 @@ fn kernel() -> MeasuredKernel {
 fn stops(longest: u64) -> RunStops {
     RunStops {
         recordings: 30,
-        stopped: usize::from(longest > 0),
+        stops: vec![Nanos(longest); usize::from(longest > 0)],
         in_user_code: usize::from(longest > 0),
-        longest: Nanos(longest),
         steal: Some(Nanos(0)),
         hole: None,
         is_guest: Some(true),

@@ -3,7 +3,7 @@
 use super::late::{ArrivalPlace, LateArrival, LateReason, RunStops};
 use super::opened::Reached;
 use crate::breakdown::cause::CauseParts;
-use crate::breakdown::spans::{KernelTask, Mechanism, SpanKind, in_call};
+use crate::breakdown::spans::{KernelTask, Mechanism, Span, SpanKind, in_call};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
 use worstcase_host::trace::events::TracedThread;
@@ -26,7 +26,7 @@ pub(crate) fn words(cause: &CauseParts, from: &ToldFrom<'_>) -> String {
     let told = seen(cause, from);
     match cause.mechanism {
         Mechanism::InterruptsOff | Mechanism::Unexplained => told,
-        _ if may_be_a_stop(cause.longest.length_ns, cause.total, from.run) => {
+        _ if may_be_a_stop(cause.longest, cause.total, from.run) => {
             format!("{told}, or the CPU was stopped meanwhile: it cannot be told")
         }
         _ => told,
@@ -34,8 +34,8 @@ pub(crate) fn words(cause: &CauseParts, from: &ToldFrom<'_>) -> String {
 }
 
 /// Whether a stop of the CPU can be most of this time: no tracepoint tells of one, and the run has stops that long.
-pub(crate) fn may_be_a_stop(longest: Nanos, total: Nanos, run: &RunStops) -> bool {
-    longest.0 * 2 >= total.0 && run.has_stops_like(longest)
+pub(crate) fn may_be_a_stop(longest: &Span, total: Nanos, run: &RunStops) -> bool {
+    longest.length_ns.0 * 2 >= total.0 && run.may_be_in(longest)
 }
 
 /// The wake-up's own way, where a stop of the CPU may be most of it.
