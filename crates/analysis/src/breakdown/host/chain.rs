@@ -17,6 +17,8 @@ pub(crate) struct Interrupted {
     pub(crate) chain: Vec<StackFrame>,
     /// The instruction at which the interrupt came; none in user mode.
     pub(crate) at: Option<u64>,
+    /// The instruction to which its function returns.
+    pub(crate) returns_to: Option<u64>,
 }
 
 /// Which of the interrupts in a chain: others may be interrupted themselves.
@@ -47,7 +49,12 @@ impl Interrupted {
             *first = frame(at, symbols);
         }
         chain.reverse();
-        Some(Interrupted { tid, chain, at })
+        Some(Interrupted {
+            tid,
+            chain,
+            at,
+            returns_to: addresses.get(entry + 2).copied(),
+        })
     }
 
     /// Whether the kernel was at work, and not in its idle loop.

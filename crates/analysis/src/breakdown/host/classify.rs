@@ -171,7 +171,11 @@ impl HostClassifier<'_> {
                     ..place
                 }),
             },
-            _ => SpanKind::Unexplained,
+            _ => match self.points.first {
+                // Its way out, in which the timer's interrupt comes.
+                Some(first) if s.start >= let_in => other(&first.to_string()),
+                _ => SpanKind::Unexplained,
+            },
         }
     }
 

@@ -25,9 +25,9 @@ impl MeasuredKernel {
         }
     }
 
-    /// How an instruction was reached.
-    pub(crate) fn reached(&self, address: u64) -> Reached {
+    /// How an instruction was reached, in a function that returns to that one.
+    pub(crate) fn reached(&self, address: u64, returns_to: Option<u64>) -> Reached {
         let code = self.code.as_ref().and_then(|read| KernelCode::new(&self.symbols, read));
-        code.map_or(Reached::NotKnown, |code| code.reached(address))
+        code.map_or(Reached::NotKnown, |code| code.reached(address, returns_to))
     }
 }

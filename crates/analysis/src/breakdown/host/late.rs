@@ -76,10 +76,18 @@ impl LateArrival {
                     _ if stood_at.chain.is_empty() => ArrivalPlace::User,
                     _ => ArrivalPlace::Idle,
                 },
-                Some(at) => ArrivalPlace::Kernel(kernel.reached(at), stood_at.place().unwrap_or_default()),
+                Some(at) => ArrivalPlace::Kernel(
+                    kernel.reached(at, stood_at.returns_to),
+                    stood_at.place().unwrap_or_default(),
+                ),
                 None => ArrivalPlace::User,
             },
         })
+    }
+
+    /// Whether a span is before it.
+    pub(crate) fn covers(&self, span: &Span) -> bool {
+        span.start_ns < self.late
     }
 
     /// Why it was late.

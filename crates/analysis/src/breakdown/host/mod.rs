@@ -118,7 +118,7 @@ pub fn tell(
         .filter(|s| s.start == ask.due)
         .map(|s| task(&s.thread));
     let at_due = AtDue {
-        chain: match (&points.interrupted, &at_due) {
+        chain: match (&points.stood_at, &at_due) {
             (Some(interrupted), Some(task)) if interrupted.tid == task.pid => interrupted.chain.clone(),
             _ => Vec::new(),
         },
@@ -196,7 +196,7 @@ fn below_the_kernel(cause: Cause, sample: &ExplainedSample, spans: &[Span], from
     let may_be_a_stop = words::may_be_a_stop(longest, cause.length_ns, from.run);
     match (cause.mechanism, from.late) {
         (Mechanism::InterruptsOff, _) => cause,
-        (Mechanism::Unexplained, Some(late)) if longest.start_ns == Nanos(0) => {
+        (Mechanism::Unexplained, Some(late)) if late.covers(longest) => {
             let is_idle = late.place == ArrivalPlace::Idle;
             let remedy = remedies::of_late_interrupt(late.reason(from.run), is_idle, from.run);
             Cause {
@@ -236,7 +236,7 @@ fn notes(snapshot: &EventSnapshot, spans: &[Span], from: &ToldFrom<'_>) -> Vec<S
     }
     let is_long = |s: &Span| s.length_ns.0 * 2 >= snapshot.latency().0;
     match from.late {
-        Some(late) if spans.first().is_some_and(is_long) => notes.push(late.rests_on(from.run)),
+        Some(late) if spans.iter().any(|s| is_long(s) && late.covers(s)) => notes.push(late.rests_on(from.run)),
         _ if spans.iter().any(|s| is_long(s) && from.run.may_be_in(s)) => {
             notes.push(format!("the CPU may have been stopped meanwhile: {}", from.run.words()));
         }

@@ -39,16 +39,15 @@ impl<'a> KernelCode<'a> {
         enables.iter().any(is_native).then_some(code)
     }
 
-    /// How the instruction at this address was reached.
-    pub(crate) fn reached(&self, address: u64) -> Reached {
-        let Some(symbol) = self.symbols.lookup(address) else {
+    /// How the instruction at this address was reached, in a function that returns to that one.
+    pub(crate) fn reached(&self, address: u64, returns_to: Option<u64>) -> Reached {
+        let Some(symbol) = self.symbols.lookup(address).filter(|s| !s.name.contains(RETURNS)) else {
             return Reached::NotKnown;
         };
-        let is_first = symbol.address == address;
-        let Some(function) = self
-            .function(address)
-            .filter(|_| !is_first && !symbol.name.contains(RETURNS))
-        else {
+        if symbol.address == address {
+            return returns_to.map_or(Reached::NotKnown, |at| self.called(address, at));
+        }
+        let Some(function) = self.function(address) else {
             return Reached::NotKnown;
         };
         let before = function.iter().find(|i| i.next_ip() == address);
@@ -69,6 +68,22 @@ impl<'a> KernelCode<'a> {
             },
             FlowControl::IndirectCall => Reached::NotKnown,
             _ => Reached::Open,
+        }
+    }
+
+    /// How the first instruction of a function was reached: by the call in front of the address to which it returns, if that
+    /// calls it.
+    fn called(&self, address: u64, returns_to: u64) -> Reached {
+        let caller = self.function(returns_to - 1).unwrap_or_default();
+        let call = caller.iter().position(|i| i.next_ip() == returns_to);
+        match call.map(|at| (caller[at], at.checked_sub(1).map(|before| caller[before]))) {
+            Some((call, before)) if call.is_call_near() && call.near_branch_target() == address => {
+                match before.is_some_and(|before| before.code() == Code::Sti) {
+                    true => Reached::Behind("sti"),
+                    false => Reached::Open,
+                }
+            }
+            _ => Reached::NotKnown,
         }
     }
 
@@ -162,6 +177,10 @@ mod tests {
 
     /// How the instruction at an offset of `work` was reached; all else is `nop`.
     fn reached(work: &[u8], callee: &[u8], at: u64) -> Reached {
+        reached_returning(work, callee, at, 5)
+    }
+
+    fn reached_returning(work: &[u8], callee: &[u8], at: u64, returns_to: u64) -> Reached {
         let symbols = symbols();
         let mut memory = vec![0x90; (END - UNLOCK) as usize];
         let mut put = |address: u64, code: &[u8]| {
@@ -175,7 +194,8 @@ mod tests {
             let at = address.checked_sub(UNLOCK)? as usize;
             memory.get(at..at + length).map(<[u8]>::to_vec)
         };
-        KernelCode::new(&symbols, &read).unwrap().reached(WORK + at)
+        let code = KernelCode::new(&symbols, &read).unwrap();
+        code.reached(WORK + at, Some(WORK + returns_to))
     }
 
     /// call from WORK + 0 to CALLEE.
@@ -220,6 +240,13 @@ mod tests {
 
     #[test]
     fn where_a_function_begins_its_caller_may_have_let_it_in() {
+        let callee = CALLEE - WORK;
+        assert_eq!(reached(&CALL, &[], callee), Reached::Open);
+        // The same call with sti in front, which returns one byte later.
+        let code = [&[0xfb, 0xe8, 0xfa][..], &[0; 3], &[0x90]].concat();
+        assert_eq!(reached_returning(&code, &[], callee, 6), Reached::Behind("sti"));
+        // call *(%rax): whatever is in front of the place it returns to is no call of it.
+        assert_eq!(reached(&[0x90, 0x90, 0x90, 0xff, 0x10], &[], callee), Reached::NotKnown);
         assert_eq!(reached(&[0x50, 0x58], &[], 0), Reached::NotKnown);
         assert_eq!(reached(&[], &[], THUNK + 1 - WORK), Reached::NotKnown);
         assert_eq!(reached(&[], &[], END + 0x2000 - WORK), Reached::NotKnown, "no code");

@@ -27,8 +27,11 @@ pub(crate) struct HostMilestones {
     pub(crate) returned: Option<Nanos>,
     /// The code that the timer interrupt interrupted.
     pub(crate) interrupted: Option<Interrupted>,
-    /// The first interrupt since the due time was entered, whichever it is: interrupts were on then.
+    /// When the interrupt was entered with which the wait for the timer's ended: its own, or another one that waited as well
+    /// and came before it. Interrupts were on then.
     pub(crate) let_in: Option<Nanos>,
+    /// The other one.
+    pub(crate) first: Option<CpuContext>,
     /// The code that that one interrupted.
     pub(crate) stood_at: Option<Interrupted>,
 }
@@ -71,7 +74,14 @@ impl HostMilestones {
                 TracedChange::Enter(CpuContext::Vector(_) | CpuContext::Device { .. })
             )
         };
-        let first = own().find(|e| e.at >= ask.due && Some(e.at) < points.entered && is_interrupt(e.what));
+        let first = points.entered.and_then(|entered| {
+            let waited = ask.due + Nanos(entered.saturating_sub(ask.due).0 / 2);
+            own().find(|e| e.at >= waited && e.at < entered && is_interrupt(e.what))
+        });
+        points.first = first.and_then(|e| match e.what {
+            TracedChange::Enter(context) => Some(context),
+            _ => None,
+        });
         points.let_in = first.map(|e| e.at).or(points.entered);
         // The timer's interrupt, which waited as well, came within that one or at the same place behind it.
         points.stood_at = match first {

@@ -328,12 +328,45 @@ fn the_place_is_that_of_the_first_interrupt() {
     ];
     let inside = ["irqentry_exit_to_user_mode", "asm_sysvec_reschedule_ipi"];
     let breakdown = explained(&snapshot(&events, &inside, 83_000), "full");
-    assert_eq!(breakdown.time_in("interrupts off"), Nanos(0));
+    assert_eq!(
+        spans(&breakdown)[..3],
+        [
+            ("unexplained", 72_000),
+            ("other interrupt", 8_000),
+            ("interrupt pending", 600)
+        ]
+    );
+    assert!(
+        breakdown.at_due().chain.is_empty(),
+        "user code: {:?}",
+        breakdown.at_due()
+    );
     let sentence = &breakdown.cause().sentence;
     assert!(
         sentence.contains("into user code of load (9), where interrupts were on"),
         "{sentence}"
     );
+}
+
+/// One that came long before the timer's says nothing about its place.
+#[test]
+fn an_interrupt_that_did_not_wait_is_not_the_first() {
+    let load = thread(9, "load", 120);
+    let network = |name: &str| CpuContext::Device {
+        irq: 33,
+        name: name.into(),
+    };
+    let events = [
+        (-500_000, 7, switch(PROBE, true, load)),
+        (5_000, 9, TracedChange::Enter(network("eth0"))),
+        (7_000, 9, TracedChange::Exit(network(""))),
+        (80_600, 9, ENTER),
+        (81_000, 9, WAKING),
+        (81_500, 9, EXIT),
+        (82_500, 9, switch(load, false, PROBE)),
+    ];
+    let breakdown = explained(&snapshot(&events, &UNLOCKED, 83_000), "full");
+    assert_eq!(breakdown.time_in("interrupts off"), Nanos(5_000 + 73_000));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn seen(cause: &CauseParts, from: &ToldFrom<'_>) -> String {
 
 /// Nothing of the kernel ran although the timer was due, or events are missing.
 fn unexplained(cause: &CauseParts, from: &ToldFrom<'_>, who: &str) -> String {
-    let Some(late) = from.late.filter(|_| cause.longest.start_ns == Nanos(0)) else {
+    let Some(late) = from.late.filter(|late| late.covers(cause.longest)) else {
         return "the trace does not tell".into();
     };
     let below = match from.run.is_guest {
