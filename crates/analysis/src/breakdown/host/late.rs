@@ -49,6 +49,8 @@ pub struct RunStops {
     pub(crate) stops: Vec<Nanos>,
     /// Those of them in which it was user code.
     pub(crate) in_user_code: usize,
+    /// How late it was, and in which function, in those in which it came right behind what lets interrupts in.
+    pub(crate) behind: Vec<(Nanos, String)>,
     /// Time that the hypervisor took from the CPU meanwhile, where it is counted.
     pub steal: Option<Nanos>,
     /// The longest time that `noise` lost in this run with nothing of the kernel in it.
@@ -56,6 +58,9 @@ pub struct RunStops {
     /// Whether the machine is a guest.
     pub is_guest: Option<bool>,
 }
+
+/// So many recordings at one place are no accident.
+const MANY: usize = 3;
 
 impl LateArrival {
     /// The one of a recording, if it came late: more than twice as late as ordinary.
@@ -92,13 +97,16 @@ impl LateArrival {
 
     /// Why it was late.
     pub(crate) fn reason(&self, run: &RunStops) -> LateReason {
-        match self.place {
+        match &self.place {
             ArrivalPlace::User | ArrivalPlace::Idle | ArrivalPlace::Kernel(Reached::Open, _) => LateReason::CpuStopped,
             // A stop begins anywhere, and so within a section with interrupts off as well.
-            ArrivalPlace::Kernel(Reached::Behind(_), _) => match run.has_stops_like(self.late, None) {
-                true => LateReason::NotKnown,
-                false => LateReason::InterruptsOff,
-            },
+            ArrivalPlace::Kernel(Reached::Behind(_), at) => {
+                let is_doubtful = run.has_stops_like(self.late, None) && !run.is_of_the_place(&at.function, self.late);
+                match is_doubtful {
+                    true => LateReason::NotKnown,
+                    false => LateReason::InterruptsOff,
+                }
+            }
             ArrivalPlace::Kernel(Reached::NotKnown, _) => LateReason::NotKnown,
         }
     }
@@ -137,6 +145,9 @@ impl RunStops {
         let Some(LateArrival { late, place }) = arrival else {
             return;
         };
+        if let ArrivalPlace::Kernel(Reached::Behind(_), at) = place {
+            self.behind.push((*late, at.function.clone()));
+        }
         if matches!(place, ArrivalPlace::User | ArrivalPlace::Kernel(Reached::Open, _)) {
             self.stops.push(*late);
             self.in_user_code += usize::from(*place == ArrivalPlace::User);
@@ -151,6 +162,18 @@ impl RunStops {
         let is_alone = self.recordings <= 1;
         let mut seen = self.stops.iter().copied().chain(self.hole);
         seen.any(is_like) || is_alone && self.steal.is_some_and(|steal| steal >= time)
+    }
+
+    /// Recordings in which the interrupt came this late or half, right behind what lets interrupts in, in this function.
+    fn at_place(&self, function: &str, late: Nanos) -> usize {
+        let is_like = |(other, place): &&(Nanos, String)| other.0 * 2 >= late.0 && place == function;
+        self.behind.iter().filter(is_like).count()
+    }
+
+    /// Whether so many are at one place that stops, which begin anywhere, do not explain them.
+    fn is_of_the_place(&self, function: &str, late: Nanos) -> bool {
+        let stops = self.stops.iter().filter(|stop| stop.0 * 2 >= late.0).count();
+        self.at_place(function, late) > stops.max(MANY - 1)
     }
 
     /// Whether such a stop may be in this span. One that begins later than the due time is whole: no stop in it is longer.
@@ -235,6 +258,20 @@ mod tests {
         };
         assert_eq!(reason(behind(), &steal(1)), LateReason::NotKnown);
         assert_eq!(reason(behind(), &steal(30)), LateReason::InterruptsOff);
+    }
+
+    #[test]
+    fn more_at_one_place_than_stops_anywhere_are_of_the_place() {
+        let at = |places: usize, stops: usize, late| RunStops {
+            behind: vec![(Nanos(late), String::new()); places],
+            stops: vec![Nanos(1_000_000); stops],
+            ..run(0)
+        };
+        let told = |run| reason(kernel(Reached::Behind("sti")), &run);
+        assert_eq!(told(at(5, 4, 900_000)), LateReason::InterruptsOff);
+        assert_eq!(told(at(4, 4, 900_000)), LateReason::NotKnown);
+        assert_eq!(told(at(2, 1, 900_000)), LateReason::NotKnown, "too few");
+        assert_eq!(told(at(5, 4, 400_000)), LateReason::NotKnown, "shorter ones");
     }
 
     #[test]
