@@ -15,7 +15,7 @@
 //! packed   samples as words                               buckets  latencies as Prometheus counts them
 //! watch    a measurement without an end, kept period by period
 //! isolate  what entered a CPU, and who sent it
-//! trace    the kernel's tracepoints, read through perf's rings
+//! trace    the kernel's tracepoints, read through perf's rings          kernel_text  its code as it is now
 //! loads    loads beside those of the lab
 //! machine  what the kernel counts meanwhile
 //! ```
@@ -33,6 +33,7 @@ pub mod guard_process;
 pub mod http;
 pub mod isolate;
 pub mod journal;
+pub mod kernel_text;
 pub mod loads;
 mod machine;
 pub mod measure;

@@ -3,14 +3,14 @@
 use super::choice::{SampleChoice, choose};
 use super::{ExplainError, peers, sample};
 use crate::breakdown::Breakdown;
-use crate::breakdown::host::{HostSurroundings, running_kernel, tell};
+use crate::breakdown::host::{HostSurroundings, MeasuredKernel, RunStops, add_stops, tell};
 use crate::breakdown::spans::Since;
 use worstcase_contract::Nanos;
 use worstcase_host::run::keep::{BOOT_ID, CAPTURES_FILE};
 use worstcase_host::state::boot_id;
+use worstcase_host::trace::noise::UNEXPLAINED as UNEXPLAINED_NOISE;
 use worstcase_host::trace::{EventSnapshot, LatenessParts};
-use worstcase_lab::execution::Symbols;
-use worstcase_results::record::{CAPTURES_REFUSED, Quantity, Record, Run, SampleRow};
+use worstcase_results::record::{CAPTURES_REFUSED, Quantity, Record, RecordOrigin, Run, SampleRow};
 
 /// The breakdown of one sample.
 pub(crate) fn one(
@@ -43,7 +43,9 @@ pub(crate) fn one(
             .collect::<Vec<_>>()
             .join(", "),
     })?;
-    breakdown(records, record, capture, &symbols(record))
+    let kernel = kernel(record);
+    let around = around(records, record, &captures, &kernel);
+    breakdown(record, capture, &kernel, &around)
 }
 
 /// The breakdowns of the latest samples.
@@ -53,10 +55,11 @@ pub(crate) fn worst(
     record: &Record,
     each: usize,
 ) -> Result<Vec<Breakdown>, ExplainError> {
-    let (captures, symbols) = (captures(run, record)?, symbols(record));
+    let (captures, kernel) = (captures(run, record)?, kernel(record));
+    let around = around(records, record, &captures, &kernel);
     let breakdowns = captures.iter().take(each);
     breakdowns
-        .map(|capture| breakdown(records, record, capture, &symbols))
+        .map(|capture| breakdown(record, capture, &kernel, &around))
         .collect()
 }
 
@@ -79,40 +82,80 @@ fn captures(run: &Run, record: &Record) -> Result<Vec<EventSnapshot>, ExplainErr
     serde_json::from_slice(&captures).map_err(|e| run.other_version(&record.id, CAPTURES_FILE, e).into())
 }
 
-/// Names of the kernel's code, if the kernel that was measured still runs and shows them; without, call chains have addresses.
-fn symbols(record: &Record) -> Symbols {
+/// Names and code of the kernel, if the one that was measured still runs; without, call chains have addresses.
+fn kernel(record: &Record) -> MeasuredKernel {
     match record.environment.get(BOOT_ID).map(String::as_str) == Some(boot_id().as_str()) {
-        true => running_kernel().unwrap_or_default(),
-        false => Symbols::default(),
+        true => MeasuredKernel::running(),
+        false => MeasuredKernel::default(),
     }
 }
 
-fn breakdown(
+/// What surrounds a cell's samples.
+fn around(
     records: &[Record],
     record: &Record,
-    capture: &EventSnapshot,
-    symbols: &Symbols,
-) -> Result<Breakdown, ExplainError> {
+    captures: &[EventSnapshot],
+    kernel: &MeasuredKernel,
+) -> HostSurroundings {
     let median = |quantity| Nanos(record.summary(quantity).and_then(|s| s.median_ns).unwrap_or(0));
-    let around = HostSurroundings {
+    let ordinary = LatenessParts {
+        irq_latency: median(Quantity::IrqLatency),
+        handler: median(Quantity::Handler),
+        scheduling: median(Quantity::Scheduling),
+        return_to_user: median(Quantity::Return),
+        unexplained: median(Quantity::Unexplained),
+    };
+    let mut stops = RunStops {
+        steal: number(record, STEAL),
+        hole: records
+            .iter()
+            .filter(|other| is_beside(record, other))
+            .filter_map(hole)
+            .max(),
+        is_guest: record.origin.as_ref().and_then(RecordOrigin::is_guest),
+        ..RunStops::default()
+    };
+    add_stops(&mut stops, captures, &ordinary, kernel);
+    HostSurroundings {
         floor: record
             .summary(Quantity::Latency)
             .map_or(Nanos(0), |s| Nanos(s.min_ns.unwrap_or(0))),
-        ordinary: LatenessParts {
-            irq_latency: median(Quantity::IrqLatency),
-            handler: median(Quantity::Handler),
-            scheduling: median(Quantity::Scheduling),
-            return_to_user: median(Quantity::Return),
-            unexplained: median(Quantity::Unexplained),
-        },
+        ordinary,
         peers: peers(record, records),
-    };
+        stops,
+    }
+}
+
+/// The environment's key of the time that the hypervisor took.
+const STEAL: &str = "steal_ns";
+
+fn number(record: &Record, key: &str) -> Option<Nanos> {
+    record.environment.get(key)?.parse().ok().map(Nanos)
+}
+
+/// The same load on the same subject.
+fn is_beside(record: &Record, other: &Record) -> bool {
+    other.subject.id() == record.subject.id() && other.cell.load == record.cell.load
+}
+
+/// The longest gap of `noise` with nothing of the kernel in it.
+fn hole(record: &Record) -> Option<Nanos> {
+    let unexplained = record.causes.iter().filter(|cause| cause.name == UNEXPLAINED_NOISE);
+    unexplained.map(|cause| Nanos(cause.max_ns)).max()
+}
+
+fn breakdown(
+    record: &Record,
+    capture: &EventSnapshot,
+    kernel: &MeasuredKernel,
+    around: &HostSurroundings,
+) -> Result<Breakdown, ExplainError> {
     let since = match super::sleeps_as_ordinary(record) {
         true => Since::DueWithSlack,
         false => Since::Due,
     };
     let sample = sample(record, capture.index as u32, capture.latency(), since);
-    tell(capture, symbols, sample, &around).map_err(|source| ExplainError::Breakdown {
+    tell(capture, kernel, sample, around).map_err(|source| ExplainError::Breakdown {
         cell: record.id.clone(),
         index: capture.index as u32,
         source,

@@ -143,15 +143,28 @@ pub fn answer(
             "this kernel does not tell who sends reschedule interrupts (tracepoints ipi:*, from Linux 6.4 on; before, kprobes)".into(),
         );
     }
+    for cpu in without_program(observed, &cpus) {
+        notes.push(format!(
+            "the named program did not run on CPU {cpu}: whatever ran there is an entry"
+        ));
+    }
     IsolationAnswer {
         kernel: machine.release.clone(),
         began_ns: observed.began.0,
         time_ns: observed.time.0,
         is_ended_early: observed.is_ended_early,
-        judgement: criterion.map(|most| verdict::judge(&cpus, most, excluded, observed.is_ended_early)),
+        judgement: criterion.map(|most| verdict::judge(observed, &cpus, most, excluded)),
         cpus,
         notes,
     }
+}
+
+/// CPUs on which the named program did not run.
+fn without_program<'a>(observed: &'a ObservedEntries, cpus: &'a [IsolatedCpu]) -> impl Iterator<Item = u32> + 'a {
+    let without = cpus
+        .iter()
+        .filter(|cpu| observed.is_program_named && cpu.program.is_none());
+    without.map(|cpu| cpu.cpu)
 }
 
 fn of_cpu(

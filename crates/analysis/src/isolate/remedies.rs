@@ -6,6 +6,18 @@ use super::words::{CauseText, needs};
 use super::{EntryLine, IsolatedMachine};
 use worstcase_host::isolate::{CpuEntries, Smis};
 
+const PRIVATE_BARRIER: &str =
+    "do not call membarrier in the same process; this form of another process does not reach it";
+
+/// The ways into [`ipi_mb`](FUNCTIONS), which reach different processes.
+const BARRIERS: &[(&str, &str)] = &[
+    ("membarrier_private_expedited", PRIVATE_BARRIER),
+    (
+        "membarrier_global_expedited",
+        "a global barrier (MEMBARRIER_CMD_GLOBAL_EXPEDITED) of any process reaches CPUs that run a registered one: do not register it (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)",
+    ),
+];
+
 const FUNCTIONS: &[(&str, &str)] = &[
     (
         "flush_tlb_func",
@@ -21,16 +33,10 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ),
     (
         "ipi_mb",
-        "do not call membarrier in the same process; none of another process reaches it",
+        "do not call membarrier in the same process, nor register it for that of others (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)",
     ),
-    (
-        "ipi_sync_core",
-        "do not call membarrier in the same process; none of another process reaches it",
-    ),
-    (
-        "ipi_rseq",
-        "do not call membarrier in the same process; none of another process reaches it",
-    ),
+    ("ipi_sync_core", PRIVATE_BARRIER),
+    ("ipi_rseq", PRIVATE_BARRIER),
     (
         "rcu_exp_handler",
         "boot with rcupdate.rcu_normal=1, or echo 1 > /sys/kernel/rcu_normal: no expedited grace periods",
@@ -159,6 +165,10 @@ pub(crate) fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries
     let name = told.name.as_deref().unwrap_or("");
     let by_function = begins(FUNCTIONS, name);
     let is_expedited = chain.is_some_and(|chain| chain.iter().any(|name| name.contains("synchronize_rcu_expedited")));
+    let barrier = BARRIERS.iter().find(|(way, _)| {
+        let is_on_it = |chain: &[String]| chain.iter().any(|name| name.starts_with(way));
+        name == "ipi_mb" && chain.is_some_and(is_on_it)
+    });
     match told.kind {
         "tick" => Some(tick(on, machine)),
         _ if is_expedited => begins(FUNCTIONS, "rcu_exp_handler"),
@@ -174,7 +184,7 @@ pub(crate) fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries
         "nmi" => Some("echo 0 > /proc/sys/kernel/nmi_watchdog; end perf".into()),
         "reschedule" => Some("do not wake threads that are bound to this CPU; bind them to others".into()),
         "irq-work" => Some("none of its own: what ran before asked for it (perf, printk, the scheduler)".into()),
-        _ => by_function,
+        _ => barrier.map(|(_, remedy)| (*remedy).to_string()).or(by_function),
     }
     .unwrap_or_else(|| "none known: avoid what sends it".into())
 }

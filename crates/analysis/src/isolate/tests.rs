@@ -73,6 +73,7 @@ fn observed() -> ObservedEntries {
         began: Nanos(5 * SECOND),
         time: Nanos(60 * SECOND),
         is_ended_early: false,
+        is_program_named: false,
         // The second is the first with other code of the same functions.
         chains: vec![
             vec![u64::MAX - 127, 0x3005, 0x4005, 0x5005],
@@ -214,4 +215,52 @@ fn a_sender_is_who_wanted_it() {
     assert_eq!(said(&[0x4001], ""), "flush_tlb_mm_range, a thread that has ended");
     assert_eq!(said(&[0x7001, 0x6001], "a"), "a timer");
     assert_eq!(sent(&[], ""), None);
+}
+
+#[test]
+fn a_named_program_that_did_not_run_there_gives_no_pass() {
+    let named = |program: Option<(String, u32)>| ObservedEntries {
+        is_program_named: true,
+        cpus: vec![CpuEntries {
+            program,
+            ..observed().cpus.remove(0)
+        }],
+        ..observed()
+    };
+    let judged = |observed: &ObservedEntries| isolation_answer(observed, Some(1_000), &[]);
+    assert_eq!(
+        judged(&named(Some(("mine".into(), 7)))).judgement.unwrap().outcome,
+        Outcome::Pass
+    );
+    let answer = judged(&named(None));
+    assert_eq!(answer.judgement.unwrap().outcome, Outcome::Inconclusive);
+    assert!(answer.notes[0].contains("did not run on CPU 2"), "{:?}", answer.notes);
+}
+
+#[test]
+fn a_barrier_that_reaches_other_processes_is_told_from_one_that_does_not() {
+    let names = |functions: &[&str]| functions.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let told = words::CauseText {
+        kind: "call",
+        text: "call from another CPU: ipi_mb".into(),
+        name: Some("ipi_mb".into()),
+        is_timed: true,
+    };
+    let on = &observed().cpus[0];
+    let remedy = |chain: Option<&[String]>| remedies::remedy(&told, chain, on, &IsolatedMachine::default());
+    let private = remedy(Some(&names(&["membarrier_private_expedited", "__x64_sys_membarrier"])));
+    assert!(
+        private.contains("in the same process") && !private.contains("GLOBAL"),
+        "{private}"
+    );
+    let global = remedy(Some(&names(&["membarrier_global_expedited", "__x64_sys_membarrier"])));
+    assert!(
+        global.contains("REGISTER_GLOBAL_EXPEDITED") && !global.contains("same process"),
+        "{global}"
+    );
+    let unknown = remedy(None);
+    assert!(
+        unknown.contains("same process") && unknown.contains("GLOBAL_EXPEDITED"),
+        "{unknown}"
+    );
 }

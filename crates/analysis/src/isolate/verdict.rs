@@ -1,8 +1,9 @@
 //! Judges whether the number of entries is small enough.
 
-use super::IsolatedCpu;
+use super::{IsolatedCpu, without_program};
 use serde::Serialize;
 use worstcase_base::format::counted;
+use worstcase_host::isolate::ObservedEntries;
 use worstcase_results::verdict::Outcome;
 
 /// The answer, and why.
@@ -19,7 +20,12 @@ pub struct Judgement {
 }
 
 /// Judges each CPU; the worst counts. Unknown entries never make a PASS, and never a FAIL.
-pub(crate) fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], is_ended_early: bool) -> Judgement {
+pub(crate) fn judge(
+    observed: &ObservedEntries,
+    cpus: &[IsolatedCpu],
+    criterion: u64,
+    excluded: &[String],
+) -> Judgement {
     let above: Vec<String> = cpus
         .iter()
         .filter(|cpu| cpu.judged > criterion)
@@ -41,7 +47,10 @@ pub(crate) fn judge(cpus: &[IsolatedCpu], criterion: u64, excluded: &[String], i
             ));
         }
     }
-    if is_ended_early {
+    for cpu in without_program(observed, cpus) {
+        doubts.push(format!("CPU {cpu}: the named program did not run there"));
+    }
+    if observed.is_ended_early {
         doubts.push("it was ended early".into());
     }
     let (outcome, reasons) = match (above.is_empty(), doubts.is_empty()) {

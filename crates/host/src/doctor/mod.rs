@@ -11,6 +11,7 @@ mod rules;
 
 pub use apply::{Applied, AppliedFinding, apply};
 pub use finding::{Finding, FindingLevel, TemporaryChange};
+pub use rules::HYPERVISOR_REMEDY;
 
 use super::CpuList;
 use super::facts::MachineFacts;

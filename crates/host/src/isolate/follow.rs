@@ -9,7 +9,7 @@ use super::senders::{EntrySender, Senders};
 use super::tally::{EntryCause, EntryTally, ProgramRun};
 use super::threads::{Known, ThreadKind, kind_of};
 use crate::trace::ShortName;
-use crate::trace::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
+use crate::trace::events::{CallbackKind, CpuContext, ENDED, TracedChange, TracedThread};
 use frame::{RequestedFunction, RunContext, UnfinishedFrame, cause};
 use std::collections::{BTreeMap, HashMap};
 use worstcase_contract::Nanos;
@@ -90,7 +90,8 @@ impl Follow {
         if let TracedChange::Lost { since, count } = what {
             return self.lose(since, count);
         }
-        if self.tid != Some(tid) {
+        // One that has ended stays what it was, until its last switch.
+        if self.tid != Some(tid) && tid != ENDED {
             // A switch was missed: before the first event, or within a loss.
             self.stack.clear();
             let Known { kind, name } = known(tid);

@@ -37,6 +37,8 @@ pub struct IsolationRequest {
     pub time: Nanos,
     /// Which CPUs are kept busy.
     pub occupy: Occupy,
+    /// To which processes the CPUs belong; none: on each CPU to the one that runs longest.
+    pub programs: Option<Vec<u32>>,
 }
 
 /// What entered one CPU.
@@ -73,6 +75,8 @@ pub struct ObservedEntries {
     pub time: Nanos,
     /// The user ended it early.
     pub is_ended_early: bool,
+    /// The user named the program.
+    pub is_program_named: bool,
     /// Call chains of senders, innermost address first; a sender refers to its chain by index.
     pub chains: Vec<Vec<u64>>,
     /// The kernel reports who calls a function on another CPU.
@@ -119,11 +123,12 @@ pub fn observe(
     let occupied = occupied(asked);
     let occupant = (!occupied.is_empty()).then(|| Occupant::start(&occupied)).transpose()?;
     let mut trace = EntryTrace::open(&asked.cpus, &all).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
+    let known = KnownThreads::of_machine();
     std::thread::sleep(SETTLE);
     let before: Vec<InterruptionCounters> = asked.cpus.iter().map(InterruptionCounters::read).collect();
     std::thread::sleep(LOOK);
     let begin = clock::monotonic();
-    let mut following = Following::new(&asked.cpus, begin);
+    let mut following = Following::new(&asked.cpus, begin, known);
     let end = begin + asked.time;
     loop {
         let now = clock::monotonic();
@@ -145,12 +150,17 @@ pub fn observe(
         .zip(before)
         .map(|(cpu, before)| InterruptionCounters::read(cpu).since(before))
         .collect();
-    let occupant = occupant.as_ref().map(Occupant::id);
+    let owners = CpuOwners {
+        occupant: occupant.as_ref().map(Occupant::id),
+        occupied,
+        named: asked.programs.clone(),
+    };
     Ok(ObservedEntries {
-        cpus: following.finish(until, occupant, &occupied, counted),
+        cpus: following.finish(until, &owners, counted),
         began: begin,
         time: until - begin,
         is_ended_early: until < end,
+        is_program_named: asked.programs.is_some(),
         chains: following.chains.all,
         tells_callers,
         tells_senders,
@@ -220,11 +230,11 @@ struct Following {
 }
 
 impl Following {
-    fn new(cpus: &CpuList, from: Nanos) -> Following {
+    fn new(cpus: &CpuList, from: Nanos, threads: KnownThreads) -> Following {
         Following {
             cpus: cpus.iter().map(|cpu| Follow::new(cpu, from)).collect(),
             senders: Senders::default(),
-            threads: KnownThreads::default(),
+            threads,
             chains: Chains::default(),
             waiting: Vec::new(),
             from,
@@ -306,24 +316,15 @@ impl Following {
         }
     }
 
-    fn finish(
-        &mut self,
-        until: Nanos,
-        occupant: Option<u32>,
-        occupied: &CpuList,
-        counted: Vec<(Smis, Option<Nanos>)>,
-    ) -> Vec<CpuEntries> {
+    fn finish(&mut self, until: Nanos, owners: &CpuOwners, counted: Vec<(Smis, Option<Nanos>)>) -> Vec<CpuEntries> {
         let lost_elsewhere = self.lost_elsewhere;
         let senders = &mut self.senders;
         let each = std::mem::take(&mut self.cpus).into_iter().zip(counted);
         each.map(|(mut follow, (smis, stolen))| {
             follow.finish(until, senders);
             let cpu = follow.cpu();
-            let is_occupied = occupied.contains(cpu);
-            let longest = follow.programs.iter().max_by_key(|(_, program)| program.runs.total);
-            let owner = occupant
-                .filter(|_| is_occupied)
-                .or(longest.map(|(process, _)| *process));
+            let is_occupied = owners.occupied.contains(cpu);
+            let owner = owners.of(cpu, &follow.programs);
             let program = owner.and_then(|own| Some((follow.programs.get(&own)?.name.to_string(), own)));
             for (process, found) in &follow.programs {
                 match Some(*process) == owner {
@@ -348,6 +349,25 @@ impl Following {
     }
 }
 
+/// Which process a CPU belongs to.
+#[derive(Debug)]
+struct CpuOwners {
+    occupant: Option<u32>,
+    occupied: CpuList,
+    named: Option<Vec<u32>>,
+}
+
+impl CpuOwners {
+    /// The occupant, else that of the named ones that ran longest there, else of all.
+    fn of(&self, cpu: u32, programs: &BTreeMap<u32, ProgramRun>) -> Option<u32> {
+        let is_named = |process: &u32| self.named.as_ref().is_none_or(|named| named.contains(process));
+        let candidates = programs.iter().filter(|(process, _)| is_named(process));
+        let longest = candidates.max_by_key(|(_, program)| program.runs.total);
+        let occupant = self.occupant.filter(|_| self.occupied.contains(cpu));
+        occupant.or(longest.map(|(process, _)| *process))
+    }
+}
+
 /// The page faults of the CPU's own program are entries.
 fn count_faults(tally: &mut EntryTally, program: &ProgramRun) {
     if program.faults > 0 {
@@ -367,5 +387,32 @@ fn count_runs(tally: &mut EntryTally, program: &ProgramRun) {
             function: 0,
         };
         tally.enter_alike(cause, program.sender, program.runs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_belongs_to_the_named_program_and_else_to_the_one_that_ran_longest() {
+        let ran = |total| ProgramRun {
+            runs: DurationFigures {
+                total: Nanos(total),
+                ..DurationFigures::default()
+            },
+            ..ProgramRun::default()
+        };
+        let programs = BTreeMap::from([(7, ran(100)), (8, ran(900)), (9, ran(300))]);
+        let owners = |named: Option<&[u32]>, occupied: &str| CpuOwners {
+            occupant: Some(5),
+            occupied: occupied.parse().unwrap(),
+            named: named.map(<[u32]>::to_vec),
+        };
+        let of = |owners: CpuOwners| owners.of(1, &programs);
+        assert_eq!(of(owners(None, "2")), Some(8));
+        assert_eq!(of(owners(None, "1")), Some(5));
+        assert_eq!(of(owners(Some(&[7, 9]), "2")), Some(9));
+        assert_eq!(of(owners(Some(&[6]), "2")), None, "it did not run there");
     }
 }

@@ -39,6 +39,15 @@ pub(crate) struct KnownThreads {
 }
 
 impl KnownThreads {
+    /// Looks up all threads of the machine: one that ends before its first event is read is known then.
+    pub(crate) fn of_machine() -> KnownThreads {
+        let mut threads = KnownThreads::default();
+        for tid in processes().flat_map(threads_of) {
+            threads.get(tid);
+        }
+        threads
+    }
+
     /// The thread with this id.
     pub fn get(&mut self, tid: u32) -> Known {
         if self.kinds.len() >= KEPT {
@@ -84,6 +93,22 @@ impl KnownThreads {
     }
 }
 
+/// The machine's processes.
+pub(crate) fn processes() -> impl Iterator<Item = u32> {
+    numbers("/proc")
+}
+
+/// The threads of a process.
+pub(crate) fn threads_of(process: u32) -> impl Iterator<Item = u32> {
+    numbers(&format!("/proc/{process}/task"))
+}
+
+/// The numbers among the names in a folder; none of one that has gone.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 fn ask(tid: u32) -> Known {
     if tid == 0 {
         return Known {
@@ -100,7 +125,7 @@ fn ask(tid: u32) -> Known {
         return ended;
     };
     let kind = match flags & KERNEL {
-        0 => ThreadKind::Program(process(&read("status")).unwrap_or(tid)),
+        0 => ThreadKind::Program(process_of(tid).unwrap_or(tid)),
         _ => ThreadKind::Kernel,
     };
     Known { kind, name }
@@ -114,7 +139,9 @@ fn flags_and_name(stat: &str) -> Option<(u64, ShortName)> {
     Some((rest.split_whitespace().nth(6)?.parse().ok()?, name.into()))
 }
 
-fn process(status: &str) -> Option<u32> {
+/// The process of a thread.
+pub(crate) fn process_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     line.trim().parse().ok()
 }
@@ -144,6 +171,22 @@ mod tests {
         assert_eq!(threads.get(own).kind, ThreadKind::Program(own));
         assert_eq!(threads.get(0).kind, ThreadKind::Idle);
         assert_eq!(threads.get(2).kind, ThreadKind::Kernel, "kthreadd");
+    }
+
+    #[test]
+    fn threads_that_end_unseen_are_known_from_the_beginning() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (tell, tid) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_pid() as u32).unwrap();
+            let _ = ended.recv();
+        });
+        let tid = tid.recv().unwrap();
+        let mut threads = KnownThreads::of_machine();
+        drop(end);
+        thread.join().unwrap();
+        threads.forget_names();
+        assert_eq!(threads.get(tid).kind, ThreadKind::Program(std::process::id()));
     }
 
     const GONE: u32 = 1 << 23;

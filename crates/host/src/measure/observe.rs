@@ -247,6 +247,6 @@ fn name_of(cause: &noise::NoiseSource) -> String {
         noise::NoiseSource::Thread { thread } => format!("thread {}", thread.comm),
         noise::NoiseSource::Nmi => "NMI".to_string(),
         noise::NoiseSource::Way => "the way into the kernel and back".to_string(),
-        noise::NoiseSource::Unexplained => "unexplained (hypervisor, firmware, hardware)".to_string(),
+        noise::NoiseSource::Unexplained => noise::UNEXPLAINED.to_string(),
     }
 }

@@ -245,6 +245,9 @@ pub enum TracedChange {
     },
 }
 
+/// The id that perf gives a thread which ends and whose id was taken back already.
+pub(crate) const ENDED: u32 = u32::MAX;
+
 /// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuEvent<'c> {
@@ -252,7 +255,7 @@ pub struct CpuEvent<'c> {
     pub at: Nanos,
     /// Where.
     pub cpu: u32,
-    /// The thread that ran.
+    /// The thread that ran; all ones if it had ended but for its last switch.
     pub tid: u32,
     /// What happened.
     pub what: TracedChange,

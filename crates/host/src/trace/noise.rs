@@ -12,6 +12,9 @@ const KEPT: usize = 1 << 14;
 /// counts as that way (page table isolation and mitigations included).
 const WAY: Nanos = Nanos(2_000);
 
+/// How a record calls the time of a gap in which the trace shows nothing of the kernel.
+pub const UNEXPLAINED: &str = "unexplained (hypervisor, firmware, hardware)";
+
 /// What took the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum NoiseSource {

@@ -1,6 +1,6 @@
 //! From a CPU's events to consecutive stretches, each with the innermost context that ran.
 
-use super::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
+use super::events::{CpuContext, CpuEvent, ENDED, TracedChange, TracedThread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
@@ -62,7 +62,7 @@ impl Timeline {
         };
         let is_lost = matches!(event.what, TracedChange::Lost { .. });
         // Each event names the current thread. If a switch was missed, it is not known what ran before.
-        let is_missed = !is_lost && self.thread.tid != event.tid;
+        let is_missed = !is_lost && event.tid != ENDED && self.thread.tid != event.tid;
         if is_missed {
             stretch(start, end, StretchOwner::Unknown, TracedThread::default());
             self.stack.clear();
@@ -214,6 +214,25 @@ mod tests {
             [
                 (10, 30, StretchOwner::Unknown, 0),
                 (30, 40, StretchOwner::Context(SOFT), 3)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_runs_until_its_last_switch() {
+        let found = stretches(&[
+            (10, 1, switch(1, 2)),
+            (20, ENDED, TracedChange::Enter(SOFT)),
+            (30, ENDED, TracedChange::Exit(SOFT)),
+            (40, ENDED, switch(2, 3)),
+        ]);
+        let thread = StretchOwner::Thread;
+        assert_eq!(
+            found,
+            [
+                (10, 20, thread, 2),
+                (20, 30, StretchOwner::Context(SOFT), 2),
+                (30, 40, thread, 2)
             ]
         );
     }

@@ -74,6 +74,15 @@ impl RecordOrigin {
         self.found(HYPERVISOR)
     }
 
+    /// Whether a hypervisor is below it; `None` where the doctor could not tell.
+    pub fn is_guest(&self) -> Option<bool> {
+        match self.findings.iter().find(|f| f.id == HYPERVISOR) {
+            Some(found) => (found.level != "not-known").then_some(true),
+            // What is well is not kept.
+            None => Some(false),
+        }
+    }
+
     /// What the doctor found by this short name, if it could tell.
     pub fn found(&self, id: &str) -> Option<&str> {
         let mut found = self.findings.iter().filter(|f| f.id == id && f.level != "not-known");

@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "baseline",
             "cell",
             "census",
+            "comm",
             "compare",
             "config",
             "diff",
@@ -27,7 +28,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "kernels",
             "load",
             "map",
+            "occupy",
             "only",
+            "pid",
             "preempt",
             "probe",
             "quick",
@@ -51,6 +54,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "checkpoint",
             "criterion",
             "exact",
+            "exclude",
             "explain",
             "flame",
             "folded",
@@ -90,11 +94,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// The options of a big command that come first, beside the parameters that say so themselves.
-const FIRST: [(&str, &[&str]); 11] = [
+const FIRST: [(&str, &[&str]); 12] = [
     ("lab run", &["kernel", "preempt", "criterion", "output"]),
     ("lab verify", &["kernel", "preempt", "runs"]),
     ("host run", &["criterion", "output"]),
     ("host watch", &["time", "rotate", "criterion", "metrics", "output"]),
+    ("host isolate", &["cpus", "time", "pid", "comm", "criterion", "output"]),
     ("host try", &["only", "load", "cpus", "time", "criterion", "output"]),
     ("study run", &["quick", "host", "jobs", "output"]),
     ("bisect", &["good", "bad", "kernels", "tree", "criterion", "output"]),

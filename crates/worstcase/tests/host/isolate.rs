@@ -177,6 +177,63 @@ fn planted_disturbers_are_named_with_who_sent_them() {
     }
 }
 
+/// The program that CPU 1 belongs to, and its lines.
+fn watched(arguments: &[&str]) -> (String, Vec<Value>) {
+    let said = output(&[arguments, &["--time", "1s", "--json"]].concat());
+    let lines = lines(&said);
+    let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
+    let program = answer["cpus"][0]["program"].as_str().unwrap_or_default();
+    (program.to_string(), lines)
+}
+
+#[test]
+fn threads_of_the_program_that_end_are_no_entries() {
+    worstcase_skips::or_skip!(is_possible());
+    let mut planted = PlantedThreads::new();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = ended.clone();
+    planted.each_millisecond_on(1, move || {
+        spawn(|| {}).join().unwrap();
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let (_, lines) = watched(&["--pid", &std::process::id().to_string()]);
+    drop(planted);
+    assert!(ended.load(Ordering::Relaxed) > 0);
+    let is_ended = |line: &&Value| line["cause"] == "thread that has ended";
+    // Another program's may end on this machine meanwhile.
+    let most = lines
+        .iter()
+        .filter(is_ended)
+        .filter_map(|line| line["count"].as_u64())
+        .sum::<u64>();
+    assert!(most < 20, "{most} of {ended:?}: {lines:#?}");
+}
+
+#[test]
+fn the_cpu_belongs_to_the_program_that_is_named() {
+    worstcase_skips::or_skip!(is_possible());
+    let planted = PlantedThreads::new();
+    let script = "while :; do :; done";
+    let mut other = Command::new("taskset")
+        .args(["-c", "1", "sh", "-c", script])
+        .spawn()
+        .unwrap();
+    let name = || fs::read_to_string(format!("/proc/{}/comm", other.id())).unwrap();
+    // Before it is the shell it is a copy of this process, then taskset.
+    while name() != "sh\n" {
+        sleep(Duration::from_millis(1));
+    }
+    let by_id = watched(&["--pid", &other.id().to_string()]);
+    let own = watched(&["--pid", &std::process::id().to_string()]);
+    let by_name = watched(&["--comm", "sh"]);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    drop(planted);
+    assert_eq!((by_id.0.as_str(), by_name.0.as_str()), ("sh", "sh"));
+    assert_ne!(own.0, by_id.0);
+    assert!(has(&own.1, "thread", "sh", ""), "{:#?}", own.1);
+}
+
 #[test]
 fn three_verdicts_with_their_exit_codes() {
     worstcase_skips::or_skip!(is_possible());
@@ -266,6 +323,9 @@ fn what_cannot_be_observed_is_one_line() {
     assert_eq!(code, Some(2));
     let (code, line) = refused(&["--cpus", "0", "--time", "0s"]);
     assert!(line.contains("observes nothing"), "{line}");
+    assert_eq!(code, Some(2));
+    let (code, line) = refused(&["--cpus", "0", "--comm", "nobody-has-this"]);
+    assert!(line.contains("no thread is called"), "{line}");
     assert_eq!(code, Some(2));
     if !Path::new("/sys/devices/system/cpu/nohz_full").exists() {
         let (code, line) = refused(&[]);

@@ -15,18 +15,46 @@ pub(crate) struct Interrupted {
     pub(crate) tid: u32,
     /// Its kernel's chain, outermost first; empty if it ran in user mode.
     pub(crate) chain: Vec<StackFrame>,
+    /// The instruction at which the interrupt came; none in user mode.
+    pub(crate) at: Option<u64>,
+    /// The instruction to which its function returns.
+    pub(crate) returns_to: Option<u64>,
+}
+
+/// Which of the interrupts in a chain: others may be interrupted themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NestedInterrupt {
+    Innermost,
+    Outermost,
 }
 
 impl Interrupted {
     /// Finds the interrupted code in the chain at the interrupt's entry, innermost first; `None` if the chain does
     /// not show the entry.
-    pub(crate) fn find(tid: u32, chain: &[u64], symbols: &Symbols) -> Option<Interrupted> {
-        let addresses = chain.iter().filter(|address| **address < MARKERS);
-        let mut frames: Vec<StackFrame> = addresses.map(|address| frame(*address, symbols)).collect();
-        let entry = frames.iter().position(|f| f.kind == FrameKind::Interrupt)?;
+    pub(crate) fn find(tid: u32, chain: &[u64], which: NestedInterrupt, symbols: &Symbols) -> Option<Interrupted> {
+        let addresses: Vec<u64> = chain.iter().copied().filter(|address| *address < MARKERS).collect();
+        // A return address points behind the call, which may be a function's last instruction.
+        let mut frames: Vec<StackFrame> = addresses
+            .iter()
+            .map(|at| frame(at.saturating_sub(1), symbols))
+            .collect();
+        let mut entries = frames.iter().map(|f| f.kind == FrameKind::Interrupt);
+        let entry = match which {
+            NestedInterrupt::Innermost => entries.position(|is| is),
+            NestedInterrupt::Outermost => entries.rposition(|is| is),
+        }?;
+        let at = addresses.get(entry + 1).copied();
         let mut chain = frames.split_off(entry + 1);
+        if let (Some(at), Some(first)) = (at, chain.first_mut()) {
+            *first = frame(at, symbols);
+        }
         chain.reverse();
-        Some(Interrupted { tid, chain })
+        Some(Interrupted {
+            tid,
+            chain,
+            at,
+            returns_to: addresses.get(entry + 2).copied(),
+        })
     }
 
     /// Whether the kernel was at work, and not in its idle loop.
@@ -48,9 +76,8 @@ impl Interrupted {
     }
 }
 
-/// A return address points behind the call, which may be a function's last instruction.
 fn frame(address: u64, symbols: &Symbols) -> StackFrame {
-    let Some(symbol) = symbols.lookup(address.saturating_sub(1)) else {
+    let Some(symbol) = symbols.lookup(address) else {
         return StackFrame {
             function: format!("{address:#x}"),
             module: None,

@@ -1,5 +1,6 @@
 //! Classifies each stretch of a recording.
 
+use super::late::LateReason;
 use super::points::HostMilestones;
 use super::threads::task;
 use crate::breakdown::roles;
@@ -20,6 +21,8 @@ pub(crate) struct HostClassifier<'a> {
     pub(crate) points: &'a HostMilestones,
     /// An ordinary sample's parts.
     pub(crate) ordinary: &'a LatenessParts,
+    /// Why the timer interrupt came late, if it did.
+    pub(crate) late: Option<LateReason>,
     /// Whether this kernel preempts itself at any instruction.
     pub(crate) preempts: bool,
 }
@@ -46,7 +49,8 @@ impl HostClassifier<'_> {
             ..*stretch
         });
         let span = |piece: TimeStretch| {
-            let (what, chain) = (self.kind(&piece), self.chain(&piece));
+            let what = self.kind(&piece);
+            let chain = self.chain(&piece, &what);
             let in_chain = || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str()));
             Span {
                 system_call: if what == SpanKind::NoReschedulePoint {
@@ -159,21 +163,27 @@ impl HostClassifier<'_> {
         if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
             return SpanKind::IrqPending;
         }
-        match &self.points.interrupted {
-            Some(interrupted) if interrupted.is_kernel_work() => SpanKind::IrqsOff {
+        let off = LateReason::InterruptsOff;
+        let let_in = self.points.let_in.unwrap_or(entered);
+        match &self.points.stood_at {
+            Some(stood_at) if self.late == Some(off) && s.end <= let_in => SpanKind::IrqsOff {
                 off: None,
                 by: OffBy::NotSeen,
-                on: interrupted.place().map(|place| CodePlace {
-                    offset_ns: Some(late.0 as i64),
+                on: stood_at.place().map(|place| CodePlace {
+                    offset_ns: Some((let_in - self.snapshot.ask.due).0 as i64),
                     ..place
                 }),
             },
-            _ => SpanKind::Unexplained,
+            _ => match self.points.first {
+                // Its way out, in which the timer's interrupt comes.
+                Some(first) if s.start >= let_in => other(&first.to_string()),
+                _ => SpanKind::Unexplained,
+            },
         }
     }
 
     /// What is known about the place of a stretch: the chain of a timer interrupt that came into it.
-    fn chain(&self, s: &TimeStretch) -> Vec<StackFrame> {
+    fn chain(&self, s: &TimeStretch, what: &SpanKind) -> Vec<StackFrame> {
         let frame = |function: String, kind| StackFrame {
             function,
             module: None,
@@ -182,8 +192,14 @@ impl HostClassifier<'_> {
         };
         match s.owner {
             StretchOwner::Thread if s.thread.tid == self.snapshot.ask.tid => Vec::new(),
+            // The place says nothing about who took the time.
+            StretchOwner::Thread if *what == SpanKind::Unexplained => Vec::new(),
             StretchOwner::Thread => {
-                let interrupted = self.points.interrupted.as_ref().filter(|i| i.tid == s.thread.tid);
+                let interrupted = match what {
+                    SpanKind::IrqsOff { .. } => &self.points.stood_at,
+                    _ => &self.points.interrupted,
+                };
+                let interrupted = interrupted.as_ref().filter(|i| i.tid == s.thread.tid);
                 interrupted.map(|i| i.chain.clone()).unwrap_or_default()
             }
             StretchOwner::Context(context @ CpuContext::Soft(_)) => {

@@ -1,6 +1,6 @@
 //! The points of a wake-up within a recording.
 
-use super::chain::Interrupted;
+use super::chain::{Interrupted, NestedInterrupt};
 use worstcase_contract::Nanos;
 use worstcase_host::trace::recorder::RecordedEvent;
 use worstcase_host::trace::{CpuContext, EventSnapshot, TracedChange};
@@ -27,6 +27,13 @@ pub(crate) struct HostMilestones {
     pub(crate) returned: Option<Nanos>,
     /// The code that the timer interrupt interrupted.
     pub(crate) interrupted: Option<Interrupted>,
+    /// When the interrupt was entered with which the wait for the timer's ended: its own, or another one that waited as well
+    /// and came before it. Interrupts were on then.
+    pub(crate) let_in: Option<Nanos>,
+    /// The other one.
+    pub(crate) first: Option<CpuContext>,
+    /// The code that that one interrupted.
+    pub(crate) stood_at: Option<Interrupted>,
 }
 
 impl HostMilestones {
@@ -59,7 +66,28 @@ impl HostMilestones {
             .rev()
             .find(|e| is_timer(e.what) && e.at <= woken && Some(e.at) <= points.entered);
         let entry = entry.or_else(|| own().find(|e| is_timer(e.what) && Some(e.at) == points.entered));
-        points.interrupted = entry.and_then(|e| Interrupted::find(e.tid, &e.chain, symbols));
+        let found = |which| entry.and_then(|e| Interrupted::find(e.tid, &e.chain, which, symbols));
+        points.interrupted = found(NestedInterrupt::Innermost);
+        let is_interrupt = |what| {
+            matches!(
+                what,
+                TracedChange::Enter(CpuContext::Vector(_) | CpuContext::Device { .. })
+            )
+        };
+        let first = points.entered.and_then(|entered| {
+            let waited = ask.due + Nanos(entered.saturating_sub(ask.due).0 / 2);
+            own().find(|e| e.at >= waited && e.at < entered && is_interrupt(e.what))
+        });
+        points.first = first.and_then(|e| match e.what {
+            TracedChange::Enter(context) => Some(context),
+            _ => None,
+        });
+        points.let_in = first.map(|e| e.at).or(points.entered);
+        // The timer's interrupt, which waited as well, came within that one or at the same place behind it.
+        points.stood_at = match first {
+            Some(_) => found(NestedInterrupt::Outermost),
+            None => points.interrupted.clone(),
+        };
         let exit = own().find(|e| e.at >= woken && e.what == TracedChange::Exit(CpuContext::Timer));
         let entered_last = own().rev().find(|e| e.at <= woken && is_timer(e.what));
         let left_between = entered_last.is_none_or(|entry| {

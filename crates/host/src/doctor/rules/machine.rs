@@ -4,6 +4,10 @@ use super::{Finding, FindingLevel, Patient, Rule};
 
 pub(super) const RULES: [Rule; 6] = [clock, hypervisor, steal, container, quota, rt_group];
 
+/// What helps a guest of a hypervisor.
+pub const HYPERVISOR_REMEDY: &str =
+    "measure on the bare machine; or pin its CPUs on the host, one to one, to CPUs that nobody else uses";
+
 /// Clock sources behind a slow bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 /// Above this cost (ns) a clock reading is a system call, or goes to a hypervisor.
@@ -58,7 +62,7 @@ fn hypervisor(patient: &Patient) -> Option<Finding> {
                 "Its host may stop a CPU at any moment, for any time, and timer interrupts cost exits: what is measured is \
                  the host too.",
             )
-            .remedy("measure on the bare machine; or pin its CPUs on the host, one to one, to CPUs that nobody else uses")
+            .remedy(HYPERVISOR_REMEDY)
         }
     })
 }

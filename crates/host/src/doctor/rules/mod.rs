@@ -10,6 +10,7 @@ mod scheduling;
 
 use super::Patient;
 use super::finding::{Finding, FindingLevel, TemporaryChange};
+pub use machine::HYPERVISOR_REMEDY;
 
 type Rule = fn(&Patient) -> Option<Finding>;
 

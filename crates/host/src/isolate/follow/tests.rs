@@ -316,3 +316,27 @@ fn the_tick_is_told_with_what_needs_it() {
     let follow = followed(&events, &mut Senders::default());
     assert_eq!(follow.ticks, BTreeMap::from([(0, 1), (4, 1)]));
 }
+
+#[test]
+fn a_thread_that_ends_is_no_other_program() {
+    let thread = PROGRAM + 1;
+    let same = |tid: u32| match tid {
+        tid if tid == thread => known(PROGRAM),
+        ENDED => known(ENDED),
+        tid => known(tid),
+    };
+    let mut senders = Senders::default();
+    let mut follow = Follow::new(1, Nanos(1_000));
+    for (at, tid, what) in [
+        (500, PROGRAM, switch(thread, "mine")),
+        (2_000, thread, TracedChange::PageFault),
+        (3_000, ENDED, TracedChange::Enter(CpuContext::Timer)),
+        (3_100, ENDED, TracedChange::Exit(CpuContext::Timer)),
+        (4_000, ENDED, switch(PROGRAM, "mine")),
+    ] {
+        follow.feed(Nanos(at), tid, what, &mut senders, same);
+    }
+    follow.finish(Nanos(9_000), &mut senders);
+    assert_eq!(follow.programs.keys().copied().collect::<Vec<_>>(), [PROGRAM]);
+    assert_eq!(follow.programs[&PROGRAM].runs.total, Nanos(8_000));
+}

@@ -15,7 +15,7 @@ use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_contract::Nanos;
-use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe};
+use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe, process_with_id, processes_called};
 use worstcase_host::{CpuList, HostError, MachineFacts};
 use worstcase_report::isolate::{json, terminal};
 use worstcase_report::terminal::Style;
@@ -24,6 +24,7 @@ const HELP: &str = "\
 Examples:
   worstcase host isolate --cpus 2-3 --time 60s
   worstcase host isolate --cpus 3 --occupy none --json
+  worstcase host isolate --cpus 3 --comm server
   worstcase host isolate --cpus 2-3 --time 60s --criterion 0 --exclude tick,steal -o isolation
 
 Needs root. Ctrl-C ends it early and tells what was seen until then.
@@ -46,6 +47,12 @@ pub struct IsolateArgs {
     /// Keep CPUs busy with a thread that never calls the kernel
     #[arg(long, value_name = "WHICH", value_enum, default_value = "idle")]
     occupy: OccupiedCpus,
+    /// The CPUs' program is this process [default: the one that runs longest on each]; nothing is kept busy
+    #[arg(long, value_name = "ID", conflicts_with_all = ["occupy", "comm"])]
+    pid: Option<u32>,
+    /// The same by the name of one of its threads, as ps -eLo comm shows it
+    #[arg(long, value_name = "NAME", conflicts_with = "occupy")]
+    comm: Option<String>,
     /// At most so many entries into each CPU: PASS, FAIL or INCONCLUSIVE, as exit code too
     #[arg(long, value_name = "N")]
     criterion: Option<u64>,
@@ -121,14 +128,21 @@ fn asked(args: &IsolateArgs, facts: &MachineFacts) -> Result<IsolationRequest, H
             "--time 0s observes nothing: name a time, e.g. --time 10s".into(),
         ));
     }
+    let programs = match (args.pid, &args.comm) {
+        (Some(id), _) => Some(process_with_id(id)?),
+        (None, Some(name)) => Some(processes_called(name)?),
+        (None, None) => None,
+    };
     Ok(IsolationRequest {
         cpus,
         time: args.time,
         occupy: match args.occupy {
+            _ if programs.is_some() => Occupy::None,
             OccupiedCpus::Idle => Occupy::Idle,
             OccupiedCpus::All => Occupy::All,
             OccupiedCpus::None => Occupy::None,
         },
+        programs,
     })
 }
 
