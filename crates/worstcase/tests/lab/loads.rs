@@ -30,7 +30,7 @@ pub fn is_whole(record: &Record) {
 fn all_loads_work_on_the_generic_kernel() {
     let loads = "idle,shm,fork,blockread,procread,find,apps:4,sockets,compile,\
                  timerfd,rcu,receive,writeback,bpf,perf,statickeys,\
-                 munmap,munmap:own,membarrier,membarrier:own,module,sysctl,cgroup";
+                 munmap,munmap:own,unmap,seccomp,membarrier,membarrier:own,module,sysctl,cgroup";
     let records = shared().measure(&format!(
         "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
     ));
