@@ -164,8 +164,8 @@ fn two_cells() {
 #[test]
 fn json_names_its_form() {
     let value: serde_json::Value = serde_json::from_str(&json::cell(&found(80_000, 1, "a"))).unwrap();
-    assert_eq!(value["schema"], "worstcase-census/3");
-    assert_eq!(value["bound"]["bound_ns"], 80_000 + 2_400);
+    assert_eq!(value["schema"], "worstcase-census/4");
+    assert_eq!(value["longest_of_run"]["longest_ns"], 80_000 + 2_400);
     assert_eq!(value["kinds"][0]["kind"], "non-preemptible");
     assert_eq!(
         value["kinds"][0]["longest"]["owners"][0]["longest"]["chain"][1]["function"],
