@@ -282,7 +282,7 @@ pub fn details(owned: &OwnedSection, indent: usize) -> Vec<String> {
 /// What decides the length of a section that does counted work.
 pub(super) fn counted_work(indent: usize, work: LoadCounted) -> Vec<String> {
     let text = format!(
-        "{} takes longer the more {} there are, and the load decides how many",
+        "{} takes longer with the number of {}, which the load decides",
         work.function, work.what
     );
     wrapped(&format!("{:indent$}counted work: ", ""), &text)
