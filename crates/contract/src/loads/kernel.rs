@@ -26,8 +26,8 @@ pub(super) const BPF: LoadInfo = LoadInfo {
 pub(super) const SECCOMP: LoadInfo = LoadInfo {
     kind: LoadKind::Seccomp,
     takes: number("INSTRUCTIONS", 4095),
-    about: "processes that each install a system call filter of so many INSTRUCTIONS (400), and end",
-    details: "The kernel tries a new filter on every call's number (since 5.11).",
+    about: "20 times a second a process installs a system call filter of INSTRUCTIONS (400), and ends",
+    details: "The kernel tries a new filter on every call's number (since 5.11). 20 times a second or at the rate given.",
     example: "seccomp:100@50",
     rate: Some(0),
     ..LoadInfo::PLAIN

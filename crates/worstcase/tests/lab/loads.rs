@@ -32,7 +32,7 @@ pub fn is_whole(record: &Record) {
 fn all_loads_work_on_the_generic_kernel() {
     let loads = "idle,shm,fork,blockread,procread,find,apps:4,sockets,compile,\
                  timerfd,rcu,receive,writeback,bpf,perf,statickeys,\
-                 munmap,munmap:own,unmap,seccomp,membarrier,membarrier:own,module,sysctl,cgroup";
+                 munmap,munmap:own,unmap,seccomp:100@200,membarrier,membarrier:own,module,sysctl,cgroup";
     let records = shared().measure(&format!(
         "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
     ));
@@ -58,7 +58,7 @@ fn a_big_area_given_back_empties_a_list_of_pages_with_interrupts_off() {
 
 #[test]
 fn a_filter_of_system_calls_is_tried_with_interrupts_off() {
-    for breakdown in latest("seccomp:400", 100) {
+    for breakdown in latest("seccomp", 1_000) {
         let names = ["do_seccomp", "for load-seccomp", "seccomp_cache_prepare_bitmap"];
         breakdown.names_cause(Mechanism::InterruptsOff, &names, 2_000_000..=u64::MAX);
     }
