@@ -111,7 +111,9 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
 /// The C library that a program was linked with; none for what is no program.
 fn linked_with(program: &Path) -> Option<Version> {
     let names = ElfFile::open(program).ok()?.section(".dynstr").ok()?;
-    let names = names.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    let names = names
+        .split(|byte| *byte == 0)
+        .filter_map(|name| std::str::from_utf8(name).ok());
     names.filter_map(|name| version(name.strip_prefix(SINCE)?)).max()
 }
 
@@ -155,7 +157,12 @@ mod tests {
             "building needs gcc-14 and a C library (glibc) of 2.38 or later (here 2.41)"
         );
         tools.library_here = Some((2, 9));
-        assert!(tools.told().unwrap().ends_with("(here 2.9); the kernel's own release of Debian, as a container or chroot, has both"));
+        assert!(
+            tools
+                .told()
+                .unwrap()
+                .ends_with("(here 2.9); the kernel's own release of Debian, as a container or chroot, has both")
+        );
         (tools.compiler_is_here, tools.library) = (false, None);
         assert!(tools.told().unwrap().starts_with("building needs gcc-14 (not here); "));
         tools.compiler = None;

@@ -17,13 +17,13 @@ pub struct LoadCounted {
 const COUNTED: [LoadCounted; 16] = [
     counted("rcu_do_batch", "RCU callbacks that are due"),
     counted("free_pcppages_bulk", "pages in a CPU's list of free pages"),
-    counted("free_unref_page_list", "pages that are freed together"),
+    counted("__rmqueue_pcplist", "pages that a CPU's list is filled with"),
+    counted("rmqueue_bulk", "pages that a CPU's list is filled with"),
     counted("tlb_remove_table_rcu", "page tables that are freed together"),
     counted("reclaim_list_global", "areas of vmalloc that were freed"),
     counted("purge_vmap_node", "areas of vmalloc that were freed"),
     counted("__purge_vmap_area_lazy", "areas of vmalloc that were freed"),
     counted("vmalloc_info_show", "areas of vmalloc"),
-    counted("__alloc_pages_bulk", "pages that are allocated together"),
     counted("__hrtimer_run_queues", "timers that are due at once"),
     counted("__run_timers", "timers that are due at once"),
     counted("__wake_up_common", "waiters"),
@@ -69,8 +69,8 @@ mod tests {
         let whose = |section: &OwnedSection| section.counted().map(|row| row.function);
         assert_eq!(whose(&owned("free_pages", "shm_close", 9_000)), None);
         assert_eq!(
-            whose(&owned("free_unref_page_list", "free_unref_page_list", 9_000)),
-            Some("free_unref_page_list")
+            whose(&owned("free_pcppages_bulk", "free_unref_page_list", 9_000)),
+            Some("free_pcppages_bulk")
         );
         let mut section = owned("a", "b", 9_000);
         section.functions = vec![FunctionShare {

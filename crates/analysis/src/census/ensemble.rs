@@ -207,7 +207,10 @@ mod tests {
         };
         let seeds = [30, 10, 20].map(|length| of_seed(Some(length)));
         let next = NextSeed::of(&seeds).unwrap();
-        assert_eq!((next.longest_ns, next.chance_above), (Nanos(30), longer as f64 / orders as f64));
+        assert_eq!(
+            (next.longest_ns, next.chance_above),
+            (Nanos(30), longer as f64 / orders as f64)
+        );
         assert_eq!(NextSeed::of(&[of_seed(Some(30)), of_seed(None)]), None);
     }
 

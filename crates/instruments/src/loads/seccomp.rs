@@ -33,7 +33,11 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
                 .map_err(|e| format!("fork: {e}"))?;
             match process::wait(child, true) {
                 Ok(Waited::Ended(_, Exit::Code(0))) => board.add(FILTERS, 1),
-                Ok(_) => return Err(format!("a filter of {instructions} instructions could not be installed")),
+                Ok(_) => {
+                    return Err(format!(
+                        "a filter of {instructions} instructions could not be installed"
+                    ));
+                }
                 Err(e) => return Err(format!("waiting for a forked child: {e}")),
             }
         }

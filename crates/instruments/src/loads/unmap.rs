@@ -68,7 +68,9 @@ fn madvise(bytes: usize) -> io::Result<()> {
 
 fn exit(bytes: usize) -> io::Result<()> {
     // The area is the child's until it ends.
-    let child = process::fork(signal::SIGKILL, || i32::from(filled(bytes).map(std::mem::forget).is_err()))?;
+    let child = process::fork(signal::SIGKILL, || {
+        i32::from(filled(bytes).map(std::mem::forget).is_err())
+    })?;
     match process::wait(child, true)? {
         Waited::Ended(_, Exit::Code(0)) => Ok(()),
         other => Err(io::Error::other(format!("a child: {other:?}"))),

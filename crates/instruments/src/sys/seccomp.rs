@@ -37,7 +37,10 @@ mod tests {
         for (instructions, code) in [(100, 0), (4096, 1)] {
             let child = process::fork(signal::SIGKILL, || i32::from(install(instructions).is_err())).unwrap();
             let ended = process::wait(child, true).unwrap();
-            assert!(matches!(ended, Waited::Ended(_, Exit::Code(c)) if c == code), "{ended:?}");
+            assert!(
+                matches!(ended, Waited::Ended(_, Exit::Code(c)) if c == code),
+                "{ended:?}"
+            );
         }
     }
 }

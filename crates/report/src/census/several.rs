@@ -101,7 +101,10 @@ fn next_seed(ensemble: &CensusEnsemble) -> Vec<String> {
         micros(next.longest_ns),
         seeds + 1
     );
-    wrapped(&format!("longest of {}: ", format::counted(seeds as u64, "seed")), &text)
+    wrapped(
+        &format!("longest of {}: ", format::counted(seeds as u64, "seed")),
+        &text,
+    )
 }
 
 /// The counted work of the owners that are shown, each kind once.

@@ -140,8 +140,9 @@ fn a_run() {
 
 #[test]
 fn work_that_the_load_counts_is_told_once() {
-    let cells = [1, 2].map(|seed| found(80_000, seed, "free_unref_page_list"));
-    let says = "counted work: free_unref_page_list takes longer with the number of pages that are freed together, which";
+    let cells = [1, 2].map(|seed| found(80_000, seed, "free_pcppages_bulk"));
+    let says =
+        "counted work: free_pcppages_bulk takes longer with the number of pages in a CPU's list of free pages, which";
     for text in [
         terminal::cell(&cells[0], Style::PLAIN),
         several::run(&ensembles(&cells), 10, Style::PLAIN),
@@ -150,7 +151,7 @@ fn work_that_the_load_counts_is_told_once() {
     }
     let value: serde_json::Value = serde_json::from_str(&json::ensembles(&ensembles(&cells))).unwrap();
     let ensemble = &value["ensembles"][0];
-    assert_eq!(ensemble["union"][0]["counted"]["function"], "free_unref_page_list");
+    assert_eq!(ensemble["union"][0]["counted"]["function"], "free_pcppages_bulk");
     assert!(ensemble["union"][1]["counted"].is_null());
     assert_eq!(ensemble["next_seed"]["longest_ns"], 82_400);
 }

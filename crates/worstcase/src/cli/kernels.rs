@@ -18,7 +18,9 @@ use worstcase_kernels::folder::{FolderKernel, kernels_in};
 use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::preempt::{self, ModelChoice, PreemptModel};
-use worstcase_kernels::{self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, header_tools, headers};
+use worstcase_kernels::{
+    self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, header_tools, headers,
+};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [

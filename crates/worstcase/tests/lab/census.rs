@@ -41,7 +41,10 @@ fn what_a_late_sample_fell_into_is_found_and_named() {
         (&longest["from"], &longest["inside"]),
         (&"entry_SYSCALL_64".into(), &"seq_read_iter".into())
     );
-    let (longest_of_run, sampled) = (number(&cell, "/longest_of_run/longest_ns"), number(&cell, "/longest_of_run/sampled_ns"));
+    let (longest_of_run, sampled) = (
+        number(&cell, "/longest_of_run/longest_ns"),
+        number(&cell, "/longest_of_run/sampled_ns"),
+    );
     assert!(
         sampled > 100_000 && longest_of_run >= sampled && longest_of_run < 2 * sampled,
         "{sampled} {longest_of_run}"
