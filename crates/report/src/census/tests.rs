@@ -141,8 +141,7 @@ fn a_run() {
 #[test]
 fn work_that_the_load_counts_is_told_once() {
     let cells = [1, 2].map(|seed| found(80_000, seed, "free_pcppages_bulk"));
-    let says =
-        "counted work: free_pcppages_bulk takes longer with the number of pages in a CPU's list of free pages, which";
+    let says = "counted work: free_pcppages_bulk takes longer with the number of pages in a";
     for text in [
         terminal::cell(&cells[0], Style::PLAIN),
         several::run(&ensembles(&cells), 10, Style::PLAIN),
