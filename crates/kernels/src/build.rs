@@ -180,7 +180,7 @@ pub fn check_machine(folder: &Path) -> Result<(), KernelBuildError> {
     }
 }
 
-fn is_on_path(tool: &str) -> bool {
+pub(crate) fn is_on_path(tool: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }

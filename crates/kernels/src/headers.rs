@@ -12,6 +12,9 @@ use worstcase_base::cache::CacheError;
 
 const AREA: &str = "headers";
 
+/// Where packages put them.
+const INSTALLED: &str = "usr/src";
+
 /// Space for them on the disk: 83 MB for 6.1.
 const UNPACKED_BYTES: u64 = 200_000_000;
 
@@ -26,7 +29,6 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
     };
     let package = format!("linux-headers-{}", kernel.release);
     let key = format!("{package}_{version}");
-    let place = options.cache.path(AREA, &key).join("usr/src");
     let folder = options.cache.publish(AREA, &key, |building| {
         options.cache.require_free(UNPACKED_BYTES)?;
         for deb in download(&package, version, options, building, &none)? {
@@ -34,17 +36,29 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
             let removed = fs::remove_file(&deb);
             removed.map_err(|e| CacheError::from_io(&deb, e))?;
         }
-        find_common(&building.join("usr/src").join(&package).join("Makefile"), &place)
+        Ok::<(), KernelError>(())
     })?;
-    Ok(folder.join("usr/src").join(package))
+    let place = folder.join(INSTALLED);
+    let folder = place.join(package);
+    let makefile = folder.join("Makefile");
+    let text = fs::read_to_string(&makefile).map_err(|e| CacheError::from_io(&makefile, e))?;
+    let moved = moved(&text, &place);
+    // Here, and not while they are unpacked: an earlier version kept some that name a folder which is not there.
+    if moved != text {
+        options.cache.write_file(&makefile, moved.as_bytes())?;
+    }
+    Ok(folder)
 }
 
-/// Corrects the Makefile, which includes the common headers from where packages are installed.
-fn find_common(makefile: &Path, place: &Path) -> Result<(), KernelError> {
-    let stored = |e| CacheError::from_io(makefile, e);
-    let text = fs::read_to_string(makefile).map_err(stored)?;
-    let text = text.replace("include /usr/src", &format!("include {}", place.display()));
-    Ok(fs::write(makefile, text).map_err(stored)?)
+/// A Makefile that finds itself and the common headers where they are, and not where packages are installed.
+fn moved(makefile: &str, place: &Path) -> String {
+    let place = format!("{}/", place.display());
+    let installed = format!("/{INSTALLED}/");
+    let line = |line: &str| match line.find(&installed) {
+        Some(at) if !line.contains(&place) => format!("{}{place}{}\n", &line[..at], &line[at + installed.len()..]),
+        _ => format!("{line}\n"),
+    };
+    makefile.lines().map(line).collect()
 }
 
 /// Downloads the packages: the kernel's headers first, then packages of the same version that they need.
@@ -70,4 +84,25 @@ fn download(
     let parts: Result<Vec<_>, _> = needed.iter().filter(is_part).map(|name| part(name)).collect();
     debs.extend(apt.download(&parts?, into)?);
     Ok(debs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_makefile_names_no_folder_where_packages_are_installed() {
+        let place = Path::new("/cache/headers/x/usr/src");
+        let old = "include /usr/src/linux-headers-6.1-common/Makefile\n";
+        let new = format!("KBUILD_OUTPUT=/usr/src/linux-headers-7.3-amd64\n{old}");
+        assert_eq!(
+            moved(&new, place),
+            "KBUILD_OUTPUT=/cache/headers/x/usr/src/linux-headers-7.3-amd64\n\
+             include /cache/headers/x/usr/src/linux-headers-6.1-common/Makefile\n"
+        );
+        // What an earlier version kept: the second line alone is right.
+        let half = new.replace("include /usr/src", "include /cache/headers/x/usr/src");
+        assert_eq!(moved(&half, place), moved(&new, place));
+        assert_eq!(moved(&moved(old, place), place), moved(old, place));
+    }
 }

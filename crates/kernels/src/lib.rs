@@ -8,7 +8,8 @@
 //!                                                       └──> Kernel ──> config, preempt, modules
 //! ```
 //!
-//! [`debug`] fetches a kernel's debug package, [`headers`] the headers to build modules with.
+//! [`debug`] fetches a kernel's debug package, [`headers`] the headers to build modules with; [`header_tools`] says what
+//! building with them needs.
 //!
 //! [`resolve`] is the entry point. A [`Kernel`] is a value: paths, properties, and a digest that identifies its
 //! content. Its abilities follow from its files: [`config`], [`preempt`], [`modules`].
@@ -39,6 +40,7 @@ mod files;
 pub mod folder;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod header_tools;
 pub mod headers;
 #[cfg(test)]
 mod hostile;

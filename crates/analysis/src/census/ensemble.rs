@@ -18,8 +18,8 @@ pub struct OfSeed {
     pub cell: String,
     /// Its largest sampled latency.
     pub sampled_ns: Option<Nanos>,
-    /// Its bound.
-    pub bound_ns: Option<Nanos>,
+    /// Its longest delay.
+    pub longest_ns: Option<Nanos>,
     /// Its longest non-preemptible section.
     pub section_ns: Nanos,
     /// Whether expected and seen tail agree.
@@ -45,6 +45,28 @@ pub struct CensusEnsemble {
     pub union: Vec<Common>,
     /// The longest non-preemptible section of one seed, two seeds ... on average ([`growth`]).
     pub growth_ns: Vec<Nanos>,
+    /// What the seeds say of the next one; none if one of them has no sample.
+    pub next_seed: Option<NextSeed>,
+}
+
+/// What the longest delays of so many seeds say of one more.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NextSeed {
+    /// The longest delay of them all.
+    pub longest_ns: Nanos,
+    /// The chance that one more seed has a longer one. Of independent seeds that are alike each is the longest of all with
+    /// the same chance, whatever the distribution; of equal lengths none is longer, so that it is at most this.
+    pub chance_above: f64,
+}
+
+impl NextSeed {
+    fn of(seeds: &[OfSeed]) -> Option<NextSeed> {
+        let each: Option<Vec<Nanos>> = seeds.iter().map(|seed| seed.longest_ns).collect();
+        Some(NextSeed {
+            longest_ns: each?.into_iter().max()?,
+            chance_above: 1.0 / (seeds.len() as f64 + 1.0),
+        })
+    }
 }
 
 /// The ensembles of these cells, each at the place of its first cell.
@@ -65,8 +87,8 @@ fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
     let of_seed = |cell: &&Findings| OfSeed {
         seed: cell.about.seed,
         cell: cell.about.cell.clone(),
-        sampled_ns: cell.bound.as_ref().map(|b| b.sampled_ns),
-        bound_ns: cell.bound.as_ref().map(|b| b.bound_ns),
+        sampled_ns: cell.longest_of_run.as_ref().map(|l| l.sampled_ns),
+        longest_ns: cell.longest_of_run.as_ref().map(|l| l.longest_ns),
         section_ns: cell.of_kind(Kind::NonPreemptible).sum.longest_ns,
         agrees: cell.tail.agrees,
     };
@@ -77,6 +99,7 @@ fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
         .collect();
     let maxima: Vec<Nanos> = seeds.iter().map(|s| s.section_ns).collect();
     let about = &cells[0].about;
+    let next_seed = NextSeed::of(&seeds);
     CensusEnsemble {
         subject: about.subject.clone(),
         load: about.load.clone(),
@@ -86,6 +109,7 @@ fn ensemble(mut cells: Vec<&Findings>) -> CensusEnsemble {
         seeds,
         union: union(&lists),
         growth_ns: growth(&maxima),
+        next_seed,
     }
 }
 
@@ -162,6 +186,32 @@ mod tests {
             })
             .collect();
         assert_eq!(rows, [("a", &[1, 2][..], 3, 9_000), ("b", &[1][..], 1, 4_000)]);
+    }
+
+    /// Counted: of all orders of so many lengths, those in which the last one is the longest.
+    #[test]
+    fn the_next_seed_is_longer_in_one_of_so_many_orders_and_one_more() {
+        let lengths = [30u64, 10, 20, 70];
+        let (mut orders, mut longer) = (0, 0);
+        permute(&mut vec![0, 1, 2, 3], 0, &mut |order| {
+            orders += 1;
+            longer += usize::from(order[..3].iter().all(|i| lengths[*i] < lengths[order[3]]));
+        });
+        let of_seed = |longest: Option<u64>| OfSeed {
+            seed: 1,
+            cell: String::new(),
+            sampled_ns: None,
+            longest_ns: longest.map(Nanos),
+            section_ns: Nanos(0),
+            agrees: None,
+        };
+        let seeds = [30, 10, 20].map(|length| of_seed(Some(length)));
+        let next = NextSeed::of(&seeds).unwrap();
+        assert_eq!(
+            (next.longest_ns, next.chance_above),
+            (Nanos(30), longer as f64 / orders as f64)
+        );
+        assert_eq!(NextSeed::of(&[of_seed(Some(30)), of_seed(None)]), None);
     }
 
     /// Compared with the definition, with all orders written out.

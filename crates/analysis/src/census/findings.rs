@@ -1,9 +1,9 @@
 //! All that a cell's census says: plain data, for the reports.
 
-use super::bound::{self, LatencyBound};
 use super::cell_census::{About, CellCensus, name};
 use super::histogram::{self, Sum};
 use super::join::{Path, SampleContradiction, join};
+use super::longest_delay::{LongestDelay, longest_delay};
 use super::places::{SectionGroup, places};
 use super::tail::{CensusTail, tail};
 use super::top::TopList;
@@ -34,7 +34,7 @@ pub struct Findings {
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
     /// The largest sum of a section and a path.
-    pub bound: Option<LatencyBound>,
+    pub longest_of_run: Option<LongestDelay>,
     /// The wake-up path.
     pub path: Path,
     /// Expected and seen.
@@ -71,7 +71,7 @@ pub fn findings(taken: &CellCensus, longest: Vec<TopList>, most: usize) -> Resul
         observed_instructions: observed.end.0.saturating_sub(observed.start.0),
         audited_blocks: taken.census.audited,
         polls_known: taken.polls_known,
-        bound: bound::bound(taken, &joined),
+        longest_of_run: longest_delay(taken, &joined),
         path,
         tail: tail(taken, &joined),
         kinds: KINDS.into_iter().zip(longest).map(kind).collect(),

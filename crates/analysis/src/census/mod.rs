@@ -7,12 +7,12 @@
 //! places     sections by the functions that began and ended them
 //! histogram  sections by length
 //! join       each sample with the section in which it was due -> the wake-up path
-//! bound      the largest sum of a section and a wake-up path
+//! longest_delay  the largest sum of a section and a wake-up path of a run
 //! exposed_time  the sections that a due time can fall into, and the time it can fall into
 //! expected   samples expected above a latency
 //! tail       those beside what was seen, and whether they agree
 //! replays    owners and call chains of the longest sections, when the probe slept  (from a second replay)
-//! top        the longest sections by owner
+//! top        the longest sections by owner; counted: those whose length grows with a number of the load's
 //! diff       two cells side by side
 //! ensemble   the seeds of one subject and load
 //! findings   all of it for one cell, as plain data
@@ -20,9 +20,9 @@
 //! `docs/census.md` has the method and what it cannot say.
 
 mod answer;
-pub mod bound;
 pub mod cell_census;
 mod choice;
+pub mod counted;
 pub mod diff;
 pub mod ensemble;
 mod error;
@@ -31,6 +31,7 @@ mod exposed_time;
 pub mod findings;
 pub mod histogram;
 pub mod join;
+pub mod longest_delay;
 pub mod places;
 mod replays;
 pub mod tail;

@@ -57,6 +57,8 @@ pub enum LoadKind {
     Desktop,
     /// Filters of packets made and thrown away.
     Bpf,
+    /// Filters of system calls installed.
+    Seccomp,
     /// Counters of events opened and closed.
     Perf,
     /// Branches that the kernel rewrites.
@@ -67,6 +69,8 @@ pub enum LoadKind {
     Munmap,
     /// The same by a thread of the probe's process.
     MunmapOwn,
+    /// Big areas of memory given back at once.
+    Unmap,
     /// Memory barriers on other CPUs.
     Membarrier,
     /// The same by a thread of the probe's process.

@@ -3,7 +3,7 @@
 use super::kind::LoadKind;
 use worstcase_instruments::loads::{
     LoadCode, bpf, brought, cgroup, cmd, compile, cpu, draw, find, fork, membarrier, munmap, perf, proc, procread, rcu,
-    receive, rtc, settings, shm, sockets, timerfd, timers,
+    receive, rtc, seccomp, settings, shm, sockets, timerfd, timers, unmap,
 };
 use worstcase_io::{apps, blockread, writeback};
 use worstcase_wires::strobe;
@@ -38,11 +38,13 @@ impl LoadKind {
             LoadKind::Disk => &brought::DISK,
             LoadKind::Desktop => &brought::DESKTOP,
             LoadKind::Bpf => &bpf::BPF,
+            LoadKind::Seccomp => &seccomp::SECCOMP,
             LoadKind::Perf => &perf::PERF,
             LoadKind::StaticKeys => &settings::STATIC_KEYS,
             LoadKind::Hotplug => &settings::HOTPLUG,
             LoadKind::Munmap => &munmap::MUNMAP,
             LoadKind::MunmapOwn => &munmap::MUNMAP_OWN,
+            LoadKind::Unmap => &unmap::UNMAP,
             LoadKind::Membarrier => &membarrier::MEMBARRIER,
             LoadKind::MembarrierOwn => &membarrier::MEMBARRIER_OWN,
             LoadKind::Module => &brought::MODULE,

@@ -1,6 +1,6 @@
 //! Loads that give the kernel work of its own.
 
-use super::info::LoadInfo;
+use super::info::{LoadInfo, number};
 use crate::venue::Only;
 use worstcase_cell::loads::LoadKind;
 
@@ -19,6 +19,16 @@ pub(super) const BPF: LoadInfo = LoadInfo {
     about: "gives a socket one packet filter after the other (code made and freed)",
     details: "Gives a socket one packet filter of 65 instructions after the other, which the kernel compiles.",
     example: "bpf",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const SECCOMP: LoadInfo = LoadInfo {
+    kind: LoadKind::Seccomp,
+    takes: number("INSTRUCTIONS", 4095),
+    about: "20 times a second a process installs a system call filter of INSTRUCTIONS (400), and ends",
+    details: "The kernel tries a new filter on every call's number (since 5.11). 20 times a second or at the rate given.",
+    example: "seccomp:100@50",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use worstcase_cell::loads::LoadKind;
 
 /// All loads, in the order in which help texts name them.
-pub static LOADS: [LoadInfo; 38] = [
+pub static LOADS: [LoadInfo; 40] = [
     idle::IDLE,
     memory::SHM,
     processes::FORK,
@@ -34,11 +34,13 @@ pub static LOADS: [LoadInfo; 38] = [
     files::DISK,
     programs::DESKTOP,
     kernel::BPF,
+    kernel::SECCOMP,
     kernel::PERF,
     kernel::STATIC_KEYS,
     kernel::HOTPLUG,
     memory::MUNMAP,
     memory::MUNMAP_OWN,
+    memory::UNMAP,
     memory::MEMBARRIER,
     memory::MEMBARRIER_OWN,
     kernel::MODULE,

@@ -36,6 +36,17 @@ pub(super) const MUNMAP_OWN: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const UNMAP: LoadInfo = LoadInfo {
+    kind: LoadKind::Unmap,
+    takes: number("MIB", 1 << 20),
+    about: "fills MIB of memory (96) and gives all back at once, in five ways in turn",
+    details: "Small pages, each written to; then munmap, madvise (MADV_DONTNEED), the end of a process, and of a file in memory \
+              a truncation and a hole (fallocate).",
+    example: "unmap:32",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const MEMBARRIER: LoadInfo = LoadInfo {
     kind: LoadKind::Membarrier,
     about: "asks for a memory barrier in every process that takes part, itself alone (membarrier, global expedited)",

@@ -248,6 +248,7 @@ mod tests {
             "blockread:ide-pio+blockread:virtio+blockread",
             "munmap",
             "munmap:own@1000+membarrier:own+munmap@5",
+            "unmap+unmap:96@10+seccomp:4095",
             "fork+cmd:stress-ng --vm 1 a+b@c:d",
         ] {
             let load: LoadSpec = text.parse().unwrap();

@@ -36,6 +36,8 @@ pub const LOADS: &[&str] = &[
     "bpf@100",
     "draw",
     "munmap",
+    "unmap:4",
+    "seccomp@500",
     "membarrier",
     "cmd-ready:sh -c 'sleep 0.1; : > $WORSTCASE_READY; while :; do :; done'",
     "cmd:sh -c 'setsid sleep 1000 & while :; do :; done'",

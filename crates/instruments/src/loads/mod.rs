@@ -45,12 +45,14 @@ pub mod receive;
 mod request;
 pub mod rtc;
 mod running;
+pub mod seccomp;
 pub mod settings;
 pub mod shm;
 pub mod sockets;
 mod surroundings;
 pub mod timerfd;
 pub mod timers;
+pub mod unmap;
 mod worker;
 
 pub use board::Board;

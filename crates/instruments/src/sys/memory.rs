@@ -1,5 +1,6 @@
 //! Locking, mapping and touching memory.
 
+use super::check;
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use std::fs::File;
 use std::io;
@@ -183,6 +184,13 @@ impl Mapping {
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
+    /// Gives all its pages back, so that the next reader finds zeroes.
+    pub(crate) fn discard(&self) -> io::Result<()> {
+        // SAFETY: the range is this live mapping, which is reached as atomics only.
+        check(unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_DONTNEED) })?;
+        Ok(())
+    }
+
     /// Lets the kernel page it out again, whatever the process has locked.
     pub fn unlock(&self) {
         // Fails only for memory that is not mapped.
@@ -213,6 +221,8 @@ mod tests {
         let m = Mapping::private(2 * PAGE).unwrap();
         m.write(PAGE, 7);
         assert_eq!((m.read(PAGE), m.read(0)), (7, 0));
+        m.discard().unwrap();
+        assert_eq!(m.read(PAGE), 0);
         let s = Mapping::shared(PAGE).unwrap();
         s.words()[511].store(9, Ordering::Relaxed);
         assert_eq!(s.words()[511].load(Ordering::Relaxed), 9);

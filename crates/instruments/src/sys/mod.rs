@@ -12,7 +12,7 @@
 //! udp      sockets that share a port                          filter    of packets
 //! perf     counters of events                                 membarrier  barriers in other threads
 //! device   mount, device nodes, network interface             epoll     waiting for several files
-//! rtc      the periodic interrupt of the real-time clock
+//! rtc      the periodic interrupt of the real-time clock      seccomp   filters of system calls
 //! ```
 //! What one crate alone needs stands there: Linux AIO and the page cache in `io`, ports and counters in `wires`.
 
@@ -33,6 +33,7 @@ pub mod process;
 pub mod rlimit;
 pub mod rtc;
 pub mod sched;
+pub(crate) mod seccomp;
 pub mod shm;
 pub mod signal;
 pub mod thread;

@@ -8,7 +8,7 @@ use worstcase_analysis::census::ensemble::CensusEnsemble;
 use worstcase_analysis::census::findings::Findings;
 
 /// The form of the document.
-const SCHEMA: &str = "worstcase-census/3";
+const SCHEMA: &str = "worstcase-census/4";
 
 /// One cell.
 pub fn cell(findings: &Findings) -> String {

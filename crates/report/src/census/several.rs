@@ -1,15 +1,17 @@
 //! Several censuses for the terminal: the cells of a run, and two cells side by side.
 
-use super::terminal::{details, from_to, named, owner_columns};
+use super::terminal::{counted_work, details, from_to, named, owner_columns};
 use crate::style::wrapped;
 use crate::style::{Style, WIDTH};
 use crate::table::terminal::{figures, figures_with};
 use crate::table::{ColumnKind, Table, TableValue, field, name};
 use serde_json::json;
+use worstcase_analysis::census::counted::LoadCounted;
 use worstcase_analysis::census::diff::{SectionChange, SectionDifference};
 use worstcase_analysis::census::ensemble::{CensusEnsemble, Common, OfSeed};
 use worstcase_analysis::census::findings::Findings;
-use worstcase_base::format::{micros, plain};
+use worstcase_analysis::census::longest_delay;
+use worstcase_base::format::{self, micros, plain};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 
@@ -26,14 +28,16 @@ pub fn run(ensembles: &[CensusEnsemble], most: usize, style: Style) -> String {
         ))));
         out.push(format!("times are {}", plain(&ensemble.unit)));
         if !ensemble.polls_known {
-            out.extend(wrapped("", worstcase_analysis::census::bound::RAW_MEANING));
+            out.extend(wrapped("", longest_delay::RAW_MEANING));
         }
         out.extend(figures(&seeds(ensemble), WIDTH));
         out.extend(growth(ensemble));
+        out.extend(next_seed(ensemble));
         out.extend(figures_with(&owners(ensemble, most), |_, _| Vec::new()));
+        out.extend(counted(ensemble, most));
         out.push(String::new());
     }
-    out.extend(wrapped("bound: ", worstcase_analysis::census::bound::MEANING));
+    out.extend(wrapped("longest: ", longest_delay::MEANING));
     out.push(String::new());
     out.join("\n")
 }
@@ -58,7 +62,9 @@ pub(super) fn seeds(ensemble: &CensusEnsemble) -> Table {
         field(ColumnKind::Time, "sampled_ns", "sampled", |seed: &OfSeed| {
             seed.sampled_ns
         }),
-        field(ColumnKind::Time, "bound_ns", "bound", |seed: &OfSeed| seed.bound_ns),
+        field(ColumnKind::Time, "longest_ns", "longest", |seed: &OfSeed| {
+            seed.longest_ns
+        }),
         field(ColumnKind::Time, "section_ns", "section", |seed: &OfSeed| {
             seed.section_ns
         }),
@@ -82,6 +88,35 @@ fn growth(ensemble: &CensusEnsemble) -> Vec<String> {
     }
     let steps: Vec<String> = ensemble.growth_ns.iter().map(|n| micros(*n)).collect();
     wrapped("longest section of 1, 2 ... seeds, on average: ", &steps.join(", "))
+}
+
+/// What so many seeds say of one more, and no more than that.
+fn next_seed(ensemble: &CensusEnsemble) -> Vec<String> {
+    let Some(next) = ensemble.next_seed else {
+        return Vec::new();
+    };
+    let seeds = ensemble.seeds.len();
+    let text = format!(
+        "{} us; one more seed is longer with a chance of 1 in {}, if seeds are alike and independent; by how much is not known",
+        micros(next.longest_ns),
+        seeds + 1
+    );
+    wrapped(
+        &format!("longest of {}: ", format::counted(seeds as u64, "seed")),
+        &text,
+    )
+}
+
+/// The counted work of the owners that are shown, each kind once.
+fn counted(ensemble: &CensusEnsemble, most: usize) -> Vec<String> {
+    let shown = ensemble.union.iter().take(most);
+    let mut works: Vec<LoadCounted> = Vec::new();
+    for work in shown.filter_map(|common| common.top.longest.counted()) {
+        if !works.contains(&work) {
+            works.push(work);
+        }
+    }
+    works.into_iter().flat_map(|work| counted_work(0, work)).collect()
 }
 
 /// The changes from one cell to the other; the `most` largest ones.

@@ -8,6 +8,7 @@ use crate::table::terminal::{figures, figures_with};
 use crate::table::{ColumnKind, Table, TableField, TableValue, field, name};
 use serde_json::{Value, json};
 use worstcase_analysis::census::cell_census::{About, CensusCpu};
+use worstcase_analysis::census::counted::LoadCounted;
 use worstcase_analysis::census::findings::{Findings, OfKind};
 use worstcase_analysis::census::histogram::LengthBucket;
 use worstcase_analysis::census::join::TimeSpread;
@@ -42,7 +43,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
         ),
         String::new(),
     ];
-    out.extend(bound(findings, style));
+    out.extend(longest_of_run(findings, style));
     out.push(String::new());
     out.extend(figures(&kinds(findings), WIDTH));
     out.push("net: without the interrupts and soft interrupts in them".into());
@@ -79,22 +80,22 @@ fn cpu(about: &About) -> String {
     }
 }
 
-fn bound(findings: &Findings, style: Style) -> Vec<String> {
+fn longest_of_run(findings: &Findings, style: Style) -> Vec<String> {
     if !findings.about.has_probe() {
         return for_others(findings, style);
     }
-    let Some(bound) = &findings.bound else {
-        return vec!["bound: none, since the cell has no sample".into()];
+    let Some(longest) = &findings.longest_of_run else {
+        return vec!["longest of this run: none, since the cell has no sample".into()];
     };
     let sum = format!(
-        "bound {} us = section {} + wake-up path {}; largest sample {}",
-        micros(bound.bound_ns),
-        micros(bound.section_ns),
-        micros(bound.path_ns),
-        micros(bound.sampled_ns)
+        "longest of this run {} us = section {} + wake-up path {}; largest sample {}",
+        micros(longest.longest_ns),
+        micros(longest.section_ns),
+        micros(longest.path_ns),
+        micros(longest.sampled_ns)
     );
     let mut lines = vec![style.bold(&sum)];
-    lines.extend(wrapped("  ", &bound.meaning));
+    lines.extend(wrapped("  ", &longest.meaning));
     lines
 }
 
@@ -228,6 +229,7 @@ pub(super) fn owner_columns() -> Vec<TableField<Top>> {
         programs("inside", |top| top.inside.clone().into()),
         programs("total_ns", |top| top.total_ns.into()),
         programs("longest", |top| json!(top.longest).into()),
+        programs("counted", |top| json!(top.longest.counted()).into()),
     ]
 }
 
@@ -273,7 +275,17 @@ pub fn details(owned: &OwnedSection, indent: usize) -> Vec<String> {
         lines.extend(elsewhere(indent, "it waited; meanwhile", other));
     }
     lines.extend(shares(indent, owned.length_ns, &owned.functions, &owned.lines));
+    lines.extend(owned.counted().into_iter().flat_map(|work| counted_work(indent, work)));
     lines
+}
+
+/// What decides the length of a section that does counted work.
+pub(super) fn counted_work(indent: usize, work: LoadCounted) -> Vec<String> {
+    let text = format!(
+        "{} takes longer with the number of {}, which the load decides",
+        work.function, work.what
+    );
+    wrapped(&format!("{:indent$}counted work: ", ""), &text)
 }
 
 fn path(findings: &Findings, style: Style) -> Vec<String> {

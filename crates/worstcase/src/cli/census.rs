@@ -60,7 +60,7 @@ pub struct CensusArgs {
     /// So many of the longest sections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::new(OWNERS).unwrap())]
     top: NonZeroUsize,
-    /// Print JSON (worstcase-census/3), times in ns
+    /// Print JSON (worstcase-census/4), times in ns
     #[arg(long)]
     json: bool,
     /// Of several CPUs: which one [default: the probe's]

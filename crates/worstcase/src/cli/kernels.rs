@@ -18,7 +18,9 @@ use worstcase_kernels::folder::{FolderKernel, kernels_in};
 use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::preempt::{self, ModelChoice, PreemptModel};
-use worstcase_kernels::{self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, headers};
+use worstcase_kernels::{
+    self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, header_tools, headers,
+};
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
 const MODULES_OF_INTEREST: [&str; 12] = [
@@ -337,6 +339,9 @@ fn get(args: &GetArgs, mut options: ResolveOptions<'_>) -> Result<(), Error> {
         if args.headers {
             let folder = headers::get(&kernel, &options)?;
             print(&format!("{name}: headers {}\n", folder.display()))?;
+            if let Some(told) = header_tools::of(&folder).told() {
+                print(&format!("{name}: {told}\n"))?;
+            }
         }
         // Once is enough for one command.
         if options.lists == Lists::Renew {

@@ -1,6 +1,6 @@
 //! What `explain` tells of other CPUs: who sent an interrupt, what a wait was for, and wake-ups that begin there.
 
-use crate::controller::{folder, shared};
+use crate::controller::{GENERIC, folder, shared};
 use crate::culprits::{BreakdownAsJson, told_of};
 use crate::failures::one_line;
 use crate::smp::{ISOLATED, cells};
@@ -121,7 +121,9 @@ fn what_enters_a_cpu_is_told_with_who_sent_it() {
 fn what_another_cpu_did_while_this_one_waited_for_it_is_told() {
     let folder = folder();
     let run = folder.path().join("run");
-    let words = cells("--load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1");
+    // A seed whose latest sample is so near the beginning of the stop that the log has the call chains.
+    let words =
+        format!("--kernel {GENERIC} --preempt full --seed 3 --load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1");
     shared().run(&words, &run).assert().success();
     let told = told_of(&run, "").remove(0);
     adds_up(&told);

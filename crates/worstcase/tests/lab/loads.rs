@@ -1,6 +1,8 @@
 //! Every load does its work on a stock kernel, and the books balance. (`cmd:` is in `programs`.)
 
-use crate::controller::{GENERIC, RT, shared};
+use crate::controller::{GENERIC, RT, folder, shared};
+use crate::culprits::{BreakdownAsJson, explained};
+use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_results::record::Record;
 
 pub const SAMPLES: u64 = 200;
@@ -30,13 +32,36 @@ pub fn is_whole(record: &Record) {
 fn all_loads_work_on_the_generic_kernel() {
     let loads = "idle,shm,fork,blockread,procread,find,apps:4,sockets,compile,\
                  timerfd,rcu,receive,writeback,bpf,perf,statickeys,\
-                 munmap,munmap:own,membarrier,membarrier:own,module,sysctl,cgroup";
+                 munmap,munmap:own,unmap,seccomp:100@200,membarrier,membarrier:own,module,sysctl,cgroup";
     let records = shared().measure(&format!(
         "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
     ));
     let measured: Vec<&str> = records.iter().map(|r| r.cell.load.as_str()).collect();
     assert_eq!(measured.join(","), loads);
     records.iter().for_each(is_whole);
+}
+
+/// The latest samples of a preemptible kernel under a load.
+fn latest(load: &str, samples: u64) -> Vec<BreakdownAsJson> {
+    let folder = folder();
+    let cell = format!("--kernel {GENERIC} --preempt full --samples {samples} --seeds 1");
+    explained(&cell, load, "", "--all -k 2", folder.path())
+}
+
+#[test]
+fn a_big_area_given_back_empties_a_list_of_pages_with_interrupts_off() {
+    for breakdown in latest("unmap", 1_000) {
+        let names = ["free_pcppages_bulk", "for load-unmap", "__free_one_page"];
+        breakdown.names_cause(Mechanism::InterruptsOff, &names, 500_000..=u64::MAX);
+    }
+}
+
+#[test]
+fn a_filter_of_system_calls_is_tried_with_interrupts_off() {
+    for breakdown in latest("seccomp", 1_000) {
+        let names = ["do_seccomp", "for load-seccomp", "seccomp_cache_prepare_bitmap"];
+        breakdown.names_cause(Mechanism::InterruptsOff, &names, 2_000_000..=u64::MAX);
+    }
 }
 
 #[test]

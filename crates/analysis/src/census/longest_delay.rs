@@ -1,4 +1,4 @@
-//! The bound of a cell: the longest section that a wake-up path can follow, and that path, both of the same run.
+//! The longest delay of a run: its longest section that a wake-up path can follow, and that path. Another run may have longer ones.
 //!
 //! An interrupt or thread that takes the CPU once delays one wake-up once. The handler of an interrupt, or a thread of
 //! higher priority, can be a section, or a part of one, and come in the middle of another sample's path. The sum of
@@ -18,34 +18,34 @@ use worstcase_contract::census::log::{LONG, Section};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::moments::SampleMoment;
 
-/// The meaning of a bound, in the words that every report uses.
+/// What it means, in the words that every report uses.
 pub const MEANING: &str = "the largest sum of a section of this run and a wake-up path that a sample of it took, in which no \
-     interrupt's handler and no thread of higher priority counts twice: what this load with this seed did on this one path \
-     through the kernel, no proof for another";
+     interrupt's handler and no thread of higher priority counts twice; no limit: another seed or a longer run may have a \
+     longer one";
 
-/// The meaning of a bound if polls are not known.
+/// What it means besides if polls are not known.
 pub const RAW_MEANING: &str = "how this kernel polls for rescheduling is not known, so that sections are not cut there: \
      raw sections, which may be longer than any delay";
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LatencyBound {
+pub struct LongestDelay {
     /// The sum.
-    pub bound_ns: Nanos,
+    pub longest_ns: Nanos,
     /// The non-preemptible section in it, with the interrupts in it.
     pub section_ns: Nanos,
-    /// The wake-up path in the bound, without interrupts and threads that the section holds already.
+    /// The wake-up path in it, without interrupts and threads that the section holds already.
     pub path_ns: Nanos,
     /// The largest latency that was sampled.
     pub sampled_ns: Nanos,
     /// Whether sections are cut where the kernel polls.
     pub polls_known: bool,
-    /// The meaning of the bound.
+    /// What it means.
     pub meaning: String,
 }
 
-/// The bound; none without a sample, whose path is part of it.
-pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<LatencyBound> {
+/// The longest delay; none without a sample, whose path is part of it.
+pub fn longest_delay(taken: &CellCensus, joined: &[Joined]) -> Option<LongestDelay> {
     let sampled = taken.moments.iter().map(|m| m.latency).max()?;
     let takers = Takers::of(taken);
     let longest = histogram::sum(taken, Kind::NonPreemptible).longest_ns;
@@ -82,8 +82,8 @@ pub fn bound(taken: &CellCensus, joined: &[Joined]) -> Option<LatencyBound> {
         false => format!("{MEANING}; {RAW_MEANING}"),
     };
     let (section_ns, path_ns) = best;
-    Some(LatencyBound {
-        bound_ns: section_ns + path_ns,
+    Some(LongestDelay {
+        longest_ns: section_ns + path_ns,
         section_ns,
         path_ns,
         sampled_ns: sampled,
@@ -152,8 +152,8 @@ mod tests {
     use crate::census::join::join;
     use crate::census::testing::{INTERRUPT, length, moment, section, taken};
 
-    fn bound_of(taken: &CellCensus) -> LatencyBound {
-        bound(taken, &join(taken).unwrap()).unwrap()
+    fn longest_of(taken: &CellCensus) -> LongestDelay {
+        longest_delay(taken, &join(taken).unwrap()).unwrap()
     }
 
     #[test]
@@ -165,20 +165,20 @@ mod tests {
             length(Kind::InterruptsOff, 9_000, 1),
         ];
         taken.moments = vec![moment(0, 11_000, 3_500), moment(1, 50_000, 2_400)];
-        let found = bound_of(&taken);
+        let found = longest_of(&taken);
         assert_eq!(
-            (found.bound_ns, found.section_ns, found.path_ns, found.sampled_ns),
+            (found.longest_ns, found.section_ns, found.path_ns, found.sampled_ns),
             (Nanos(4_500), Nanos(2_000), Nanos(2_500), Nanos(3_500))
         );
         assert!(!found.meaning.contains("raw"));
         taken.polls_known = false;
-        assert!(bound_of(&taken).meaning.contains("raw sections"));
+        assert!(longest_of(&taken).meaning.contains("raw sections"));
         taken.moments.clear();
-        assert_eq!(bound(&taken, &[]), None);
+        assert_eq!(longest_delay(&taken, &[]), None);
     }
 
     /// A handler of 150 us, once a section of its own, once in the path of a sample that was due just before.
-    fn a_handler_in_a_path(other: u64) -> LatencyBound {
+    fn a_handler_in_a_path(other: u64) -> LongestDelay {
         let mut taken = taken();
         let handler = |start| {
             [Kind::InterruptsOff, Kind::NonPreemptible].map(|kind| Section {
@@ -197,13 +197,13 @@ mod tests {
         let mut sample = moment(0, 1_000_000, 153_000);
         sample.timer_entry = Some(Instructions(1_000_100));
         taken.moments = vec![sample, moment(1, 2_000_000, 4_000)];
-        bound_of(&taken)
+        longest_of(&taken)
     }
 
     #[test]
     fn one_handler_does_not_delay_a_wake_up_twice() {
         let found = a_handler_in_a_path(2_000);
-        assert_eq!((found.bound_ns, found.sampled_ns), (Nanos(155_000), Nanos(153_000)));
+        assert_eq!((found.longest_ns, found.sampled_ns), (Nanos(155_000), Nanos(153_000)));
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
             let mut sample = moment(0, 1_000_000, 153_000);
             sample.timer_entry = Some(Instructions(1_000_100));
             taken.moments = vec![sample, moment(1, 2_000_000, 4_000)];
-            assert_eq!(bound_of(&taken).bound_ns, Nanos(expected));
+            assert_eq!(longest_of(&taken).longest_ns, Nanos(expected));
         }
     }
 }
