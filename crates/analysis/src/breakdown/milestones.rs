@@ -241,8 +241,8 @@ fn first_run(execution: &Execution, walk: &WindowWalk, due: u64) -> Option<u64> 
     let sample = execution.sample.0;
     let probe = walk.at(sample.checked_sub(1)?)?.pid;
     let from = Waits::find(walk, due, sample, probe).map_or(due, |waits| waits.until + 1);
-    let others = walk.within(from, sample).skip_while(|i| i.pid == probe);
-    let back = others.skip_while(|i| i.pid != probe).next();
+    let mut others = walk.within(from, sample).skip_while(|i| i.pid == probe);
+    let back = others.find(|i| i.pid == probe);
     Some(back.map_or(sample, |i| i.start))
 }
 

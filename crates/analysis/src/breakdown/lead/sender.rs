@@ -1,6 +1,6 @@
 //! The CPU that sent the interrupt which wakes the probe.
 
-use crate::breakdown::classify::off_by;
+use crate::breakdown::classify::details::off_by;
 use crate::breakdown::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk, walk};
 use crate::breakdown::lines::SourceLines;
 use crate::breakdown::others::OtherCpuFinder;
