@@ -6,7 +6,7 @@ use super::classify::{KindStretch, LabClassifier};
 use super::frames::{WindowWalk, walk};
 use super::lead::Lead;
 use super::lines::SourceLines;
-use super::locks::LockUses;
+use super::locks::LockHolds;
 use super::milestones::Milestones;
 use super::others::OtherCpuFinder;
 use super::shares::CallChainShares;
@@ -71,7 +71,7 @@ pub fn tell(
         points: &points,
         began,
         chance: PreemptionChance::find(execution, &walk, &points),
-        locks: &LockUses::of(execution, &walk),
+        locks: &LockHolds::of(execution, &walk),
         preempts: preempts(&sample.preempt),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,

@@ -5,7 +5,7 @@ pub(super) mod details;
 
 use super::chance::PreemptionChance;
 use super::frames::{StackInterval, WindowWalk};
-use super::locks::LockUses;
+use super::locks::LockHolds;
 use super::milestones::Milestones;
 use super::roles::{self, FunctionRole};
 use super::sources::Sources;
@@ -46,7 +46,7 @@ pub(crate) struct LabClassifier<'a> {
     /// When the interrupted thread, if it was marked in the kernel, could have been preempted.
     pub(crate) chance: Option<PreemptionChance>,
     /// Who holds which spin lock.
-    pub(crate) locks: &'a LockUses,
+    pub(crate) locks: &'a LockHolds,
     /// Whether this kernel preempts itself at any instruction.
     pub(crate) preempts: bool,
     /// Nanoseconds of so many instructions.

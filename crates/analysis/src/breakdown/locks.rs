@@ -3,6 +3,7 @@
 use super::frames::{FrameEvent, FrameMark, WindowWalk};
 use super::roles::FunctionRole;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ops::Range;
 use worstcase_lab::execution::Execution;
 
@@ -17,9 +18,11 @@ struct LockUse {
     at: FrameMark,
 }
 
-/// The uses of all spin locks within a window, in order.
+/// Which spin locks each thread of a window holds, and how long.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LockUses(Vec<LockUse>);
+pub(crate) struct LockHolds {
+    of_thread: HashMap<u32, Vec<LockHold>>,
+}
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +38,15 @@ pub(crate) enum HeldLock {
 struct LockHold {
     lock: HeldLock,
     until: u64,
+    /// The latest end of this one and of those that began before.
+    latest: u64,
 }
 
 impl LockHold {
+    fn new(lock: HeldLock, until: u64) -> LockHold {
+        LockHold { lock, until, latest: 0 }
+    }
+
     fn from(&self) -> u64 {
         match self.lock {
             HeldLock::Taken(mark) => mark.count,
@@ -46,92 +55,97 @@ impl LockHold {
     }
 }
 
-impl LockUses {
+impl LockHolds {
     /// Those of an execution.
-    pub(crate) fn of(execution: &Execution, walk: &WindowWalk) -> LockUses {
-        let mut uses: Vec<LockUse> = Vec::new();
-        for write in &execution.lock_writes {
-            let Some(ran) = walk.at(write.count.0) else { continue };
-            let role = match walk.stacks.role(ran.stack) {
-                Some(role) if LOCKS.contains(&role) => role,
-                // Where unlocking is no function.
-                _ => FunctionRole::SpinUnlock,
-            };
-            let is_same_call = |last: &LockUse| {
-                (last.lock, last.role, last.at.stack) == (write.lock, role, ran.stack)
-                    && write.count.0 - last.at.count < ONE_CALL
-            };
-            if uses.last().is_some_and(is_same_call) {
-                continue;
-            }
-            let mut address = 0;
-            execution.for_each_address(write.count.0..write.count.0 + 1, |found| address = found);
-            uses.push(LockUse {
-                lock: write.lock,
-                role,
-                at: FrameMark {
-                    count: write.count.0,
-                    what: FrameEvent::Enter(role),
-                    address,
-                    stack: ran.stack,
-                    site: ran.site,
-                    pid: ran.pid,
+    pub(crate) fn of(execution: &Execution, walk: &WindowWalk) -> LockHolds {
+        let uses = uses(execution, walk);
+        // Who did not get a lock that he tried tries again, or takes it; who got it gives it back.
+        let mut next: HashMap<(u32, u64), FunctionRole> = HashMap::new();
+        let mut got: Vec<bool> = uses
+            .iter()
+            .rev()
+            .map(|u| next.insert((u.at.pid, u.lock), u.role) == Some(FunctionRole::SpinUnlock))
+            .collect();
+        got.reverse();
+        let mut of_thread: HashMap<u32, Vec<LockHold>> = HashMap::new();
+        // The holds of a lock that last; an empty list for one that was used.
+        let mut open: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
+        for (u, got) in uses.iter().zip(got) {
+            let holds = of_thread.entry(u.at.pid).or_default();
+            let is_first = !open.contains_key(&(u.at.pid, u.lock));
+            let open = open.entry((u.at.pid, u.lock)).or_default();
+            match u.role {
+                FunctionRole::SpinTry if !got => {}
+                FunctionRole::SpinUnlock => match open.pop() {
+                    Some(number) => holds[number].until = u.at.count,
+                    None if is_first => holds.push(LockHold::new(HeldLock::Earlier, u.at.count)),
+                    None => {}
                 },
-            });
+                _ => {
+                    open.push(holds.len());
+                    holds.push(LockHold::new(HeldLock::Taken(u.at), u64::MAX));
+                }
+            }
         }
-        LockUses(uses)
+        for holds in of_thread.values_mut() {
+            holds.sort_by_key(LockHold::from);
+            let mut latest = 0;
+            for hold in holds {
+                latest = hold.until.max(latest);
+                hold.latest = latest;
+            }
+        }
+        LockHolds { of_thread }
     }
 
     /// The lock that a thread holds for most of a range; of several that which was taken first.
     pub(crate) fn held(&self, pid: u32, range: Range<u64>) -> Option<HeldLock> {
+        let holds = self.of_thread.get(&pid)?;
+        let begun = &holds[..holds.partition_point(|hold| hold.from() < range.end)];
         let part = |hold: &LockHold| {
             let end = hold.until.min(range.end);
             end.saturating_sub(hold.from().max(range.start))
         };
-        let holds = self.holds(pid);
-        let within = holds.iter().filter(|hold| part(hold) > 0);
-        // Of equal ones, the last counts.
+        let last = begun.iter().rev().take_while(|hold| hold.latest > range.start);
+        let within = last.filter(|hold| part(hold) > 0);
         let most = within.max_by_key(|hold| (part(hold), Reverse(hold.from())));
         most.map(|hold| hold.lock)
     }
+}
 
-    fn holds(&self, pid: u32) -> Vec<LockHold> {
-        let own: Vec<&LockUse> = self.0.iter().filter(|u| u.at.pid == pid).collect();
-        let mut holds: Vec<(u64, LockHold)> = Vec::new();
-        for (i, u) in own.iter().enumerate() {
-            let is_own = |other: &&&LockUse| other.lock == u.lock;
-            let taken = LockHold {
-                lock: HeldLock::Taken(u.at),
-                until: u64::MAX,
-            };
-            match u.role {
-                FunctionRole::SpinLock => holds.push((u.lock, taken)),
-                // Who did not get it tries again, or takes it; who got it gives it back.
-                FunctionRole::SpinTry => {
-                    let next = own[i + 1..].iter().find(is_own);
-                    if next.is_some_and(|next| next.role == FunctionRole::SpinUnlock) {
-                        holds.push((u.lock, taken));
-                    }
-                }
-                _ => {
-                    let mut open = holds.iter_mut().rev();
-                    let open = open.find(|(lock, hold)| *lock == u.lock && hold.until == u64::MAX);
-                    match open {
-                        Some((_, hold)) => hold.until = u.at.count,
-                        None if own[..i].iter().any(|other| other.lock == u.lock) => {}
-                        None => holds.push((
-                            u.lock,
-                            LockHold {
-                                lock: HeldLock::Earlier,
-                                until: u.at.count,
-                            },
-                        )),
-                    }
-                }
-            }
+/// The uses of all spin locks, in order.
+fn uses(execution: &Execution, walk: &WindowWalk) -> Vec<LockUse> {
+    let mut uses: Vec<LockUse> = Vec::new();
+    for write in &execution.lock_writes {
+        let Some(ran) = walk.at(write.count.0) else { continue };
+        let role = match walk.stacks.role(ran.stack) {
+            Some(role) if LOCKS.contains(&role) => role,
+            // Where unlocking is no function.
+            _ => FunctionRole::SpinUnlock,
+        };
+        let is_same_call = |last: &LockUse| {
+            (last.lock, last.role, last.at.stack) == (write.lock, role, ran.stack)
+                && write.count.0 - last.at.count < ONE_CALL
+        };
+        if uses.last().is_some_and(is_same_call) {
+            continue;
         }
-        holds.into_iter().map(|(_, hold)| hold).collect()
+        let mut address = 0;
+        execution.for_each_address(write.count.0..write.count.0 + 1, |found| address = found);
+        uses.push(LockUse {
+            lock: write.lock,
+            role,
+            at: FrameMark {
+                count: write.count.0,
+                what: FrameEvent::Enter(role),
+                address,
+                stack: ran.stack,
+                site: ran.site,
+                pid: ran.pid,
+            },
+        });
     }
+    uses
 }
 
 const LOCKS: [FunctionRole; 3] = [FunctionRole::SpinLock, FunctionRole::SpinTry, FunctionRole::SpinUnlock];
@@ -150,7 +164,7 @@ mod tests {
             let caller = walk.stacks.caller(mark.stack).unwrap();
             walk.stacks.frame(caller).function.clone()
         };
-        let held = LockUses::of(&execution, &walk).held(7, count..m.count + 1);
+        let held = LockHolds::of(&execution, &walk).held(7, count..m.count + 1);
         held.map(|held| match held {
             HeldLock::Taken(at) => name(at),
             HeldLock::Earlier => "earlier".to_string(),
@@ -201,11 +215,8 @@ mod tests {
         let mut m = machine();
         m.call("owner").work(50);
         let at = m.count;
-        m.lock(0xb0)
-            .calls("_raw_spin_lock", 3)
-            .lock(0xa0)
-            .calls("_raw_spin_unlock", 3)
-            .ret();
+        m.lock(0xb0).calls("_raw_spin_lock", 3).calls("_raw_spin_unlock", 3);
+        m.lock(0xa0).calls("_raw_spin_unlock", 3).ret();
         assert_eq!(held(&m, at).as_deref(), Some("earlier"));
     }
 
