@@ -190,7 +190,7 @@ fn a_thread_of_higher_priority_runs_first() {
 fn a_lock_owner_that_inherits_priority_runs_first() {
     for preempt in EVERY {
         for breakdown in latest(preempt, "wakeup", &format!("inherit {BUSY_NS}")) {
-            let length = BUSY_NS / 2..=BUSY_NS + 10_000;
+            let length = BUSY_NS / 2..=BUSY_NS + BUSY_NS / 4;
             breakdown.names_cause(Mechanism::OtherThread, &["planted-owner"], length);
         }
     }
