@@ -214,9 +214,8 @@ impl LabClassifier<'_> {
         if i.pid == 0 {
             return SpanKind::LeaveIdle;
         }
-        let stacks = &self.walk.stacks;
-        let is_on_way = |role: FunctionRole| stacks.find(i.stack, role).is_some() && !stacks.is_exit_work(i.stack);
-        if is_on_way(FunctionRole::ExitToUser) || is_on_way(FunctionRole::ScheduleGlue) {
+        let is_on_way = self.has(i.stack, FunctionRole::ExitToUser) || self.has(i.stack, FunctionRole::ScheduleGlue);
+        if is_on_way && !self.walk.stacks.is_exit_work(i.stack) {
             return SpanKind::Schedule;
         }
         if self.has(i.stack, FunctionRole::SpinWait) {

@@ -130,20 +130,12 @@ fn uses(execution: &Execution, walk: &WindowWalk) -> Vec<LockUse> {
         if uses.last().is_some_and(is_same_call) {
             continue;
         }
-        let mut address = 0;
-        execution.for_each_address(write.count.0..write.count.0 + 1, |found| address = found);
-        uses.push(LockUse {
+        let at = walk.mark(execution, write.count.0, FrameEvent::Enter(role));
+        uses.extend(at.map(|at| LockUse {
             lock: write.lock,
             role,
-            at: FrameMark {
-                count: write.count.0,
-                what: FrameEvent::Enter(role),
-                address,
-                stack: ran.stack,
-                site: ran.site,
-                pid: ran.pid,
-            },
-        });
+            at,
+        }));
     }
     uses
 }

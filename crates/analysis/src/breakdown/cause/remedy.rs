@@ -24,7 +24,7 @@ pub(crate) fn remedy(
 ) -> String {
     if mechanism == Mechanism::WakeUpPath && is_long_path(floor, total) {
         return format!(
-            "not the usual path, which takes {} us at its quickest here: look at what its longest part ran (--folded, --flame)",
+            "not the usual path, which takes {} us at its quickest here: look at what its longest part ran",
             micros(floor)
         );
     }

@@ -86,19 +86,9 @@ impl LabClassifier<'_> {
 
     /// The last instruction before another.
     fn mark_before(&self, count: u64) -> Option<FrameMark> {
-        let at = self.walk.at(count.checked_sub(1)?)?;
-        let mut address = 0;
-        self.sources
-            .execution
-            .for_each_address(count - 1..count, |found| address = found);
-        Some(FrameMark {
-            count,
-            what: FrameEvent::PreemptOn,
-            address,
-            stack: at.stack,
-            site: at.site,
-            pid: at.pid,
-        })
+        let last = count.checked_sub(1)?;
+        let mark = self.walk.mark(self.sources.execution, last, FrameEvent::PreemptOn)?;
+        Some(FrameMark { count, ..mark })
     }
 
     fn last_before(&self, count: u64, what: FrameEvent) -> Option<&FrameMark> {

@@ -119,6 +119,21 @@ impl WindowWalk {
             .filter(|i| i.start < i.end)
     }
 
+    /// A mark at an instruction.
+    pub(crate) fn mark(&self, execution: &Execution, count: u64, what: FrameEvent) -> Option<FrameMark> {
+        let at = self.at(count)?;
+        let mut address = 0;
+        execution.for_each_address(count..count + 1, |found| address = found);
+        Some(FrameMark {
+            count,
+            what,
+            address,
+            stack: at.stack,
+            site: at.site,
+            pid: at.pid,
+        })
+    }
+
     /// The marks of a range.
     pub(crate) fn marks_within(&self, start: u64, end: u64) -> &[FrameMark] {
         let at = |count| self.marks.partition_point(|m| m.count < count);

@@ -284,8 +284,8 @@ fn a_hypervisor_holds_the_cpu() {
     );
 }
 
-#[test]
-fn a_kernel_that_does_not_preempt() {
+/// The interrupt comes in time, and the load runs on.
+fn runs_on() -> EventSnapshot {
     let load = thread(9, "load", 120);
     let events = [
         (-500_000, 7, switch(PROBE, true, load)),
@@ -294,7 +294,12 @@ fn a_kernel_that_does_not_preempt() {
         (1_500, 9, EXIT),
         (92_500, 9, switch(load, false, PROBE)),
     ];
-    let snapshot = snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000);
+    snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000)
+}
+
+#[test]
+fn a_kernel_that_does_not_preempt() {
+    let snapshot = runs_on();
     let breakdown = explained(&snapshot, "none");
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint);

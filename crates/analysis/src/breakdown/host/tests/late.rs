@@ -141,14 +141,7 @@ fn an_interrupt_that_did_not_wait_is_not_the_first() {
 #[test]
 fn a_stop_within_what_ran_first_cannot_be_told_from_it() {
     let load = thread(9, "load", 120);
-    let events = [
-        (-500_000, 7, switch(PROBE, true, load)),
-        (600, 9, ENTER),
-        (1_000, 9, WAKING),
-        (1_500, 9, EXIT),
-        (92_500, 9, switch(load, false, PROBE)),
-    ];
-    let kept = snapshot(&events, &["free_pages_bulk", "__x64_sys_munmap"], 93_000);
+    let kept = runs_on();
     let told = |preempt, stops| explained_in(&kept, preempt, &kernel(), stops).cause().clone();
     let certain = told("full", stops(0));
     assert!(!certain.sentence.contains("cannot be told"), "{}", certain.sentence);
