@@ -1,6 +1,6 @@
 //! What becomes of each command. The row whose words begin a command, and of several the longest, is its own.
 
-use Place::{Host, Lab};
+use Place::{Host, Lab, Settings};
 
 /// Where a command is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum Place {
     Lab,
     /// On this machine, in a folder with a run of it.
     Host,
+    /// On this machine, whose settings it changes: while no other test looks at them.
+    Settings,
 }
 
 /// What becomes of the commands that begin so.
@@ -412,14 +414,14 @@ pub static ROWS: &[Row] = &[
     ),
     done(Host, "worstcase host restore", ""),
     small(
-        Host,
+        Settings,
         "worstcase host try --json",
         &[("--json", "--json --time 100ms --rounds 2")],
         0,
         "worstcase-trial",
     ),
     small(
-        Host,
+        Settings,
         "worstcase host try --load fork --time 5s",
         &[("5s --criterion 100us", "100ms --rounds 2")],
         0,

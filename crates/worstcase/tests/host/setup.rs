@@ -14,8 +14,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Held by a test that changes a setting of the real machine.
+/// Held by a test that changes a setting of the real machine, or needs them to stay.
 pub static MACHINE: Mutex<()> = Mutex::new(());
+
+/// A setting of the real machine that the doctor could make, if there is one.
+pub fn a_setting() -> Option<String> {
+    let mut doctor = Command::new(cargo_bin("worstcase"));
+    let told = doctor.args(["host", "doctor", "--json"]).output().unwrap().stdout;
+    let findings: Vec<serde_json::Value> = serde_json::from_slice(&told).unwrap();
+    let can_be_made = |finding: &&serde_json::Value| finding["changes"].as_array().is_some_and(|c| !c.is_empty());
+    let finding = findings.iter().find(can_be_made)?;
+    Some(finding["id"].as_str().unwrap().to_string())
+}
 
 const MIGRATION: &str = "proc/sys/kernel/timer_migration";
 const HUGE_PAGES: &str = "sys/kernel/mm/transparent_hugepage/enabled";
