@@ -8,21 +8,24 @@
  *   hardwork  one that is marked hard         rcu       functions that RCU calls, 100 in one go
  *   work      a work item without a           release   closes of /proc/planted: a raw spin lock in close(2)
  *             reschedule point                stop      stop_machine(), again and again
- *   ipi       a call of every other CPU, every 250 us
+ *   ipi       a call of every other CPU,      call      closes of /proc/planted: a long system call
+ *             every 250 us
  */
 #include <linux/delay.h>
-#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/proc_fs.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <uapi/linux/sched/types.h>
 
+#include "compat.h"
 #include "planted.h"
 
 #define PERIOD ns_to_ktime(250 * NSEC_PER_USEC)
@@ -77,11 +80,21 @@ static noinline int planted_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static noinline int planted_long(struct inode *inode, struct file *file)
+{
+	planted_work();
+	barrier();
+	return 0;
+}
+
+static const struct proc_ops long_call = { .proc_release = planted_long };
 static const struct proc_ops operations = { .proc_release = planted_release };
 
 static int planted_above(void *unused)
 {
-	sched_set_fifo(current);
+	struct sched_attr attributes = { .sched_policy = SCHED_FIFO, .sched_priority = 99 };
+
+	sched_setattr_nocheck(current, &attributes);
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
 		schedule();
@@ -136,8 +149,7 @@ static enum hrtimer_restart planted_tick(struct hrtimer *expired)
 
 static int ticking(void)
 {
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	timer.function = planted_tick;
+	setup_timer(&timer, planted_tick);
 	hrtimer_start(&timer, PERIOD, HRTIMER_MODE_REL_HARD);
 	return 0;
 }
@@ -166,6 +178,8 @@ static int __init planted_init(void)
 		return thread(planted_caller);
 	if (!strcmp(work, "release"))
 		return proc_create("planted", 0400, NULL, &operations) ? 0 : -ENOMEM;
+	if (!strcmp(work, "call"))
+		return proc_create("planted", 0400, NULL, &long_call) ? 0 : -ENOMEM;
 	INIT_WORK(&item, planted_item);
 	return !strcmp(work, "work") && queue_work(system_wq, &item) ? 0 : -EINVAL;
 }

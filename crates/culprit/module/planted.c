@@ -10,13 +10,14 @@
  *   spin     a thread holds a raw spin lock for so long, again and again
  *   preempt  a thread keeps preemption off for so long, again and again
  */
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+
+#include "compat.h"
 
 static char *work = "timer";
 module_param(work, charp, 0);
@@ -26,6 +27,7 @@ module_param(instructions, ulong, 0);
 #define PERIOD ns_to_ktime(250 * NSEC_PER_USEC)
 
 static struct hrtimer timer;
+static bool ticks;
 static struct tasklet_struct tasklet;
 static struct task_struct *thread;
 static DEFINE_RAW_SPINLOCK(lock);
@@ -37,7 +39,6 @@ static noinline void planted_work(void)
 	/* Two instructions a round, whatever the compiler thinks of loops. */
 	asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));
 }
-
 
 static noinline enum hrtimer_restart planted_timer(struct hrtimer *expired)
 {
@@ -91,8 +92,8 @@ static int begin_thread(void (*section)(void))
 
 static int begin_timer(enum hrtimer_restart (*function)(struct hrtimer *))
 {
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	timer.function = function;
+	setup_timer(&timer, function);
+	ticks = true;
 	hrtimer_start(&timer, PERIOD, HRTIMER_MODE_REL_HARD);
 	return 0;
 }
@@ -115,7 +116,7 @@ static void __exit planted_exit(void)
 {
 	if (thread)
 		kthread_stop(thread);
-	if (timer.function)
+	if (ticks)
 		hrtimer_cancel(&timer);
 	tasklet_kill(&tasklet);
 }

@@ -11,17 +11,14 @@ const NAP: Duration = Duration::from_millis(1);
 /// What a module delays the closing of.
 const CLOSED: &str = "/proc/planted";
 
-/// What the module's file for a kernel with PREEMPT_RT ends with, if there is one beside the other.
-const FOR_RT: &str = ".rt";
-
-/// Loads the file with these parameters (finit_module(2)); a load must be seen to work, so it goes on to wake up now and then.
+/// Loads the file with these parameters (finit_module(2)), or the one beside it whose name ends with this kernel's release; a load
+/// must be seen to work, so it goes on to wake up now and then, and takes signals that the module sends.
 pub(crate) fn run(file: &str, parameters: &[String]) -> io::Result<Infallible> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let for_rt = format!("{file}{FOR_RT}");
-    let module = match release.contains("-rt") && std::path::Path::new(&for_rt).exists() {
-        true => File::open(for_rt)?,
-        false => File::open(file)?,
-    };
+    let of_this_kernel = format!("{file}.{}", release.trim_end());
+    let module = File::open(of_this_kernel).or_else(|_| File::open(file))?;
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(libc::SIGUSR1, take as *const () as libc::sighandler_t) };
     let parameters = CString::new(parameters.join(" "))?;
     // SAFETY: an open file and a string that ends with a NUL.
     let loaded = unsafe { libc::syscall(libc::SYS_finit_module, module.as_raw_fd(), parameters.as_ptr(), 0) };
@@ -35,3 +32,5 @@ pub(crate) fn run(file: &str, parameters: &[String]) -> io::Result<Infallible> {
         }
     }
 }
+
+extern "C" fn take(_signal: libc::c_int) {}

@@ -148,6 +148,7 @@ impl LabClassifier<'_> {
                 fault: false,
                 waker: None,
                 ran: None,
+                kept: None,
             };
         }
         let nearest = self.nearest(i.stack);
@@ -336,3 +337,6 @@ fn joined(stretches: Vec<KindStretch>) -> Vec<KindStretch> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

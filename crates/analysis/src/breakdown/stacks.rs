@@ -146,7 +146,8 @@ impl Stacks {
         self.find_kind(id, FrameKind::Interrupt)
     }
 
-    /// Whether a chain is at work that the way to user mode does besides calling the scheduler.
+    /// Whether a chain is at work that the way to user mode does besides calling the scheduler, or that `schedule()` does
+    /// before it switches.
     pub(crate) fn is_exit_work(&self, id: StackId) -> bool {
         let chain = self
             .upwards(id)
@@ -161,17 +162,16 @@ impl Stacks {
         if chain.peek().is_none_or(is_way) {
             return false;
         }
-        const ENDS: [FunctionRole; 4] = [
+        const ENDS: [FunctionRole; 5] = [
             FunctionRole::ExitToUser,
+            FunctionRole::ScheduleGlue,
             FunctionRole::Schedule,
             FunctionRole::SwitchTo,
             FunctionRole::SwitchWork,
         ];
         let ends =
             |n: &StackId| self.frame(*n).kind.is_entry() || self.role(*n).is_some_and(|role| ENDS.contains(&role));
-        chain
-            .find(ends)
-            .is_some_and(|n| self.role(n) == Some(FunctionRole::ExitToUser))
+        chain.find(ends).as_ref().is_some_and(is_way)
     }
 
     /// Number of chains.

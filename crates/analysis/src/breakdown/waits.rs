@@ -115,13 +115,11 @@ impl Waits {
     /// timer.
     fn is_wait(&self, walk: &WindowWalk) -> bool {
         let frames = || walk.stacks.upwards(self.stack).map(|id| walk.stacks.frame(id));
-        let of_scheduler = frames().take_while(|frame| is_scheduler(&frame.function));
-        let way: Vec<&str> = of_scheduler.map(|frame| frame.function.as_str()).collect();
+        let way = switch_way(walk, self.stack);
         let waits_in = frames().nth(way.len());
-        let is_preempted = |name: &&str| name.contains("preempt_schedule") || name.contains("cond_resched");
         let is_sleep = |name: &str| OWN_SLEEPS.contains(&name) || roles::role(name) == Some(FunctionRole::ExitToUser);
         way.iter().any(|name| roles::role(name) == Some(FunctionRole::Schedule))
-            && !way.iter().any(is_preempted)
+            && !way.iter().any(|name| is_preemption(name))
             && waits_in.is_some_and(|frame| matches!(frame.kind, FrameKind::Function | FrameKind::TailCall))
             && !frames().any(|frame| is_sleep(&frame.function))
     }
@@ -142,6 +140,22 @@ impl Waits {
         let mut marks = walk.marks_within(self.from, self.until).iter().rev();
         marks.find(|m| m.what == FrameEvent::Enter(FunctionRole::Resched))
     }
+}
+
+/// The functions of the scheduler in which a thread gave the CPU away.
+fn switch_way<'a>(walk: &'a WindowWalk, stack: StackId) -> Vec<&'a str> {
+    let frames = walk.stacks.upwards(stack).map(|id| walk.stacks.frame(id));
+    let of_scheduler = frames.take_while(|frame| is_scheduler(&frame.function));
+    of_scheduler.map(|frame| frame.function.as_str()).collect()
+}
+
+fn is_preemption(name: &str) -> bool {
+    name.contains("preempt_schedule") || name.contains("cond_resched")
+}
+
+/// Whether a thread that comes back with this call chain had been ready to run all the time.
+pub(super) fn was_preempted(walk: &WindowWalk, stack: StackId) -> bool {
+    switch_way(walk, stack).iter().any(|name| is_preemption(name))
 }
 
 /// Whether a function belongs to the scheduler's way between two threads.

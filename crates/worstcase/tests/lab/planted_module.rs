@@ -25,10 +25,18 @@ pub fn modules() -> &'static Path {
     MODULES.get_or_init(|| built(GENERIC))
 }
 
-/// Those of the kernel with PREEMPT_RT.
-pub fn modules_for_rt() -> &'static Path {
-    static MODULES: OnceLock<PathBuf> = OnceLock::new();
-    MODULES.get_or_init(|| built(RT))
+/// The words that put the modules for this kernel into a machine, each at `/NAME.ko.RELEASE`, where `culprit insmod /NAME.ko`
+/// finds that of the kernel that runs.
+pub fn added_modules(kernel: &str, modules: &Path, names: &[&str]) -> String {
+    let options = ResolveOptions::from_cache(&Silent).unwrap();
+    let release = resolve(kernel, &options).unwrap().release;
+    let added = |name: &&str| {
+        format!(
+            " --add {}:/{name}.ko.{release}",
+            modules.join(format!("{name}.ko")).display()
+        )
+    };
+    names.iter().map(added).collect()
 }
 
 /// The module whose lines are told.
@@ -41,7 +49,8 @@ pub fn hostile() -> PathBuf {
     modules().join("hostile.ko")
 }
 
-fn built(kernel: &str) -> PathBuf {
+/// The folder of the modules for a kernel.
+pub fn built(kernel: &str) -> PathBuf {
     build(kernel).unwrap_or_else(|why| panic!("the modules for {kernel} cannot be built: {why}"))
 }
 

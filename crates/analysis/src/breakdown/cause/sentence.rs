@@ -235,6 +235,7 @@ fn waits(kind: &SpanKind, function: &str) -> String {
         fault,
         waker,
         ran,
+        kept,
         ..
     } = kind
     else {
@@ -255,13 +256,16 @@ fn waits(kind: &SpanKind, function: &str) -> String {
         };
         words += &format!(", until {} {ended} in {}", waker.task.named(), named(&waker.at));
     }
-    if let Some(ran) = ran {
-        words += &format!(
-            "; meanwhile {} ran longest ({} us)",
-            ran.task.named(),
-            micros(ran.length_ns)
-        );
-    }
+    let meanwhile = match (kept, ran) {
+        (Some(kept), _) => format!(
+            "{} kept that one from running for {} us",
+            kept.task.named(),
+            micros(kept.length_ns)
+        ),
+        (None, Some(ran)) => format!("{} ran longest ({} us)", ran.task.named(), micros(ran.length_ns)),
+        (None, None) => return words,
+    };
+    words += &format!("; meanwhile {meanwhile}");
     words
 }
 

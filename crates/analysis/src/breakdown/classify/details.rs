@@ -7,7 +7,7 @@ use crate::breakdown::roles::{self, FunctionRole};
 use crate::breakdown::shares::place;
 use crate::breakdown::spans::{CodePlace, LockWait, OffBy, SpanKind, ThreadRun, Waker};
 use crate::breakdown::stacks::StackId;
-use crate::breakdown::waits::Waits;
+use crate::breakdown::waits::{Waits, was_preempted};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use worstcase_contract::Nanos;
@@ -34,6 +34,7 @@ impl LabClassifier<'_> {
                 fault,
                 waker,
                 ran,
+                kept,
                 ..
             } => {
                 let Some(waits) = self.waits_at(start) else { return };
@@ -45,6 +46,7 @@ impl LabClassifier<'_> {
                     task: (self.task_of)(mark.pid),
                     at: self.place_of(mark, roles::is_way_to_wake),
                 });
+                *kept = mark.and_then(|mark| self.longest(&self.while_preempted(mark.pid, &stretch.intervals)));
                 *ran = self.longest(&stretch.intervals);
             }
             SpanKind::OtherThread {
@@ -70,6 +72,17 @@ impl LabClassifier<'_> {
             }
             _ => {}
         }
+    }
+
+    /// What ran while a thread was ready to run.
+    fn while_preempted(&self, pid: u32, intervals: &[StackInterval]) -> Vec<StackInterval> {
+        let turns = intervals.chunk_by(|a, b| (a.pid == pid) == (b.pid == pid));
+        let turns: Vec<&[StackInterval]> = turns.collect();
+        let kept = turns.windows(2).filter(|pair| {
+            let back = &pair[1][0];
+            back.pid == pid && was_preempted(self.walk, back.stack)
+        });
+        kept.flat_map(|pair| pair[0].iter().cloned()).collect()
     }
 
     fn longest(&self, intervals: &[StackInterval]) -> Option<ThreadRun> {

@@ -134,6 +134,9 @@ pub enum SpanKind {
         waker: Option<Waker>,
         /// The thread that ran longest meanwhile.
         ran: Option<ThreadRun>,
+        /// The thread that ran longest while the one that ended the wait was ready to run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<ThreadRun>,
     },
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,

@@ -163,6 +163,7 @@ mod tests {
                 fault: false,
                 waker: None,
                 ran: None,
+                kept: None,
             },
             SpanKind::SpinsFor {
                 at: CodePlace::default(),

@@ -72,6 +72,15 @@ fn of_kind(by: &Span, is_rt: bool) -> Option<Advice> {
         SpanKind::IrqsOff { by, .. } => irqs_off(*by, is_rt),
         SpanKind::PreemptOff { by, .. } => preempt_off(*by, is_rt),
         SpanKind::OtherIrq { entry } => other_interrupt(entry, is_rt)?,
+        SpanKind::Waits {
+            what,
+            fault: false,
+            kept: Some(_),
+            ..
+        } if what.is_lock() => (
+            "no priority is lent to the lock's owner: give it one above the thread that kept it from running, or do not share the lock",
+            Nothing,
+        ),
         SpanKind::Waits { what, fault: false, .. } => (waits(*what)?, Nothing),
         _ => return None,
     })
