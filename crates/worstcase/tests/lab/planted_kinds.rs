@@ -221,7 +221,7 @@ const ALONE: &[MustTell] = &[
         "full",
         &[OtherThread],
         &["planted", "ran first"],
-        &[AS_LATE],
+        &["higher priority of the two"],
     ),
     row(
         "waits between",

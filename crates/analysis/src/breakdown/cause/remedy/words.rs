@@ -178,7 +178,7 @@ fn of_mechanism(mechanism: Mechanism, is_rt: bool) -> Advice {
             Nothing,
         ),
         Mechanism::OtherThread => (
-            "give the waiting thread a priority above this one, if it may wait",
+            "give the waiting thread the higher priority of the two, if this one may wait",
             Nothing,
         ),
         Mechanism::LockOwner => (
