@@ -44,7 +44,7 @@ test: prepare
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
 # again on a busy machine; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
-# and found (needs flex, bison, bc and pahole).
+# and found (needs flex, bison, bc and pahole); delays planted in newer kernels (needs root and debootstrap).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
 # under a sanitizer.
 bench: build
@@ -53,6 +53,7 @@ bench: build
 	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect
+	scripts/planted
 	scripts/bench-statistics
 	scripts/stop-qemu
 	scripts/kill-commands
