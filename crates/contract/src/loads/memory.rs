@@ -63,8 +63,8 @@ pub(super) const MEMFD: LoadInfo = LoadInfo {
     takes: number("MIB", 1 << 20),
     about: "fills a file in memory of MIB (96) by sendfile, and empties it at once (lists of free pages)",
     details: "sendfile from a file of 1 MiB, spliced inside the kernel; then ftruncate, of every second file a hole \
-              (fallocate). The CPU's list of free pages is filled (__rmqueue_pcplist, since 6.7) and emptied \
-              (free_pcppages_bulk) with interrupts off.",
+              (fallocate). The CPU's list of free pages is filled (6.12: __rmqueue_pcplist) and \
+              emptied (free_pcppages_bulk) with interrupts off.",
     example: "memfd:64",
     rate: Some(0),
     ..LoadInfo::PLAIN

@@ -11,8 +11,8 @@ use crate::sys::process::{self, Exit, Waited};
 use crate::sys::rlimit::Resource;
 use crate::sys::signal;
 
-/// As many as one page table has pages.
-const KIBIBYTES: u32 = 2_048;
+/// More than the pages of one page table hold.
+const KIBIBYTES: u32 = 3_072;
 /// Bytes of an argument; the kernel takes 128 KiB.
 const ARGUMENT: usize = 32 << 10;
 /// The environment, and where each argument begins.
