@@ -161,10 +161,9 @@ impl Experiment {
             };
             for subject in subjects {
                 for (spec, devices) in &specs {
-                    let subject =
-                        subject
-                            .clone()
-                            .with_needs(devices.clone(), spec.probe, part.method.of_lab());
+                    let subject = subject
+                        .clone()
+                        .with_needs(devices.clone(), spec.probe, part.method.of_lab());
                     let cell = (subject, spec.clone());
                     if known.is_empty() || !known.contains(&text(&cell)) {
                         cells.push(cell);

@@ -2,8 +2,8 @@
 
 use super::kind::LoadKind;
 use worstcase_instruments::loads::{
-    LoadCode, bpf, brought, cgroup, cmd, compile, cpu, draw, eventfd, exec, find, fork, membarrier, memfd, mprotect, munmap, perf, pipes, proc, procread, rcu,
-    receive, rtc, seccomp, settings, shm, sockets, timerfd, timers, unmap,
+    LoadCode, bpf, brought, cgroup, cmd, compile, cpu, draw, eventfd, exec, find, fork, membarrier, memfd, mprotect,
+    munmap, perf, pipes, proc, procread, rcu, receive, rtc, seccomp, settings, shm, sockets, timerfd, timers, unmap,
 };
 use worstcase_io::{apps, blockread, writeback};
 use worstcase_wires::strobe;

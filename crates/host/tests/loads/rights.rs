@@ -288,7 +288,10 @@ pub fn loads_do_not_keep_the_rights_of_root() {
         match RunningHostLoad::start(&load(text), 1, &place) {
             Ok(running) => {
                 let workers = children_of(process::own_pid());
-                assert!(!workers.is_empty() && workers.iter().all(|&worker| rights(worker) == own), "{text}");
+                assert!(
+                    !workers.is_empty() && workers.iter().all(|&worker| rights(worker) == own),
+                    "{text}"
+                );
                 running.stop().expect("stop");
             }
             Err(e) => assert!(e.to_string().contains("is not available here: "), "{text}: {e}"),

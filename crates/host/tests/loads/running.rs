@@ -246,7 +246,10 @@ pub fn an_ordinary_user_has_loads_too() {
             Ok(running) => running.stop().expect("stop"),
             Err(e) => {
                 let (name, said) = (text.split(':').next().unwrap_or(text), e.to_string());
-                assert!(said.starts_with(&format!("load '{name}' is not available here: ")), "{said}");
+                assert!(
+                    said.starts_with(&format!("load '{name}' is not available here: ")),
+                    "{said}"
+                );
                 assert!(said.contains("run as root") && said.lines().count() == 1, "{said}");
             }
         }

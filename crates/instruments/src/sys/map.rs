@@ -48,7 +48,8 @@ impl HashMap {
             flags: WITHOUT_PREALLOCATION,
         };
         // SAFETY: the attributes are as long as is said, and the kernel copies them.
-        let made = check(unsafe { libc::syscall(libc::SYS_bpf, CREATE, &raw const attributes, size_of_val(&attributes)) })?;
+        let made =
+            check(unsafe { libc::syscall(libc::SYS_bpf, CREATE, &raw const attributes, size_of_val(&attributes)) })?;
         Ok(HashMap {
             // SAFETY: the kernel has just made it, and nobody else has it.
             map: unsafe { OwnedFd::from_raw_fd(made as i32) },

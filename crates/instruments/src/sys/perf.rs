@@ -101,7 +101,9 @@ impl SwitchGroup {
             check(unsafe { libc::ioctl(self.counters[0].as_raw_fd(), request as _, WHOLE_GROUP) })?;
         }
         rustix::io::read(&self.counters[0], &mut self.read[..])?;
-        Ok(u64::from_ne_bytes(*self.read.first_chunk().expect("a group has a counter")))
+        Ok(u64::from_ne_bytes(
+            *self.read.first_chunk().expect("a group has a counter"),
+        ))
     }
 }
 
@@ -113,7 +115,10 @@ mod tests {
     fn a_group_is_read_at_once() {
         match SwitchGroup::open(3) {
             Ok(mut group) => assert_eq!((group.count().unwrap(), group.count().unwrap()), (3, 3)),
-            Err(e) => assert!(matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)), "{e}"),
+            Err(e) => assert!(
+                matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)),
+                "{e}"
+            ),
         }
     }
 }

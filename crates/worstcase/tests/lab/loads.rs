@@ -70,7 +70,12 @@ fn a_load_holds_the_cpu_in_the_function_that_its_help_names() {
     let (off, held) = (Mechanism::InterruptsOff, Mechanism::PreemptionOff);
     for (load, mechanism, names, least) in [
         ("mprotect", held, ["change_protection", "for load-mprotect"], 90_000),
-        ("exec", held, ["change_protection (called by mprotect_fixup)", "in execve"], 60_000),
+        (
+            "exec",
+            held,
+            ["change_protection (called by mprotect_fixup)", "in execve"],
+            60_000,
+        ),
         ("eventfd", off, ["eventfd_write", "for load-eventfd"], 110_000),
         ("memfd", off, ["free_pcppages_bulk", "for load-memfd"], 1_000_000),
         ("bpf:maps", off, ["free_pcppages_bulk", "for kworker"], 500_000),
