@@ -69,7 +69,7 @@ pub struct MachineOrder {
     pub probe_cpu: Option<u32>,
     /// The load's, if somebody chose them.
     pub load_cpus: Option<CpuList>,
-    /// How a probe that sleeps until it is due is scheduled.
+    /// How a probe that sleeps until it is due, or never, is scheduled.
     pub policy: PolicyOrder,
     /// Of the kernel's threads, by name.
     pub priorities: Vec<(String, u8)>,
@@ -81,7 +81,7 @@ pub struct MachineOrder {
     pub modules: Vec<String>,
 }
 
-/// How a probe that sleeps until it is due is scheduled.
+/// How a probe that sleeps until it is due, or never, is scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PolicyOrder {
     /// SCHED_FIFO at the cell's priority.

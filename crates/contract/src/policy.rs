@@ -41,7 +41,7 @@ impl ProbePolicy {
         matches!(self, ProbePolicy::Other { .. })
     }
 
-    /// Whether it is the default.
+    /// Whether it is that of probes that sleep until they are due.
     pub fn is_usual(&self) -> bool {
         *self == ProbePolicy::default()
     }

@@ -170,6 +170,16 @@ impl Probe {
         self.info().awaits_timer
     }
 
+    /// Whether it can be asked to run under another policy in the lab.
+    pub fn takes_policy(self) -> bool {
+        self.awaits_timer() || self.is_ordinary_unasked()
+    }
+
+    /// Whether it is an ordinary thread in the lab, if nobody asks for a policy.
+    pub fn is_ordinary_unasked(self) -> bool {
+        self.info().is_ordinary_in_lab
+    }
+
     /// How many samples are taken by default; on a host a user may ask for a time instead.
     pub fn usual_periods(self) -> u32 {
         (self.info().samples)(self.bench().as_ref())

@@ -74,14 +74,9 @@ impl CellSpec {
             } else {
                 Nanos(0)
             },
-            priority: if self.is_real_time() { self.priority } else { 0 },
+            priority: if self.probe.is_real_time() { self.priority } else { 0 },
             ..self
         }
-    }
-
-    /// Whether the lab gives the probe a real-time priority.
-    fn is_real_time(&self) -> bool {
-        self.probe.is_real_time() && !self.probe.info().is_ordinary_in_lab
     }
 
     /// The text. Fails if it is longer than [`MAX_LEN`] or a value is out of range.
@@ -131,11 +126,11 @@ impl CellSpec {
                 self.warmup
             )));
         }
-        let lowest = match self.probe.awaits_timer() {
+        let lowest = match self.probe.takes_policy() {
             true => 0,
             false => 1,
         };
-        if self.is_real_time() && !(lowest..=99).contains(&self.priority) {
+        if self.probe.is_real_time() && !(lowest..=99).contains(&self.priority) {
             return Err(SpecError(format!(
                 "a real-time priority is 1 to 99, not {}",
                 self.priority

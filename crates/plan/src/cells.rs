@@ -115,6 +115,7 @@ impl Part {
                 warmup: self.timing.warmup,
                 priority: match self.method.policy {
                     Some(SchedulingPolicy::Other) => 0,
+                    None if c.probe.is_ordinary_unasked() => 0,
                     _ => self.method.priority,
                 },
             };
@@ -128,11 +129,12 @@ impl Part {
 }
 
 impl PlannedSubject {
-    /// Adds the devices that a cell needs, and the probe's policy; work with files is on a disk.
-    fn with_needs(mut self, devices: BTreeSet<Device>, needs_disk: bool, policy: ProbePolicy) -> PlannedSubject {
+    /// Adds the devices that a cell needs, and the probe's policy if the subject's name is to tell it; work with files is on a
+    /// disk.
+    fn with_needs(mut self, devices: BTreeSet<Device>, probe: Probe, policy: Option<ProbePolicy>) -> PlannedSubject {
         self.machine.devices = devices;
-        self.machine.policy = policy;
-        if needs_disk {
+        self.machine.policy = policy.filter(|policy| !policy.is_usual() || probe.is_ordinary_unasked());
+        if probe.needs_disk() {
             self.machine.disk.get_or_insert_with(DiskSpec::usual);
         }
         self
@@ -159,10 +161,9 @@ impl Experiment {
             };
             for subject in subjects {
                 for (spec, devices) in &specs {
-                    let subject =
-                        subject
-                            .clone()
-                            .with_needs(devices.clone(), spec.probe.needs_disk(), part.method.of_lab());
+                    let subject = subject
+                        .clone()
+                        .with_needs(devices.clone(), spec.probe, part.method.of_lab());
                     let cell = (subject, spec.clone());
                     if known.is_empty() || !known.contains(&text(&cell)) {
                         cells.push(cell);

@@ -195,7 +195,7 @@ impl Part {
         self.check_timing(venue)
     }
 
-    /// Only a probe that sleeps until it is due takes a policy: the others have their own.
+    /// A probe that sleeps until it is due takes a policy, and one that never sleeps: the others have their own.
     fn check_lab_policy(&self) -> Result<(), Problem> {
         let Some(policy) = self.method.policy else {
             return Ok(());
@@ -206,7 +206,7 @@ impl Part {
                 "in the lab a policy is fifo, rr or other, not deadline",
             ));
         }
-        match self.probes(Venue::Lab)?.iter().find(|probe| !probe.awaits_timer()) {
+        match self.probes(Venue::Lab)?.iter().find(|probe| !probe.takes_policy()) {
             None => Ok(()),
             Some(probe) => Err(Problem::new(
                 "policy",

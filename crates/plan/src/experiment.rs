@@ -406,14 +406,14 @@ impl Method {
     }
 
     /// The probe's policy in the lab, which has no SCHED_DEADLINE.
-    pub(crate) fn of_lab(&self) -> ProbePolicy {
-        match self.policy {
-            Some(SchedulingPolicy::Other) => ProbePolicy::Other {
+    pub(crate) fn of_lab(&self) -> Option<ProbePolicy> {
+        self.policy.map(|policy| match policy {
+            SchedulingPolicy::Other => ProbePolicy::Other {
                 nice: self.nice.unwrap_or(0),
             },
-            Some(SchedulingPolicy::Rr) => ProbePolicy::Rr,
+            SchedulingPolicy::Rr => ProbePolicy::Rr,
             _ => ProbePolicy::Fifo,
-        }
+        })
     }
 }
 
@@ -502,6 +502,22 @@ pub(crate) mod tests {
         );
         let nice = (PolicyOrder::Ordinary(10), 0, vec!["other-nice10".into()]);
         assert_eq!(told(Some(SchedulingPolicy::Other), Some(10)), nice);
+    }
+
+    #[test]
+    fn a_thread_that_never_sleeps_is_ordinary_unless_another_policy_is_asked_for() {
+        let told = |policy| {
+            let mut lab = lab();
+            lab.parts[0].probes = vec!["noise".into()];
+            lab.parts[0].method.policy = policy;
+            lab.check().unwrap();
+            let (subject, spec) = lab.lab_cells().unwrap().remove(0);
+            assert_eq!(spec.to_text().unwrap().parse(), Ok(spec.clone()));
+            (spec.priority, subject.machine.unusual())
+        };
+        assert_eq!(told(None), (0, vec![]));
+        assert_eq!(told(Some(SchedulingPolicy::Other)), (0, vec!["other".into()]));
+        assert_eq!(told(Some(SchedulingPolicy::Fifo)), (98, vec!["fifo".into()]));
     }
 
     #[test]

@@ -41,9 +41,9 @@ pub struct VirtualMachine {
     /// The scheduler of tasks, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<CpuScheduler>,
-    /// The probe's policy: that of the part ([`crate::Method`]), for a probe that has one.
-    #[serde(default, skip_serializing_if = "ProbePolicy::is_usual")]
-    pub policy: ProbePolicy,
+    /// The probe's policy: that of the part ([`crate::Method`]); absent where it is the probe's usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<ProbePolicy>,
     /// Devices that only some probes and loads need.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub devices: BTreeSet<Device>,
@@ -83,7 +83,7 @@ impl Default for VirtualMachine {
             append: BootParameters::default(),
             chrt: ThreadPriorities::default(),
             scheduler: None,
-            policy: ProbePolicy::default(),
+            policy: None,
             devices: BTreeSet::new(),
             disk: None,
             io_scheduler: None,
@@ -116,7 +116,7 @@ impl VirtualMachine {
         MachineOrder {
             probe_cpu: self.smp.probe,
             load_cpus: self.smp.load.clone(),
-            policy: self.policy.order(),
+            policy: self.policy.unwrap_or_default().order(),
             priorities: self.chrt.by_name().to_vec(),
             disk: self.disk.is_some(),
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
@@ -136,7 +136,7 @@ impl VirtualMachine {
     /// `ktimers-90`, `o-1`.
     pub fn unusual(&self) -> Vec<String> {
         let mut words: Vec<String> = of_machine().flat_map(|(_, field)| (field.label)(self)).collect();
-        words.extend((!self.policy.is_usual()).then(|| self.policy.to_string().replace(':', "-nice")));
+        words.extend(self.policy.map(|policy| policy.to_string().replace(':', "-nice")));
         words.extend(self.devices.iter().map(|device| device.name().to_string()));
         words
     }
@@ -145,7 +145,7 @@ impl VirtualMachine {
 impl fmt::Display for VirtualMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut phrases: Vec<String> = of_machine().map(|(_, field)| (field.phrase)(self)).collect();
-        phrases.extend((!self.policy.is_usual()).then(|| format!("policy {}", self.policy)));
+        phrases.extend(self.policy.map(|policy| format!("policy {policy}")));
         phrases.extend(self.devices.iter().map(|device| device.name().to_string()));
         phrases.retain(|phrase| !phrase.is_empty());
         f.write_str(&phrases.join(", "))
@@ -262,7 +262,7 @@ mod tests {
             append: " nohz=off  threadirqs".parse().unwrap(),
             chrt: "ktimers=90,irq=50".parse().unwrap(),
             scheduler: Some("o-1".parse().unwrap()),
-            policy: "other:-5".parse().unwrap(),
+            policy: Some("other:-5".parse().unwrap()),
             ..VirtualMachine::default()
         };
         assert_eq!(

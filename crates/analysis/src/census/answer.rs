@@ -143,7 +143,7 @@ fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError>
     for ChosenCell { record, .. } in cells {
         let cell = record.id.clone();
         let machine = record.subject.virtual_machine();
-        if machine.is_some_and(|machine| machine.policy.is_ordinary()) {
+        if machine.is_some_and(|machine| machine.policy.is_some_and(|policy| policy.is_ordinary())) {
             return Err(CensusTakeError::Ordinary { cell });
         }
         let last = machine.map_or(0, |machine| machine.smp.cpus - 1);

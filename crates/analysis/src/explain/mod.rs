@@ -99,7 +99,8 @@ fn since(record: &Record, row: &SampleRow) -> Since {
 fn sleeps_as_ordinary(record: &Record) -> bool {
     match record.subject.virtual_machine() {
         Some(machine) => {
-            machine.policy.is_ordinary() && record.cell.probe_info().is_some_and(|info| info.has_slack_in_lab)
+            machine.policy.is_some_and(|policy| policy.is_ordinary())
+                && record.cell.probe_info().is_some_and(|info| info.has_slack_in_lab)
         }
         None => {
             let method = record.cell.method.as_ref();

@@ -20,7 +20,7 @@ pub struct LoadEnvironment {
     pub surroundings: Surroundings,
     /// Bodies of loads whose code has none: a venue's own.
     pub bodies: &'static [(LoadKind, Body)],
-    /// How a probe that sleeps until it is due is scheduled.
+    /// How a probe that sleeps until it is due, or never, is scheduled.
     pub policy: PolicyOrder,
     /// What is done around the start of each load.
     pub begin: Option<Rc<dyn BeginPart>>,

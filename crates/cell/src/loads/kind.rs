@@ -11,6 +11,8 @@ pub enum LoadKind {
     Shm,
     /// Fork, exit, wait.
     Fork,
+    /// Programs started with many arguments.
+    Exec,
     /// Direct reads from a null_blk device, many in flight.
     BlockRead,
     /// The same from a disk whose data the CPU fetches from an IDE controller's port.
@@ -43,6 +45,10 @@ pub enum LoadKind {
     Strobe,
     /// Thousands of timers that expire in one interrupt.
     Timerfd,
+    /// An event that many wait for.
+    Eventfd,
+    /// Many pipes closed at once.
+    Pipes,
     /// Objects that the kernel frees through RCU.
     Rcu,
     /// Broadcasts to many sockets.
@@ -57,10 +63,14 @@ pub enum LoadKind {
     Desktop,
     /// Filters of packets made and thrown away.
     Bpf,
+    /// Maps of programs made, filled and thrown away.
+    BpfMaps,
     /// Filters of system calls installed.
     Seccomp,
     /// Counters of events opened and closed.
     Perf,
+    /// A group of them switched on and off.
+    PerfGroup,
     /// Branches that the kernel rewrites.
     StaticKeys,
     /// A CPU that goes and comes.
@@ -71,6 +81,10 @@ pub enum LoadKind {
     MunmapOwn,
     /// Big areas of memory given back at once.
     Unmap,
+    /// A big area of memory that may be written to, and may not.
+    Mprotect,
+    /// A big file in memory filled and emptied.
+    Memfd,
     /// Memory barriers on other CPUs.
     Membarrier,
     /// The same by a thread of the probe's process.

@@ -6,11 +6,11 @@ use worstcase_instruments::sys::{memory, sched};
 
 /// All memory locked and the stack present, until dropped.
 #[derive(Debug)]
-pub(super) struct Locked(bool);
+struct Locked(bool);
 
 impl Locked {
     /// As far as permitted.
-    pub(crate) fn acquire(warnings: &mut Vec<String>) -> Locked {
+    fn acquire(warnings: &mut Vec<String>) -> Locked {
         let locked = memory::lock_all();
         if let Err(e) = &locked {
             warnings.push(format!(

@@ -2,7 +2,7 @@
 
 use super::jitter::Jitter;
 use super::noise::Noise;
-use super::real_time::{Locked, RealTime};
+use super::real_time::RealTime;
 use super::recorder::Recorder;
 use super::response::Response;
 use super::wakeup;
@@ -81,7 +81,7 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
         .map_or_else(Vec::new, |placement| order.instrument.cpus(placement));
     let measured = match order.instrument {
         Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.surroundings.work_dir), &mut load),
-        Instrument::Noise => measure_noise(order, &mut load),
+        Instrument::Noise => measure_noise(order, env.policy, &mut load),
         _ => measure(order, env.policy, &mut load),
     };
     let stopped = load.stop();
@@ -280,10 +280,15 @@ fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Re
     })
 }
 
-/// The probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks for.
-fn measure_noise(order: &CellOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+/// Without a priority the probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks
+/// for.
+fn measure_noise(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let policy = match (policy, order.priority) {
+        (PolicyOrder::Fifo | PolicyOrder::RoundRobin, 0) => PolicyOrder::Ordinary(0),
+        _ => policy,
+    };
     let mut warnings = Vec::new();
-    let locked = Locked::acquire(&mut warnings);
+    let rights = RealTime::acquire(policy, order.priority, &mut warnings);
     let clock_read = warm_up(order, load)?;
     let mut noise = Noise::new(TRIALS);
     load.check()?;
@@ -296,7 +301,7 @@ fn measure_noise(order: &CellOrder, load: &mut RunningLoad) -> Result<Measured, 
     noise.measure(Nanos(order.period.0 * u64::from(order.periods)));
     let (clocked, counted) = (clock::monotonic() - clock_before, clock::counter() - counter_before);
     let (self_cost, work) = books.close(order, load, clock_read, noise.turn)?;
-    drop(locked);
+    drop(rights);
     if counted.0.abs_diff(clocked.0) > clocked.0 / 100 {
         return Err(ProbeError::Accounting {
             probe: order.instrument,

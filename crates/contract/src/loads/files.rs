@@ -33,6 +33,18 @@ pub(super) const FIND: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const PIPES: LoadInfo = LoadInfo {
+    kind: LoadKind::Pipes,
+    takes: number("N", 100_000),
+    about: "opens N (480) pipes, writes a byte to each, and closes all at once (lists of free pages)",
+    details: "The pages that the pipes give back are a list that the kernel empties in one go, interrupts off \
+              (free_pcppages_bulk; 6.12, not 6.1).",
+    needs: "twice as many open files (ulimit -Hn)",
+    example: "pipes:200@5000",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const WRITEBACK: LoadInfo = LoadInfo {
     kind: LoadKind::Writeback,
     about: "writes at random places of a file on ext4 in a RAM disk; the kernel writes the dirty pages back",

@@ -38,6 +38,17 @@ pub(super) const TIMERFD: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const EVENTFD: LoadInfo = LoadInfo {
+    kind: LoadKind::Eventfd,
+    takes: number("N", 100_000),
+    about: "adds to and takes from one event (eventfd) that N (960) epoll instances wait for",
+    details: "Nobody sleeps in them. eventfd_write tells each, interrupts off.",
+    needs: "as many open files (ulimit -Hn)",
+    example: "eventfd:100@1000",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const RECEIVE: LoadInfo = LoadInfo {
     kind: LoadKind::Receive,
     // A process may usually have 1024 files open, which limits N.

@@ -1,6 +1,6 @@
 //! Loads that give the kernel work of its own.
 
-use super::info::{LoadInfo, number};
+use super::info::{LoadInfo, Takes, number, up_to};
 use crate::venue::Only;
 use worstcase_cell::loads::LoadKind;
 
@@ -23,6 +23,17 @@ pub(super) const BPF: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const BPF_MAPS: LoadInfo = LoadInfo {
+    kind: LoadKind::BpfMaps,
+    takes: Takes::Word("maps"),
+    about: "makes a hash map of the kernel's programs, fills it and gives it back, again and again",
+    details: "32 768 elements of 1 KiB, not allocated beforehand. @RATE counts elements.",
+    needs: "on a host root (CAP_BPF), or kernel.unprivileged_bpf_disabled of 0",
+    example: "bpf:maps",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const SECCOMP: LoadInfo = LoadInfo {
     kind: LoadKind::Seccomp,
     takes: number("INSTRUCTIONS", 4095),
@@ -40,6 +51,21 @@ pub(super) const PERF: LoadInfo = LoadInfo {
     details: "Opens and closes a software event, whose first and last counter rewrite code of the kernel on every CPU (a \
               static key).",
     example: "perf@100",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const PERF_GROUP: LoadInfo = LoadInfo {
+    kind: LoadKind::PerfGroup,
+    // A process may usually have 1024 files open.
+    takes: Takes::Number {
+        range: up_to("N", 900),
+        required: true,
+    },
+    about: "switches a group of N such counters on and off and reads it, again and again",
+    details: "The kernel switches all of a group at once, interrupts off (generic_exec_single).",
+    needs: "on a host root, or kernel.perf_event_paranoid of 1 or less",
+    example: "perf:96",
     rate: Some(0),
     ..LoadInfo::PLAIN
 };

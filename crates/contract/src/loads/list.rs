@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use worstcase_cell::loads::LoadKind;
 
 /// All loads, in the order in which help texts name them.
-pub static LOADS: [LoadInfo; 40] = [
+pub static LOADS: [LoadInfo; 47] = [
     idle::IDLE,
     memory::SHM,
     processes::FORK,
+    processes::EXEC,
     block::BLOCK_READ,
     block::BLOCK_READ_IDE,
     block::BLOCK_READ_VIRTIO,
@@ -27,6 +28,8 @@ pub static LOADS: [LoadInfo; 40] = [
     interrupts::RTC,
     interrupts::STROBE,
     interrupts::TIMERFD,
+    interrupts::EVENTFD,
+    files::PIPES,
     kernel::RCU,
     interrupts::RECEIVE,
     files::WRITEBACK,
@@ -34,13 +37,17 @@ pub static LOADS: [LoadInfo; 40] = [
     files::DISK,
     programs::DESKTOP,
     kernel::BPF,
+    kernel::BPF_MAPS,
     kernel::SECCOMP,
     kernel::PERF,
+    kernel::PERF_GROUP,
     kernel::STATIC_KEYS,
     kernel::HOTPLUG,
     memory::MUNMAP,
     memory::MUNMAP_OWN,
     memory::UNMAP,
+    memory::MPROTECT,
+    memory::MEMFD,
     memory::MEMBARRIER,
     memory::MEMBARRIER_OWN,
     kernel::MODULE,

@@ -47,6 +47,29 @@ pub(super) const UNMAP: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const MPROTECT: LoadInfo = LoadInfo {
+    kind: LoadKind::Mprotect,
+    takes: number("MIB", 1 << 20),
+    about: "forbids and allows writing to MIB of memory (64), again and again (page tables)",
+    details: "Small pages, each written to before; then mprotect of all, read-only and back: the lock of a page table is held \
+              for its 512 pages (change_protection).",
+    example: "mprotect:256",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
+pub(super) const MEMFD: LoadInfo = LoadInfo {
+    kind: LoadKind::Memfd,
+    takes: number("MIB", 1 << 20),
+    about: "fills a file in memory of MIB (96) by sendfile, and empties it at once (lists of free pages)",
+    details: "sendfile from a file of 1 MiB, spliced inside the kernel; then ftruncate, of every second file a hole \
+              (fallocate). The CPU's list of free pages is filled (6.12: __rmqueue_pcplist) and \
+              emptied (free_pcppages_bulk) with interrupts off.",
+    example: "memfd:64",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const MEMBARRIER: LoadInfo = LoadInfo {
     kind: LoadKind::Membarrier,
     about: "asks for a memory barrier in every process that takes part, itself alone (membarrier, global expedited)",

@@ -13,6 +13,18 @@ pub(super) const FORK: LoadInfo = LoadInfo {
     ..LoadInfo::PLAIN
 };
 
+pub(super) const EXEC: LoadInfo = LoadInfo {
+    kind: LoadKind::Exec,
+    takes: number("KIB", 4096),
+    about: "starts a program with KIB of arguments (3072), which ends at once, again and again (execve)",
+    details: "Arguments of 32 KiB. The lock of a page table is held for up to 512 pages of the new program's stack \
+              (change_protection, called by mprotect_fixup).",
+    needs: "a hard limit of the stack of four times KIB and 1 MiB (ulimit -Hs)",
+    example: "exec:256@50",
+    rate: Some(0),
+    ..LoadInfo::PLAIN
+};
+
 pub(super) const CPU: LoadInfo = LoadInfo {
     kind: LoadKind::Cpu,
     takes: number("N", 1024),

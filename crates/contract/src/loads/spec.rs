@@ -249,6 +249,7 @@ mod tests {
             "munmap",
             "munmap:own@1000+membarrier:own+munmap@5",
             "unmap+unmap:96@10+seccomp:4095",
+            "bpf+bpf:maps@5+perf+perf:96@5",
             "fork+cmd:stress-ng --vm 1 a+b@c:d",
         ] {
             let load: LoadSpec = text.parse().unwrap();

@@ -35,7 +35,8 @@ pub struct ProbeInfo {
     pub(crate) is_periodic: bool,
     /// Whether a sample in the lab is the lateness of a timer.
     pub(crate) awaits_timer: bool,
-    /// Whether it is an ordinary thread in the lab, because it also looks for other threads that want its CPU.
+    /// Whether it is an ordinary thread in the lab unless asked for another policy, because it also looks for other threads that
+    /// want its CPU.
     pub(crate) is_ordinary_in_lab: bool,
     /// Whether in the lab an ordinary thread of the probe sleeps until it is due, and so has an ordinary thread's timer
     /// slack.

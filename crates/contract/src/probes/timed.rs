@@ -86,7 +86,7 @@ pub(super) const NOISE: ProbeInfo = ProbeInfo {
     sample: Some("gaps: time taken from a thread that never sleeps"),
     about: "what takes the CPU away from a thread that never sleeps",
     details: "A thread reads the clock (in the lab: a counter) again and again; a turn that takes much longer is a gap. \
-              Kept are gaps from --threshold on.",
+              Kept are gaps from --threshold on. In the lab an ordinary thread; --policy fifo makes it a real-time one.",
     needs: "on a host root, for the causes",
     samples: |_| 50,
     period: |_, venue| match venue {

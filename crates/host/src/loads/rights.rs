@@ -46,6 +46,8 @@ impl LoadAccount {
             LoadKind::BlockRead | LoadKind::Apps => None,
             // It tells the kernel to kill it first when memory gets short, in a file that belongs to root.
             LoadKind::Memory => None,
+            // The kernel does it for root alone, if its settings are the usual ones.
+            LoadKind::BpfMaps | LoadKind::Perf | LoadKind::PerfGroup => None,
             // A Makefile runs with the rights of the tree's owner. A tree of root's may be readable by root alone.
             LoadKind::Build => part.request.path().and_then(owner),
             _ => nobody,

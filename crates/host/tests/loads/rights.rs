@@ -281,6 +281,23 @@ pub fn loads_do_not_keep_the_rights_of_root() {
         assert_eq!(rights(worker), own);
     }
     running.stop().expect("stop");
+    // What the kernel does for root alone has them, too, where root may.
+    for text in ["perf@100", "perf:4@100", "bpf:maps"] {
+        let folder = open_folder();
+        let place = folder.place();
+        match RunningHostLoad::start(&load(text), 1, &place) {
+            Ok(running) => {
+                let workers = children_of(process::own_pid());
+                assert!(
+                    !workers.is_empty() && workers.iter().all(|&worker| rights(worker) == own),
+                    "{text}"
+                );
+                running.stop().expect("stop");
+            }
+            Err(e) => assert!(e.to_string().contains("is not available here: "), "{text}: {e}"),
+        }
+        assert_nothing_left(text, &place, &before);
+    }
 }
 
 pub fn a_tree_is_built_with_its_owners_rights() {

@@ -13,6 +13,8 @@ pub const LOADS: &[&str] = &[
     "shm@50",
     "fork",
     "fork@200",
+    "exec:64",
+    "exec:3072@100",
     "procread",
     "procread@20",
     "find",
@@ -34,9 +36,16 @@ pub const LOADS: &[&str] = &[
     "receive:8@200",
     "bpf",
     "bpf@100",
+    "eventfd:100",
+    "eventfd@1000",
+    "pipes:16",
+    "pipes@1000",
     "draw",
     "munmap",
     "unmap:4",
+    "mprotect:4",
+    "mprotect@100",
+    "memfd:4",
     "seccomp@500",
     "membarrier",
     "cmd-ready:sh -c 'sleep 0.1; : > $WORSTCASE_READY; while :; do :; done'",
@@ -229,6 +238,21 @@ pub fn an_ordinary_user_has_loads_too() {
         let running = start(text, &place);
         assert!(running.notes()[0].contains("no control group of their own"));
         running.stop().expect("stop");
+        assert_nothing_left(text, &place, &before);
+    }
+    // What the kernel may keep for root.
+    for text in ["perf:4", "bpf:maps"] {
+        match RunningHostLoad::start(&load(text), 1, &place) {
+            Ok(running) => running.stop().expect("stop"),
+            Err(e) => {
+                let (name, said) = (text.split(':').next().unwrap_or(text), e.to_string());
+                assert!(
+                    said.starts_with(&format!("load '{name}' is not available here: ")),
+                    "{said}"
+                );
+                assert!(said.contains("run as root") && said.lines().count() == 1, "{said}");
+            }
+        }
         assert_nothing_left(text, &place, &before);
     }
 }

@@ -45,7 +45,7 @@ impl fmt::Display for Spawn {
 
 /// By these arguments a program that carries this probe knows that it is to be a shell, or to end at once.
 const SHELL: &str = "--worstcase-spawn-shell";
-const NOTHING: &str = "--worstcase-spawn-nothing";
+pub(crate) const NOTHING: &str = "--worstcase-spawn-nothing";
 const OWN: &str = "/proc/self/exe";
 
 const TRUE: &str = "/bin/true";

@@ -13,8 +13,6 @@ use worstcase_logs::Nanos;
 
 /// Timers of a process: each is an open file, of which a process usually may have 1024.
 const TIMERS: u64 = 1_000;
-/// What a process has open besides.
-const OTHER_FILES: u64 = 64;
 const PERIOD: Nanos = Nanos::from_millis(10);
 const EXPIRIES: usize = 0;
 
@@ -26,12 +24,7 @@ pub const TIMERFD: LoadCode = LoadCode {
 };
 
 fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
-    let hard = Resource::Files.limit().hard;
-    if hard < TIMERS + OTHER_FILES {
-        return Err(load.not_available(format!(
-            "a process of it opens {TIMERS} files, and {hard} are allowed (ulimit -Hn)"
-        )));
-    }
+    let files = load.limit_of_files(TIMERS)?;
     let workers = u64::from(load.request().number().unwrap_or(1));
     // The same for all processes, and far enough away that all of them are ready.
     let second = 1_000_000_000;
@@ -40,7 +33,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     for _ in 0..workers {
         load.spawn(Ending::Anywhere, move |board| {
             let failed = |e| format!("a timer: {e}");
-            let _raised = Resource::Files.raise(TIMERS + OTHER_FILES).map_err(failed)?;
+            let _raised = Resource::Files.raise(files).map_err(failed)?;
             let timers: Vec<TimerFd> = (0..TIMERS)
                 .map(|_| TimerFd::periodic(first, PERIOD))
                 .collect::<Result<_, _>>()

@@ -4,12 +4,13 @@
 //! back in one go, with a lock held and interrupts off: the larger the area, the more.
 
 use super::code::LoadCode;
+use super::memfd;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, Write};
 
@@ -51,25 +52,18 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
     })
 }
 
-fn filled(bytes: usize) -> io::Result<Mapping> {
-    let area = Mapping::private(bytes)?;
-    area.use_small_pages();
-    (0..bytes).step_by(PAGE).for_each(|at| area.write(at, 1));
-    Ok(area)
-}
-
 fn munmap(bytes: usize) -> io::Result<()> {
-    filled(bytes).map(drop)
+    Mapping::filled(bytes).map(drop)
 }
 
 fn madvise(bytes: usize) -> io::Result<()> {
-    filled(bytes)?.discard()
+    Mapping::filled(bytes)?.discard()
 }
 
 fn exit(bytes: usize) -> io::Result<()> {
     // The area is the child's until it ends.
     let child = process::fork(signal::SIGKILL, || {
-        i32::from(filled(bytes).map(std::mem::forget).is_err())
+        i32::from(Mapping::filled(bytes).map(std::mem::forget).is_err())
     })?;
     match process::wait(child, true)? {
         Waited::Ended(_, Exit::Code(0)) => Ok(()),
@@ -78,12 +72,11 @@ fn exit(bytes: usize) -> io::Result<()> {
 }
 
 fn truncate(bytes: usize) -> io::Result<()> {
-    written(bytes)?.set_len(0)
+    memfd::truncate(&written(bytes)?, bytes)
 }
 
 fn punch(bytes: usize) -> io::Result<()> {
-    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    Ok(fallocate(&written(bytes)?, flags, 0, bytes as u64)?)
+    memfd::punch(&written(bytes)?, bytes)
 }
 
 /// A file in memory.

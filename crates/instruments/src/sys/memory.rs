@@ -111,6 +111,14 @@ impl Mapping {
         Self::map(len, libc::MAP_SHARED, file.as_raw_fd(), offset)
     }
 
+    /// The same in small pages, of which each is written to.
+    pub(crate) fn filled(len: usize) -> io::Result<Mapping> {
+        let area = Mapping::private(len)?;
+        area.use_small_pages();
+        (0..len).step_by(PAGE).for_each(|at| area.write(at, 1));
+        Ok(area)
+    }
+
     fn map(len: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<Mapping> {
         // SAFETY: the kernel chooses the place, so no memory in use is replaced.
         let start = unsafe {
@@ -184,6 +192,14 @@ impl Mapping {
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
+    /// Sets whether it can be written to: who does so when it cannot gets SIGSEGV.
+    pub(crate) fn let_write(&self, yes: bool) -> io::Result<()> {
+        let rights = libc::PROT_READ | if yes { libc::PROT_WRITE } else { 0 };
+        // SAFETY: the range is this live mapping, which no reference borrows but as atomics, and what it holds stays.
+        check(unsafe { libc::mprotect(self.start.as_ptr().cast(), self.len, rights) })?;
+        Ok(())
+    }
+
     /// Gives all its pages back, so that the next reader finds zeroes.
     pub(crate) fn discard(&self) -> io::Result<()> {
         // SAFETY: the range is this live mapping, which is reached as atomics only.
@@ -221,6 +237,10 @@ mod tests {
         let m = Mapping::private(2 * PAGE).unwrap();
         m.write(PAGE, 7);
         assert_eq!((m.read(PAGE), m.read(0)), (7, 0));
+        m.let_write(false).unwrap();
+        assert_eq!(m.read(PAGE), 7);
+        m.let_write(true).unwrap();
+        m.write(PAGE, 8);
         m.discard().unwrap();
         assert_eq!(m.read(PAGE), 0);
         let s = Mapping::shared(PAGE).unwrap();

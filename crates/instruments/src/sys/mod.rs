@@ -13,6 +13,7 @@
 //! perf     counters of events                                 membarrier  barriers in other threads
 //! device   mount, device nodes, network interface             epoll     waiting for several files
 //! rtc      the periodic interrupt of the real-time clock      seccomp   filters of system calls
+//! map      of the kernel's own programs
 //! ```
 //! What one crate alone needs stands there: Linux AIO and the page cache in `io`, ports and counters in `wires`.
 
@@ -25,6 +26,7 @@ pub(crate) mod eventfd;
 pub mod filter;
 pub mod futex;
 pub mod gate;
+pub(crate) mod map;
 pub mod membarrier;
 pub mod memory;
 pub mod mutex;

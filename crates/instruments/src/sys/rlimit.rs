@@ -10,6 +10,8 @@ pub enum Resource {
     Files,
     /// Processes and threads of a user (RLIMIT_NPROC).
     Processes,
+    /// Bytes of a stack, of which a new program's arguments have a part (RLIMIT_STACK).
+    Stack,
 }
 
 /// A limit; "no limit" is the largest number.
@@ -26,6 +28,7 @@ impl Resource {
         match self {
             Resource::Files => rustix::process::Resource::Nofile,
             Resource::Processes => rustix::process::Resource::Nproc,
+            Resource::Stack => rustix::process::Resource::Stack,
         }
     }
 

@@ -212,7 +212,7 @@ pub(super) const EVERYWHERE: &[Parameter] = &[
 
 pub(super) const LAB: &[Parameter] = &[
     Parameter {
-        help: "Scheduling policy of the probe: fifo, rr or other; for wakeup, response and jitter [default: fifo]",
+        help: "Scheduling policy of the probe: fifo, rr or other; for wakeup, response, jitter and noise [default: fifo; noise: other]",
         ..POLICY
     },
     Parameter {

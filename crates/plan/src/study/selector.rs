@@ -132,9 +132,10 @@ struct StudyCell {
 impl StudyCell {
     fn in_lab(subject: PlannedSubject, spec: CellSpec) -> StudyCell {
         let (policy, nice) = match subject.machine.policy {
-            ProbePolicy::Fifo => (SchedulingPolicy::Fifo, 0),
-            ProbePolicy::Rr => (SchedulingPolicy::Rr, 0),
-            ProbePolicy::Other { nice } => (SchedulingPolicy::Other, nice),
+            None if spec.probe.is_ordinary_unasked() => (SchedulingPolicy::Other, 0),
+            None | Some(ProbePolicy::Fifo) => (SchedulingPolicy::Fifo, 0),
+            Some(ProbePolicy::Rr) => (SchedulingPolicy::Rr, 0),
+            Some(ProbePolicy::Other { nice }) => (SchedulingPolicy::Other, nice),
         };
         StudyCell {
             subject: Some(subject),

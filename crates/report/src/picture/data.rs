@@ -314,7 +314,7 @@ pub fn io_scheduler(subject: &Subject) -> Option<String> {
 /// The probe's policy; of a host where the run has several.
 fn policy(subject: &Subject) -> Option<String> {
     match &subject.machine {
-        SubjectMachine::Lab(lab) => Some(lab.machine.policy.to_string()),
+        SubjectMachine::Lab(lab) => Some(lab.machine.policy.unwrap_or_default().to_string()),
         SubjectMachine::Host(host) => host.policy.clone(),
         SubjectMachine::Foreign(_) => None,
     }

@@ -30,9 +30,9 @@ pub fn is_whole(record: &Record) {
 
 #[test]
 fn all_loads_work_on_the_generic_kernel() {
-    let loads = "idle,shm,fork,blockread,procread,find,apps:4,sockets,compile,\
-                 timerfd,rcu,receive,writeback,bpf,perf,statickeys,\
-                 munmap,munmap:own,unmap,seccomp:100@200,membarrier,membarrier:own,module,sysctl,cgroup";
+    let loads = "idle,shm,fork,exec,blockread,procread,find,apps:4,sockets,compile,\
+                 timerfd,eventfd,pipes,rcu,receive,writeback,bpf,bpf:maps,perf,perf:96,statickeys,\
+                 munmap,munmap:own,unmap,mprotect,memfd,seccomp:100@200,membarrier,membarrier:own,module,sysctl,cgroup";
     let records = shared().measure(&format!(
         "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
     ));
@@ -61,6 +61,27 @@ fn a_filter_of_system_calls_is_tried_with_interrupts_off() {
     for breakdown in latest("seccomp", 1_000) {
         let names = ["do_seccomp", "for load-seccomp", "seccomp_cache_prepare_bitmap"];
         breakdown.names_cause(Mechanism::InterruptsOff, &names, 2_000_000..=u64::MAX);
+    }
+}
+
+/// What one reads in the kernel's source is what the latest sample is explained by.
+#[test]
+fn a_load_holds_the_cpu_in_the_function_that_its_help_names() {
+    let (off, held) = (Mechanism::InterruptsOff, Mechanism::PreemptionOff);
+    for (load, mechanism, names, least) in [
+        ("mprotect", held, ["change_protection", "for load-mprotect"], 90_000),
+        (
+            "exec",
+            held,
+            ["change_protection (called by mprotect_fixup)", "in execve"],
+            60_000,
+        ),
+        ("eventfd", off, ["eventfd_write", "for load-eventfd"], 110_000),
+        ("memfd", off, ["free_pcppages_bulk", "for load-memfd"], 1_000_000),
+        ("bpf:maps", off, ["free_pcppages_bulk", "for kworker"], 500_000),
+        ("perf:96", off, ["generic_exec_single", "for load-perf"], 40_000),
+    ] {
+        latest(load, 1_000)[0].names_cause(mechanism, &names, least..=u64::MAX);
     }
 }
 

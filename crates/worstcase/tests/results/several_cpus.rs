@@ -132,7 +132,7 @@ fn cell(cpus: u32) -> CellResult {
 fn a_census_of_an_ordinary_thread_is_refused() {
     let mut subject = subject("6.1", "full");
     if let SubjectMachine::Lab(lab) = &mut subject.machine {
-        lab.machine.policy = "other".parse().unwrap();
+        lab.machine.policy = Some("other".parse().unwrap());
     }
     let cell = result(&subject, &raw(&spec("shm", 1), &[1_000, 2_000, 9_000]));
     let dir = tempfile::tempdir().unwrap();

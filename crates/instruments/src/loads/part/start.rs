@@ -8,10 +8,14 @@ use crate::loads::request::LoadRequest;
 use crate::loads::surroundings::Surroundings;
 use crate::loads::worker::ordinary_process;
 use crate::sys::process::{self, Pid};
+use crate::sys::rlimit::Resource;
 use crate::sys::signal;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+
+/// What a worker may have open besides.
+const OTHER_FILES: u64 = 64;
 
 impl RunningPart {
     /// What it is asked for.
@@ -109,6 +113,17 @@ impl RunningPart {
     /// Has a unit read whenever the work is asked for; no worker counts it.
     pub fn read_unit(&mut self, unit: usize, reading: UnitReading) {
         self.readings.push((unit, reading));
+    }
+
+    /// The limit of open files with which a worker can have so many, which is to be raised to it.
+    pub(crate) fn limit_of_files(&self, files: u64) -> Result<u64, LoadError> {
+        let (wanted, hard) = (files + OTHER_FILES, Resource::Files.limit().hard);
+        match wanted <= hard {
+            true => Ok(wanted),
+            false => Err(self.not_available(format!(
+                "a process of it opens {files} files, and {hard} are allowed (ulimit -Hn)"
+            ))),
+        }
     }
 
     /// Remembers a step to take when the load stops; the last one is taken first.
