@@ -70,20 +70,20 @@ impl SymbolTable {
             let Ok(address) = u64::from_str_radix(address, 16) else {
                 continue;
             };
-            if matches!(kind, "t" | "T" | "w" | "W") {
-                // The padding before a function is never executed.
-                if name.starts_with("__pfx_") {
-                    continue;
-                }
-                let module = words.next().map(|m| m.trim_matches(['[', ']']));
-                let module = module.map_or(0, |m| table.module_number(m));
-                table
-                    .code
-                    .push((address.wrapping_sub(before) as i64, module, name.to_string()));
-                before = address;
-            } else if DATA.contains(&name) && words.next().is_none() {
+            let module = words.next().map(|m| m.trim_matches(['[', ']']));
+            // 7.3 gives the data of `.data` the letter of code.
+            if module.is_none() && DATA.contains(&name) {
                 table.data.push((name.to_string(), address));
+                continue;
             }
+            // The padding before a function is never executed.
+            if !matches!(kind, "t" | "T" | "w" | "W") || name.starts_with("__pfx_") {
+                continue;
+            }
+            let module = module.map_or(0, |m| table.module_number(m));
+            let step = address.wrapping_sub(before) as i64;
+            table.code.push((step, module, name.to_string()));
+            before = address;
         }
         table
     }
@@ -143,6 +143,7 @@ ffffffff81000000 T _stext
 ffffffff81000000 t startup_64
 ffffffff81000ff0 t __pfx_do_it
 ffffffff81001000 t do_it
+ffffffff81f00000 t modules
 ffffffff82000000 D jiffies
 ffffffff82000100 R __start_BTF
 ffffffffc0200000 t null_init\t[null_blk]
@@ -173,6 +174,7 @@ nonsense
         );
         assert_eq!(table.data("current_task"), Some(0x1fbc0));
         assert_eq!(table.data("__start_BTF"), Some(0xffff_ffff_8200_0100));
+        assert_eq!(table.data("modules"), Some(0xffff_ffff_81f0_0000));
         assert_eq!(table.data("jiffies"), None);
     }
 

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use worstcase_contract::machine::MOST_CPUS;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
@@ -63,11 +62,7 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
     check(memory, &places, cpu)?;
-    places.page_table = match symbols.data("init_top_pgt") {
-        Some(table) => physical(&places, table)?,
-        // The symbol is gone in 7.3.
-        None => table_of_init(memory, &places, btf.as_ref(), current, symbols)?,
-    };
+    places.page_table = physical(&places, symbol("init_top_pgt")?)?;
     Ok(KernelPlaces {
         tasks: places,
         prio,
@@ -227,37 +222,6 @@ fn check(memory: &KernelMemory, places: &TaskPlaces, cpu: u32) -> Result<(), Str
         "its current task is not where it should be (found pid {}, name {comm:?} instead of init or swapper/{cpu})",
         u32::from_le_bytes(pid)
     ))
-}
-
-/// The page table of the guest's init, which lives as long as the machine. It maps all of the kernel, as every page
-/// table does.
-fn table_of_init(
-    memory: &KernelMemory,
-    places: &TaskPlaces,
-    btf: Option<&Btf>,
-    current: u64,
-    symbols: &SymbolTable,
-) -> Result<u64, String> {
-    let offset = |structure, member| {
-        btf.and_then(|btf| offsets(btf, structure, [member]))
-            .map(|[offset]| offset)
-    };
-    let (Some(mm), Some(pgd)) = (offset("task_struct", "mm"), offset("mm_struct", "pgd")) else {
-        return Err("its BTF does not describe where a task's page table is".into());
-    };
-    let current_of = |cpu: u32| {
-        let per_cpu = per_cpu(memory, places, symbols, cpu)?;
-        memory.word(places, current.wrapping_add(per_cpu))
-    };
-    let is_init = |task: &u64| {
-        let mut pid = [0; 4];
-        let read = memory.read(places, task.wrapping_add(places.pid), &mut pid);
-        read.is_ok() && u32::from_le_bytes(pid) == 1
-    };
-    let mut tasks = (0..MOST_CPUS as u32).filter_map(|cpu| current_of(cpu).ok());
-    let init = tasks.find(is_init).ok_or("no CPU runs its init")?;
-    let mm = memory.word(places, init.wrapping_add(mm))?;
-    physical(places, memory.word(places, mm.wrapping_add(pgd))?)
 }
 
 /// Offsets of a structure's members, from the kernel's BTF; members of unnamed structures within it count as its own.
