@@ -2,13 +2,19 @@
 
 use super::FormatError;
 use std::collections::BTreeMap;
+use worstcase_base::duration;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
-/// All contents of a file. Facts that it does not contain are absent.
+/// The doubt about a thread whose line has no sample.
+pub(crate) const NO_SAMPLE: &str = "it took no sample";
+/// cyclictest's interval.
+const USUAL_PERIOD: Nanos = Nanos(1_000_000);
+
+/// All contents of a run. Facts that it does not contain are absent.
 #[derive(Debug)]
 pub(crate) struct ToolMeasurement {
     /// The tool's name.
@@ -33,6 +39,10 @@ pub(crate) struct ToolMeasurement {
     pub(crate) lacks: Vec<&'static str>,
     /// Further notes from the file.
     pub(crate) notes: Vec<String>,
+    /// What the tool says against its own result.
+    pub(crate) doubts: Vec<String>,
+    /// Whether the unit of its times is told, by the file or by the user.
+    pub(crate) is_unit_told: bool,
 }
 
 impl ToolMeasurement {
@@ -50,11 +60,41 @@ impl ToolMeasurement {
             series: Vec::new(),
             lacks: Vec::new(),
             notes: Vec::new(),
+            doubts: Vec::new(),
+            is_unit_told: true,
         }
     }
-}
 
-impl ToolMeasurement {
+    /// Whether this is a later print of a run of which `before` is an earlier one: all that grows has grown.
+    pub(crate) fn continues(&self, before: &ToolMeasurement) -> bool {
+        let grew = |series: &ThreadSeries| {
+            let same = |later: &&ThreadSeries| later.probe == series.probe && later.cpu == series.cpu;
+            self.series
+                .iter()
+                .find(same)
+                .is_some_and(|later| later.continues(series))
+        };
+        self.tool == before.tool && before.series.iter().all(grew)
+    }
+
+    /// An error if the times of a text without their unit cannot be microseconds: ns are asked for.
+    pub(crate) fn check_unit(&self) -> Result<(), FormatError> {
+        let never = |series: &&ThreadSeries| {
+            let period = series.period.unwrap_or(USUAL_PERIOD);
+            series.min().is_some_and(|min| min >= period)
+        };
+        let found = self.series.iter().find(never).filter(|_| !self.is_unit_told);
+        found.map_or(Ok(()), |series| {
+            Err(FormatError::new(format!(
+                "of {} no sample is shorter than {}, as long as its interval: are its times ns ({} -N)? say \
+                 --nanoseconds, or --microseconds",
+                series.name(),
+                series.min().map_or_else(String::new, duration::show),
+                self.tool
+            )))
+        })
+    }
+
     /// An error if a count or time is too large to be computed with ([`MOST`]). No tool writes a larger one.
     pub(crate) fn check(&self) -> Result<(), FormatError> {
         let too_large = |(what, number): (&str, u64), of: Option<&ThreadSeries>| {
@@ -117,6 +157,8 @@ pub(crate) struct ThreadSeries {
     pub(crate) io: Option<Box<IoDetails>>,
     /// Counts that the tool gives, by name.
     pub(crate) counts: BTreeMap<String, String>,
+    /// What the tool says against this series.
+    pub(crate) doubts: Vec<String>,
 }
 
 impl ThreadSeries {
@@ -143,7 +185,35 @@ impl ThreadSeries {
             taken: None,
             io: None,
             counts: BTreeMap::new(),
+            doubts: Vec::new(),
         }
+    }
+
+    /// The same, of a thread that took no sample.
+    pub(crate) fn without_samples(mut self) -> ThreadSeries {
+        self.doubts.push(NO_SAMPLE.into());
+        self
+    }
+
+    /// The smallest of all its samples.
+    fn min(&self) -> Option<Nanos> {
+        self.quantities.values().filter_map(SeriesValues::min).min()
+    }
+
+    /// Whether this is what became of `before` when the tool went on.
+    fn continues(&self, before: &ThreadSeries) -> bool {
+        let of = |series: &ThreadSeries| {
+            let counts: Vec<u64> = series.quantities.values().flat_map(SeriesValues::growing).collect();
+            let gaps = series
+                .gaps
+                .map(|gaps| [gaps.observed_ns, gaps.noise_ns, gaps.max_single_ns]);
+            (series.observed, counts, gaps)
+        };
+        let (now, then) = (of(self), of(before));
+        let grew =
+            |now: &[u64], then: &[u64]| now.len() >= then.len() && now.iter().zip(then).all(|(now, then)| now >= then);
+        let gaps = |of: Option<[u64; 3]>| of.map_or_else(Vec::new, |gaps| gaps.to_vec());
+        now.0 >= then.0 && grew(&now.1, &then.1) && grew(&gaps(now.2), &gaps(then.2))
     }
 }
 
@@ -199,6 +269,28 @@ pub(crate) enum SeriesValues {
 }
 
 impl SeriesValues {
+    /// Number and ends, if the tool gives them.
+    fn ends(&self) -> Option<Extremes> {
+        match self {
+            SeriesValues::Samples(_) => None,
+            SeriesValues::Counted(counted) => Some(counted.ends),
+            SeriesValues::Extremes(ends) => Some(*ends),
+            SeriesValues::Told(told) => Some(told.ends),
+        }
+    }
+
+    fn min(&self) -> Option<Nanos> {
+        match self {
+            SeriesValues::Samples(samples) => samples.iter().map(|sample| sample.value).min(),
+            _ => self.ends()?.min,
+        }
+    }
+
+    /// What only grows while a tool measures.
+    fn growing(&self) -> Vec<u64> {
+        self.ends().map_or_else(Vec::new, |ends| vec![ends.count, ends.max.0])
+    }
+
     /// Each count and time in them, with its name.
     fn numbers(&self) -> Box<dyn Iterator<Item = (&'static str, u64)> + '_> {
         match self {

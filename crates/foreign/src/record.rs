@@ -24,13 +24,14 @@ pub struct ForeignSource {
     pub file: String,
     /// `sha256:` and hexadecimal digits.
     pub digest: String,
-    pub(super) measured: ToolMeasurement,
+    /// Its runs, in their order.
+    pub(super) measured: Vec<ToolMeasurement>,
 }
 
 impl ForeignSource {
-    /// The tool that wrote it.
-    pub fn tool(&self) -> &'static str {
-        self.measured.tool
+    /// The tools that wrote it, one for each run in it.
+    pub fn tools(&self) -> impl Iterator<Item = &'static str> {
+        self.measured.iter().map(|run| run.tool)
     }
 }
 
@@ -52,16 +53,18 @@ pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Resul
         .take(20)
         .collect::<Vec<_>>()
         .join(", ");
-    for source in sources {
-        let subject = subject(&source);
-        let before = |r: &&CellResult| r.record.subject.id() == subject.id();
-        let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
-        for series in &source.measured.series {
-            let built = one(&source, &subject, series, seed + series.repetition, given);
-            all.push(built.map_err(|error| ImportError::Build {
-                file: source.file.clone(),
-                source: error,
-            })?);
+    for source in &sources {
+        for measured in &source.measured {
+            let subject = subject(source, measured);
+            let before = |r: &&CellResult| r.record.subject.id() == subject.id();
+            let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
+            for series in &measured.series {
+                let built = one((source, measured), &subject, series, seed + series.repetition, given);
+                all.push(built.map_err(|error| ImportError::Build {
+                    file: source.file.clone(),
+                    source: error,
+                })?);
+            }
         }
     }
     check_totals(all.iter().map(|cell| &cell.record)).map_err(|what| ImportError::Build {
@@ -72,8 +75,8 @@ pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Resul
 }
 
 /// The kernel, if it is told; else the file stands for it.
-fn subject(source: &ForeignSource) -> Subject {
-    let told = &source.measured.machine;
+fn subject(source: &ForeignSource, measured: &ToolMeasurement) -> Subject {
+    let told = &measured.machine;
     let stem = source
         .file
         .rsplit_once('.')
@@ -93,7 +96,7 @@ fn subject(source: &ForeignSource) -> Subject {
             in_force: if told.realtime { "rt".into() } else { unknown() },
         },
         machine: SubjectMachine::Foreign(ForeignMachine {
-            tool: source.measured.tool.to_string(),
+            tool: measured.tool.to_string(),
             host: told.host.clone(),
             cpus: told.cpus,
         }),
@@ -101,13 +104,12 @@ fn subject(source: &ForeignSource) -> Subject {
 }
 
 fn one(
-    source: &ForeignSource,
+    (source, measured): (&ForeignSource, &ToolMeasurement),
     subject: &Subject,
     series: &ThreadSeries,
     seed: u64,
     given: &ImportFacts,
 ) -> Result<CellResult, RecordBuildError> {
-    let measured = &source.measured;
     let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
     let has_period = series.overrun != Overrun::NoDueTimes;
     let period = series.period.or(given.interval).filter(|_| has_period);
@@ -170,7 +172,7 @@ fn one(
         instructions: None,
         self_cost: None,
         work: Vec::new(),
-        warnings: Vec::new(),
+        warnings: warnings(measured, series),
         console: Vec::new(),
         origin: None,
         foreign: Some(Foreign {
@@ -186,7 +188,7 @@ fn one(
             rounding: measured.rounding,
             beyond: beyond(series),
             missed_known,
-            lacks: lacks(source, series, period, (missed_known, withheld), given),
+            lacks: lacks(measured, series, period, (missed_known, withheld), given),
             notes: measured.notes.clone(),
         }),
         scheduler: None,
@@ -212,9 +214,18 @@ fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record
     series.quantities.iter().filter_map(of).collect()
 }
 
+/// What the tool says against its own result: each is a doubt of every verdict.
+fn warnings(measured: &ToolMeasurement, series: &ThreadSeries) -> Vec<String> {
+    let overflows = beyond(series).into_values().any(|beyond| beyond.count > 1);
+    let overflows =
+        overflows.then(|| "samples fell out of the tool's histogram; of them the largest alone is known".into());
+    let said = measured.doubts.iter().chain(&series.doubts).cloned();
+    said.chain(overflows).collect()
+}
+
 /// Facts that a reader may look for and that the file does not contain, in words.
 fn lacks(
-    source: &ForeignSource,
+    measured: &ToolMeasurement,
     series: &ThreadSeries,
     period: Option<Nanos>,
     (missed_known, withheld): (bool, bool),
@@ -232,7 +243,7 @@ fn lacks(
         }
         Some(SeriesValues::Samples(_)) | None => {}
     }
-    lacks.extend(&source.measured.lacks);
+    lacks.extend(&measured.lacks);
     if series.overrun != Overrun::NoDueTimes && period.is_none() {
         lacks.push("the interval, and with it the observation time; --interval tells it");
     }
@@ -242,7 +253,7 @@ fn lacks(
     if withheld {
         lacks.push("percentiles that missed periods could move: late samples stand for more periods than one");
     }
-    if source.measured.machine.release.is_none() {
+    if measured.machine.release.is_none() {
         lacks.push("the kernel: the file's name stands in its place");
     }
     if given.load.is_none() {

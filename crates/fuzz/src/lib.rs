@@ -98,7 +98,7 @@ pub static TARGETS: &[FuzzTarget] = &[
         seeds::studies,
     ),
     target("words", words, seeds::words),
-    target("import", worstcase_foreign::fuzz, seeds::none),
+    target("import", |b| worstcase_foreign::fuzz(None, b), seeds::none),
     // The host.
     target("perf-ring", worstcase_host::fuzz::perf_ring, seeds::ring),
     target(

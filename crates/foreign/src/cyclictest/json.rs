@@ -6,6 +6,7 @@ use crate::FormatError;
 use crate::measured::{CountedValues, Extremes, MachineTold, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{self, SysInfo, bins, moment, of_float, total, whole};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
@@ -31,12 +32,13 @@ struct CyclictestThread {
     cycles: u64,
     min: u64,
     max: u64,
-    avg: f64,
+    /// Absent if there was no sample.
+    avg: Option<f64>,
     cpu: i64,
 }
 
 /// Reads it.
-pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
     let file: CyclictestJson = text::json(TOOL, content)?;
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     let options = CyclictestOptions::of(&file.command);
@@ -79,7 +81,7 @@ fn values(
     let ends = Extremes {
         count: thread.cycles,
         min: Some(whole(thread.min, unit)?),
-        mean: Some(of_float(thread.avg, unit).ok_or_else(no_mean)?),
+        mean: Some(thread.avg.and_then(|avg| of_float(avg, unit)).ok_or_else(no_mean)?),
         max: whole(thread.max, unit)?,
     };
     let bins = bins(&thread.histogram, unit)?;

@@ -1,7 +1,8 @@
-//! Summaries: a line for each CPU. On a terminal they are printed again and again; the last of each CPU is taken.
+//! Summaries: a line for each CPU. They are printed again and again, each a run that the next continues.
 
-use super::{RtlaColumn, add_timerlat, analysis, unit};
+use super::{RtlaColumn, add_timerlat, analysis, missed, unit};
 use crate::FormatError;
+use crate::lines::NumberedLines;
 use crate::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{days_and_time, decimal, whole};
 use std::collections::BTreeMap;
@@ -13,10 +14,10 @@ const TIMERLAT: [RtlaColumn; 3] = [RtlaColumn::Irq, RtlaColumn::Thread, RtlaColu
 const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
 
 /// `rtla timerlat top`.
-pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn timerlat(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
-    let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Extremes)>> = BTreeMap::new();
-    for (at, line) in (1..).zip(text.lines()) {
+    let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Option<Extremes>)>> = BTreeMap::new();
+    for (at, line) in text.iter() {
         let Some((cpu, count, rest)) = row(line) else { continue };
         let mut columns = Vec::new();
         for (column, block) in TIMERLAT.into_iter().zip(rest.split('|').skip(1)) {
@@ -28,6 +29,7 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
                 ));
             };
             if max == "-" {
+                columns.push((column, None));
                 continue;
             }
             let time = |word| {
@@ -35,27 +37,26 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
                 decimal(word, unit).ok_or_else(wrong)
             };
             let (min, mean, max) = (time(min)?, time(mean)?, time(max)?);
-            columns.push((
-                column,
-                Extremes {
-                    count,
-                    min: Some(min),
-                    mean: Some(mean),
-                    max,
-                },
-            ));
+            let ends = Extremes {
+                count,
+                min: Some(min),
+                mean: Some(mean),
+                max,
+            };
+            columns.push((column, Some(ends)));
         }
         cpus.insert(cpu, columns);
     }
     let mut measured = ToolMeasurement::new("rtla timerlat", Nanos(unit));
     measured.notes = analysis(text)?;
+    measured.doubts = missed(text);
     for (cpu, columns) in cpus {
         for (column, ends) in columns {
-            add_timerlat(&mut measured.series, cpu, column, SeriesValues::Extremes(ends));
+            add_timerlat(&mut measured.series, cpu, column, ends.map(SeriesValues::Extremes));
         }
     }
     let duration = text
-        .lines()
+        .texts()
         .rev()
         .find_map(|line| days_and_time(line.split_once('|')?.0));
     for series in &mut measured.series {
@@ -65,10 +66,10 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// `rtla osnoise top`, `rtla hwnoise`.
-pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
-    for (at, line) in (1..).zip(text.lines()) {
+    for (at, line) in text.iter() {
         let Some((cpu, _, rest)) = row(line) else { continue };
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [runtime, noise, _, _, single, ref causes @ ..] = words[..] else {
@@ -97,6 +98,7 @@ pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
         .lacks
         .push("single gaps: their number, their lengths, and when they were");
     measured.notes = analysis(text)?;
+    measured.doubts = missed(text);
     measured.series = cpus.into_values().collect();
     Ok(measured)
 }

@@ -25,8 +25,8 @@ pub struct Evidence {
     pub missed: Option<u64>,
     /// The missed periods that no sample bounds.
     pub missed_at_ends: u64,
-    /// Samples or gaps that we failed to keep.
-    pub lost: u64,
+    /// Samples or gaps that were not kept; nothing if a cell does not know.
+    pub lost: Option<u64>,
     /// The periods above the limit; nothing if a cell does not tell.
     pub above: Option<PeriodsAbove>,
     /// Cells whose probe was an ordinary thread.
@@ -52,7 +52,7 @@ impl Evidence {
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
             missed: records.iter().map(|r| r.missed()).sum(),
             missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
-            lost: sum(|r| r.accounting.lost()),
+            lost: records.iter().map(|r| r.lost()).sum(),
             above: PeriodsAbove::of(records.iter().copied(), Quantity::Latency, limit),
             ordinary_cells: records.iter().filter(|r| is_ordinary(r)).count(),
             throttled_cells: throttled

@@ -133,7 +133,7 @@ fn how_sure_and_the_tail_for_programs() {
         serde_json::from_slice(&out.get_output().stdout).unwrap()
     };
     let plain = json(&[]);
-    assert_eq!(plain["schema"], "worstcase-verdict/4");
+    assert_eq!(plain["schema"], "worstcase-verdict/5");
     assert_eq!(
         (&plain["outcome"], &plain["limit_ns"]),
         (&"PASS".into(), &100_000.into())
