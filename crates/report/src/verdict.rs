@@ -116,6 +116,7 @@ impl ShownVerdict<'_> {
             "title": self.title,
             "outcome": worst(self.verdicts),
             "limit_ns": c.limit,
+            "percentile": c.percentile,
             "needs": {
                 "min_seeds": c.min_seeds,
                 "min_samples": c.min_samples,

@@ -7,7 +7,7 @@ use worstcase_foreign::{ImportFacts, read, records};
 use worstcase_results::record::{Beyond, Quantity, Record, Rounding};
 
 /// Imports a text; the error without the file's name.
-fn imported(text: &str, unit: Option<Nanos>) -> Result<Vec<Record>, String> {
+pub(super) fn imported(text: &str, unit: Option<Nanos>) -> Result<Vec<Record>, String> {
     let dir = tempfile();
     let path = dir.join("pasted.txt");
     fs::write(&path, text).unwrap();
@@ -33,7 +33,7 @@ fn tempfile() -> std::path::PathBuf {
 }
 
 /// Number of samples and maximum in us of each record.
-fn maxima(records: &[Record]) -> Vec<(u64, u64)> {
+pub(super) fn maxima(records: &[Record]) -> Vec<(u64, u64)> {
     let of = |record: &Record| {
         let latency = record.summary(Quantity::Latency);
         latency.map_or((0, 0), |s| (s.count, s.max_ns / 1_000))
@@ -45,7 +45,7 @@ fn seeds(records: &[Record]) -> Vec<u64> {
     records.iter().map(|record| record.cell.seed).collect()
 }
 
-fn doubts(record: &Record) -> String {
+pub(super) fn doubts(record: &Record) -> String {
     record.warnings.join("; ")
 }
 

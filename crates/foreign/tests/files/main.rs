@@ -1,6 +1,8 @@
 //! Files of every tool, whole and damaged.
 
 mod cases;
+mod peers;
+mod written;
 
 use proptest::prelude::*;
 use std::fs;

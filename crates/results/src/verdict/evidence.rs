@@ -1,8 +1,10 @@
 //! The evidence of a verdict: the observation time, lost samples, interference.
 
 use super::PeriodsAbove;
+use super::limit::largest;
 use super::reservations::is_ordinary;
 use crate::record::{Quantity, Record, Venue};
+use crate::stats::Percentile;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros_exact};
@@ -67,11 +69,15 @@ impl Evidence {
     }
 
     /// Why it is a PASS.
-    pub(super) fn at_most(&self, records: &[&Record]) -> String {
+    pub(super) fn at_most(&self, records: &[&Record], percentile: Option<Percentile>) -> String {
         let unit = records.first().map_or("", |r| r.subject.micros_name());
+        let (what, most) = match percentile {
+            Some(percentile) => (format!("{} ", percentile.name()), largest(records, percentile)),
+            None => (String::new(), self.max_ns),
+        };
         format!(
-            "at most {} {unit} in {}, {}, {} observed",
-            micros_exact(self.max_ns),
+            "{what}at most {} {unit} in {}, {}, {} observed",
+            micros_exact(most),
             self.amount(records),
             counted(self.cells as u64, "cell"),
             duration::show(self.observation_ns)
