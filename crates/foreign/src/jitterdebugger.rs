@@ -6,7 +6,7 @@ use super::lines::NumberedLines;
 use super::measured::{
     CountedValues, Extremes, ForeignSample, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement,
 };
-use super::text::{self, SysInfo, bins, decimal, field, of_float, rt_thread, total, unit_or_us, whole};
+use super::text::{self, SysInfo, bins, check_later, decimal, field, of_float, rt_thread, total, unit_or_us, whole};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -102,6 +102,7 @@ fn text(lines: &NumberedLines<'_>, unit: Option<Nanos>) -> Result<ToolMeasuremen
         };
         let cut = || FormatError::at(at, "a thread's line does not go on to 'Max:'; the file was cut");
         let (cpu, ends) = ends().ok_or_else(cut)?;
+        check_later(at, last.get(&cpu), &ends)?;
         last.insert(cpu, ends);
     }
     let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));

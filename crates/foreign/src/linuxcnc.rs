@@ -32,10 +32,7 @@ fn thread(line: &str) -> Option<(&'static str, &str)> {
 
 fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(1));
-    measured.lacks = vec![
-        "the number of samples and the observation time",
-        "the distribution, the minimum and the mean: it has the largest distance from an interval",
-    ];
+    measured.lacks = vec!["the number of samples, 0 stands in its place, and the observation time"];
     let mut threads: BTreeMap<&str, ThreadSeries> = BTreeMap::new();
     for (at, line) in lines.iter() {
         let Some((probe, told)) = thread(line) else { continue };

@@ -9,8 +9,6 @@ use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
-/// The doubt about a thread whose line has no sample.
-pub(crate) const NO_SAMPLE: &str = "it took no sample";
 /// cyclictest's interval.
 const USUAL_PERIOD: Nanos = Nanos(1_000_000);
 
@@ -191,7 +189,7 @@ impl ThreadSeries {
 
     /// The same, of a thread that took no sample.
     pub(crate) fn without_samples(mut self) -> ThreadSeries {
-        self.doubts.push(NO_SAMPLE.into());
+        self.doubts.push(format!("{}: it took no sample", self.name()));
         self
     }
 
@@ -202,24 +200,25 @@ impl ThreadSeries {
 
     /// Whether this is what became of `before` when the tool went on.
     fn continues(&self, before: &ThreadSeries) -> bool {
-        let of = |series: &ThreadSeries| {
-            let counts: Vec<u64> = series.quantities.values().flat_map(SeriesValues::growing).collect();
-            let gaps = series
-                .gaps
-                .map(|gaps| [gaps.observed_ns, gaps.noise_ns, gaps.max_single_ns]);
-            (series.observed, counts, gaps)
+        let gaps = |of: &ThreadSeries| {
+            of.gaps
+                .map(|gaps| [gaps.observed_ns, gaps.noise_ns, gaps.max_single_ns])
         };
-        let (now, then) = (of(self), of(before));
-        let grew =
-            |now: &[u64], then: &[u64]| now.len() >= then.len() && now.iter().zip(then).all(|(now, then)| now >= then);
-        let gaps = |of: Option<[u64; 3]>| of.map_or_else(Vec::new, |gaps| gaps.to_vec());
-        now.0 >= then.0 && grew(&now.1, &then.1) && grew(&gaps(now.2), &gaps(then.2))
+        let grew = match (gaps(self), gaps(before)) {
+            (Some(now), Some(then)) => now.iter().zip(then).all(|(now, then)| *now >= then),
+            (now, then) => now == then,
+        };
+        let later = |(quantity, then): (&Quantity, &SeriesValues)| {
+            let now = self.quantities.get(quantity).and_then(SeriesValues::ends);
+            now.zip(then.ends()).is_some_and(|(now, then)| now.continues(&then))
+        };
+        grew && self.observed >= before.observed && before.quantities.iter().all(later)
     }
 }
 
 impl ThreadSeries {
     /// The name in messages: instrument and CPU or thread.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.cpu {
             Some(cpu) => format!("{}, CPU or thread {cpu}", self.probe),
             None => self.probe.clone(),
@@ -284,11 +283,6 @@ impl SeriesValues {
             SeriesValues::Samples(samples) => samples.iter().map(|sample| sample.value).min(),
             _ => self.ends()?.min,
         }
-    }
-
-    /// What only grows while a tool measures.
-    fn growing(&self) -> Vec<u64> {
-        self.ends().map_or_else(Vec::new, |ends| vec![ends.count, ends.max.0])
     }
 
     /// Each count and time in them, with its name.
@@ -359,6 +353,12 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
+    /// Whether they can be what became of `before` when a thread went on: the same, or of more samples.
+    pub(crate) fn continues(&self, before: &Extremes) -> bool {
+        let grew = self.count > before.count && self.max >= before.max && self.min <= before.min;
+        self == before || grew || before.count == 0
+    }
+
     /// Each of them that the tool gives, with its name.
     fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
         let told = [("minimum", self.min), ("mean", self.mean), ("maximum", Some(self.max))];

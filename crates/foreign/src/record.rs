@@ -235,7 +235,7 @@ fn lacks(
     match series.quantities.values().next() {
         Some(SeriesValues::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
         Some(SeriesValues::Extremes(ends)) if ends.min.is_none() => {
-            lacks.push("the distribution: of each kind of operation it has the longest");
+            lacks.push("the distribution: of its values it has the longest");
         }
         Some(SeriesValues::Told(_)) => lacks.push("the distribution: it has the ends, the mean and some percentiles"),
         Some(SeriesValues::Extremes(_)) => {

@@ -5,7 +5,7 @@ use super::FormatError;
 use super::format::{Mark, ToolForm};
 use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
-use super::text::{RtTestsFile, of_float, program, rt_tests, whole};
+use super::text::{RtTestsFile, check_later, of_float, program, rt_tests, whole};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -146,15 +146,19 @@ fn text(tool: &'static str, lines: &NumberedLines<'_>) -> Result<ToolMeasurement
     for (at, line) in lines.iter() {
         if let Some((number, _, line)) = heading(line) {
             let cut = || FormatError::at(at, "a pair's line does not go on to 'Cycles'; the file was cut");
-            pairs.insert(number.to_string(), (RtPair::of(line).ok_or_else(cut)?, None));
+            let pair = RtPair::of(line).ok_or_else(cut)?;
+            let before = pairs.get(number).and_then(|(_, ends)| *ends);
+            pairs.insert(number.to_string(), (pair, before));
         } else if let Some((receiver, told)) = values(line) {
             let cut = || FormatError::at(at, "a pair's line does not go on to 'Max'; the file was cut");
             let untold = || FormatError::at(at, "no line before it tells of its pair");
             let (pair, ends) = pairs.get_mut(receiver).ok_or_else(untold)?;
-            *ends = (pair.cycles > 0).then_some(Extremes {
+            let now = Extremes {
                 count: pair.cycles,
                 ..ends_of(told).ok_or_else(cut)?
-            });
+            };
+            check_later(at, ends.as_ref(), &now)?;
+            *ends = (now.count > 0).then_some(now);
         }
     }
     let mut measured = ToolMeasurement::new(tool, Nanos(US));

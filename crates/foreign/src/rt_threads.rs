@@ -4,7 +4,7 @@ use super::FormatError;
 use super::format::{Mark, ToolForm};
 use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
-use super::text::{RtTestsFile, field, of_float, program, rt_tests, rt_thread, whole};
+use super::text::{RtTestsFile, check_later, field, of_float, program, rt_tests, rt_thread, whole};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl RtThreadTool {
     }
 
     fn text(&self, lines: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
-        let mut last: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
+        let mut last: BTreeMap<u32, (Extremes, ThreadSeries)> = BTreeMap::new();
         for (at, line) in lines.iter() {
             let Some((number, _, fields)) = self.thread(line) else {
                 continue;
@@ -84,14 +84,15 @@ impl RtThreadTool {
                 mean: Some(time("Avg:")?),
                 max: time("Max:")?,
             };
+            check_later(at, last.get(&number).map(|(before, _)| before), &ends)?;
             let mut series = self.series(number, ends);
             series.period = of("I:").and_then(|us| whole(us, US).ok());
             series.priority = of("P:").and_then(|n| u8::try_from(n).ok()).filter(|n| *n > 0);
-            last.insert(number, series);
+            last.insert(number, (ends, series));
         }
         let mut measured = ToolMeasurement::new(self.name, Nanos(US));
         measured.lacks.push(NO_CPUS);
-        measured.series = last.into_values().collect();
+        measured.series = last.into_values().map(|(_, series)| series).collect();
         Ok(measured)
     }
 

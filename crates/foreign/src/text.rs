@@ -178,6 +178,17 @@ pub(crate) fn rt_thread(line: &str) -> Option<(&str, &str, &str)> {
     (is_number(number) && is_number(pid)).then_some((number, pid, fields))
 }
 
+/// Refuses a thread's line that cannot be what became of one before: it is of another run with the same number.
+pub(crate) fn check_later(at: usize, before: Option<&Extremes>, now: &Extremes) -> Result<(), FormatError> {
+    match before.is_none_or(|before| now.continues(before)) {
+        true => Ok(()),
+        false => Err(FormatError::at(
+            at,
+            "a thread's line does not go on from the one before; are they of two runs? split the file between them",
+        )),
+    }
+}
+
 /// The word behind a name, `Max:     12`.
 pub(crate) fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     fields.split_once(name)?.1.split_whitespace().next()

@@ -1,4 +1,4 @@
-//! The kernel's tracers osnoise and timerlat themselves: the text of `trace`.
+//! The kernel's tracers osnoise and timerlat themselves: the text of `trace`, and of `trace-cmd report`.
 
 use super::FormatError;
 use super::format::{Mark, ToolForm};
@@ -12,6 +12,8 @@ use worstcase_results::record::{GapAccount, Quantity};
 const US: u64 = 1_000;
 const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
 const LOST: &str = "[LOST ";
+/// The name that trace-cmd gives to timerlat's lines.
+const OWN_EVENT: &str = "timerlat";
 
 pub(crate) const TIMERLAT_TRACER: ToolForm = ToolForm {
     name: "timerlat-tracer",
@@ -48,10 +50,14 @@ fn events<'a>(
     for (at, line) in lines.iter() {
         if line.contains(LOST) {
             measured.doubts.push(format!("the tracer: {}", line.trim()));
-        } else if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+        } else if !line.trim().is_empty() && !line.trim_start().starts_with('#') && !line.starts_with("cpus=") {
             let what = || FormatError::at(at, format!("'{}' is no line of the tracer", line.trim().escape_debug()));
             let (cpu, told) = event(line).ok_or_else(what)?;
-            all.push((at, cpu, told));
+            // Other events may have been traced beside.
+            let name = told.split_whitespace().next().and_then(|word| word.strip_suffix(':'));
+            if name.is_none_or(|name| name == OWN_EVENT) {
+                all.push((at, cpu, told));
+            }
         }
     }
     Ok(all)
@@ -101,22 +107,32 @@ fn osnoise(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasuremen
     Ok(measured)
 }
 
-/// `#1     context    irq timer_latency        932 ns`: the activation, whether of the thread, and the latency in ns.
+/// `#1     context    irq timer_latency        932 ns`, or `timerlat: seq:1 context:0 timer_latency:932`: the
+/// activation, whether of the thread, and the latency in ns.
 fn latency(line: &str) -> Option<(u32, Quantity, u64)> {
+    if let Some((_, told)) = line.split_once("timerlat:") {
+        let of = |name: &str| told.split_whitespace().find_map(|word| word.strip_prefix(name));
+        let latency = of("timer_latency:")?.parse().ok()?;
+        return Some((of("seq:")?.parse().ok()?, context(of("context:")?)?, latency));
+    }
     let (_, told) = line
         .split_once('#')
         .filter(|(_, told)| told.contains("timer_latency"))?;
     let words: Vec<&str> = told.split_whitespace().collect();
-    let [number, "context", context, "timer_latency", value, "ns"] = words[..] else {
+    let [number, "context", kind, "timer_latency", value, "ns"] = words[..] else {
         return None;
     };
-    let quantity = match context {
-        "irq" => Quantity::IrqLatency,
-        "thread" => Quantity::Latency,
-        "user-ret" => Quantity::AfterIrq,
-        _ => return None,
-    };
-    Some((number.parse().ok()?, quantity, value.parse().ok()?))
+    Some((number.parse().ok()?, context(kind)?, value.parse().ok()?))
+}
+
+/// The way back to user space is of an instrument of its own.
+fn context(word: &str) -> Option<Quantity> {
+    match word {
+        "irq" | "0" => Some(Quantity::IrqLatency),
+        "thread" | "1" => Some(Quantity::Latency),
+        "user-ret" | "2" => Some(Quantity::AfterIrq),
+        _ => None,
+    }
 }
 
 fn timerlat(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {

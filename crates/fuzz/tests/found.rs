@@ -125,6 +125,9 @@ fn every_reader_of_another_tool_has_a_target() {
         let name = format!("import-{format}");
         let target = TARGETS.iter().find(|target| target.name == name);
         let seeds = target.map_or(0, |target| (target.seeds)().len());
-        assert!(seeds > 0, "{name} has no target, or no file of crates/foreign/tests/data to begin with");
+        assert!(
+            seeds > 0,
+            "{name} has no target, or no file of crates/foreign/tests/data to begin with"
+        );
     }
 }

@@ -39,7 +39,7 @@ impl CyclictestHistogram {
                 };
             }
         }
-        if self.totals.is_some() || self.min.is_some() || line.trim().is_empty() {
+        if self.totals.is_some() || self.min.is_some() || line.trim().is_empty() || line.starts_with('#') {
             return Ok(());
         }
         let row = numbers(at, line)?;

@@ -7,7 +7,7 @@ use super::{TOOL, series};
 use crate::FormatError;
 use crate::lines::NumberedLines;
 use crate::measured::{ForeignSample, SeriesValues, ToolMeasurement};
-use crate::text::{unit_or_us, whole};
+use crate::text::{check_later, unit_or_us, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 
@@ -50,6 +50,7 @@ impl CyclictestText {
         if numbers(line).is_some() {
             let cut = "a thread's line does not go on to 'Max:'; the file was cut, or is of another tool";
             let told = ThreadLine::of(line, unit).ok_or_else(|| FormatError::at(at, cut))?;
+            check_later(at, self.lines.get(&told.thread).map(|(_, line)| &line.ends), &told.ends)?;
             self.lines.insert(told.thread, (at, told));
         } else if is_heading(line) {
             self.histogram = Some(CyclictestHistogram::default());

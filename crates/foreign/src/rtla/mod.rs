@@ -6,7 +6,7 @@ mod top;
 use super::FormatError;
 use super::format::{Mark, ToolForm};
 use super::lines::NumberedLines;
-use super::measured::{NO_SAMPLE, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
+use super::measured::{Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
 
@@ -82,7 +82,10 @@ fn add_timerlat(all: &mut Vec<ThreadSeries>, cpu: u32, column: RtlaColumn, value
     });
     match values {
         Some(values) => drop(all[place].quantities.insert(quantity, values)),
-        None => all[place].doubts.push(format!("{NO_SAMPLE} of its {quantity}")),
+        None => {
+            let doubt = format!("{}: it took no sample of its {quantity}", all[place].name());
+            all[place].doubts.push(doubt);
+        }
     }
 }
 

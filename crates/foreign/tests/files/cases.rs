@@ -176,6 +176,22 @@ fn several_runs_in_a_file_are_several_runs() {
     );
     let records = imported(&format!("{HISTOGRAM}{LINES}"), None).unwrap();
     assert_eq!(maxima(&records), [(3_000, 10), (2_720, 733), (5_000, 712), (3_333, 88)]);
+    // Processes in containers have the same numbers.
+    for (from, to) in [("712", "700"), ("712", "713"), ("5000", "4999")] {
+        let error = imported(&format!("{LINES}{}", LINES.replace(from, to)), None).unwrap_err();
+        assert!(
+            error.starts_with("line 3: ") && error.contains("of two runs"),
+            "{error}"
+        );
+    }
+    let later = LINES
+        .replace("5000", "5001")
+        .replace("712", "720")
+        .replace("3333", "3334");
+    assert_eq!(
+        maxima(&imported(&format!("{LINES}{later}"), None).unwrap()),
+        [(5_001, 720), (3_334, 88)]
+    );
     let error = imported(&format!("{LINES}{}", HISTOGRAM.split_once('\n').unwrap().1), None).unwrap_err();
     assert!(
         error.starts_with("line 1: ") && error.contains("of two runs"),
@@ -278,7 +294,7 @@ T: 1 ( 831) P:70 I:9001000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       
         let records = imported(text, None).unwrap();
         assert_eq!(maxima(&records), [(4_001, 990), (0, 0)]);
         assert!(doubts(&records[0]).is_empty());
-        assert_eq!(doubts(&records[1]), "it took no sample");
+        assert_eq!(doubts(&records[1]), "wakeup, CPU or thread 1: it took no sample");
     }
 }
 

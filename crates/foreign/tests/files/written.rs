@@ -112,6 +112,17 @@ fn the_timerlat_tracer_s_samples_are_kept() {
         (3, 2_833, 3, 11_700)
     );
     assert_eq!((record.accounting.lost(), record.samples.rows), (1, 3));
+    let report = "cpus=2
+          <idle>-0     [001]    54.029328: timerlat:             seq:7 context:0 timer_latency:810
+            rcuc-12    [001]    54.029330: sched_switch:         rcuc:12 [94] S ==> swapper/1:0 [120]
+           <...>-868   [001]    54.029339: timerlat:             seq:7 context:1 timer_latency:4123
+";
+    let record = only(report);
+    let (irq, thread) = (record.summary(Quantity::IrqLatency), record.summary(Quantity::Latency));
+    assert_eq!(
+        (irq.unwrap().max_ns, thread.unwrap().max_ns, record.cell.cpu),
+        (810, 4_123, Some(1))
+    );
     let lost = TIMERLAT.replacen("          <idle>", "CPU:0 [LOST 12 EVENTS]\n          <idle>", 2);
     assert!(doubts(&only(&lost)).contains("[LOST 12 EVENTS]"));
 }

@@ -349,7 +349,7 @@ fn the_first_of_two_runs_fails_the_verdict() {
     assert!(said.contains("run 2 of 2 in the file, from line 5 on"), "{said}");
     let (said, _) = worstcase(dir.path(), &["verdict", "import-two", "--criterion", "100us"], 1);
     assert!(
-        said.contains("FAIL") && said.contains("941 us (unknown, wakeup, seed 1, CPU 0)"),
+        said.contains("FAIL") && said.contains("941.000 us (unknown, wakeup, seed 1, CPU 0)"),
         "{said}"
     );
 }
@@ -395,7 +395,7 @@ fn a_percentile_can_be_the_criterion() {
     let said = verdict("p99=100us", 1);
     assert!(said.contains("Verdict: is p99 of every cell within 100 us?"), "{said}");
     assert!(
-        said.contains("p99 is 133 us (unknown, wakeup, seed 1, CPU 0)"),
+        said.contains("p99 is 133.000 us (unknown, wakeup, seed 1, CPU 0)"),
         "{said}"
     );
     assert!(!verdict("p99=140us", 10).contains("p99 is 133"));
@@ -429,7 +429,7 @@ fn a_percentile_can_be_the_criterion() {
         "j.xml",
     ];
     let (said, _) = worstcase(dir.path(), &gate, 1);
-    assert!(said.contains("p99 is 133 us"), "{said}");
+    assert!(said.contains("p99 is 133.000 us"), "{said}");
     assert!(
         fs::read_to_string(dir.path().join("j.xml"))
             .unwrap()
