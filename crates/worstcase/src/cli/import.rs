@@ -13,7 +13,7 @@ use worstcase_contract::Nanos;
 use worstcase_foreign::{ForeignFormat, ForeignSource, ImportFacts, read, records};
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
 
-/// Import what cyclictest, rtla, oslat, jitterdebugger, fio, bonnie++ or hdparm wrote, as a run that show, compare and report take
+/// Import what cyclictest, rtla, fio or another of two dozen tools wrote, as a run that show, compare and report take
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,10 +22,12 @@ Examples:
   worstcase import timerlat.txt --interval 1ms
   worstcase import fio.json --load idle
 
-Read are: cyclictest's --json, its histograms (-h, -H, --histfile), its lines of a thread each, its
-samples (-v); the output of rtla timerlat and osnoise, hist and top; oslat's text and --json;
-jitterdebugger's results.json, samples.raw and lines; fio's JSON (--output-format=json+), bonnie++'s
-lines of comma-separated values, hdparm -tT.
+Read are text and JSON of cyclictest, oslat, pmqtest, ptsematest, svsematest, sigwaittest, signaltest,
+cyclicdeadline, pi_stress; hwlatdetect and rteval; rtla's timerlat and osnoise, hist and top, and the text
+of the tracers (timerlat-tracer, osnoise-tracer); jitterdebugger; stress-ng --cyclic, schbench, linuxcnc's
+latency-test, xenomai's latency, perf-sched (perf sched latency); fio's JSON (--output-format=json+),
+bonnie++'s lines of comma-separated values, hdparm -tT. What stands before all lines alike (CI, journal,
+mail) is taken off. Several runs in a file are several seeds.
 Nothing is made up: what a file does not hold is absent (-), and the run says so.
 Files of one kernel and tool are the seeds of one subject. Of a file that does not tell its kernel the
 file's name stands in its place.
