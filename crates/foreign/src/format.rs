@@ -96,6 +96,8 @@ pub(crate) enum Mark<'a> {
     Of(&'a str, &'a str),
     /// Any other line that the tool alone writes.
     Row,
+    /// A line that others may write, too: it counts where nothing else is known.
+    Maybe,
 }
 
 /// The tool that wrote a file.

@@ -43,12 +43,13 @@ impl<'a> NumberedLines<'a> {
         let Some(last) = self.texts().next_back() else {
             return true;
         };
-        let kind = |line: &str| line.trim_start().get(..2).map(str::to_string);
-        let is_as_long = |line: &&str| kind(line) == kind(last) && line.trim_end().len() == last.len();
-        !last.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
-            || last.ends_with(|c: char| c.is_ascii_alphabetic())
-            || self.texts().rev().skip(1).any(|line| is_as_long(&line))
-            || last.rsplit_once("Max:").is_some_and(|(_, field)| field.len() >= WIDTH)
+        let shape = |line: &str| {
+            let mut words = line.split_whitespace();
+            (words.next().map(str::to_string), words.count(), line.trim_end().len())
+        };
+        last.ends_with(|c: char| c.is_ascii_alphabetic() || ")|]}>%\"`".contains(c))
+            || self.texts().rev().skip(1).any(|line| shape(line) == shape(last))
+            || (last.contains("Act:") && last.rsplit_once("Max:").is_some_and(|(_, field)| field.len() >= WIDTH))
     }
 }
 
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn a_last_line_is_whole_if_no_number_can_go_on() {
         let whole = |text: &str| NumberedLines::of(text).ends_whole();
-        assert!(whole("Duration: 2.0 (sec)") && whole("T: 0 Max:       1") && whole("max:   12\nmax:    3"));
-        assert!(!whole("T: 0 Max:      1") && !whole("max:  12\nmax: 3") && !whole("a 1."));
+        assert!(whole("Duration: 2.0 (sec)") && whole("T: 0 Act: 1 Max:       1") && whole("max:   12\nmax:    3"));
+        assert!(!whole("T: 0 Act: 1 Max:      1") && !whole("max:  12\nmax: 3") && !whole("a 1."));
     }
 }

@@ -2,15 +2,11 @@
 
 use super::FormatError;
 use std::collections::BTreeMap;
-use worstcase_base::duration;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
-
-/// cyclictest's interval.
-const USUAL_PERIOD: Nanos = Nanos(1_000_000);
 
 /// All contents of a run. Facts that it does not contain are absent.
 #[derive(Debug)]
@@ -61,36 +57,6 @@ impl ToolMeasurement {
             doubts: Vec::new(),
             is_unit_told: true,
         }
-    }
-
-    /// Whether this is a later print of a run of which `before` is an earlier one: all that grows has grown.
-    pub(crate) fn continues(&self, before: &ToolMeasurement) -> bool {
-        let grew = |series: &ThreadSeries| {
-            let same = |later: &&ThreadSeries| later.probe == series.probe && later.cpu == series.cpu;
-            self.series
-                .iter()
-                .find(same)
-                .is_some_and(|later| later.continues(series))
-        };
-        self.tool == before.tool && before.series.iter().all(grew)
-    }
-
-    /// An error if the times of a text without their unit cannot be microseconds: ns are asked for.
-    pub(crate) fn check_unit(&self) -> Result<(), FormatError> {
-        let never = |series: &&ThreadSeries| {
-            let period = series.period.unwrap_or(USUAL_PERIOD);
-            series.min().is_some_and(|min| min >= period)
-        };
-        let found = self.series.iter().find(never).filter(|_| !self.is_unit_told);
-        found.map_or(Ok(()), |series| {
-            Err(FormatError::new(format!(
-                "of {} no sample is shorter than {}, as long as its interval: are its times ns ({} -N)? say \
-                 --nanoseconds, or --microseconds",
-                series.name(),
-                series.min().map_or_else(String::new, duration::show),
-                self.tool
-            )))
-        })
     }
 
     /// An error if a count or time is too large to be computed with ([`MOST`]). No tool writes a larger one.
@@ -192,28 +158,6 @@ impl ThreadSeries {
         self.doubts.push(format!("{}: it took no sample", self.name()));
         self
     }
-
-    /// The smallest of all its samples.
-    fn min(&self) -> Option<Nanos> {
-        self.quantities.values().filter_map(SeriesValues::min).min()
-    }
-
-    /// Whether this is what became of `before` when the tool went on.
-    fn continues(&self, before: &ThreadSeries) -> bool {
-        let gaps = |of: &ThreadSeries| {
-            of.gaps
-                .map(|gaps| [gaps.observed_ns, gaps.noise_ns, gaps.max_single_ns])
-        };
-        let grew = match (gaps(self), gaps(before)) {
-            (Some(now), Some(then)) => now.iter().zip(then).all(|(now, then)| *now >= then),
-            (now, then) => now == then,
-        };
-        let later = |(quantity, then): (&Quantity, &SeriesValues)| {
-            let now = self.quantities.get(quantity).and_then(SeriesValues::ends);
-            now.zip(then.ends()).is_some_and(|(now, then)| now.continues(&then))
-        };
-        grew && self.observed >= before.observed && before.quantities.iter().all(later)
-    }
 }
 
 impl ThreadSeries {
@@ -269,19 +213,12 @@ pub(crate) enum SeriesValues {
 
 impl SeriesValues {
     /// Number and ends, if the tool gives them.
-    fn ends(&self) -> Option<Extremes> {
+    pub(crate) fn ends(&self) -> Option<Extremes> {
         match self {
             SeriesValues::Samples(_) => None,
             SeriesValues::Counted(counted) => Some(counted.ends),
             SeriesValues::Extremes(ends) => Some(*ends),
             SeriesValues::Told(told) => Some(told.ends),
-        }
-    }
-
-    fn min(&self) -> Option<Nanos> {
-        match self {
-            SeriesValues::Samples(samples) => samples.iter().map(|sample| sample.value).min(),
-            _ => self.ends()?.min,
         }
     }
 
@@ -353,12 +290,6 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Whether they can be what became of `before` when a thread went on: the same, or of more samples.
-    pub(crate) fn continues(&self, before: &Extremes) -> bool {
-        let grew = self.count > before.count && self.max >= before.max && self.min <= before.min;
-        self == before || grew || before.count == 0
-    }
-
     /// Each of them that the tool gives, with its name.
     fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
         let told = [("minimum", self.min), ("mean", self.mean), ("maximum", Some(self.max))];

@@ -96,8 +96,9 @@ impl<'a> FoundRun<'a> {
     /// Whether a line of this meaning is of another run.
     fn ends_before(&self, form: &ToolForm, mark: Mark<'a>) -> bool {
         match mark {
-            Mark::Row => false,
+            Mark::Maybe => false,
             _ if self.form.name != form.name => true,
+            Mark::Row => false,
             Mark::Begin => self.has_rows || !self.seen.is_empty(),
             Mark::Once(key) | Mark::Last(key) => self.is_over || self.seen.contains_key(key),
             Mark::Of(key, id) => self.is_over || self.seen.get(key).is_some_and(|before| *before != id),
@@ -108,7 +109,7 @@ impl<'a> FoundRun<'a> {
         self.is_over |= matches!(mark, Mark::Last(_));
         match mark {
             Mark::Begin => {}
-            Mark::Row => self.has_rows = true,
+            Mark::Row | Mark::Maybe => self.has_rows = true,
             Mark::Once(key) | Mark::Last(key) => drop(self.seen.insert(key, "")),
             Mark::Of(key, id) => drop(self.seen.insert(key, id)),
         }

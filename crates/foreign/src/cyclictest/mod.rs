@@ -32,7 +32,8 @@ fn mark(line: &str) -> Option<Mark<'_>> {
     }
     let is_begin = line.starts_with("# /dev/cpu_dma_latency set to") || line.starts_with("Max CPUs = ");
     let begin = is_begin.then_some(Mark::Begin);
-    begin.or_else(|| text::sample(line).map(|_| Mark::Row))
+    let is_filled = line.contains(": ");
+    begin.or_else(|| text::sample(line).map(|_| if is_filled { Mark::Row } else { Mark::Maybe }))
 }
 
 /// A thread's series, if it took samples.

@@ -67,6 +67,8 @@ impl CyclictestText {
                 due: None,
                 value: whole(value, unit)?,
             });
+        } else if !self.samples.is_empty() && is_part_of_sample(line) {
+            return Err(FormatError::at(at, "a sample has no value; the file was cut"));
         }
         Ok(())
     }
@@ -76,6 +78,7 @@ impl CyclictestText {
         if let Some(histogram) = self.histogram.take() {
             let threads: BTreeMap<u32, Option<SeriesValues>> = (0..).zip(histogram.finish(unit)?).collect();
             self.check_lines(&threads)?;
+            self.check_samples(&threads)?;
             return Ok(threads);
         }
         let mut threads: BTreeMap<u32, Option<SeriesValues>> = BTreeMap::new();
@@ -86,6 +89,24 @@ impl CyclictestText {
         let samples = std::mem::take(&mut self.samples).into_iter();
         threads.extend(samples.map(|(thread, samples)| (thread, Some(SeriesValues::Samples(samples)))));
         Ok(threads)
+    }
+
+    /// Samples before a histogram are those that it counts.
+    fn check_samples(&self, threads: &BTreeMap<u32, Option<SeriesValues>>) -> Result<(), FormatError> {
+        for (thread, samples) in &self.samples {
+            let counted = threads
+                .get(thread)
+                .and_then(Option::as_ref)
+                .and_then(SeriesValues::ends);
+            let max = samples.iter().map(|sample| sample.value).max();
+            if counted.map(|ends| (ends.count, Some(ends.max))) != Some((samples.len() as u64, max)) {
+                return Err(FormatError::new(format!(
+                    "the samples of thread {thread} are not those of the histogram behind them; are they of two runs? \
+                     split the file between them"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Lines before a histogram are what it was while it was measured: a larger value is of another run.
@@ -108,6 +129,12 @@ impl CyclictestText {
         }
         Ok(())
     }
+}
+
+/// Nothing but numbers, as a cut sample has.
+fn is_part_of_sample(line: &str) -> bool {
+    let is_its = |c: char| c.is_ascii_digit() || [':', ' '].contains(&c);
+    !line.trim().is_empty() && line.chars().all(is_its)
 }
 
 /// `thread:cycle:value`.

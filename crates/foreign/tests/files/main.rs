@@ -1,6 +1,7 @@
 //! Files of every tool, whole and damaged.
 
 mod cases;
+mod changed;
 mod peers;
 mod written;
 
