@@ -131,10 +131,7 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
 pub(crate) fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
     let units = units(records.iter().map(|r| &r.subject)).join(", ");
     let limit = duration::show(criterion.limit);
-    let what = match criterion.percentile {
-        Some(percentile) => format!("{} of every cell", percentile.name()),
-        None => "every latency".into(),
-    };
+    let what = criterion.asked_of();
     style.bold(&format!("Verdict: is {what} within {limit}? (times are {units})"))
 }
 

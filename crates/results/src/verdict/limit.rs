@@ -29,10 +29,7 @@ impl FromStr for AskedLimit {
     fn from_str(text: &str) -> Result<AskedLimit, LimitError> {
         let time = |text: &str| duration::parse(text).map_err(|e| LimitError(e.to_string()));
         let Some((name, limit)) = text.split_once('=') else {
-            return Ok(AskedLimit {
-                percentile: None,
-                limit: time(text)?,
-            });
+            return time(text).map(AskedLimit::of_all);
         };
         let found = Percentile::ALL.into_iter().find(|percentile| percentile.name() == name);
         let known = || Percentile::ALL.into_iter().map(Percentile::name);
@@ -55,10 +52,27 @@ impl fmt::Display for AskedLimit {
 }
 
 impl Criterion {
-    /// `no latency above 100us`, `no p99.9 above 50us`.
+    /// What is to be within the limit: `every latency`, `p99.9 of every cell`.
+    pub fn asked_of(&self) -> String {
+        match self.percentile {
+            Some(percentile) => format!("{} of every cell", percentile.name()),
+            None => "every latency".into(),
+        }
+    }
+
+    /// `no latency above 100 us`, `no p99.9 above 50 us`.
     pub fn words(&self) -> String {
+        format!("no {}", self.above())
+    }
+
+    /// The same as a title.
+    pub fn title(&self) -> String {
+        format!("No {}", self.above())
+    }
+
+    fn above(&self) -> String {
         let what = self.percentile.map_or("latency", Percentile::name);
-        format!("no {what} above {}", duration::show(self.limit))
+        format!("{what} above {}", duration::show(self.limit))
     }
 }
 
@@ -92,6 +106,16 @@ impl PercentileBounds {
             lowest: from.or(summary.min_ns).unwrap_or(0),
             highest: summary.max_ns,
         })
+    }
+}
+
+impl AskedLimit {
+    /// A limit of every latency.
+    pub const fn of_all(limit: Nanos) -> AskedLimit {
+        AskedLimit {
+            percentile: None,
+            limit,
+        }
     }
 }
 

@@ -70,10 +70,7 @@ worstcase_base::errors! {
 /// Runs the command.
 pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
     let run = Run::open(&args.run)?;
-    let own = run.plan().criterion().map(|limit| AskedLimit {
-        percentile: None,
-        limit,
-    });
+    let own = run.plan().criterion().map(AskedLimit::of_all);
     let asked = args.criterion.or(own).ok_or(VerdictError::NoCriterion)?;
     let records = run.records()?;
     let usual = Criterion::asked(asked, &records);

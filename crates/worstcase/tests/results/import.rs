@@ -410,6 +410,19 @@ fn a_percentile_can_be_the_criterion() {
         (&json["percentile"], &json["limit_ns"]),
         (&"p99".into(), &100_000.into())
     );
+    let (said, _) = worstcase(
+        dir.path(),
+        &["show", "run", "--criterion", "p99=100us", "--markdown"],
+        0,
+    );
+    assert!(said.contains("**No p99 above 100 us**"), "{said}");
+    worstcase(
+        dir.path(),
+        &["report", "run", "--criterion", "p99=100us", "-o", "page.html"],
+        0,
+    );
+    let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(page.contains("does not keep p99 of every cell within 100 us"));
     let (_, error) = worstcase(dir.path(), &["verdict", "run", "--criterion", "p98=1us"], 2);
     assert!(error.contains("unknown percentile 'p98'"), "{error}");
     // Out of the histogram it is at least as large as its end.
