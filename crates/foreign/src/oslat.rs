@@ -4,8 +4,8 @@
 use super::FormatError;
 use super::format::{Mark, ToolForm};
 use super::lines::NumberedLines;
-use super::measured::{CountedValues, Extremes, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
-use super::text::{self, SysInfo, bins, decimal, exact, moment, of_float, program, total, whole};
+use super::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
+use super::text::{self, RtTestsFile, bins, decimal, exact, of_float, program, rt_tests, total, whole};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,18 +39,6 @@ fn mark(line: &str) -> Option<Mark<'_>> {
 }
 
 #[derive(Deserialize)]
-struct OslatFile {
-    #[serde(rename = "cmdline:", alias = "cmdline")]
-    command: Option<String>,
-    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
-    version: Option<String>,
-    start_time: Option<String>,
-    end_time: Option<String>,
-    sysinfo: Option<SysInfo>,
-    thread: BTreeMap<u32, OslatThread>,
-}
-
-#[derive(Deserialize)]
 struct OslatThread {
     cpu: u32,
     min: u64,
@@ -63,17 +51,12 @@ struct OslatThread {
 
 /// Reads `--json=FILE`.
 fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
-    let file: OslatFile = text::json(TOOL, content)?;
+    let file: RtTestsFile<OslatThread> = text::json(TOOL, content)?;
     // With buckets narrower than 1 us (-W) minimum and maximum are in ns, but the mean and the buckets in us.
     let mut names = file.thread.values().flat_map(|thread| thread.histogram.keys());
     let is_narrow = names.any(|name| name.contains('.'));
     let ends = if is_narrow { 1 } else { US };
-    let mut measured = empty(ends);
-    measured.version = file.version;
-    measured.command = file.command;
-    measured.machine = file.sysinfo.as_ref().map(MachineTold::from).unwrap_or_default();
-    measured.began = file.start_time.as_deref().and_then(moment);
-    measured.ended = file.end_time.as_deref().and_then(moment);
+    let mut measured = of_unit(rt_tests(TOOL, &file), ends);
     for thread in file.thread.values() {
         let wrong = || FormatError::new(format!("the times of CPU {} are no times", thread.cpu));
         let bins = bins(&thread.histogram, US)?;
@@ -97,7 +80,8 @@ fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
 /// Reads its output.
 fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let table = OslatTable::of(lines)?;
-    let mut measured = empty(if table.is_narrow { 1 } else { US });
+    let unit = if table.is_narrow { 1 } else { US };
+    let mut measured = of_unit(ToolMeasurement::new(TOOL, Nanos(unit)), unit);
     let version = |line: &str| Some(line.strip_prefix("oslat V ")?.trim().to_string());
     measured.version = lines.texts().find_map(version);
     let cores = table.rows.get(FIRST).map(Vec::len).unwrap_or_default();
@@ -190,8 +174,8 @@ impl<'a> OslatTable<'a> {
     }
 }
 
-fn empty(unit: u64) -> ToolMeasurement {
-    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
+fn of_unit(mut measured: ToolMeasurement, unit: u64) -> ToolMeasurement {
+    measured.resolution = Nanos(unit);
     measured.rounding = Rounding::Up;
     measured
         .notes

@@ -73,7 +73,6 @@ pub(crate) const UNTOLD_PAIR: ToolForm = form(
 
 /// `#0: ID31307, P80, CPU1, I1000; #1: ID31308, P80, CPU0, TO 0, Cycles 500`: receiver, and sender.
 fn heading(line: &str) -> Option<(&str, &str, &str)> {
-    let line = line.trim_start_matches(|c| c == '\u{1b}' || c == '[').trim_start();
     let line = line.get(line.find('#')?..)?;
     let (receiver, sender) = line.split_once("; #")?;
     let (number, receiver) = receiver.split_once(": ID")?;

@@ -102,6 +102,9 @@ pub(crate) struct RtTestsFile<T> {
     start_time: Option<String>,
     end_time: Option<String>,
     sysinfo: Option<SysInfo>,
+    /// cyclictest's: 1 with -N.
+    #[serde(default)]
+    pub(crate) resolution_in_ns: u32,
     #[serde(default = "BTreeMap::new")]
     pub(crate) thread: BTreeMap<u32, T>,
 }
