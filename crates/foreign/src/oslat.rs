@@ -15,6 +15,17 @@ use worstcase_results::record::{Beyond, Quantity, Rounding};
 const TOOL: &str = "oslat";
 const US: u64 = 1_000;
 const OVERFLOWS: &str = "(including overflows)";
+/// The lines of its table beside the buckets.
+const ROWS: [&str; 8] = [
+    FIRST,
+    "CPU Freq",
+    "Counter Freq",
+    "Minimum",
+    "Average",
+    "Maximum",
+    "Max-Min",
+    LAST,
+];
 /// The first and the last line of its table.
 const FIRST: &str = "Core";
 const LAST: &str = "Duration";
@@ -122,6 +133,7 @@ impl<'a> OslatTable<'a> {
                         .buckets
                         .push((value, text::numbers(at, rest.trim_end_matches(OVERFLOWS))?));
                 }
+                None if !ROWS.contains(&name) => return Err(no_row()),
                 None => {
                     let words = rest.split_whitespace().filter(|word| !word.starts_with('('));
                     if table.rows.insert(name, words.collect()).is_some() {

@@ -36,7 +36,7 @@ fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, 
     for (at, line) in lines.iter().skip_while(|(_, line)| !is_heading(line)).skip(1) {
         let line = line.trim();
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-        if let Some(said) = line.strip_prefix("INFO: ") {
+        if let Some((_, said)) = line.split_once("INFO: ") {
             measured.doubts.push(format!("perf: {said}"));
         } else if columns[0] == "TOTAL:" {
             let count = columns.get(2).and_then(|word| word.parse::<u64>().ok());

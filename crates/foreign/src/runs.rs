@@ -160,12 +160,13 @@ const PLACES: usize = 12;
 /// Longest line that is looked through.
 const LONGEST: usize = 300;
 
-/// A thread's line behind other words would be left out without a word.
+/// A result behind other words would be left out without a word.
 fn refuse_hidden(at: usize, line: &str, format: Option<ForeignFormat>) -> Result<(), FormatError> {
     let boundaries = line
         .match_indices([' ', '\t', '>', '|', ']'])
         .map(|(place, _)| place + 1);
-    let is_hidden = |place: usize| matches!(mark_of(&line[place..], format), Some((_, Mark::Of(..))));
+    let is_result = |mark: Mark<'_>| !matches!(mark, Mark::Begin | Mark::Maybe);
+    let is_hidden = |place: usize| mark_of(&line[place..], format).is_some_and(|(_, mark)| is_result(mark));
     let found = boundaries
         .take(PLACES)
         .find(|place| line.len() <= LONGEST && is_hidden(*place));

@@ -61,6 +61,9 @@ fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, 
                     "a section before it has no 'min=, max='; the file was cut",
                 ));
             }
+            if told.contains("Latencies") && !SECTIONS.iter().any(|(begin, _)| told.starts_with(begin)) {
+                return Err(at_line(at, "something stands before this heading"));
+            }
             let section = SECTIONS.iter().find(|(begin, _)| told.starts_with(begin));
             now = section
                 .map(|(_, probe)| SchbenchSection::of(probe, rest))
@@ -122,6 +125,7 @@ impl SchbenchSection {
         };
         if let Some((percent, rest)) = line.trim_start_matches('*').split_once("th:") {
             let value = rest.split_whitespace().next().ok_or_else(wrong)?;
+            percent.trim().parse::<f64>().map_err(|_| wrong())?;
             self.percentiles.insert(percent.trim().to_string(), time(value)?.0);
             return Ok(None);
         }

@@ -109,7 +109,9 @@ impl<'a> CyclicLines<'a> {
 
 fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let mut processes: Vec<(&str, CyclicLines<'_>)> = Vec::new();
-    for (pid, words) in lines.texts().filter_map(said) {
+    for (at, line) in lines.iter().filter(|(_, line)| line.contains("cyclic: ")) {
+        let what = "something stands before a line of stress-ng's; put it before every line, or before none";
+        let (pid, words) = said(line).ok_or_else(|| FormatError::at(at, what))?;
         let place = processes.iter().position(|(known, _)| *known == pid);
         let place = place.unwrap_or_else(|| {
             processes.push((pid, CyclicLines::default()));

@@ -15,7 +15,16 @@ const LOST: &str = "[LOST ";
 /// The name that trace-cmd gives to timerlat's lines.
 const OWN_EVENT: &str = "timerlat";
 
+/// How trace-cmd's file begins.
+const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
+
 pub(crate) const TIMERLAT_TRACER: ToolForm = ToolForm {
+    is_raw: |bytes| bytes.starts_with(TRACE_DAT),
+    raw: |_, _| {
+        Err(FormatError::new(
+            "it is trace-cmd's trace.dat; write its text, trace-cmd report FILE > trace.txt, and import that",
+        ))
+    },
     name: "timerlat-tracer",
     mark: |line| match line {
         "# tracer: timerlat" => Some(Mark::Once("tracer")),

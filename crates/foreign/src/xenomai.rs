@@ -30,7 +30,7 @@ fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, 
     let mut measured = ToolMeasurement::new(TOOL, Nanos(1));
     measured.lacks = vec!["the CPU of its thread"];
     let period = lines.texts().find_map(|line| {
-        let told = line.strip_prefix(PERIOD)?.trim().strip_suffix(" us")?;
+        let told = line.split_once(PERIOD)?.1.trim().strip_suffix(" us")?;
         whole(told.parse().ok()?, US).ok()
     });
     let mut worst = Nanos(0);

@@ -18,7 +18,9 @@ pub(super) fn timerlat(text: &NumberedLines<'_>) -> Result<ToolMeasurement, Form
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Option<Extremes>)>> = BTreeMap::new();
     for (at, line) in text.iter() {
-        let Some((cpu, count, rest)) = row(line) else { continue };
+        let Some((cpu, count, rest)) = row(at, line)? else {
+            continue;
+        };
         let mut columns = Vec::new();
         for (column, block) in TIMERLAT.into_iter().zip(rest.split('|').skip(1)) {
             let words: Vec<&str> = block.split_whitespace().collect();
@@ -70,7 +72,7 @@ pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, Forma
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
     for (at, line) in text.iter() {
-        let Some((cpu, _, rest)) = row(line) else { continue };
+        let Some((cpu, _, rest)) = row(at, line)? else { continue };
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [runtime, noise, _, _, single, ref causes @ ..] = words[..] else {
             return Err(FormatError::at(at, "a CPU's line ends before 'Max Single'; it was cut"));
@@ -103,9 +105,19 @@ pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, Forma
     Ok(measured)
 }
 
-/// `1 #12322 ...`: the CPU, a count, and the rest.
-fn row(line: &str) -> Option<(u32, u64, &str)> {
-    let (cpu, rest) = line.trim_start().split_once(" #")?;
+/// `1 #12322 ...`: the CPU, a count, and the rest; nothing of another line.
+fn row(at: usize, line: &str) -> Result<Option<(u32, u64, &str)>, FormatError> {
+    let Some((cpu, rest)) = line.trim_start().split_once(" #") else {
+        return Ok(None);
+    };
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    Some((cpu.trim().parse().ok()?, rest[..end].parse().ok()?, &rest[end..]))
+    match (cpu.trim().parse(), rest[..end].parse()) {
+        (Ok(cpu), Ok(count)) => Ok(Some((cpu, count, &rest[end..]))),
+        // The sum of all CPUs, and words of the analysis.
+        _ if end == 0 || cpu.trim() == "ALL" => Ok(None),
+        _ => Err(FormatError::at(
+            at,
+            format!("'{}' is no line of a CPU", line.trim().escape_debug()),
+        )),
+    }
 }

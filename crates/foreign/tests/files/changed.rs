@@ -84,6 +84,33 @@ fn on_its_way_a_file_stays_the_same() {
     }
 }
 
+/// What stands before one line alone hides it from no reader.
+#[test]
+fn a_line_with_something_before_it_is_not_left_out() {
+    let told = |text: &str| -> Result<Vec<String>, String> {
+        let of = |record: &Record| format!("{:?} {:?} {:?}", record.summary, record.accounting, record.warnings);
+        imported(text, None).map(|records| records.iter().map(of).collect())
+    };
+    let mut halved = Vec::new();
+    for (name, text) in texts().into_iter().filter(|(_, text)| text.len() < SHORT) {
+        let Ok(whole) = told(&text) else { continue };
+        let lines: Vec<&str> = text.lines().collect();
+        let step = lines.len().div_ceil(60);
+        for at in (0..lines.len()).step_by(step) {
+            for before in ["> ", "[ 61.2] ", "x: "] {
+                let line = format!("{before}{}", lines[at]);
+                let changed = [&lines[..at], &[line.as_str()], &lines[at + 1..], &[""]]
+                    .concat()
+                    .join("\n");
+                if told(&changed).is_ok_and(|again| again != whole) {
+                    halved.push(format!("{name}, line {}: {line}", at + 1));
+                }
+            }
+        }
+    }
+    assert!(halved.is_empty(), "{halved:#?}");
+}
+
 /// A number at the end that lost a digit is another number: the text is refused, or what it tells is the same.
 #[test]
 fn a_last_number_that_lost_a_digit_is_not_taken() {

@@ -163,3 +163,12 @@ fn stress_ng_s_processes_are_told_apart() {
     let records = imported(&format!("{run}{}", run.replace("71000", "3000")), None).unwrap();
     assert_eq!(maxima(&records), [(5_000, 44), (5_000, 71), (5_000, 44), (5_000, 3)]);
 }
+
+#[test]
+fn trace_dat_is_told_what_to_do() {
+    let path = std::env::temp_dir().join(format!("worstcase-trace-dat-{}", std::process::id()));
+    std::fs::write(&path, b"\x17\x08\x44tracing6\0\0\x08\xff\xfe").unwrap();
+    let error = worstcase_foreign::read(&path, None, None).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains("trace-cmd report FILE"), "{error}");
+}
