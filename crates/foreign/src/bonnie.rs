@@ -3,6 +3,8 @@
 
 use super::FormatError;
 use super::files;
+use super::format::{Mark, ToolForm};
+use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
 use worstcase_results::record::Quantity;
@@ -20,10 +22,12 @@ const KIB: u64 = 1_024;
 const WITH_A_FILE: [&str; 5] = ["putc", "write", "rewrite", "getc", "read"];
 const WITH_FILES: [&str; 6] = ["create", "stat", "delete", "rcreate", "rstat", "rdelete"];
 
-/// Whether a line is one of values.
-pub(crate) fn is_text(text: &str) -> bool {
-    text.lines().any(is_line)
-}
+pub(crate) const FORM: ToolForm = ToolForm {
+    name: TOOL,
+    mark: |line| is_line(line).then_some(Mark::Row),
+    text,
+    ..ToolForm::NOTHING
+};
 
 fn is_line(line: &str) -> bool {
     let mut columns = line.split(',');
@@ -32,10 +36,10 @@ fn is_line(line: &str) -> bool {
 }
 
 /// Reads its lines.
-pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(1_000));
     measured.lacks = vec!["how many requests waited at the device, and its I/O scheduler"];
-    let lines = (1..).zip(content.lines()).filter(|(_, line)| is_line(line));
+    let lines = lines.iter().filter(|(_, line)| is_line(line));
     for (repetition, (at, line)) in (0..).zip(lines) {
         let columns = Columns::of(line).ok_or_else(|| {
             let found = line.split(',').count();

@@ -2,15 +2,16 @@
 
 use super::FormatError;
 use super::files;
+use super::format::{Mark, ToolForm};
+use super::lines::NumberedLines;
 use super::measured::{CountedValues, Extremes, Overrun, SeriesValues, SummaryFigures, ThreadSeries, ToolMeasurement};
-use super::text::{self, bins, of_float, total};
+use super::text::{self, bins, of_float, percentiles_of, total};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Quantity, Rounding};
-use worstcase_results::stats::Percentile;
 
 const TOOL: &str = "fio";
 /// Engines that have one request at a time, even with a larger iodepth.
@@ -40,6 +41,16 @@ const HARMLESS: [&str; 22] = [
     "refill_buffers",
     "lat_percentiles",
 ];
+
+pub(crate) const FORM: ToolForm = ToolForm {
+    name: TOOL,
+    mark,
+    text,
+    is_json: |value| value.get("fio version").is_some(),
+    json,
+    json_says_all: true,
+    ..ToolForm::NOTHING
+};
 
 #[derive(Deserialize)]
 struct FioFile {
@@ -88,29 +99,24 @@ struct FioLatency {
     bins: BTreeMap<String, u64>,
 }
 
-/// Whether its JSON is in a text, maybe after messages of fio's.
-pub(crate) fn is_json(text: &str) -> bool {
-    text.contains("\"fio version\"")
+/// Lines of fio's output for people, which does not hold what its JSON does.
+const FOR_PEOPLE: [&str; 3] = ["IO depths    :", "clat percentiles (", "Run status group "];
+
+fn mark(line: &str) -> Option<Mark<'_>> {
+    let line = line.trim();
+    let is_job = line.contains(": (g=") && line.contains("rw=");
+    (is_job || FOR_PEOPLE.iter().any(|begin| line.starts_with(begin))).then_some(Mark::Once("fio"))
 }
 
-/// Whether the text is fio's output for people.
-pub(crate) fn is_text(text: &str) -> bool {
-    text.contains("\nStarting ") && text.contains("fio-") || text.contains("IO depths    :")
+fn text(_: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
+    Err(FormatError::new(
+        "it is fio's text for people; write its JSON: --output-format=json+ --output=FILE",
+    ))
 }
 
 /// Reads its JSON.
-pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
-    if !is_json(content) {
-        return Err(FormatError::new(
-            "it is fio's text for people; write its JSON: --output-format=json+ --output=FILE",
-        ));
-    }
-    let begin = if content.starts_with('{') {
-        Some(0)
-    } else {
-        content.find("\n{")
-    };
-    let file: FioFile = text::json(TOOL, &content[begin.unwrap_or(0)..])?;
+fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
+    let file: FioFile = text::json(TOOL, content)?;
     let mut measured = ToolMeasurement::new(TOOL, Nanos(1));
     measured.version = Some(file.version.trim_start_matches("fio-").to_string());
     measured.ended = file.timestamp.map(Utc::at);
@@ -119,8 +125,8 @@ pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
     for job in &file.jobs {
         if job.error != 0 {
             measured
-                .notes
-                .push(format!("job {} ended with error {}", job.jobname, job.error));
+                .doubts
+                .push(format!("fio: job {} ended with error {}", job.jobname, job.error));
         }
         let options = options(&file.global, &job.options);
         let directions = [
@@ -260,18 +266,11 @@ impl FioLatency {
             return Ok(None);
         }
         if self.bins.is_empty() {
-            let at = |percent: f64| {
-                let same =
-                    |(name, _): &(&String, &u64)| name.parse::<f64>().is_ok_and(|told| (told - percent).abs() < 1e-9);
-                self.percentile.iter().find(same).map(|(_, ns)| ends.bound(*ns))
-            };
-            let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(ends.count));
+            let (median, percentiles) = percentiles_of(&self.percentile, &ends);
             return Ok(Some(SeriesValues::Told(SummaryFigures {
-                median: at(50.0),
-                percentiles: borne
-                    .filter_map(|p| Some((p, at(100.0 - 100.0 / p.one_in() as f64)?)))
-                    .collect(),
                 ends,
+                median,
+                percentiles,
             })));
         }
         let bins: BTreeMap<u64, u64> = bins(&self.bins, 1)?

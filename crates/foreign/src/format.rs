@@ -1,144 +1,139 @@
-//! The tools whose files are read, and how their content tells them apart.
+//! The tools whose files are read, a row each, and how their content tells them apart.
 
+use super::lines::NumberedLines;
 use super::measured::ToolMeasurement;
-use super::{FormatError, bonnie, cyclictest, fio, hdparm, jitterdebugger, oslat, rtla};
+use super::{
+    FormatError, bonnie, cyclictest, fio, hdparm, hwlatdetect, jitterdebugger, linuxcnc, oslat, perf_sched, pi_stress,
+    rt_pairs, rt_threads, rteval, rtla, schbench, stress_ng, tracer, xenomai,
+};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
+use worstcase_contract::Nanos;
+
+/// All tools. A line is asked of them in this order.
+static FORMS: &[&ToolForm] = &[
+    &cyclictest::FORM,
+    &rtla::TIMERLAT,
+    &rtla::OSNOISE,
+    &oslat::FORM,
+    &jitterdebugger::FORM,
+    &fio::FORM,
+    &bonnie::FORM,
+    &hdparm::FORM,
+    &rt_pairs::PMQTEST,
+    &rt_pairs::UNTOLD_PAIR,
+    &rt_pairs::PTSEMATEST,
+    &rt_pairs::SVSEMATEST,
+    &rt_pairs::SIGWAITTEST,
+    &rt_threads::SIGNALTEST,
+    &rt_threads::CYCLICDEADLINE,
+    &pi_stress::FORM,
+    &hwlatdetect::FORM,
+    &rteval::FORM,
+    &stress_ng::FORM,
+    &schbench::FORM,
+    &linuxcnc::FORM,
+    &xenomai::FORM,
+    &tracer::OSNOISE_TRACER,
+    &tracer::TIMERLAT_TRACER,
+    &perf_sched::FORM,
+];
+
+/// The forms in which a tool writes.
+pub(crate) struct ToolForm {
+    /// Its name, as a user calls it.
+    pub(crate) name: &'static str,
+    /// The meaning of a line of its text.
+    pub(crate) mark: fn(&str) -> Option<Mark<'_>>,
+    /// Reads the lines of one run; times without a unit are of the given one.
+    pub(crate) text: fn(&NumberedLines<'_>, Option<Nanos>) -> Result<ToolMeasurement, FormatError>,
+    /// It prints its results again and again while it measures.
+    pub(crate) repeats: bool,
+    /// Whether a document is its.
+    pub(crate) is_json: fn(&Value) -> bool,
+    /// Reads a document.
+    pub(crate) json: fn(Value) -> Result<ToolMeasurement, FormatError>,
+    /// Its document says all that its text beside it says.
+    pub(crate) json_says_all: bool,
+    /// Whether bytes that are no text are its.
+    pub(crate) is_raw: fn(&[u8]) -> bool,
+    /// Reads bytes that are no text.
+    pub(crate) raw: fn(&[u8], Option<Nanos>) -> Result<ToolMeasurement, FormatError>,
+}
+
+impl ToolForm {
+    /// A tool that writes nothing, for the fields that a tool does not have.
+    pub(crate) const NOTHING: ToolForm = ToolForm {
+        name: "",
+        mark: |_| None,
+        text: |_, _| Err(FormatError::new("this tool writes JSON, of which there is none in it")),
+        repeats: false,
+        is_json: |_| false,
+        json: |_| Err(FormatError::new("this tool writes no JSON")),
+        json_says_all: false,
+        is_raw: |_| false,
+        raw: |bytes, _| Err(no_text(bytes)),
+    };
+}
+
+/// The fault of bytes that should be text.
+fn no_text(bytes: &[u8]) -> FormatError {
+    let valid = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+    FormatError::new(format!("it is no text: byte {} is not UTF-8", valid + 1))
+}
+
+/// The meaning of a line to the division of a file into runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark<'a> {
+    /// A heading: after results it begins another run.
+    Begin,
+    /// A run has one of these: another begins another run.
+    Once(&'a str),
+    /// The same, of the last that a run has: any other result behind it is of another.
+    Last(&'a str),
+    /// Of a thread, by name: another process of it is of another run.
+    Of(&'a str, &'a str),
+    /// Any other line that the tool alone writes.
+    Row,
+    /// A line that others may write, too: it counts where nothing else is known.
+    Maybe,
+}
 
 /// The tool that wrote a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignFormat {
-    /// rt-tests' cyclictest.
-    Cyclictest,
-    /// `rtla timerlat hist` and `top`.
-    Timerlat,
-    /// `rtla osnoise hist` and `top`, `rtla hwnoise`.
-    Osnoise,
-    /// rt-tests' oslat.
-    Oslat,
-    /// jitterdebugger, its results and its samples.
-    Jitterdebugger,
-    /// fio's JSON.
-    Fio,
-    /// bonnie++'s comma-separated values.
-    Bonnie,
-    /// `hdparm -tT`.
-    Hdparm,
-}
+#[derive(Clone, Copy)]
+pub struct ForeignFormat(&'static ToolForm);
 
 impl ForeignFormat {
     /// All.
-    pub const ALL: [ForeignFormat; 8] = [
-        ForeignFormat::Cyclictest,
-        ForeignFormat::Timerlat,
-        ForeignFormat::Osnoise,
-        ForeignFormat::Oslat,
-        ForeignFormat::Jitterdebugger,
-        ForeignFormat::Fio,
-        ForeignFormat::Bonnie,
-        ForeignFormat::Hdparm,
-    ];
+    pub fn all() -> impl Iterator<Item = ForeignFormat> {
+        let named = FORMS.iter().filter(|form| !form.name.is_empty());
+        named.map(|form| ForeignFormat(form))
+    }
+
+    pub(super) fn forms() -> impl Iterator<Item = &'static ToolForm> {
+        FORMS.iter().copied()
+    }
+
+    pub(super) fn form(self) -> &'static ToolForm {
+        self.0
+    }
 
     /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ForeignFormat::Cyclictest => "cyclictest",
-            ForeignFormat::Timerlat => "timerlat",
-            ForeignFormat::Osnoise => "osnoise",
-            ForeignFormat::Oslat => "oslat",
-            ForeignFormat::Jitterdebugger => "jitterdebugger",
-            ForeignFormat::Fio => "fio",
-            ForeignFormat::Bonnie => "bonnie++",
-            ForeignFormat::Hdparm => "hdparm",
-        }
+    pub fn name(self) -> &'static str {
+        self.0.name
     }
 
-    /// The fault of a file that no tool wrote.
-    pub(crate) fn none() -> FormatError {
-        let known = ForeignFormat::ALL.map(ForeignFormat::name).join(", ");
-        FormatError::new(format!(
-            "it is no output of a known tool; --format says which it is of: {known}"
-        ))
-    }
-
-    /// The tool, as the content tells.
-    pub(crate) fn of(bytes: &[u8]) -> Option<ForeignFormat> {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return jitterdebugger::is_raw(bytes).then_some(ForeignFormat::Jitterdebugger);
-        };
-        if fio::is_json(text) || fio::is_text(text) {
-            return Some(ForeignFormat::Fio);
-        }
-        if text.trim_start().starts_with('{') {
-            return of_json(text);
-        }
-        let marks: [(&str, ForeignFormat); 7] = [
-            ("RTLA timerlat histogram", ForeignFormat::Timerlat),
-            ("Timer Latency", ForeignFormat::Timerlat),
-            ("RTLA osnoise histogram", ForeignFormat::Osnoise),
-            ("Operating System Noise", ForeignFormat::Osnoise),
-            ("Hardware-related Noise", ForeignFormat::Osnoise),
-            ("Counter Freq:", ForeignFormat::Oslat),
-            ("# Histogram", ForeignFormat::Cyclictest),
-        ];
-        let marked = marks.iter().find(|(mark, _)| text.contains(mark));
-        marked
-            .map(|(_, format)| *format)
-            .or_else(|| jitterdebugger::is_text(text).then_some(ForeignFormat::Jitterdebugger))
-            .or_else(|| cyclictest::is_text(text).then_some(ForeignFormat::Cyclictest))
-            .or_else(|| bonnie::is_text(text).then_some(ForeignFormat::Bonnie))
-            .or_else(|| hdparm::is_text(text).then_some(ForeignFormat::Hdparm))
-    }
-
-    /// Reads a file of it; a number without a unit is of so many ns.
-    pub(super) fn read(self, bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
-        if self == ForeignFormat::Jitterdebugger && jitterdebugger::is_raw(bytes) {
-            return jitterdebugger::raw(bytes, unit);
-        }
-        let text = std::str::from_utf8(bytes).map_err(|e| {
-            FormatError::new(format!(
-                "it is no text of {self}: byte {} is not UTF-8",
-                e.valid_up_to() + 1
-            ))
-        })?;
-        let is_json = text.trim_start().starts_with('{');
-        if !is_json && !text.ends_with('\n') {
-            return Err(FormatError::new(
-                "its last line has no end, so that it may be cut; end the line if the file is whole",
-            ));
-        }
-        match (self, is_json) {
-            (ForeignFormat::Cyclictest, true) => cyclictest::json(text),
-            (ForeignFormat::Cyclictest, false) => cyclictest::text(text, unit),
-            (ForeignFormat::Oslat, true) => oslat::json(text),
-            (ForeignFormat::Oslat, false) => oslat::text(text),
-            (ForeignFormat::Jitterdebugger, true) => jitterdebugger::json(text),
-            (ForeignFormat::Jitterdebugger, false) => jitterdebugger::text(text, unit),
-            (ForeignFormat::Fio, _) => fio::json(text),
-            (ForeignFormat::Bonnie, _) => bonnie::text(text),
-            (ForeignFormat::Hdparm, _) => hdparm::text(text),
-            (ForeignFormat::Timerlat, _) => rtla::timerlat(text),
-            (ForeignFormat::Osnoise, _) => rtla::osnoise(text),
-        }
+    /// The names of all, in a sentence.
+    pub fn names() -> String {
+        let names: Vec<&str> = ForeignFormat::all().map(ForeignFormat::name).collect();
+        names.join(", ")
     }
 }
 
-/// A cut file is still one of its tool's.
-fn of_json(text: &str) -> Option<ForeignFormat> {
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        let tools = [ForeignFormat::Cyclictest, ForeignFormat::Oslat];
-        let named = tools.into_iter().find(|f| text.contains(&format!("\"{f} ")));
-        let jitterdebugger = text.contains("cpus_online").then_some(ForeignFormat::Jitterdebugger);
-        return named.or(jitterdebugger);
-    };
-    let command = value.get("cmdline:").or(value.get("cmdline")).and_then(Value::as_str);
-    let program = command.and_then(|c| c.split_whitespace().next()?.rsplit('/').next());
-    match program {
-        Some("cyclictest") => Some(ForeignFormat::Cyclictest),
-        Some("oslat") => Some(ForeignFormat::Oslat),
-        _ if value.get("cpu").is_some() && value.get("sysinfo").is_some() => Some(ForeignFormat::Jitterdebugger),
-        _ => None,
+impl fmt::Debug for ForeignFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -151,10 +146,10 @@ impl fmt::Display for ForeignFormat {
 impl FromStr for ForeignFormat {
     type Err = FormatError;
     fn from_str(word: &str) -> Result<ForeignFormat, FormatError> {
-        let found = ForeignFormat::ALL.into_iter().find(|format| format.name() == word);
+        let found = ForeignFormat::all().find(|format| format.name() == word);
         found.ok_or_else(|| {
-            let known: Vec<&str> = ForeignFormat::ALL.iter().map(|format| format.name()).collect();
-            FormatError::new(format!("'{}' is not one of {}", word.escape_debug(), known.join(", ")))
+            let known = ForeignFormat::names();
+            FormatError::new(format!("'{}' is not one of {known}", word.escape_debug()))
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use super::FormatError;
 use super::files;
+use super::format::{Mark, ToolForm};
+use super::lines::NumberedLines;
 use super::measured::{Overrun, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
 
@@ -15,10 +17,12 @@ const KINDS: [(&str, &str); 4] = [
     ("Timing O_DIRECT disk reads:", "hdparm-direct"),
 ];
 
-/// Whether a line is one of its.
-pub(crate) fn is_text(text: &str) -> bool {
-    text.lines().any(|line| kind(line).is_some())
-}
+pub(crate) const FORM: ToolForm = ToolForm {
+    name: TOOL,
+    mark: |line| kind(line).map(|_| Mark::Row),
+    text,
+    ..ToolForm::NOTHING
+};
 
 fn kind(line: &str) -> Option<(&'static str, &str)> {
     let of = |(said, probe): (&str, &'static str)| Some((probe, line.trim_start().strip_prefix(said)?));
@@ -26,14 +30,14 @@ fn kind(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads its lines; several lines of one kind are repetitions.
-pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
+fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let mut measured = ToolMeasurement::new(TOOL, Nanos(10_000_000));
     measured.lacks = vec![
         "latencies and the number of reads: it tells a rate",
         "the size of a file: it reads the device, so that worstcase's usual size stands in its place",
         "how many requests waited at the device, and its I/O scheduler",
     ];
-    for (at, line) in (1..).zip(content.lines()) {
+    for (at, line) in lines.iter() {
         if let Some(device) = line.strip_suffix(':').filter(|device| device.starts_with("/dev/")) {
             measured.notes.push(format!("the device is {device}"));
         }

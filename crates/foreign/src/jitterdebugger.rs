@@ -1,11 +1,14 @@
 //! jitterdebugger: `results.json`, its lines of a thread each, and `samples.raw`.
 
 use super::FormatError;
+use super::format::{Mark, ToolForm};
+use super::lines::NumberedLines;
 use super::measured::{
     CountedValues, Extremes, ForeignSample, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement,
 };
-use super::text::{self, SysInfo, bins, decimal, of_float, total, whole};
+use super::text::{self, SysInfo, bins, check_later, decimal, field, of_float, rt_thread, total, unit_or_us, whole};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity};
@@ -16,6 +19,17 @@ const SAMPLE: usize = 28;
 const NS_A_SECOND: u64 = 1_000_000_000;
 /// CPUs that one can believe.
 const MOST_CPUS: u32 = 65_536;
+
+pub(crate) const FORM: ToolForm = ToolForm {
+    name: TOOL,
+    mark: |line| thread_line(line).map(|(number, pid, _)| Mark::Of(number, pid)),
+    text,
+    is_json: |value| value.get("cpu").is_some() && value.get("sysinfo").is_some(),
+    json,
+    is_raw,
+    raw,
+    ..ToolForm::NOTHING
+};
 
 #[derive(Deserialize)]
 struct JitterdebuggerFile {
@@ -33,13 +47,13 @@ struct JitterdebuggerCpu {
 }
 
 /// Reads `results.json`.
-pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
+fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
     let file: JitterdebuggerFile = text::json(TOOL, content)?;
     let unit = file.sysinfo.resolution_in_ns.filter(|ns| *ns > 0).unwrap_or(1_000);
     let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
     measured.machine = MachineTold::from(&file.sysinfo);
     for (cpu, told) in &file.cpu {
-        measured.series.extend(series(*cpu, of_cpu(*cpu, told, unit)?));
+        measured.series.push(series(*cpu, of_cpu(*cpu, told, unit)?));
     }
     Ok(measured)
 }
@@ -66,17 +80,16 @@ fn of_cpu(cpu: u32, told: &JitterdebuggerCpu, unit: u64) -> Result<Option<Series
     Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
 }
 
-/// Whether text has lines of its threads: they name the affinity.
-pub(crate) fn is_text(text: &str) -> bool {
-    text.lines().any(|line| thread_line(line).is_some())
-}
-
-/// Reads its output; times are in units of so many ns.
-pub(crate) fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatError> {
+/// Reads its output.
+fn text(lines: &NumberedLines<'_>, unit: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
     let mut last: BTreeMap<u32, Extremes> = BTreeMap::new();
-    for (at, line) in (1..).zip(content.lines()) {
-        let Some(fields) = thread_line(line) else { continue };
-        let field = |name: &str| fields.split_once(name)?.1.split_whitespace().next();
+    let is_unit_told = unit.is_some();
+    let unit = unit_or_us(unit);
+    for (at, line) in lines.iter() {
+        let Some((_, _, fields)) = thread_line(line) else {
+            continue;
+        };
+        let field = |name: &str| field(fields, name);
         let ends = || {
             let cpu = field("A:")?.parse().ok()?;
             let ends = Extremes {
@@ -89,25 +102,24 @@ pub(crate) fn text(content: &str, unit: u64) -> Result<ToolMeasurement, FormatEr
         };
         let cut = || FormatError::at(at, "a thread's line does not go on to 'Max:'; the file was cut");
         let (cpu, ends) = ends().ok_or_else(cut)?;
+        check_later(at, last.get(&cpu), &ends)?;
         last.insert(cpu, ends);
     }
     let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
-    let some = last.into_iter().filter(|(_, ends)| ends.count > 0);
-    measured.series = some
-        .filter_map(|(cpu, ends)| series(cpu, Some(SeriesValues::Extremes(ends))))
-        .collect();
+    measured.is_unit_told = is_unit_told;
+    let values = |ends: Extremes| (ends.count > 0).then_some(SeriesValues::Extremes(ends));
+    let all = last.into_iter().map(|(cpu, ends)| series(cpu, values(ends)));
+    measured.series = all.collect();
     Ok(measured)
 }
 
-/// `T: 0 (28943) A: 0 C: ...` without its beginning.
-fn thread_line(line: &str) -> Option<&str> {
-    let (before, fields) = line.split_once("T: ")?;
-    let moves = before.is_empty() || before.starts_with('\u{1b}');
-    (moves && fields.contains(" A:") && fields.contains(" C:")).then_some(fields)
+/// `T: 0 (28943) A: 0 C: ...`, in its parts.
+fn thread_line(line: &str) -> Option<(&str, &str, &str)> {
+    rt_thread(line).filter(|(_, _, fields)| fields.contains("A:") && fields.contains("C:"))
 }
 
 /// Whether bytes are samples: whole ones, of CPUs and nanoseconds that there can be.
-pub(crate) fn is_raw(bytes: &[u8]) -> bool {
+fn is_raw(bytes: &[u8]) -> bool {
     !bytes.is_empty()
         && bytes.len().is_multiple_of(SAMPLE)
         && bytes
@@ -132,7 +144,13 @@ impl JitterdebuggerSample {
 }
 
 /// Reads `samples.raw`; values are of so many ns.
-pub(crate) fn raw(bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatError> {
+fn raw(bytes: &[u8], unit: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
+    if !is_raw(bytes) {
+        return Err(FormatError::new(format!(
+            "it is no text, and no samples of {TOOL}'s: their size is a multiple of {SAMPLE}"
+        )));
+    }
+    let unit = unit_or_us(unit);
     let mut cpus: BTreeMap<u32, Vec<ForeignSample>> = BTreeMap::new();
     let mut first = None;
     for sample in bytes.chunks_exact(SAMPLE).filter_map(JitterdebuggerSample::of) {
@@ -150,15 +168,16 @@ pub(crate) fn raw(bytes: &[u8], unit: u64) -> Result<ToolMeasurement, FormatErro
     for (cpu, samples) in cpus {
         let observed = samples.last().and_then(|last| last.due);
         let of_cpu = series(cpu, Some(SeriesValues::Samples(samples)));
-        measured
-            .series
-            .extend(of_cpu.map(|series| ThreadSeries { observed, ..series }));
+        measured.series.push(ThreadSeries { observed, ..of_cpu });
     }
     Ok(measured)
 }
 
-fn series(cpu: u32, values: Option<SeriesValues>) -> Option<ThreadSeries> {
+fn series(cpu: u32, values: Option<SeriesValues>) -> ThreadSeries {
     let mut series = ThreadSeries::new("wakeup", cpu, Overrun::SamplesEach);
-    series.quantities.insert(Quantity::Latency, values?);
-    Some(series)
+    match values {
+        Some(values) => drop(series.quantities.insert(Quantity::Latency, values)),
+        None => return series.without_samples(),
+    }
+    series
 }

@@ -8,7 +8,7 @@ use worstcase_contract::bench::IoDetails;
 use worstcase_results::record::{Beyond, GapAccount, MOST, Quantity, Rounding};
 use worstcase_results::stats::Percentile;
 
-/// All contents of a file. Facts that it does not contain are absent.
+/// All contents of a run. Facts that it does not contain are absent.
 #[derive(Debug)]
 pub(crate) struct ToolMeasurement {
     /// The tool's name.
@@ -33,6 +33,10 @@ pub(crate) struct ToolMeasurement {
     pub(crate) lacks: Vec<&'static str>,
     /// Further notes from the file.
     pub(crate) notes: Vec<String>,
+    /// What the tool says against its own result.
+    pub(crate) doubts: Vec<String>,
+    /// Whether the unit of its times is told, by the file or by the user.
+    pub(crate) is_unit_told: bool,
 }
 
 impl ToolMeasurement {
@@ -50,11 +54,11 @@ impl ToolMeasurement {
             series: Vec::new(),
             lacks: Vec::new(),
             notes: Vec::new(),
+            doubts: Vec::new(),
+            is_unit_told: true,
         }
     }
-}
 
-impl ToolMeasurement {
     /// An error if a count or time is too large to be computed with ([`MOST`]). No tool writes a larger one.
     pub(crate) fn check(&self) -> Result<(), FormatError> {
         let too_large = |(what, number): (&str, u64), of: Option<&ThreadSeries>| {
@@ -117,6 +121,8 @@ pub(crate) struct ThreadSeries {
     pub(crate) io: Option<Box<IoDetails>>,
     /// Counts that the tool gives, by name.
     pub(crate) counts: BTreeMap<String, String>,
+    /// What the tool says against this series.
+    pub(crate) doubts: Vec<String>,
 }
 
 impl ThreadSeries {
@@ -143,13 +149,20 @@ impl ThreadSeries {
             taken: None,
             io: None,
             counts: BTreeMap::new(),
+            doubts: Vec::new(),
         }
+    }
+
+    /// The same, of a thread that took no sample.
+    pub(crate) fn without_samples(mut self) -> ThreadSeries {
+        self.doubts.push(format!("{}: it took no sample", self.name()));
+        self
     }
 }
 
 impl ThreadSeries {
     /// The name in messages: instrument and CPU or thread.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.cpu {
             Some(cpu) => format!("{}, CPU or thread {cpu}", self.probe),
             None => self.probe.clone(),
@@ -199,6 +212,16 @@ pub(crate) enum SeriesValues {
 }
 
 impl SeriesValues {
+    /// Number and ends, if the tool gives them.
+    pub(crate) fn ends(&self) -> Option<Extremes> {
+        match self {
+            SeriesValues::Samples(_) => None,
+            SeriesValues::Counted(counted) => Some(counted.ends),
+            SeriesValues::Extremes(ends) => Some(*ends),
+            SeriesValues::Told(told) => Some(told.ends),
+        }
+    }
+
     /// Each count and time in them, with its name.
     fn numbers(&self) -> Box<dyn Iterator<Item = (&'static str, u64)> + '_> {
         match self {

@@ -2,9 +2,12 @@
 //! longer turns.
 
 use super::FormatError;
-use super::measured::{CountedValues, Extremes, MachineTold, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
-use super::text::{self, SysInfo, bins, decimal, moment, of_float, total, whole};
+use super::format::{Mark, ToolForm};
+use super::lines::NumberedLines;
+use super::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
+use super::text::{self, RtTestsFile, bins, decimal, exact, of_float, program, rt_tests, total, whole};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{Beyond, Quantity, Rounding};
@@ -12,114 +15,179 @@ use worstcase_results::record::{Beyond, Quantity, Rounding};
 const TOOL: &str = "oslat";
 const US: u64 = 1_000;
 const OVERFLOWS: &str = "(including overflows)";
+/// The lines of its table beside the buckets.
+const ROWS: [&str; 8] = [
+    FIRST,
+    "CPU Freq",
+    "Counter Freq",
+    "Minimum",
+    "Average",
+    "Maximum",
+    "Max-Min",
+    LAST,
+];
+/// The first and the last line of its table.
+const FIRST: &str = "Core";
+const LAST: &str = "Duration";
 
-#[derive(Deserialize)]
-struct OslatFile {
-    #[serde(rename = "cmdline:", alias = "cmdline")]
-    command: Option<String>,
-    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
-    version: Option<String>,
-    start_time: Option<String>,
-    end_time: Option<String>,
-    sysinfo: Option<SysInfo>,
-    thread: BTreeMap<u32, OslatThread>,
+pub(crate) const FORM: ToolForm = ToolForm {
+    name: TOOL,
+    mark,
+    text,
+    is_json: |value| program(value) == Some(TOOL),
+    json,
+    ..ToolForm::NOTHING
+};
+
+fn mark(line: &str) -> Option<Mark<'_>> {
+    if line.starts_with("oslat V ") {
+        return Some(Mark::Begin);
+    }
+    let (name, rest) = line.split_once(':')?;
+    let is_core = name.trim() == FIRST && !rest.trim().is_empty();
+    let are_numbers = || rest.split_whitespace().all(|word| word.parse::<u32>().is_ok());
+    (is_core && are_numbers()).then_some(Mark::Once(FIRST))
 }
 
 #[derive(Deserialize)]
 struct OslatThread {
     cpu: u32,
     min: u64,
-    avg: f64,
+    /// Absent if no turn was counted.
+    avg: Option<f64>,
     max: u64,
     duration: f64,
     histogram: BTreeMap<String, u64>,
 }
 
 /// Reads `--json=FILE`.
-pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
-    let file: OslatFile = text::json(TOOL, content)?;
-    let mut measured = empty();
-    measured.version = file.version;
-    measured.command = file.command;
-    measured.machine = file.sysinfo.as_ref().map(MachineTold::from).unwrap_or_default();
-    measured.began = file.start_time.as_deref().and_then(moment);
-    measured.ended = file.end_time.as_deref().and_then(moment);
+fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
+    let file: RtTestsFile<OslatThread> = text::json(TOOL, content)?;
+    // With buckets narrower than 1 us (-W) minimum and maximum are in ns, but the mean and the buckets in us.
+    let mut names = file.thread.values().flat_map(|thread| thread.histogram.keys());
+    let is_narrow = names.any(|name| name.contains('.'));
+    let ends = if is_narrow { 1 } else { US };
+    let mut measured = of_unit(rt_tests(TOOL, &file), ends);
     for thread in file.thread.values() {
         let wrong = || FormatError::new(format!("the times of CPU {} are no times", thread.cpu));
+        let bins = bins(&thread.histogram, US)?;
+        let mean = match bins.is_empty() {
+            true => Nanos(0),
+            false => thread.avg.and_then(|avg| of_float(avg, US)).ok_or_else(wrong)?,
+        };
         let core = Core {
             cpu: thread.cpu,
-            bins: bins(&thread.histogram, US)?,
-            min: whole(thread.min, US)?,
-            mean: of_float(thread.avg, US).ok_or_else(wrong)?,
-            max: whole(thread.max, US)?,
+            bins,
+            min: whole(thread.min, ends)?,
+            mean,
+            max: whole(thread.max, ends)?,
             duration: of_float(thread.duration, 1_000_000_000).ok_or_else(wrong)?,
         };
-        measured.series.extend(core.series()?);
+        measured.series.push(core.series()?);
     }
     Ok(measured)
 }
 
 /// Reads its output.
-pub(crate) fn text(content: &str) -> Result<ToolMeasurement, FormatError> {
-    let mut measured = empty();
-    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut buckets: Vec<(u64, Vec<u64>)> = Vec::new();
-    for (at, line) in (1..).zip(content.lines()) {
-        if let Some(version) = line.strip_prefix("oslat V ") {
-            measured.version = Some(version.trim().to_string());
-        }
-        let Some((name, rest)) = line.split_once(':') else {
-            continue;
-        };
-        let (name, rest) = (name.trim(), rest.trim());
-        match name.strip_suffix("(us)").map(str::trim) {
-            Some(value) => {
-                let [value] = text::numbers(at, value)?[..] else {
-                    continue;
-                };
-                buckets.push((value, text::numbers(at, rest.trim_end_matches(OVERFLOWS))?));
-            }
-            None => {
-                let words = rest.split_whitespace().filter(|word| !word.starts_with('('));
-                rows.insert(name.to_string(), words.map(str::to_string).collect());
-            }
-        }
-    }
-    let cores = rows.get("Core").map(Vec::len).unwrap_or_default();
+fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, FormatError> {
+    let table = OslatTable::of(lines)?;
+    let unit = if table.is_narrow { 1 } else { US };
+    let mut measured = of_unit(ToolMeasurement::new(TOOL, Nanos(unit)), unit);
+    let version = |line: &str| Some(line.strip_prefix("oslat V ")?.trim().to_string());
+    measured.version = lines.texts().find_map(version);
+    let cores = table.rows.get(FIRST).map(Vec::len).unwrap_or_default();
     for nth in 0..cores {
+        measured.series.push(table.core(nth)?.series()?);
+    }
+    Ok(measured)
+}
+
+/// Its table as it is printed, a column a core.
+#[derive(Default)]
+struct OslatTable<'a> {
+    rows: BTreeMap<&'a str, Vec<&'a str>>,
+    buckets: Vec<(Nanos, Vec<u64>)>,
+    /// Buckets narrower than 1 us.
+    is_narrow: bool,
+}
+
+impl<'a> OslatTable<'a> {
+    fn of(lines: &NumberedLines<'a>) -> Result<OslatTable<'a>, FormatError> {
+        let mut table = OslatTable::default();
+        for (at, line) in lines
+            .iter()
+            .skip_while(|(_, line)| mark(line) != Some(Mark::Once(FIRST)))
+        {
+            // With -z an ellipsis stands for rows of zeros.
+            if line.trim().is_empty() || line.trim() == "..." {
+                continue;
+            }
+            let no_row = || FormatError::at(at, format!("'{}' is no row of its table", line.trim().escape_debug()));
+            let (name, rest) = line.split_once(':').ok_or_else(no_row)?;
+            let (name, rest) = (name.trim(), rest.trim());
+            match name.strip_suffix("(us)").map(str::trim) {
+                Some(value) => {
+                    table.is_narrow |= value.contains('.');
+                    let value = exact(value, US).ok_or_else(no_row)?;
+                    table
+                        .buckets
+                        .push((value, text::numbers(at, rest.trim_end_matches(OVERFLOWS))?));
+                }
+                None if !ROWS.contains(&name) => return Err(no_row()),
+                None => {
+                    let words = rest.split_whitespace().filter(|word| !word.starts_with('('));
+                    if table.rows.insert(name, words.collect()).is_some() {
+                        return Err(FormatError::at(at, format!("'{name}' comes twice in one table")));
+                    }
+                }
+            }
+            if name == LAST {
+                return Ok(table);
+            }
+        }
+        Ok(table)
+    }
+
+    fn core(&self, nth: usize) -> Result<Core, FormatError> {
         let cell = |name: &str| {
-            let found = rows.get(name).and_then(|row| row.get(nth));
+            let found = self.rows.get(name).and_then(|row| row.get(nth));
             found.ok_or_else(|| FormatError::new(format!("it has no '{name}' of every core; it was cut")))
         };
         let time = |name: &str, unit: u64| -> Result<Nanos, FormatError> {
             let word = cell(name)?;
             let wrong = || FormatError::new(format!("'{}' in '{name}' is no time", word.escape_debug()));
-            decimal(word, unit).ok_or_else(wrong)
+            exact(word, unit)
+                .filter(|_| decimal(word, unit).is_some())
+                .ok_or_else(wrong)
         };
-        let wrong = || FormatError::new("the number of a core is none");
         let mut bins = BTreeMap::new();
-        for (value, counts) in &buckets {
-            let missing = || FormatError::new(format!("its bucket {value} has no column of every core; it was cut"));
+        for (value, counts) in &self.buckets {
+            let value = value.0;
+            let missing = || {
+                let us = value as f64 / US as f64;
+                FormatError::new(format!("its bucket {us} has no column of every core; it was cut"))
+            };
             match counts.get(nth).ok_or_else(missing)? {
                 0 => {}
-                count => drop(bins.insert(whole(*value, US)?.0, *count)),
+                count => drop(bins.insert(value, *count)),
             }
         }
-        let core = Core {
-            cpu: cell("Core")?.parse().map_err(|_| wrong())?,
+        let is_empty = bins.is_empty();
+        Ok(Core {
+            cpu: cell(FIRST)?
+                .parse()
+                .map_err(|_| FormatError::new("the number of a core is none"))?,
             bins,
             min: time("Minimum", US)?,
-            mean: time("Average", US)?,
+            mean: if is_empty { Nanos(0) } else { time("Average", US)? },
             max: time("Maximum", US)?,
-            duration: time("Duration", 1_000_000_000)?,
-        };
-        measured.series.extend(core.series()?);
+            duration: time(LAST, 1_000_000_000)?,
+        })
     }
-    Ok(measured)
 }
 
-fn empty() -> ToolMeasurement {
-    let mut measured = ToolMeasurement::new(TOOL, Nanos(US));
+fn of_unit(mut measured: ToolMeasurement, unit: u64) -> ToolMeasurement {
+    measured.resolution = Nanos(unit);
     measured.rounding = Rounding::Up;
     measured
         .notes
@@ -137,15 +205,15 @@ struct Core {
 }
 
 impl Core {
-    /// Its series; nothing if no turn was counted.
-    fn series(mut self) -> Result<Option<ThreadSeries>, FormatError> {
+    /// Its series.
+    fn series(mut self) -> Result<ThreadSeries, FormatError> {
         let count = total(self.bins.values())?;
-        let Some(last) = self.bins.last_key_value().map(|(value, count)| (*value, *count)) else {
-            return Ok(None);
+        let mut series = ThreadSeries::new(TOOL, self.cpu, Overrun::NoDueTimes);
+        series.observed = Some(self.duration);
+        let last = self.bins.last_key_value().map(|(value, count)| (*value, *count));
+        let Some(last) = last.filter(|_| count > 0) else {
+            return Ok(series.without_samples());
         };
-        if count == 0 {
-            return Ok(None);
-        }
         // The last bucket also counts longer turns.
         let beyond = (self.max.0 > last.0 && last.1 > 0).then_some(Beyond {
             from_ns: last.0,
@@ -160,11 +228,9 @@ impl Core {
             mean: Some(self.mean),
             max: self.max,
         };
-        let mut series = ThreadSeries::new(TOOL, self.cpu, Overrun::NoDueTimes);
-        series.observed = Some(self.duration);
         let bins = self.bins;
         let values = SeriesValues::Counted(CountedValues { bins, beyond, ends });
         series.quantities.insert(Quantity::Latency, values);
-        Ok(Some(series))
+        Ok(series)
     }
 }

@@ -1,18 +1,17 @@
 //! From the contents of a file to records.
 
 use super::ImportError;
-use super::measured::{CountedValues, Extremes, ForeignSample, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
-use hdrhistogram::Histogram;
+use super::measured::{ForeignSample, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
+use super::summary::{summary, withhold};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_contract::bench::Details;
 use worstcase_results::record::samples::digest;
 use worstcase_results::record::{
     Accounting, CellId, CellRecord, CellResult, Foreign, ForeignMachine, Periods, Preempt, Quantity, Record,
-    RecordBuildError, SCHEMA, SampleRow, Subject, SubjectKernel, SubjectMachine, Summaries, Summary, build,
-    check_totals, parquet,
+    RecordBuildError, SCHEMA, SampleRow, Subject, SubjectKernel, SubjectMachine, Summaries, build, check_totals,
+    parquet,
 };
-use worstcase_results::stats::Percentile;
 
 /// Stands for a load without a name.
 const UNKNOWN_LOAD: &str = "unknown";
@@ -24,13 +23,14 @@ pub struct ForeignSource {
     pub file: String,
     /// `sha256:` and hexadecimal digits.
     pub digest: String,
-    pub(super) measured: ToolMeasurement,
+    /// Its runs, in their order.
+    pub(super) measured: Vec<ToolMeasurement>,
 }
 
 impl ForeignSource {
-    /// The tool that wrote it.
-    pub fn tool(&self) -> &'static str {
-        self.measured.tool
+    /// The tools that wrote it, one for each run in it.
+    pub fn tools(&self) -> impl Iterator<Item = &'static str> {
+        self.measured.iter().map(|run| run.tool)
     }
 }
 
@@ -52,16 +52,18 @@ pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Resul
         .take(20)
         .collect::<Vec<_>>()
         .join(", ");
-    for source in sources {
-        let subject = subject(&source);
-        let before = |r: &&CellResult| r.record.subject.id() == subject.id();
-        let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
-        for series in &source.measured.series {
-            let built = one(&source, &subject, series, seed + series.repetition, given);
-            all.push(built.map_err(|error| ImportError::Build {
-                file: source.file.clone(),
-                source: error,
-            })?);
+    for source in &sources {
+        for measured in &source.measured {
+            let subject = subject(source, measured);
+            let before = |r: &&CellResult| r.record.subject.id() == subject.id();
+            let seed = all.iter().filter(before).map(|r| r.record.cell.seed).max().unwrap_or(0) + 1;
+            for series in &measured.series {
+                let built = one((source, measured), &subject, series, seed + series.repetition, given);
+                all.push(built.map_err(|error| ImportError::Build {
+                    file: source.file.clone(),
+                    source: error,
+                })?);
+            }
         }
     }
     check_totals(all.iter().map(|cell| &cell.record)).map_err(|what| ImportError::Build {
@@ -72,8 +74,8 @@ pub(crate) fn records(sources: Vec<ForeignSource>, given: &ImportFacts) -> Resul
 }
 
 /// The kernel, if it is told; else the file stands for it.
-fn subject(source: &ForeignSource) -> Subject {
-    let told = &source.measured.machine;
+fn subject(source: &ForeignSource, measured: &ToolMeasurement) -> Subject {
+    let told = &measured.machine;
     let stem = source
         .file
         .rsplit_once('.')
@@ -93,7 +95,7 @@ fn subject(source: &ForeignSource) -> Subject {
             in_force: if told.realtime { "rt".into() } else { unknown() },
         },
         machine: SubjectMachine::Foreign(ForeignMachine {
-            tool: source.measured.tool.to_string(),
+            tool: measured.tool.to_string(),
             host: told.host.clone(),
             cpus: told.cpus,
         }),
@@ -101,13 +103,12 @@ fn subject(source: &ForeignSource) -> Subject {
 }
 
 fn one(
-    source: &ForeignSource,
+    (source, measured): (&ForeignSource, &ToolMeasurement),
     subject: &Subject,
     series: &ThreadSeries,
     seed: u64,
     given: &ImportFacts,
 ) -> Result<CellResult, RecordBuildError> {
-    let measured = &source.measured;
     let load = given.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string());
     let has_period = series.overrun != Overrun::NoDueTimes;
     let period = series.period.or(given.interval).filter(|_| has_period);
@@ -170,7 +171,7 @@ fn one(
         instructions: None,
         self_cost: None,
         work: Vec::new(),
-        warnings: Vec::new(),
+        warnings: warnings(measured, series),
         console: Vec::new(),
         origin: None,
         foreign: Some(Foreign {
@@ -186,7 +187,7 @@ fn one(
             rounding: measured.rounding,
             beyond: beyond(series),
             missed_known,
-            lacks: lacks(source, series, period, (missed_known, withheld), given),
+            lacks: lacks(measured, series, period, (missed_known, withheld), given),
             notes: measured.notes.clone(),
         }),
         scheduler: None,
@@ -212,9 +213,18 @@ fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record
     series.quantities.iter().filter_map(of).collect()
 }
 
+/// What the tool says against its own result: each is a doubt of every verdict.
+fn warnings(measured: &ToolMeasurement, series: &ThreadSeries) -> Vec<String> {
+    let overflows = beyond(series).into_values().any(|beyond| beyond.count > 1);
+    let overflows =
+        overflows.then(|| "samples fell out of the tool's histogram; of them the largest alone is known".into());
+    let said = measured.doubts.iter().chain(&series.doubts).cloned();
+    said.chain(overflows).collect()
+}
+
 /// Facts that a reader may look for and that the file does not contain, in words.
 fn lacks(
-    source: &ForeignSource,
+    measured: &ToolMeasurement,
     series: &ThreadSeries,
     period: Option<Nanos>,
     (missed_known, withheld): (bool, bool),
@@ -224,7 +234,7 @@ fn lacks(
     match series.quantities.values().next() {
         Some(SeriesValues::Counted(_)) => lacks.push("single samples and their order: it is a histogram"),
         Some(SeriesValues::Extremes(ends)) if ends.min.is_none() => {
-            lacks.push("the distribution: of each kind of operation it has the longest");
+            lacks.push("the distribution: of its values it has the longest");
         }
         Some(SeriesValues::Told(_)) => lacks.push("the distribution: it has the ends, the mean and some percentiles"),
         Some(SeriesValues::Extremes(_)) => {
@@ -232,7 +242,7 @@ fn lacks(
         }
         Some(SeriesValues::Samples(_)) | None => {}
     }
-    lacks.extend(&source.measured.lacks);
+    lacks.extend(&measured.lacks);
     if series.overrun != Overrun::NoDueTimes && period.is_none() {
         lacks.push("the interval, and with it the observation time; --interval tells it");
     }
@@ -242,7 +252,7 @@ fn lacks(
     if withheld {
         lacks.push("percentiles that missed periods could move: late samples stand for more periods than one");
     }
-    if source.measured.machine.release.is_none() {
+    if measured.machine.release.is_none() {
         lacks.push("the kernel: the file's name stands in its place");
     }
     if given.load.is_none() {
@@ -268,131 +278,4 @@ fn rows(series: &ThreadSeries, period: Option<Nanos>) -> Vec<SampleRow> {
         jitter_ns: None,
     };
     samples.iter().map(row).collect()
-}
-
-fn summary(values: &SeriesValues) -> Option<Summary> {
-    match values {
-        SeriesValues::Samples(samples) => {
-            let values: Vec<(u32, Nanos)> = samples.iter().map(|s| (s.index, s.value)).collect();
-            Summary::new(&values)
-        }
-        SeriesValues::Counted(counted) => Some(of_counted(counted)),
-        SeriesValues::Extremes(ends) => Some(of_extremes(ends)),
-        SeriesValues::Told(told) => Some(Summary {
-            median_ns: told.median,
-            percentiles_ns: told.percentiles.clone(),
-            ..of_extremes(&told.ends)
-        }),
-    }
-}
-
-/// Takes away the figures above which missed periods may lie in place of samples; whether there were any.
-fn withhold(summary: &mut Summary, values: &SeriesValues, period: Nanos) -> bool {
-    let missed = missed_at_most(values, period);
-    let moves = |one_in: u64| u128::from(missed) * u128::from(one_in) >= u128::from(missed) + u128::from(summary.count);
-    let before = (summary.median_ns, summary.percentiles_ns.len());
-    let (median, percentiles): (Option<u64>, BTreeMap<Percentile, u64>) = (
-        summary.median_ns.filter(|_| !moves(2)),
-        summary
-            .percentiles_ns
-            .iter()
-            .filter(|(p, _)| !moves(p.one_in()))
-            .map(|(p, ns)| (*p, *ns))
-            .collect(),
-    );
-    (summary.median_ns, summary.percentiles_ns) = (median, percentiles);
-    before != (summary.median_ns, summary.percentiles_ns.len())
-}
-
-/// Periods that passed while the samples were late, as many as these latencies allow.
-fn missed_at_most(values: &SeriesValues, period: Nanos) -> u64 {
-    let missed = |latency: u64, count: u64| latency.checked_div(period.0).unwrap_or(0).saturating_mul(count);
-    match values {
-        SeriesValues::Samples(samples) => samples.iter().map(|s| missed(s.value.0, 1)).sum(),
-        SeriesValues::Counted(counted) => {
-            let beyond = counted.beyond.map_or(0, |b| missed(counted.ends.max.0, b.count));
-            let bins = counted.bins.iter().map(|(value, count)| missed(*value, *count));
-            bins.fold(beyond, u64::saturating_add)
-        }
-        SeriesValues::Extremes(ends) => missed(ends.max.0, ends.count),
-        SeriesValues::Told(told) => missed(told.ends.max.0, told.ends.count),
-    }
-}
-
-fn of_extremes(ends: &Extremes) -> Summary {
-    Summary {
-        count: ends.count,
-        min_ns: ends.min.map(|ns| ns.0),
-        mean_ns: ends.mean.map(|ns| ns.0),
-        median_ns: None,
-        max_ns: ends.max.0,
-        max_index: None,
-        percentiles_ns: BTreeMap::new(),
-        hdr_v2_base64: String::new(),
-        periods: None,
-    }
-}
-
-/// The summary with the median and the percentiles that lie in its bins.
-fn of_counted(counted: &CountedValues) -> Summary {
-    let count = counted.ends.count;
-    let at_rank = |rank: u64| {
-        let mut below = 0;
-        let found = counted.bins.iter().find(|(_, here)| {
-            below += **here;
-            below >= rank
-        });
-        found.map(|(value, _)| counted.ends.bound(*value))
-    };
-    let borne = Percentile::ALL.into_iter().filter(|p| p.borne_by(count));
-    Summary {
-        median_ns: at_rank((count - 1) / 2 + 1),
-        percentiles_ns: borne
-            .filter_map(|p| Some((p, at_rank(count - count / p.one_in())?)))
-            .collect(),
-        hdr_v2_base64: held(counted),
-        ..of_extremes(&counted.ends)
-    }
-}
-
-/// The bins; a single sample that fell out of them is the largest, and known.
-fn held(counted: &CountedValues) -> String {
-    let mut histogram: Histogram<u64> = Histogram::new(3).expect("three digits are allowed");
-    let alone = counted.beyond.filter(|b| b.count == 1).map(|_| (counted.ends.max.0, 1));
-    for (value, count) in counted.bins.iter().map(|(v, c)| (*v, *c)).chain(alone) {
-        let value = counted.ends.bound(value);
-        histogram
-            .record_n(value, count)
-            .expect("a growing histogram takes every value");
-    }
-    match histogram.is_empty() {
-        true => String::new(),
-        false => Summary::encode(&histogram),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Of 1 000 samples five are 4.2 ms late: with periods of 1 ms up to twenty more were missed, 2 % of all.
-    #[test]
-    fn percentiles_that_missed_periods_could_move_are_withheld() {
-        let counted = SeriesValues::Counted(CountedValues {
-            bins: [(50_000, 995), (4_200_000, 5)].into(),
-            beyond: None,
-            ends: Extremes {
-                count: 1_000,
-                min: Some(Nanos(50_000)),
-                mean: None,
-                max: Nanos(4_200_000),
-            },
-        });
-        let mut told = summary(&counted).unwrap();
-        assert!(!withhold(&mut told, &counted, Nanos(5_000_000)));
-        assert_eq!(told.percentiles_ns.len(), 2);
-        assert!(withhold(&mut told, &counted, Nanos(1_000_000)));
-        let left: Vec<Percentile> = told.percentiles_ns.keys().copied().collect();
-        assert_eq!((left, told.median_ns), (vec![Percentile::P90], Some(50_000)));
-    }
 }

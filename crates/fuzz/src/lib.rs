@@ -35,6 +35,17 @@ const fn target(name: &'static str, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>
     }
 }
 
+/// The reader of a tool's files, whatever their content tells.
+macro_rules! reader {
+    ($tool:literal) => {
+        target(
+            concat!("import-", $tool),
+            |b| worstcase_foreign::fuzz(Some($tool), b),
+            || seeds::foreign($tool),
+        )
+    };
+}
+
 /// All.
 pub static TARGETS: &[FuzzTarget] = &[
     // Packages and kernels' files.
@@ -98,7 +109,31 @@ pub static TARGETS: &[FuzzTarget] = &[
         seeds::studies,
     ),
     target("words", words, seeds::words),
-    target("import", worstcase_foreign::fuzz, seeds::none),
+    target("import", |b| worstcase_foreign::fuzz(None, b), seeds::none),
+    reader!("cyclictest"),
+    reader!("timerlat"),
+    reader!("osnoise"),
+    reader!("oslat"),
+    reader!("jitterdebugger"),
+    reader!("fio"),
+    reader!("bonnie++"),
+    reader!("hdparm"),
+    reader!("pmqtest"),
+    reader!("ptsematest"),
+    reader!("svsematest"),
+    reader!("sigwaittest"),
+    reader!("signaltest"),
+    reader!("cyclicdeadline"),
+    reader!("pi_stress"),
+    reader!("hwlatdetect"),
+    reader!("rteval"),
+    reader!("stress-ng"),
+    reader!("schbench"),
+    reader!("linuxcnc"),
+    reader!("xenomai"),
+    reader!("osnoise-tracer"),
+    reader!("timerlat-tracer"),
+    reader!("perf-sched"),
     // The host.
     target("perf-ring", worstcase_host::fuzz::perf_ring, seeds::ring),
     target(

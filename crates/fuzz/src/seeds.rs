@@ -13,6 +13,16 @@ pub(crate) fn none() -> Vec<Vec<u8>> {
     Vec::new()
 }
 
+/// The smallest file of a tool among those that its reader is tested with.
+pub(crate) fn foreign(tool: &str) -> Vec<Vec<u8>> {
+    let name = tool.trim_end_matches('+');
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/data");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let of_tool = files.filter(|file| file.file_name().to_string_lossy().starts_with(name));
+    let read = of_tool.filter_map(|file| std::fs::read(file.path()).ok());
+    read.min_by_key(Vec::len).into_iter().collect()
+}
+
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }

@@ -118,3 +118,16 @@ fn names_are_of_one_target_each() {
         );
     }
 }
+
+#[test]
+fn every_reader_of_another_tool_has_a_target() {
+    for format in worstcase_foreign::ForeignFormat::all() {
+        let name = format!("import-{format}");
+        let target = TARGETS.iter().find(|target| target.name == name);
+        let seeds = target.map_or(0, |target| (target.seeds)().len());
+        assert!(
+            seeds > 0,
+            "{name} has no target, or no file of crates/foreign/tests/data to begin with"
+        );
+    }
+}

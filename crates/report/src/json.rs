@@ -7,13 +7,14 @@ use serde_json::json;
 use worstcase_results::claims::judged;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-show/9";
+pub const SCHEMA: &str = "worstcase-show/10";
 
 /// The document, indented, with a line end.
 pub fn run(view: &ReportView) -> String {
     let verdicts = view.verdicts.as_ref().map(|(criterion, verdicts)| {
         json!({
             "limit_ns": criterion.limit,
+            "percentile": criterion.percentile,
             "min_seeds": criterion.min_seeds,
             "min_samples": criterion.min_samples,
             "min_time_ns": criterion.min_time,

@@ -5,7 +5,6 @@ use super::table::markdown::{figures, lines};
 use super::table::{ColumnKind, Table, TableGroup, TableValue, field, name};
 use super::terminal::losses;
 use super::{ReportView, claims, run_tables};
-use worstcase_base::duration;
 use worstcase_base::format::shell;
 use worstcase_results::claims::{JudgedClaim, JudgedPair, judged};
 use worstcase_results::verdict::Verdict;
@@ -21,7 +20,7 @@ pub fn run(view: &ReportView) -> String {
         out.push(String::new());
     }
     if let Some((criterion, verdicts)) = &view.verdicts {
-        out.push(format!("**No latency above {}**", duration::show(criterion.limit)));
+        out.push(format!("**{}**", criterion.title()));
         out.push(String::new());
         out.extend(verdict_table(verdicts));
         out.push(String::new());

@@ -131,9 +131,8 @@ pub(super) fn losses(records: &[Record]) -> Vec<String> {
 pub(crate) fn verdict_heading(criterion: &Criterion, records: &[Record], style: Style) -> String {
     let units = units(records.iter().map(|r| &r.subject)).join(", ");
     let limit = duration::show(criterion.limit);
-    style.bold(&format!(
-        "Verdict: is every latency within {limit}? (times are {units})"
-    ))
+    let what = criterion.asked_of();
+    style.bold(&format!("Verdict: is {what} within {limit}? (times are {units})"))
 }
 
 /// A line for each verdict, further reasons below it, and what limits it.

@@ -12,7 +12,7 @@ use worstcase_results::record::{Record, Venue};
 use worstcase_results::verdict::{Criterion, Evidence, STEAL_ALLOWED, Verdict, worst};
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-verdict/4";
+pub const SCHEMA: &str = "worstcase-verdict/5";
 
 /// The output of `worstcase verdict`.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl ShownVerdict<'_> {
             counted(e.cells as u64, "cell"),
             e.missed.map_or("not known".into(), grouped),
             grouped(e.missed_at_ends),
-            grouped(e.lost)
+            e.lost.map_or("not known".into(), grouped)
         );
         text + &another_seed(verdict)
     }
@@ -116,6 +116,7 @@ impl ShownVerdict<'_> {
             "title": self.title,
             "outcome": worst(self.verdicts),
             "limit_ns": c.limit,
+            "percentile": c.percentile,
             "needs": {
                 "min_seeds": c.min_seeds,
                 "min_samples": c.min_samples,

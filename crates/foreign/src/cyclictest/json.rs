@@ -3,26 +3,13 @@
 use super::options::CyclictestOptions;
 use super::{TOOL, series};
 use crate::FormatError;
-use crate::measured::{CountedValues, Extremes, MachineTold, SeriesValues, ThreadSeries, ToolMeasurement};
-use crate::text::{self, SysInfo, bins, moment, of_float, total, whole};
+use crate::measured::{CountedValues, Extremes, SeriesValues, ThreadSeries, ToolMeasurement};
+use crate::text::{self, RtTestsFile, bins, of_float, rt_tests, total, whole};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
 use worstcase_results::record::Beyond;
-
-#[derive(Deserialize)]
-struct CyclictestJson {
-    #[serde(rename = "cmdline:", alias = "cmdline", default)]
-    command: String,
-    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
-    version: Option<String>,
-    start_time: Option<String>,
-    end_time: Option<String>,
-    sysinfo: Option<SysInfo>,
-    #[serde(default)]
-    resolution_in_ns: u32,
-    thread: BTreeMap<u32, CyclictestThread>,
-}
 
 #[derive(Deserialize)]
 struct CyclictestThread {
@@ -31,27 +18,24 @@ struct CyclictestThread {
     cycles: u64,
     min: u64,
     max: u64,
-    avg: f64,
+    /// Absent if there was no sample.
+    avg: Option<f64>,
     cpu: i64,
 }
 
 /// Reads it.
-pub(crate) fn json(content: &str) -> Result<ToolMeasurement, FormatError> {
-    let file: CyclictestJson = text::json(TOOL, content)?;
+pub(super) fn json(content: Value) -> Result<ToolMeasurement, FormatError> {
+    let file: RtTestsFile<CyclictestThread> = text::json(TOOL, content)?;
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
-    let options = CyclictestOptions::of(&file.command);
-    let mut measured = ToolMeasurement::new(TOOL, Nanos(unit));
-    measured.version = file.version;
-    measured.machine = file.sysinfo.as_ref().map(MachineTold::from).unwrap_or_default();
-    measured.began = file.start_time.as_deref().and_then(moment);
-    measured.ended = file.end_time.as_deref().and_then(moment);
+    let mut measured = rt_tests(TOOL, &file);
+    measured.resolution = Nanos(unit);
+    let options = CyclictestOptions::of(measured.command.as_deref().unwrap_or(""));
     for (number, thread) in &file.thread {
         measured.series.push(of_thread(*number, thread, &options, unit)?);
     }
     if file.thread.values().any(|thread| thread.cpu < 0) {
         measured.lacks.push(super::text::NO_CPUS);
     }
-    measured.command = Some(file.command).filter(|command| !command.is_empty());
     Ok(measured)
 }
 
@@ -79,7 +63,7 @@ fn values(
     let ends = Extremes {
         count: thread.cycles,
         min: Some(whole(thread.min, unit)?),
-        mean: Some(of_float(thread.avg, unit).ok_or_else(no_mean)?),
+        mean: Some(thread.avg.and_then(|avg| of_float(avg, unit)).ok_or_else(no_mean)?),
         max: whole(thread.max, unit)?,
     };
     let bins = bins(&thread.histogram, unit)?;

@@ -1,8 +1,9 @@
 //! Histograms: a row for each value, a column for each CPU and quantity, then `over:`, `count:`, `min:`, `avg:`,
 //! `max:`.
 
-use super::{RtlaColumn, add_timerlat, analysis, unit};
+use super::{RtlaColumn, add_timerlat, analysis, missed, unit};
 use crate::FormatError;
+use crate::lines::NumberedLines;
 use crate::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{days_and_time, decimal, numbers, total, whole};
 use std::collections::BTreeMap;
@@ -21,22 +22,21 @@ struct RtlaTable<'a> {
 const SUMS: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
 
 impl<'a> RtlaTable<'a> {
-    fn of(text: &'a str) -> Result<RtlaTable<'a>, FormatError> {
+    fn of(text: &NumberedLines<'a>) -> Result<RtlaTable<'a>, FormatError> {
         let mut table = RtlaTable {
             unit: unit(text),
-            duration: text.lines().find_map(|l| days_and_time(l.strip_prefix("# Duration:")?)),
+            duration: text.texts().find_map(|l| days_and_time(l.strip_prefix("# Duration:")?)),
             columns: Vec::new(),
             rows: Vec::new(),
             sums: BTreeMap::new(),
         };
-        let lines = (1..)
-            .zip(text.lines())
-            .skip_while(|(_, line)| !line.starts_with("Index"));
+        let lines = text.iter().skip_while(|(_, line)| !line.starts_with("Index"));
         // A second table is of all CPUs together.
         for (at, line) in lines.take_while(|(_, line)| !line.starts_with("ALL:")) {
             let mut words = line.split_whitespace();
             match words.next() {
-                Some("Index") => table.columns = words.collect(),
+                Some("Index") if table.columns.is_empty() => table.columns = words.collect(),
+                Some("Index") => return Err(FormatError::at(at, "a second table begins in the first")),
                 Some(name) if SUMS.contains(&name) => drop(table.sums.insert(name, words.collect())),
                 Some(first) if first.starts_with(|c: char| c.is_ascii_digit()) && table.sums.is_empty() => {
                     let row = numbers(at, line)?;
@@ -51,6 +51,10 @@ impl<'a> RtlaTable<'a> {
                         ));
                     }
                     table.rows.push((row[0], row[1..].to_vec()));
+                }
+                Some(_) if table.sums.is_empty() => {
+                    let what = format!("'{}' is no row of its table", line.trim().escape_debug());
+                    return Err(FormatError::at(at, what));
                 }
                 _ => {}
             }
@@ -121,15 +125,16 @@ impl<'a> RtlaTable<'a> {
         Ok(Some(SeriesValues::Counted(CountedValues { bins, beyond, ends })))
     }
 
-    fn measured(&self, tool: &'static str, text: &str) -> Result<ToolMeasurement, FormatError> {
+    fn measured(&self, tool: &'static str, text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
         let mut measured = ToolMeasurement::new(tool, whole(self.width(), self.unit)?);
         measured.notes = analysis(text)?;
+        measured.doubts = missed(text);
         Ok(measured)
     }
 }
 
 /// `rtla timerlat hist`.
-pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn timerlat(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla timerlat", text)?;
     measured
@@ -144,9 +149,7 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
             _ => return Err(unknown(name)),
         };
         let cpu = cpu.parse().map_err(|_| unknown(name))?;
-        if let Some(values) = table.values(nth)? {
-            add_timerlat(&mut measured.series, cpu, column, values);
-        }
+        add_timerlat(&mut measured.series, cpu, column, table.values(nth)?);
     }
     for series in &mut measured.series {
         series.observed = table.duration;
@@ -155,17 +158,20 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// `rtla osnoise hist`.
-pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let table = RtlaTable::of(text)?;
     let mut measured = table.measured("rtla osnoise", text)?;
     for (nth, name) in table.columns.iter().enumerate() {
         let cpu = name.strip_prefix("CPU-").and_then(|cpu| cpu.parse().ok());
         let mut series = ThreadSeries::new("osnoise", cpu.ok_or_else(|| unknown(name))?, Overrun::NoDueTimes);
         series.observed = table.duration;
-        if let Some(values) = table.values(nth)? {
-            series.quantities.insert(Quantity::Latency, values);
-            measured.series.push(series);
-        }
+        measured.series.push(match table.values(nth)? {
+            Some(values) => {
+                series.quantities.insert(Quantity::Latency, values);
+                series
+            }
+            None => series.without_samples(),
+        });
     }
     Ok(measured)
 }

@@ -1,7 +1,8 @@
-//! Summaries: a line for each CPU. On a terminal they are printed again and again; the last of each CPU is taken.
+//! Summaries: a line for each CPU. They are printed again and again, each a run that the next continues.
 
-use super::{RtlaColumn, add_timerlat, analysis, unit};
+use super::{RtlaColumn, add_timerlat, analysis, missed, unit};
 use crate::FormatError;
+use crate::lines::NumberedLines;
 use crate::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use crate::text::{days_and_time, decimal, whole};
 use std::collections::BTreeMap;
@@ -13,11 +14,13 @@ const TIMERLAT: [RtlaColumn; 3] = [RtlaColumn::Irq, RtlaColumn::Thread, RtlaColu
 const CAUSES: [&str; 5] = ["HW", "NMI", "IRQ", "Softirq", "Thread"];
 
 /// `rtla timerlat top`.
-pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn timerlat(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
-    let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Extremes)>> = BTreeMap::new();
-    for (at, line) in (1..).zip(text.lines()) {
-        let Some((cpu, count, rest)) = row(line) else { continue };
+    let mut cpus: BTreeMap<u32, Vec<(RtlaColumn, Option<Extremes>)>> = BTreeMap::new();
+    for (at, line) in text.iter() {
+        let Some((cpu, count, rest)) = row(at, line)? else {
+            continue;
+        };
         let mut columns = Vec::new();
         for (column, block) in TIMERLAT.into_iter().zip(rest.split('|').skip(1)) {
             let words: Vec<&str> = block.split_whitespace().collect();
@@ -28,6 +31,7 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
                 ));
             };
             if max == "-" {
+                columns.push((column, None));
                 continue;
             }
             let time = |word| {
@@ -35,27 +39,26 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
                 decimal(word, unit).ok_or_else(wrong)
             };
             let (min, mean, max) = (time(min)?, time(mean)?, time(max)?);
-            columns.push((
-                column,
-                Extremes {
-                    count,
-                    min: Some(min),
-                    mean: Some(mean),
-                    max,
-                },
-            ));
+            let ends = Extremes {
+                count,
+                min: Some(min),
+                mean: Some(mean),
+                max,
+            };
+            columns.push((column, Some(ends)));
         }
         cpus.insert(cpu, columns);
     }
     let mut measured = ToolMeasurement::new("rtla timerlat", Nanos(unit));
     measured.notes = analysis(text)?;
+    measured.doubts = missed(text);
     for (cpu, columns) in cpus {
         for (column, ends) in columns {
-            add_timerlat(&mut measured.series, cpu, column, SeriesValues::Extremes(ends));
+            add_timerlat(&mut measured.series, cpu, column, ends.map(SeriesValues::Extremes));
         }
     }
     let duration = text
-        .lines()
+        .texts()
         .rev()
         .find_map(|line| days_and_time(line.split_once('|')?.0));
     for series in &mut measured.series {
@@ -65,11 +68,11 @@ pub(crate) fn timerlat(text: &str) -> Result<ToolMeasurement, FormatError> {
 }
 
 /// `rtla osnoise top`, `rtla hwnoise`.
-pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
+pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, FormatError> {
     let unit = unit(text);
     let mut cpus: BTreeMap<u32, ThreadSeries> = BTreeMap::new();
-    for (at, line) in (1..).zip(text.lines()) {
-        let Some((cpu, _, rest)) = row(line) else { continue };
+    for (at, line) in text.iter() {
+        let Some((cpu, _, rest)) = row(at, line)? else { continue };
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [runtime, noise, _, _, single, ref causes @ ..] = words[..] else {
             return Err(FormatError::at(at, "a CPU's line ends before 'Max Single'; it was cut"));
@@ -97,13 +100,24 @@ pub(crate) fn osnoise(text: &str) -> Result<ToolMeasurement, FormatError> {
         .lacks
         .push("single gaps: their number, their lengths, and when they were");
     measured.notes = analysis(text)?;
+    measured.doubts = missed(text);
     measured.series = cpus.into_values().collect();
     Ok(measured)
 }
 
-/// `1 #12322 ...`: the CPU, a count, and the rest.
-fn row(line: &str) -> Option<(u32, u64, &str)> {
-    let (cpu, rest) = line.trim_start().split_once(" #")?;
+/// `1 #12322 ...`: the CPU, a count, and the rest; nothing of another line.
+fn row(at: usize, line: &str) -> Result<Option<(u32, u64, &str)>, FormatError> {
+    let Some((cpu, rest)) = line.trim_start().split_once(" #") else {
+        return Ok(None);
+    };
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    Some((cpu.trim().parse().ok()?, rest[..end].parse().ok()?, &rest[end..]))
+    match (cpu.trim().parse(), rest[..end].parse()) {
+        (Ok(cpu), Ok(count)) => Ok(Some((cpu, count, &rest[end..]))),
+        // The sum of all CPUs, and words of the analysis.
+        _ if end == 0 || cpu.trim() == "ALL" => Ok(None),
+        _ => Err(FormatError::at(
+            at,
+            format!("'{}' is no line of a CPU", line.trim().escape_debug()),
+        )),
+    }
 }

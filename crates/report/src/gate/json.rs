@@ -8,7 +8,7 @@ use serde_json::json;
 use worstcase_results::compare::judged::LEVEL;
 
 /// The form of the document.
-pub const SCHEMA: &str = "worstcase-gate/6";
+pub const SCHEMA: &str = "worstcase-gate/7";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownGate) -> String {
@@ -25,7 +25,7 @@ pub fn document(shown: &ShownGate) -> String {
         "tests": shown.gate.tests,
         "cells": rows(&of_cells(&shown.gate.cells, shown.gate.limits)),
         "new": shown.gate.new,
-        "verdict": criterion.map(|(c, verdicts, _)| json!({ "limit_ns": c.limit, "subjects": verdicts })),
+        "verdict": criterion.map(|(c, verdicts, _)| json!({ "limit_ns": c.limit, "percentile": c.percentile, "subjects": verdicts })),
     });
     format!("{document:#}\n")
 }

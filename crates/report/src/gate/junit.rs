@@ -28,9 +28,8 @@ pub fn document(shown: &ShownGate) -> Result<String, SerializeError> {
         of_run.add_test_case(case("run", "finished", Outcome::Inconclusive, &shown.gate.reasons));
     }
     if let Some((criterion, verdicts, _)) = &shown.criterion {
-        let limit = worstcase_base::duration::show(criterion.limit);
         for verdict in verdicts {
-            let name = format!("no latency above {limit}");
+            let name = criterion.words();
             of_run.add_test_case(case(
                 verdict.subject.as_str(),
                 &name,

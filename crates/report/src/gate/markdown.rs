@@ -144,10 +144,10 @@ fn open(shown: &ShownGate) -> Vec<String> {
     let inconclusive = shown.gate.cells.iter().filter(|c| c.outcome == Outcome::Inconclusive);
     open.extend(inconclusive.map(|c| format!("INCONCLUSIVE {}: {}", text(&name_of(c)), text(&c.reasons.join("; ")))));
     if let Some((criterion, verdicts, _)) = &shown.criterion {
-        let limit = worstcase_base::duration::show(criterion.limit);
+        let asked = criterion.words();
         open.extend(verdicts.iter().map(|v| {
             let (subject, reasons) = (text(v.subject.as_str()), text(&v.with_reservations().join("; ")));
-            format!("{} no latency above {limit}: {subject}: {reasons}", v.outcome)
+            format!("{} {asked}: {subject}: {reasons}", v.outcome)
         }));
     }
     open

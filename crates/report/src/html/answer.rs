@@ -25,8 +25,8 @@ pub(crate) struct ReportAnswer {
     lines: Vec<String>,
     /// The missing part, and how to get it.
     unfinished: Option<String>,
-    /// The limit, if there is one.
-    limit: Option<String>,
+    /// What was asked, if anything.
+    asked: Option<String>,
     verdicts: Vec<JudgedSubject>,
 }
 
@@ -85,7 +85,7 @@ impl ReportAnswer {
             outcome,
             lines,
             unfinished,
-            limit: view.verdicts.as_ref().map(|(c, _)| duration::show(c.limit)),
+            asked: view.verdicts.as_ref().map(|(c, _)| c.title()),
             verdicts: verdicts.collect(),
         }
     }
@@ -103,27 +103,28 @@ fn judged(view: &ReportView, labels: &SubjectLabels, criterion: &Criterion, verd
     let of = |outcome| verdicts.iter().filter(move |v| v.outcome == outcome);
     let count = |outcome| of(outcome).count();
     let limit = format!("{}{}", duration::show(criterion.limit), clock(view));
+    let what = criterion.asked_of();
     let (pass, fail, open) = (count(Outcome::Pass), count(Outcome::Fail), count(Outcome::Inconclusive));
     let all = verdicts.len();
     if let [one] = verdicts {
         let name = labels.get(&one.subject);
         return match one.outcome {
-            Outcome::Pass => format!("{name} keeps every latency within {limit}."),
-            Outcome::Fail if one.evidence.ordinary_cells > 0 => {
+            Outcome::Pass => format!("{name} keeps {what} within {limit}."),
+            Outcome::Fail if one.evidence.ordinary_cells > 0 && criterion.percentile.is_none() => {
                 format!("{name} was later than {limit}, but not as a real-time thread.")
             }
-            Outcome::Fail => format!("{name} does not keep every latency within {limit}."),
+            Outcome::Fail => format!("{name} does not keep {what} within {limit}."),
             Outcome::Inconclusive => {
-                format!("Whether {name} keeps every latency within {limit} cannot be said from what was measured.")
+                format!("Whether {name} keeps {what} within {limit} cannot be said from what was measured.")
             }
         };
     }
     let mut text = match pass {
-        0 if fail == all => return format!("None of {all} subjects keeps every latency within {limit}."),
-        0 => format!("None of {all} subjects was shown to keep every latency within {limit}"),
-        _ if pass == all => return format!("All {all} subjects keep every latency within {limit}."),
-        1 => format!("1 of {all} subjects keeps every latency within {limit}"),
-        _ => format!("{pass} of {all} subjects keep every latency within {limit}"),
+        0 if fail == all => return format!("None of {all} subjects keeps {what} within {limit}."),
+        0 => format!("None of {all} subjects was shown to keep {what} within {limit}"),
+        _ if pass == all => return format!("All {all} subjects keep {what} within {limit}."),
+        1 => format!("1 of {all} subjects keeps {what} within {limit}"),
+        _ => format!("{pass} of {all} subjects keep {what} within {limit}"),
     };
     if pass == 1 {
         text += &of(Outcome::Pass)

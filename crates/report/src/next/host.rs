@@ -139,7 +139,7 @@ fn settings(run: &JudgedRun) -> Option<NextStep> {
     let mut command: Vec<String> = ["sudo", "worstcase", "host", "try"].map(String::from).into();
     option(&mut command, "load", &worst.cell.load);
     on_cpus(&mut command, worst);
-    if let Some((criterion, _)) = &run.view.verdicts {
+    if let Some((criterion, _)) = run.view.verdicts.as_ref().filter(|(c, _)| c.percentile.is_none()) {
         option(&mut command, "criterion", worstcase_plan::typed(criterion.limit));
     }
     let what_for = format!("what helps, measured: the doctor can set {} here", found.join(", "));
@@ -173,7 +173,8 @@ fn other_models(run: &JudgedRun) -> Option<NextStep> {
 }
 
 fn for_weeks(run: &JudgedRun) -> Option<NextStep> {
-    let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Pass))?;
+    let asked = run.view.verdicts.as_ref().filter(|(c, _)| c.percentile.is_none());
+    let (criterion, _) = asked.filter(|_| run.is(Outcome::Pass))?;
     run.worst(|r| r.cell.probe == "wakeup")?;
     let mut command: Vec<String> = ["worstcase", "host", "watch"].map(String::from).into();
     option(&mut command, "criterion", worstcase_plan::typed(criterion.limit));
@@ -194,7 +195,8 @@ fn judged(run: &JudgedRun) -> Option<NextStep> {
 
 /// Another tool keeps no trace.
 fn measured_here(run: &JudgedRun) -> Option<NextStep> {
-    let limit = run.view.verdicts.as_ref().map(|(criterion, _)| criterion.limit);
+    let asked = run.view.verdicts.as_ref().filter(|(c, _)| c.percentile.is_none());
+    let limit = asked.map(|(criterion, _)| criterion.limit);
     let mut command: Vec<String> = ["sudo", "worstcase", "host", "run"].map(String::from).into();
     option(&mut command, "load", "desktop");
     option(

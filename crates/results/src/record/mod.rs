@@ -377,6 +377,12 @@ impl Record {
         told.then(|| self.accounting.missed())
     }
 
+    /// Samples or gaps that were taken and not kept, if that is known: another tool tells it by its samples alone.
+    pub fn lost(&self) -> Option<u64> {
+        let lost = self.accounting.lost();
+        (self.foreign.is_none() || self.has_samples() || lost > 0).then_some(lost)
+    }
+
     /// Whether every sample is kept.
     pub fn has_samples(&self) -> bool {
         match self.foreign {

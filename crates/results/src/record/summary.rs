@@ -14,20 +14,42 @@ use worstcase_contract::{Nanos, Quantity};
 /// Significant decimal digits that the histogram keeps.
 const HISTOGRAM_DIGITS: u8 = 3;
 
+/// How the names of other tools' instruments begin, and what a latency of theirs is.
+const FOREIGN_TITLES: [(&str, &str); 17] = [
+    ("fio-", "time of an operation"),
+    ("bonnie-", "time of an operation"),
+    ("timerlat-user", "latency: timer due to the return to user space"),
+    ("oslat", "turns of a loop that never sleeps"),
+    ("osnoise", "noises: time taken from a thread that never sleeps"),
+    ("pmqtest", SENT),
+    ("ptsematest", SENT),
+    ("svsematest", SENT),
+    ("sigwaittest", SENT),
+    ("signaltest", "latency: a signal handed around"),
+    (
+        "cyclicdeadline",
+        "latency: begin of a deadline task's period to user code",
+    ),
+    ("hwlatdetect", "gaps that the hardware makes"),
+    ("stress-ng-cyclic", "latency: end of a sleep to user code"),
+    ("schbench-wakeup", "latency: a worker's wake-up"),
+    ("schbench-request", "time of a request"),
+    ("linuxcnc-", "jitter: how far an interval is off"),
+    ("perf-sched-", "delay: runnable until it runs"),
+];
+const SENT: &str = "latency: sending to the receiver's waking";
+
 /// The meaning of a quantity for a probe, for headings.
 pub fn title_of(quantity: Quantity, probe: &str) -> &'static str {
     if quantity != Quantity::Latency {
         return quantity.title();
     }
-    match probe {
-        name if name.starts_with("fio-") || name.starts_with("bonnie-") => "time of an operation",
-        "timerlat-user" => "latency: timer due to the return to user space",
-        "oslat" => "turns of a loop that never sleeps",
-        "osnoise" => "noises: time taken from a thread that never sleeps",
-        word => ProbeInfo::of_word(word)
-            .and_then(|info| info.sample)
-            .unwrap_or(quantity.title()),
+    if let Some((_, title)) = FOREIGN_TITLES.iter().find(|(names, _)| probe.starts_with(names)) {
+        return title;
     }
+    ProbeInfo::of_word(probe)
+        .and_then(|info| info.sample)
+        .unwrap_or(quantity.title())
 }
 
 /// One quantity's distribution. Every value but the mean is a sample that was taken, except in `periods`.

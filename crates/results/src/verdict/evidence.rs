@@ -1,8 +1,10 @@
 //! The evidence of a verdict: the observation time, lost samples, interference.
 
 use super::PeriodsAbove;
+use super::limit::largest;
 use super::reservations::is_ordinary;
 use crate::record::{Quantity, Record, Venue};
+use crate::stats::Percentile;
 use serde::Serialize;
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros_exact};
@@ -25,8 +27,8 @@ pub struct Evidence {
     pub missed: Option<u64>,
     /// The missed periods that no sample bounds.
     pub missed_at_ends: u64,
-    /// Samples or gaps that we failed to keep.
-    pub lost: u64,
+    /// Samples or gaps that were not kept; nothing if a cell does not know.
+    pub lost: Option<u64>,
     /// The periods above the limit; nothing if a cell does not tell.
     pub above: Option<PeriodsAbove>,
     /// Cells whose probe was an ordinary thread.
@@ -52,7 +54,7 @@ impl Evidence {
             max_ns: Nanos(records.iter().map(|r| latency(r)).max().unwrap_or(0)),
             missed: records.iter().map(|r| r.missed()).sum(),
             missed_at_ends: sum(|r| r.accounting.periods().map_or(0, |p| p.missed_at_ends)),
-            lost: sum(|r| r.accounting.lost()),
+            lost: records.iter().map(|r| r.lost()).sum(),
             above: PeriodsAbove::of(records.iter().copied(), Quantity::Latency, limit),
             ordinary_cells: records.iter().filter(|r| is_ordinary(r)).count(),
             throttled_cells: throttled
@@ -67,11 +69,15 @@ impl Evidence {
     }
 
     /// Why it is a PASS.
-    pub(super) fn at_most(&self, records: &[&Record]) -> String {
+    pub(super) fn at_most(&self, records: &[&Record], percentile: Option<Percentile>) -> String {
         let unit = records.first().map_or("", |r| r.subject.micros_name());
+        let (what, most) = match percentile {
+            Some(percentile) => (format!("{} ", percentile.name()), largest(records, percentile)),
+            None => (String::new(), self.max_ns),
+        };
         format!(
-            "at most {} {unit} in {}, {}, {} observed",
-            micros_exact(self.max_ns),
+            "{what}at most {} {unit} in {}, {}, {} observed",
+            micros_exact(most),
             self.amount(records),
             counted(self.cells as u64, "cell"),
             duration::show(self.observation_ns)

@@ -6,14 +6,17 @@ mod above;
 mod details;
 mod doubts;
 mod evidence;
+mod limit;
 mod reservations;
 
 pub use above::PeriodsAbove;
 pub(crate) use doubts::another_model;
 pub use doubts::{STEAL_ALLOWED, interference, lost};
 pub use evidence::Evidence;
+pub use limit::{AskedLimit, LimitError};
 
 use crate::record::{CellEntry, Quantity, Record, SubjectId, Venue};
+use crate::stats::Percentile;
 use evidence::latency;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +30,8 @@ use worstcase_contract::Nanos;
 pub struct Criterion {
     /// The limit that no latency may exceed.
     pub limit: Nanos,
+    /// The percentile of each cell that it is a limit of, in place of every latency.
+    pub percentile: Option<Percentile>,
     /// Seeds that a PASS needs of every load and probe: in the lab one seed is one path through the kernel.
     pub min_seeds: usize,
     /// Samples that a PASS needs: in the lab of every load and probe, all seeds together; on the host of every CPU too.
@@ -40,6 +45,7 @@ impl Criterion {
     pub const fn new(limit: Nanos) -> Criterion {
         Criterion {
             limit,
+            percentile: None,
             min_seeds: 3,
             min_samples: 1_000,
             min_time: Nanos(0),
@@ -50,9 +56,18 @@ impl Criterion {
     pub const fn of_host(limit: Nanos) -> Criterion {
         Criterion {
             limit,
+            percentile: None,
             min_seeds: 1,
             min_samples: 10_000,
             min_time: Nanos::from_millis(60_000),
+        }
+    }
+
+    /// What was asked with the usual evidence where these records were measured.
+    pub fn asked(asked: AskedLimit, records: &[Record]) -> Criterion {
+        Criterion {
+            percentile: asked.percentile,
+            ..Criterion::of(asked.limit, records)
         }
     }
 
@@ -155,15 +170,20 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
         .collect();
     let records = judged.as_slice();
     let evidence = Evidence::of(records, criterion.limit);
-    let mut failures = failures(records, criterion);
-    failures.extend(
-        evidence
-            .above
-            .filter(|above| above.count() > 0)
-            .map(|above| above.words()),
-    );
+    let mut failures = match criterion.percentile {
+        Some(percentile) => Vec::from_iter(limit::failure(records, percentile, criterion.limit)),
+        None => failures(records, criterion),
+    };
+    let above = evidence
+        .above
+        .filter(|above| above.count() > 0 && criterion.percentile.is_none());
+    failures.extend(above.map(|above| above.words()));
     failures.extend(details::failures(records));
     let mut doubts = doubts::of(planned, records, criterion);
+    let untold = criterion
+        .percentile
+        .and_then(|percentile| limit::doubt(records, percentile, criterion.limit));
+    doubts.extend(untold);
     doubts.extend(details::doubts(all));
     if planned.is_empty() {
         doubts.push("nothing to judge: what was measured is no latency".into());
@@ -171,7 +191,7 @@ fn verdict(subject: &SubjectId, planned: &[&CellEntry], all: &[&Record], criteri
     let (outcome, reasons) = match (failures.is_empty(), doubts.is_empty()) {
         (false, _) => (Outcome::Fail, failures),
         (true, false) => (Outcome::Inconclusive, doubts),
-        (true, true) => (Outcome::Pass, vec![evidence.at_most(records)]),
+        (true, true) => (Outcome::Pass, vec![evidence.at_most(records, criterion.percentile)]),
     };
     Verdict {
         subject: subject.clone(),

@@ -6,8 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::format::shell;
-use worstcase_base::{duration, output};
-use worstcase_contract::Nanos;
+use worstcase_base::output;
 use worstcase_report::gate::{ShownGate, json, junit, markdown, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::compare::gate::gate;
@@ -16,7 +15,7 @@ use worstcase_results::compare::side::SeedResult;
 use worstcase_results::compare::{CompareError, MappedSubjects, Side, baseline};
 use worstcase_results::record::{Record, Run, RunError};
 use worstcase_results::stats::{ranks, signed_ranks};
-use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts, worst};
+use worstcase_results::verdict::{AskedLimit, Criterion, Outcome, Verdict, verdicts, worst};
 
 /// Is a run worse than a baseline? PASS, FAIL or INCONCLUSIVE as text, JUnit, Markdown and exit code, for CI
 #[derive(Debug, Args)]
@@ -59,9 +58,9 @@ pub struct GateArgs {
     /// Lab: no test over the seeds; the maximum may not be above the baseline's
     #[arg(long, conflicts_with = "tolerance")]
     exact: bool,
-    /// No latency above this either, e.g. 100us
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    criterion: Option<Nanos>,
+    /// No latency above this either, e.g. 100us, or no percentile, e.g. p99.9=50us
+    #[arg(long, value_name = "LIMIT")]
+    criterion: Option<AskedLimit>,
     /// Subjects of the baseline and those of the run that belong to them, separated by commas
     #[arg(long, value_name = "OLD=NEW,...", value_delimiter = ',')]
     map: Vec<MappedSubjects>,
@@ -71,7 +70,7 @@ pub struct GateArgs {
     /// Write Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Print JSON (worstcase-gate/6), times in ns
+    /// Print JSON (worstcase-gate/7), times in ns
     #[arg(long)]
     json: bool,
 }
@@ -108,7 +107,7 @@ worstcase_base::errors! {
         #[error(transparent)]
         Compare(#[from] CompareError) => within,
         /// A criterion is asked of one run.
-        #[error("--criterion is of one run; ask each: worstcase verdict RUN --criterion DURATION")]
+        #[error("--criterion is of one run; ask each: worstcase verdict RUN --criterion LIMIT")]
         CriterionOfSeveral => Usage,
         /// The XML cannot be written.
         #[error("cannot write JUnit XML: {0}")]
@@ -190,8 +189,8 @@ fn limits(args: &GateArgs) -> GateLimits {
     }
 }
 
-fn judge(run: &Run, records: &[Record], limit: Nanos) -> (Criterion, Vec<Verdict>) {
-    let criterion = Criterion::of(limit, records);
+fn judge(run: &Run, records: &[Record], limit: AskedLimit) -> (Criterion, Vec<Verdict>) {
+    let criterion = Criterion::asked(limit, records);
     (criterion, verdicts(&run.plan().cells, records, &criterion))
 }
 
@@ -238,7 +237,7 @@ fn again(args: &GateArgs) -> String {
         option("--worst-seed", share.to_string());
     }
     if let Some(limit) = args.criterion {
-        option("--criterion", format!("{}ns", limit.0));
+        option("--criterion", limit.to_string());
     }
     for mapped in &args.map {
         option("--map", format!("{}={}", mapped.a, mapped.b));

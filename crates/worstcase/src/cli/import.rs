@@ -13,7 +13,7 @@ use worstcase_contract::Nanos;
 use worstcase_foreign::{ForeignFormat, ForeignSource, ImportFacts, read, records};
 use worstcase_results::record::{CellEntry, CellResult, Imported, Run, RunError, RunPlan};
 
-/// Import what cyclictest, rtla, oslat, jitterdebugger, fio, bonnie++ or hdparm wrote, as a run that show, compare and report take
+/// Import what cyclictest, rtla, fio or another of two dozen tools wrote, as a run that show, compare and report take
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,10 +22,12 @@ Examples:
   worstcase import timerlat.txt --interval 1ms
   worstcase import fio.json --load idle
 
-Read are: cyclictest's --json, its histograms (-h, -H, --histfile), its lines of a thread each, its
-samples (-v); the output of rtla timerlat and osnoise, hist and top; oslat's text and --json;
-jitterdebugger's results.json, samples.raw and lines; fio's JSON (--output-format=json+), bonnie++'s
-lines of comma-separated values, hdparm -tT.
+Read are text and JSON of cyclictest, oslat, pmqtest, ptsematest, svsematest, sigwaittest, signaltest,
+cyclicdeadline, pi_stress; hwlatdetect and rteval; rtla's timerlat and osnoise, hist and top, and the text
+of the tracers (timerlat-tracer, osnoise-tracer); jitterdebugger; stress-ng --cyclic, schbench, linuxcnc's
+latency-test, xenomai's latency, perf-sched (perf sched latency); fio's JSON (--output-format=json+),
+bonnie++'s lines of comma-separated values, hdparm -tT. What stands before all lines alike (CI, journal,
+mail) is taken off. Several runs in a file are several seeds.
 Nothing is made up: what a file does not hold is absent (-), and the run says so.
 Files of one kernel and tool are the seeds of one subject. Of a file that does not tell its kernel the
 file's name stands in its place.
@@ -37,7 +39,7 @@ pub struct ImportArgs {
     /// The run's folder [default: import- and the first file's name]
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Which tool wrote them: cyclictest, timerlat, osnoise, oslat, jitterdebugger, fio, bonnie++ or hdparm [default: as the content tells]
+    /// Which tool wrote them, in the words of this help [default: as the content tells]
     #[arg(long, value_name = "TOOL")]
     format: Option<ForeignFormat>,
     /// What ran beside, in your words; to compare with a run of worstcase, as it names the load: idle, fork, cmd:...
@@ -47,8 +49,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     interval: Option<Nanos>,
     /// Times without a unit are ns, not us: cyclictest -N, jitterdebugger -N
-    #[arg(long)]
+    #[arg(long, conflicts_with = "microseconds")]
     nanoseconds: bool,
+    /// They are us, though none is shorter than an interval
+    #[arg(long)]
+    microseconds: bool,
 }
 
 worstcase_base::errors! {
@@ -91,7 +96,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
         return Err(ImportCliError::Taken(output));
     }
     let _begun = BegunFolder::at(&output);
-    let read = args.files.iter().map(|file| read(file, args.format, args.nanoseconds));
+    let read = args.files.iter().map(|file| read(file, args.format, args.unit()));
     let sources = read.collect::<Result<Vec<_>, _>>()?;
     let title = title(&sources);
     let given = ImportFacts {
@@ -110,6 +115,14 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode, ImportCliError> {
 }
 
 impl ImportArgs {
+    /// The unit of times without one, if the user tells it.
+    fn unit(&self) -> Option<Nanos> {
+        let given = [(self.nanoseconds, 1), (self.microseconds, 1_000)]
+            .into_iter()
+            .find(|(is_given, _)| *is_given);
+        given.map(|(_, ns)| Nanos(ns))
+    }
+
     /// The files and the user's facts, to give the command again.
     fn imported(&self) -> Result<Imported, ImportCliError> {
         let absolute = |file: &PathBuf| {
@@ -126,6 +139,7 @@ impl ImportArgs {
         option("--load", self.load.clone());
         option("--interval", self.interval.map(|interval| format!("{}ns", interval.0)));
         options.extend(self.nanoseconds.then(|| "--nanoseconds".to_string()));
+        options.extend(self.microseconds.then(|| "--microseconds".to_string()));
         Ok(Imported {
             files: self.files.iter().map(absolute).collect::<Result<_, _>>()?,
             options,
@@ -137,7 +151,7 @@ impl ImportArgs {
 const NAMED: usize = 20;
 
 fn title(sources: &[ForeignSource]) -> String {
-    let tools = distinct(sources.iter().map(ForeignSource::tool)).join(", ");
+    let tools = distinct(sources.iter().flat_map(ForeignSource::tools)).join(", ");
     let files = sources.iter().map(|source| source.file.as_str());
     let more = match sources.len().saturating_sub(NAMED) {
         0 => String::new(),

@@ -9,17 +9,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
-use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
-use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
-use worstcase_results::verdict::{Criterion, verdicts};
+use worstcase_results::verdict::{AskedLimit, Criterion, verdicts};
 
 /// Write runs as one page that works offline: the answer, pictures, breakdowns, and what it was measured on
 #[derive(Debug, Args)]
@@ -37,9 +35,9 @@ pub struct ReportArgs {
     /// The page; one that is there is replaced, `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// Judge every subject: no latency above this, e.g. 100us (default: each run's own criterion)
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    criterion: Option<Nanos>,
+    /// Judge every subject: no latency above this, e.g. 100us, or no percentile, e.g. p99.9=50us (default: each run's own criterion)
+    #[arg(long, value_name = "LIMIT")]
+    criterion: Option<AskedLimit>,
     /// Replay each subject's worst cell of the lab and tell why its worst sample was late (breakdowns of this machine's
     /// recordings are always told)
     #[arg(long)]
@@ -118,10 +116,10 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let steps = ProgressDisplay::new();
     steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
-    let limit = args.criterion.or(run.plan().criterion());
+    let asked = args.criterion.or(run.plan().criterion().map(AskedLimit::of_all));
     let whole = PictureOptions::default();
     let options = PictureOptions {
-        limit,
+        limit: asked.map(|asked| asked.limit),
         // All runs together have the room of one.
         dots: whole.dots / runs,
         ..whole
@@ -130,7 +128,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     steps.end();
     let breakdowns = breakdowns(args, run, &records)?;
     let parts = PageParts { pictures, breakdowns };
-    let criterion = limit.map(|limit| Criterion::of(limit, &records));
+    let criterion = asked.map(|asked| Criterion::asked(asked, &records));
     let explanations = run.explanations()?;
     let view = ReportView {
         plan: run.plan(),

@@ -9,12 +9,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{ExplainError, worst_of_host};
-use worstcase_base::duration;
 use worstcase_base::format::plain;
-use worstcase_contract::Nanos;
 use worstcase_report::{ReportView, cell, csv, json, markdown, terminal};
 use worstcase_results::record::{CAPTURES, Quantity, Record, Run, RunError};
-use worstcase_results::verdict::{Criterion, Outcome, verdicts};
+use worstcase_results::verdict::{AskedLimit, Criterion, Outcome, verdicts};
 
 /// Show what a run measured: a table of subjects and loads, one cell, or data for programs
 #[derive(Debug, Args)]
@@ -50,9 +48,9 @@ pub struct ShowArgs {
     /// Print one cell in every detail
     #[arg(long, value_name = "ID", add = cell_names::cells())]
     cell: Option<String>,
-    /// Judge every subject: no latency above this, e.g. 100us (default: the run's own criterion)
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    criterion: Option<Nanos>,
+    /// Judge every subject: no latency above this, e.g. 100us, or no percentile, e.g. p99.9=50us (default: the run's own criterion)
+    #[arg(long, value_name = "LIMIT")]
+    criterion: Option<AskedLimit>,
     /// Which quantities to show; by default what the probe is about (response: irq-latency and after-irq)
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "cell")]
     quantity: Vec<QuantityArg>,
@@ -119,8 +117,8 @@ fn show(run: &Run, args: &ShowArgs) -> Result<ExitCode, ShowError> {
         return Ok(ExitCode::SUCCESS);
     }
     let records = run.records()?;
-    let limit = args.criterion.or(run.plan().criterion());
-    let criterion = limit.map(|limit| Criterion::of(limit, &records));
+    let asked = args.criterion.or(run.plan().criterion().map(AskedLimit::of_all));
+    let criterion = asked.map(|asked| Criterion::asked(asked, &records));
     let quantities: Vec<Quantity> = args.quantity.iter().copied().map(Quantity::from).collect();
     let explanations = run.explanations()?;
     let view = ReportView {

@@ -14,7 +14,7 @@ use worstcase_report::verdict::ShownVerdict;
 use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{Record, Run, RunError, Venue};
 use worstcase_results::stats::tail::Peaks;
-use worstcase_results::verdict::{Criterion, verdicts, worst};
+use worstcase_results::verdict::{AskedLimit, Criterion, verdicts, worst};
 
 /// Does a run meet a limit? PASS, FAIL or INCONCLUSIVE as text and as exit code, and how sure that is
 #[derive(Debug, Args)]
@@ -22,6 +22,7 @@ use worstcase_results::verdict::{Criterion, verdicts, worst};
 Examples:
   worstcase verdict RUN --criterion 100us
   worstcase verdict RUN --criterion 100us --min-time 3600s
+  worstcase verdict RUN --criterion p99.9=50us
   worstcase verdict RUN --tail --json
 
 Exit code: 0 every subject PASSes, 1 one FAILs, 10 none FAILs but one is INCONCLUSIVE; 2 the input is wrong.
@@ -30,9 +31,9 @@ and CPU 10000 samples in a minute, no throttling and nearly no stolen time. The 
 pub struct VerdictArgs {
     /// The run's folder
     run: PathBuf,
-    /// No latency above this, e.g. 100us (default: the run's own criterion)
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    criterion: Option<Nanos>,
+    /// No latency above this, e.g. 100us, or no percentile, e.g. p99.9=50us (default: the run's own criterion)
+    #[arg(long, value_name = "LIMIT")]
+    criterion: Option<AskedLimit>,
     /// Seeds that a PASS needs of every load and probe
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     min_seeds: Option<u32>,
@@ -69,19 +70,19 @@ worstcase_base::errors! {
 /// Runs the command.
 pub fn run(args: &VerdictArgs) -> Result<ExitCode, VerdictError> {
     let run = Run::open(&args.run)?;
-    let limit = args.criterion.or(run.plan().criterion());
-    let limit = limit.ok_or(VerdictError::NoCriterion)?;
+    let own = run.plan().criterion().map(AskedLimit::of_all);
+    let asked = args.criterion.or(own).ok_or(VerdictError::NoCriterion)?;
     let records = run.records()?;
-    let usual = Criterion::of(limit, &records);
+    let usual = Criterion::asked(asked, &records);
     let criterion = Criterion {
-        limit,
         min_seeds: args.min_seeds.map_or(usual.min_seeds, |n| n as usize),
         min_samples: args.min_samples.unwrap_or(usual.min_samples),
         min_time: args.min_time.unwrap_or(usual.min_time),
+        ..usual
     };
     let verdicts = verdicts(&run.plan().cells, &records, &criterion);
     let tails = match args.tail {
-        true => Some(tails(&run, &records, limit)?),
+        true => Some(tails(&run, &records, asked.limit)?),
         false => None,
     };
     let view = ReportView {

@@ -338,7 +338,7 @@ fn markdown_junit_and_json() {
     let json: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
     assert_eq!(
         (&json["schema"], &json["outcome"]),
-        (&"worstcase-gate/6".into(), &"FAIL".into())
+        (&"worstcase-gate/7".into(), &"FAIL".into())
     );
     assert_eq!(
         (&json["cells"][0]["load"], &json["cells"][1]["outcome"]),

@@ -332,3 +332,120 @@ fn a_foreign_run_compares_with_one_of_worstcase() {
         "{error}"
     );
 }
+
+const TWO_RUNS: &str = "=== stress
+T: 0 ( 4101) P:95 I:1000 C:  60000 Min:      3 Act:    5 Avg:    6 Max:     941
+T: 1 ( 4102) P:95 I:1000 C:  59998 Min:      3 Act:    4 Avg:    5 Max:     233
+=== idle
+T: 0 ( 5101) P:95 I:1000 C:  60000 Min:      3 Act:    5 Avg:    6 Max:      41
+T: 1 ( 5102) P:95 I:1000 C:  59998 Min:      3 Act:    4 Avg:    5 Max:      33
+";
+
+#[test]
+fn the_first_of_two_runs_fails_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("two.txt"), TWO_RUNS).unwrap();
+    let (said, _) = worstcase(dir.path(), &["import", "two.txt"], 0);
+    assert!(said.contains("run 2 of 2 in the file, from line 5 on"), "{said}");
+    let (said, _) = worstcase(dir.path(), &["verdict", "import-two", "--criterion", "100us"], 1);
+    assert!(
+        said.contains("FAIL") && said.contains("941.000 us (unknown, wakeup, seed 1, CPU 0)"),
+        "{said}"
+    );
+}
+
+/// What a tool says against its result is a doubt in the table, the verdict and the page.
+#[test]
+fn what_a_tool_says_against_itself_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let missed = fs::read_to_string(data("timerlat-hist.txt")).unwrap()
+        + "4211 (3.39%) events missed, results might not be accurate\n";
+    let starved = "T: 0 (26) P:80 I:1000 C:  60000 Min:     14 Act:   33 Avg:   29 Max:      81
+T: 1 (27) P:80 I:10001000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0
+";
+    for (name, text, doubt) in [
+        (
+            "missed",
+            missed.as_str(),
+            "rtla: 4211 (3.39%) events missed, results might not be accurate",
+        ),
+        ("starved", starved, "it took no sample"),
+    ] {
+        let file = format!("{name}.txt");
+        fs::write(dir.path().join(&file), text).unwrap();
+        let (said, _) = worstcase(dir.path(), &["import", &file, "-o", name], 0);
+        assert!(said.contains(doubt), "{said}");
+        let (said, _) = worstcase(dir.path(), &["verdict", name, "--criterion", "1s"], 10);
+        assert!(said.contains(doubt) && said.contains("lost not known"), "{said}");
+        worstcase(dir.path(), &["report", name, "-o", "page.html"], 0);
+        assert!(
+            fs::read_to_string(dir.path().join("page.html"))
+                .unwrap()
+                .contains(doubt)
+        );
+    }
+}
+
+#[test]
+fn a_percentile_can_be_the_criterion() {
+    let dir = tempfile::tempdir().unwrap();
+    import(dir.path(), &["cyclictest-histogram.txt"], &["-o", "run"]);
+    // p99 of thread 0 is 133 us; of 3 000 samples none bears p99.9.
+    let verdict = |limit: &str, code| worstcase(dir.path(), &["verdict", "run", "--criterion", limit], code).0;
+    let said = verdict("p99=100us", 1);
+    assert!(said.contains("Verdict: is p99 of every cell within 100 us?"), "{said}");
+    assert!(
+        said.contains("p99 is 133.000 us (unknown, wakeup, seed 1, CPU 0)"),
+        "{said}"
+    );
+    assert!(!verdict("p99=140us", 10).contains("p99 is 133"));
+    let said = verdict("p99.9=1s", 10);
+    assert!(
+        said.contains("whether p99.9 is above the limit is not known in"),
+        "{said}"
+    );
+    let (said, _) = worstcase(dir.path(), &["verdict", "run", "--criterion", "p99=100us", "--json"], 1);
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&json["percentile"], &json["limit_ns"]),
+        (&"p99".into(), &100_000.into())
+    );
+    let (said, _) = worstcase(
+        dir.path(),
+        &["show", "run", "--criterion", "p99=100us", "--markdown"],
+        0,
+    );
+    assert!(said.contains("**No p99 above 100 us**"), "{said}");
+    worstcase(
+        dir.path(),
+        &["report", "run", "--criterion", "p99=100us", "-o", "page.html"],
+        0,
+    );
+    let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(page.contains("does not keep p99 of every cell within 100 us"));
+    let (_, error) = worstcase(dir.path(), &["verdict", "run", "--criterion", "p98=1us"], 2);
+    assert!(error.contains("unknown percentile 'p98'"), "{error}");
+    // Out of the histogram it is at least as large as its end.
+    import(dir.path(), &["cyclictest-overflow.txt"], &["-o", "out"]);
+    let (said, _) = worstcase(dir.path(), &["verdict", "out", "--criterion", "p99=1us"], 1);
+    assert!(said.contains("p99 is at least "), "{said}");
+    // A gate asks the same.
+    worstcase(dir.path(), &["gate", "run", "--write-baseline", "b.json"], 0);
+    let gate = [
+        "gate",
+        "run",
+        "--baseline",
+        "b.json",
+        "--criterion",
+        "p99=100us",
+        "--junit",
+        "j.xml",
+    ];
+    let (said, _) = worstcase(dir.path(), &gate, 1);
+    assert!(said.contains("p99 is 133.000 us"), "{said}");
+    assert!(
+        fs::read_to_string(dir.path().join("j.xml"))
+            .unwrap()
+            .contains("no p99 above 100 us")
+    );
+}

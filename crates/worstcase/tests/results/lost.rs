@@ -37,7 +37,7 @@ fn our_own_losses_are_no_failure_of_the_machine() {
         verdict.reasons,
         ["6.18.rt.host.idle.wakeup.s1.c0: 200 samples lost while measuring"]
     );
-    assert_eq!((verdict.evidence.lost, verdict.evidence.missed), (200, Some(0)));
+    assert_eq!((verdict.evidence.lost, verdict.evidence.missed), (Some(200), Some(0)));
     let books = books(&mut result);
     (books.missed, books.longest_missed_run, books.lost) = (200, 200, 0);
     assert_eq!(judge(&result).outcome, Outcome::Fail);

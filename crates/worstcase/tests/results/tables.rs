@@ -250,7 +250,7 @@ fn data_for_programs() {
         verdicts: Some((criterion, verdicts(&plan.cells, &records, &criterion))),
     };
     let json: serde_json::Value = serde_json::from_str(&json::run(&view)).unwrap();
-    assert_eq!(json["schema"], "worstcase-show/9");
+    assert_eq!(json["schema"], "worstcase-show/10");
     assert_eq!(json["ensembles"].as_array().unwrap().len(), 9);
     let worst = &json["ensembles"][1];
     assert_eq!(worst["load"], "procread");

@@ -39,6 +39,23 @@ fn host(criterion: Option<u64>) -> (tempfile::TempDir, PathBuf, CellResult) {
 }
 
 #[test]
+fn a_percentile_is_within_a_limit_that_the_maximum_exceeds() {
+    let (_dir, path) = lab();
+    verdict(&path).args(["--criterion", "100us"]).assert().code(1);
+    verdict(&path)
+        .args(["--criterion", "p90=100us"])
+        .assert()
+        .code(0)
+        .stdout(contains("PASS").and(contains("p90 at most ")));
+    verdict(&path).args(["--criterion", "p99=1us"]).assert().code(1);
+    verdict(&path)
+        .args(["--criterion", "p99.999=100us"])
+        .assert()
+        .code(10)
+        .stdout(contains("too few samples bear it"));
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_worst_subject() {
     let (_dir, path) = lab();
     // One of three subjects is above 100 us.
@@ -133,7 +150,7 @@ fn how_sure_and_the_tail_for_programs() {
         serde_json::from_slice(&out.get_output().stdout).unwrap()
     };
     let plain = json(&[]);
-    assert_eq!(plain["schema"], "worstcase-verdict/4");
+    assert_eq!(plain["schema"], "worstcase-verdict/5");
     assert_eq!(
         (&plain["outcome"], &plain["limit_ns"]),
         (&"PASS".into(), &100_000.into())

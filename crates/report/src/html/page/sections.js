@@ -14,7 +14,7 @@ const answer = (run) => {
 const verdicts = (run) => {
   const place = el('div');
   const draw = () => place.replaceChildren(table({
-    caption: `No latency above ${run.answer.limit}`,
+    caption: run.answer.asked,
     kind: 'verdicts',
     columns: [{ title: 'Subject' }, { title: 'Verdict' }, { title: 'Why' }, { title: 'Rests on' }],
     rows: run.answer.verdicts.filter(isShown).map((v) => [v.label, outcomeMark(v.outcome),
