@@ -50,7 +50,7 @@ fn latest(load: &str, samples: u64) -> Vec<BreakdownAsJson> {
 
 #[test]
 fn a_big_area_given_back_empties_a_list_of_pages_with_interrupts_off() {
-    for breakdown in latest("unmap", 1_000) {
+    for breakdown in latest("unmap", 4_000) {
         let names = ["free_pcppages_bulk", "for load-unmap", "__free_one_page"];
         breakdown.names_cause(Mechanism::InterruptsOff, &names, 500_000..=u64::MAX);
     }
@@ -81,7 +81,7 @@ fn a_load_holds_the_cpu_in_the_function_that_its_help_names() {
         ("bpf:maps", off, ["free_pcppages_bulk", "for kworker"], 500_000),
         ("perf:96", off, ["generic_exec_single", "for load-perf"], 40_000),
     ] {
-        latest(load, 1_000)[0].names_cause(mechanism, &names, least..=u64::MAX);
+        latest(load, 4_000)[0].names_cause(mechanism, &names, least..=u64::MAX);
     }
 }
 
