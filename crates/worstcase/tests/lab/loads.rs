@@ -77,8 +77,8 @@ fn a_load_holds_the_cpu_in_the_function_that_its_help_names() {
             60_000,
         ),
         ("eventfd", off, ["eventfd_write", "for load-eventfd"], 110_000),
-        ("memfd", off, ["free_pcppages_bulk", "for load-memfd"], 1_000_000),
-        ("bpf:maps", off, ["free_pcppages_bulk", "for kworker"], 500_000),
+        ("memfd", off, ["free_pcppages_bulk", "__free_one_page"], 1_000_000),
+        ("bpf:maps", off, ["free_pcppages_bulk", "__free_one_page"], 500_000),
         ("perf:96", off, ["generic_exec_single", "for load-perf"], 40_000),
     ] {
         latest(load, 4_000)[0].names_cause(mechanism, &names, least..=u64::MAX);
