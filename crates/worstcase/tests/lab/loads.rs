@@ -31,7 +31,7 @@ pub fn is_whole(record: &Record) {
 #[test]
 fn all_loads_work_on_the_generic_kernel() {
     let loads = "idle,shm,fork,exec,blockread,procread,find,apps:4,sockets,compile,\
-                 timerfd,eventfd,pipes,rcu,receive,writeback,bpf,bpf:maps,perf,perf:96,statickeys,\
+                 timerfd,eventfd,pipes,rcu,receive,writeback,bpf,bpf:maps,perf,perf:8,statickeys,\
                  munmap,munmap:own,unmap,mprotect,memfd,seccomp:100@200,membarrier,membarrier:own,module,sysctl,cgroup";
     let records = shared().measure(&format!(
         "--kernel {GENERIC} --preempt none --load {loads} --samples {SAMPLES} --seeds 1"
