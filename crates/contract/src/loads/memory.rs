@@ -64,9 +64,9 @@ pub(super) const MEMFD: LoadInfo = LoadInfo {
     about: "fills a file in memory of MIB (96) by sendfile, and empties it at once (lists of free pages)",
     details: "sendfile from a file of 1 MiB, spliced inside the kernel; then ftruncate, of every second file a hole \
               (fallocate). The CPU's list of free pages is filled (6.12: __rmqueue_pcplist) and \
-              emptied (free_pcppages_bulk) with interrupts off.",
+              emptied (free_pcppages_bulk) with interrupts off. @RATE counts files.",
     example: "memfd:64",
-    rate: Some(0),
+    rate: Some(1),
     ..LoadInfo::PLAIN
 };
 

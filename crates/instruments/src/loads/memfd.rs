@@ -14,13 +14,13 @@ use std::io::{self, Write};
 /// Large enough that a list is as long as it becomes.
 const MEBIBYTES: u32 = 96;
 const BLOCK: usize = 1 << 20;
-const FILES: usize = 0;
-const PAGES: usize = 1;
+const PAGES: usize = 0;
+const FILES: usize = 1;
 
 /// A big file in memory filled and emptied.
 pub const MEMFD: LoadCode = LoadCode {
     name: "memfd",
-    units: &["files", "pages"],
+    units: &["pages", "files"],
     body: Some(start),
 };
 
@@ -35,10 +35,12 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
         for empty_it in [truncate, punch].iter().cycle() {
             pace.wait();
             let file = empty().map_err(failed)?;
-            (0..blocks).try_for_each(|_| copy(&source, &file)).map_err(failed)?;
+            for _ in 0..blocks {
+                copy(&source, &file).map_err(failed)?;
+                board.add(PAGES, (BLOCK / PAGE) as u64);
+            }
             empty_it(&file, blocks * BLOCK).map_err(failed)?;
             board.add(FILES, 1);
-            board.add(PAGES, (blocks * BLOCK / PAGE) as u64);
         }
         Ok(())
     })

@@ -45,5 +45,8 @@ fn a_thread_that_never_sleeps_is_entered_more_often_if_it_is_an_ordinary_one() {
         assert_eq!(told.to_string(), policy);
         (record.cell.priority, record.accounting.gaps().unwrap().gaps)
     };
-    assert_eq!((measured("other"), measured("fifo")), ((0, 4), (98, 1)));
+    let ((ordinary, often), (real_time, seldom)) = (measured("other"), measured("fifo"));
+    assert_eq!((ordinary, real_time), (0, 98));
+    // The server's timer may be under way when the thread begins.
+    assert!(often >= 4 && seldom <= 2, "{often}, {seldom}");
 }
