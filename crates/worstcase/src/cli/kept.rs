@@ -1,8 +1,8 @@
 //! The place of a run, and its limit: the same options for the lab and for a host.
 
+use crate::cli::words;
 use clap::Args;
 use std::path::PathBuf;
-use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_plan::{Experiment, Problem};
 
@@ -13,7 +13,7 @@ pub(crate) struct KeptArgs {
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Judge every subject: no latency above this, e.g. 100us [default: 100us if inversion is the only probe]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = words::limit)]
     pub criterion: Option<Nanos>,
 }
 

@@ -1,10 +1,10 @@
 //! `worstcase plot`: the pictures of a run as SVG files.
 
 use super::output::{OutputError, print};
+use crate::cli::words;
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
-use worstcase_base::duration;
 use worstcase_base::format::plain;
 use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_contract::Nanos;
@@ -39,7 +39,7 @@ pub struct PlotArgs {
     #[arg(long)]
     dark: bool,
     /// Mark this limit on latency, e.g. 100us (default: the run's own criterion)
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = words::limit)]
     criterion: Option<Nanos>,
 }
 

@@ -3,6 +3,8 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
+use worstcase_base::duration;
+use worstcase_contract::Nanos;
 use worstcase_contract::loads::LOADS;
 use worstcase_contract::probe::PROBES;
 use worstcase_plan::study;
@@ -60,4 +62,14 @@ pub fn studies<P>(parser: P) -> CompletedParser<P> {
         parser,
         words: Some(words),
     }
+}
+
+/// A limit of every latency, which a run keeps; a percentile's is asked of what was measured.
+pub fn limit(text: &str) -> Result<Nanos, String> {
+    if text.contains('=') {
+        return Err(format!(
+            "a run is judged by every latency; a percentile is asked of it afterwards: worstcase verdict RUN --criterion {text}"
+        ));
+    }
+    duration::parse(text).map_err(|e| e.to_string())
 }

@@ -167,6 +167,9 @@ fn an_unknown_name_is_answered_by_what_was_meant_in_one_line() {
         ("shwo run", "'show'"),
         ("host run --prob wakeup", "'--probe'"),
         ("host try --only no-such-setting", "'no-such-setting'"),
+        ("host run --criterion p99.9=50us", "verdict RUN --criterion p99.9=50us"),
+        ("lab run --criterion p99.9=50us", "verdict RUN --criterion p99.9=50us"),
+        ("plot a --criterion p99.9=50us", "verdict RUN --criterion p99.9=50us"),
     ] {
         let output = Command::cargo_bin("worstcase")
             .unwrap()

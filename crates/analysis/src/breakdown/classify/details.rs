@@ -46,7 +46,9 @@ impl LabClassifier<'_> {
                     task: (self.task_of)(mark.pid),
                     at: self.place_of(mark, roles::is_way_to_wake),
                 });
-                *kept = mark.and_then(|mark| self.longest(&self.while_preempted(mark.pid, &stretch.intervals)));
+                let length = (self.time_of)(end - start);
+                let kept_by = mark.and_then(|mark| self.longest(&self.while_preempted(mark.pid, &stretch.intervals)));
+                *kept = kept_by.filter(|kept| 2 * kept.length_ns.0 >= length);
                 *ran = self.longest(&stretch.intervals);
             }
             SpanKind::OtherThread {

@@ -134,7 +134,7 @@ pub enum SpanKind {
         waker: Option<Waker>,
         /// The thread that ran longest meanwhile.
         ran: Option<ThreadRun>,
-        /// The thread that ran longest while the one that ended the wait was ready to run.
+        /// The thread that ran for half of the wait or more while the one that ended it was ready to run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<ThreadRun>,
     },

@@ -7,6 +7,7 @@ use super::hooks::Hooks;
 use super::run::{ViewArgs, measure};
 use super::try_settings::{self, TryArgs};
 use crate::cli::error::Error;
+use crate::cli::words;
 use crate::cli::{report, stop};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     period: Nanos,
     /// How late it may be woken at most
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = words::limit)]
     deadline: Nanos,
     /// The CPUs that it may use, e.g. 2-3 [default: all that are not isolated from others]
     #[arg(long, value_name = "LIST")]

@@ -74,7 +74,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
     /// Look for the fewest settings with which no latency is above this, e.g. 100us
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = words::limit)]
     criterion: Option<Nanos>,
     /// The folder of the runs [default: a new one, try-NAME-YYYYMMDD-HHMM (UTC)]
     #[arg(long, short, value_name = "DIR")]

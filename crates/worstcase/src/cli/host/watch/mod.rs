@@ -10,6 +10,7 @@ use crate::cli::kept::judged;
 use crate::cli::parameters::ParameterArgs;
 use crate::cli::progress::is_quiet;
 use crate::cli::stop;
+use crate::cli::words;
 use clap::Args;
 use looker::Looker;
 use serve::{Served, Textfile};
@@ -79,7 +80,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     captures: usize,
     /// Judge each segment: no latency above this, e.g. 100us; for `worstcase show` and `verdict`, and a metric
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = words::limit)]
     criterion: Option<Nanos>,
     /// Serve metrics for Prometheus there, e.g. 127.0.0.1:9750
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
