@@ -76,11 +76,21 @@ fn every_work_says_what_it_did() {
 /// Who reads a little has others beside, and each start reads all of its files.
 #[test]
 fn others_work_meanwhile_and_leave_nothing() {
-    let controller = MeasuringController::on_disk();
     let works = "io:4m+mix,io:4m+randread+seekers2,io:4m+start,io+start+writers0";
-    let records = controller.measured(&["--probe", works, "--samples", "20", "--quiet"]);
-    let beside = |probe: &str, what: &str| details(&records, probe)["beside"][what].as_u64();
-    assert!(beside("io:4m+mix", "read_bytes") > Some(0) && beside("io:4m+start", "written_bytes") > Some(0));
+    let measured = || {
+        let controller = MeasuringController::on_disk();
+        let records = controller.measured(&["--probe", works, "--samples", "20", "--quiet"]);
+        (controller, records)
+    };
+    let beside = |records: &[Value], probe: &str, what: &str| details(records, probe)["beside"][what].as_u64();
+    // On a busy machine the few samples can lie within one piece of the others' work.
+    let is_seen = |records: &[Value]| {
+        beside(records, "io:4m+mix", "read_bytes") > Some(0)
+            && beside(records, "io:4m+start", "written_bytes") > Some(0)
+    };
+    let mut tries = std::iter::repeat_with(measured).take(20);
+    let (controller, records) = tries.find(|(_, records)| is_seen(records)).expect("others at work");
+    let beside = |probe: &str, what: &str| beside(&records, probe, what);
     assert_eq!(beside("io:4m+mix", "seeks"), Some(0));
     assert!(beside("io:4m+randread+seekers2", "seeks").is_some());
     assert_eq!(beside("io+start+writers0", "read_bytes"), None);
