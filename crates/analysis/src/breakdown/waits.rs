@@ -143,7 +143,7 @@ impl Waits {
 }
 
 /// The functions of the scheduler in which a thread gave the CPU away.
-fn switch_way<'a>(walk: &'a WindowWalk, stack: StackId) -> Vec<&'a str> {
+fn switch_way(walk: &WindowWalk, stack: StackId) -> Vec<&str> {
     let frames = walk.stacks.upwards(stack).map(|id| walk.stacks.frame(id));
     let of_scheduler = frames.take_while(|frame| is_scheduler(&frame.function));
     of_scheduler.map(|frame| frame.function.as_str()).collect()

@@ -84,6 +84,7 @@ pub static ROWS: &[Row] = &[
     // Lists and pages.
     done(Lab, "worstcase completions bash", "WORSTCASE_COMPLETE"),
     done(Lab, "worstcase loads", "where"),
+    small(Lab, "worstcase loads NAME", &[("NAME", "memfd")], 0, "memfd"),
     done(Lab, "worstcase probes", "where"),
     small(Lab, "worstcase man COMMAND", &[("COMMAND", "show")], 0, ".SH EXAMPLES"),
     done(Lab, "worstcase study list", "preemption-models"),
