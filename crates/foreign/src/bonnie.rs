@@ -7,7 +7,6 @@ use super::format::{Mark, ToolForm};
 use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "bonnie++";
 /// Columns from 1.98 on, and before it.
@@ -176,9 +175,7 @@ fn one(
             mean: None,
             max,
         };
-        series
-            .quantities
-            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+        series.measured(SeriesValues::Extremes(ends));
     }
     let unit = longest.map_or(Nanos(1_000), |(unit, _)| unit);
     Ok((!rate.is_empty() && operations > 0).then_some((unit, series)))

@@ -7,7 +7,6 @@ use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasure
 use super::text::whole;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "hwlatdetect";
 const US: u64 = 1_000;
@@ -89,9 +88,7 @@ fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, 
             mean: None,
             max: whole(max, US)?,
         };
-        series
-            .quantities
-            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+        series.measured(SeriesValues::Extremes(ends));
     }
     measured.series.push(series);
     Ok(measured)

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Beyond, Quantity};
+use worstcase_results::record::Beyond;
 
 const TOOL: &str = "jitterdebugger";
 /// The size of a sample in `samples.raw`: CPU, seconds, nanoseconds, value; little-endian, packed.
@@ -176,7 +176,7 @@ fn raw(bytes: &[u8], unit: Option<Nanos>) -> Result<ToolMeasurement, FormatError
 fn series(cpu: u32, values: Option<SeriesValues>) -> ThreadSeries {
     let mut series = ThreadSeries::new("wakeup", cpu, Overrun::SamplesEach);
     match values {
-        Some(values) => drop(series.quantities.insert(Quantity::Latency, values)),
+        Some(values) => series.measured(values),
         None => return series.without_samples(),
     }
     series

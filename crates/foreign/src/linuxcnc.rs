@@ -7,7 +7,6 @@ use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasure
 use super::text::exact;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "linuxcnc";
 const THREADS: [(&str, &str); 2] = [("Servo thread (", "linuxcnc-servo"), ("Base thread (", "linuxcnc-base")];
@@ -52,9 +51,7 @@ fn text(lines: &NumberedLines<'_>, _: Option<Nanos>) -> Result<ToolMeasurement, 
             mean: None,
             max,
         };
-        series
-            .quantities
-            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+        series.measured(SeriesValues::Extremes(ends));
         threads.insert(probe, series);
     }
     measured.series = threads.into_values().collect();

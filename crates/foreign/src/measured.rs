@@ -158,9 +158,12 @@ impl ThreadSeries {
         self.doubts.push(format!("{}: it took no sample", self.name()));
         self
     }
-}
 
-impl ThreadSeries {
+    /// Gives it its latencies.
+    pub(crate) fn measured(&mut self, values: SeriesValues) {
+        self.quantities.insert(Quantity::Latency, values);
+    }
+
     /// The name in messages: instrument and CPU or thread.
     pub(crate) fn name(&self) -> String {
         match self.cpu {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Beyond, Quantity, Rounding};
+use worstcase_results::record::{Beyond, Rounding};
 
 const TOOL: &str = "oslat";
 const US: u64 = 1_000;
@@ -230,7 +230,7 @@ impl Core {
         };
         let bins = self.bins;
         let values = SeriesValues::Counted(CountedValues { bins, beyond, ends });
-        series.quantities.insert(Quantity::Latency, values);
+        series.measured(values);
         Ok(series)
     }
 }

@@ -7,7 +7,7 @@ use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use super::text::exact;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Quantity, Rounding};
+use worstcase_results::record::Rounding;
 
 const TOOL: &str = "perf sched latency";
 const MS: u64 = 1_000_000;
@@ -78,8 +78,6 @@ fn task(columns: &[&str]) -> Option<ThreadSeries> {
     };
     let mut series = ThreadSeries::of_all(&own_name(&["perf-sched", name]), Overrun::NoDueTimes);
     series.taken = Some(ends.count);
-    series
-        .quantities
-        .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+    series.measured(SeriesValues::Extremes(ends));
     Some(series)
 }

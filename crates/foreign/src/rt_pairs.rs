@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const US: u64 = 1_000;
 
@@ -130,9 +129,7 @@ impl RtPair {
         }
         match ends {
             Some(ends) => {
-                series
-                    .quantities
-                    .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+                series.measured(SeriesValues::Extremes(ends));
                 series
             }
             None => series.without_samples(),

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const US: u64 = 1_000;
 const NO_CPUS: &str = "the CPUs of the threads; their numbers stand in place";
@@ -135,9 +134,7 @@ impl RtThreadTool {
         if ends.count == 0 {
             return series.without_samples();
         }
-        series
-            .quantities
-            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+        series.measured(SeriesValues::Extremes(ends));
         series
     }
 }

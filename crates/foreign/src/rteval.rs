@@ -7,7 +7,6 @@ use super::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeri
 use super::text::{of_float, total, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "rteval";
 const US: u64 = 1_000;
@@ -198,7 +197,7 @@ impl RtevalCore {
             beyond: None,
             ends,
         });
-        series.quantities.insert(Quantity::Latency, values);
+        series.measured(values);
         Ok(series)
     }
 }

@@ -8,7 +8,6 @@ use super::text::{percentiles_of, whole};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "schbench";
 const US: u64 = 1_000;
@@ -150,7 +149,7 @@ impl SchbenchSection {
             median,
             percentiles,
         };
-        series.quantities.insert(Quantity::Latency, SeriesValues::Told(values));
+        series.measured(SeriesValues::Told(values));
         Ok(Some(series))
     }
 }

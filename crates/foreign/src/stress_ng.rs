@@ -7,7 +7,6 @@ use super::measured::{Extremes, Overrun, SeriesValues, SummaryFigures, ThreadSer
 use super::text::{decimal, percentiles_of};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "stress-ng";
 const PROBE: &str = "stress-ng-cyclic";
@@ -102,7 +101,7 @@ impl<'a> CyclicLines<'a> {
             median,
             percentiles,
         };
-        series.quantities.insert(Quantity::Latency, SeriesValues::Told(values));
+        series.measured(SeriesValues::Told(values));
         Ok(series)
     }
 }

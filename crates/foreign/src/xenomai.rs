@@ -6,7 +6,6 @@ use super::lines::NumberedLines;
 use super::measured::{Extremes, Overrun, SeriesValues, ThreadSeries, ToolMeasurement};
 use super::text::{decimal, exact, whole};
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "xenomai";
 const PROBE: &str = "xenomai-latency";
@@ -112,9 +111,7 @@ impl XenomaiSum {
             mean: self.mean,
             max: self.max,
         };
-        series
-            .quantities
-            .insert(Quantity::Latency, SeriesValues::Extremes(ends));
+        series.measured(SeriesValues::Extremes(ends));
         if self.overruns > 0 {
             series
                 .doubts

@@ -10,7 +10,6 @@ use super::format::{Mark, ToolForm};
 use super::measured::{Overrun, SeriesValues, ThreadSeries};
 use super::text::program;
 use worstcase_contract::Nanos;
-use worstcase_results::record::Quantity;
 
 const TOOL: &str = "cyclictest";
 
@@ -42,7 +41,7 @@ fn series(cpu: u32, period: Option<Nanos>, priority: Option<u8>, values: Option<
     series.period = period;
     series.priority = priority;
     match values {
-        Some(values) => drop(series.quantities.insert(Quantity::Latency, values)),
+        Some(values) => series.measured(values),
         None => return series.without_samples(),
     }
     series

@@ -8,7 +8,7 @@ use crate::measured::{CountedValues, Extremes, Overrun, SeriesValues, ThreadSeri
 use crate::text::{days_and_time, decimal, numbers, total, whole};
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
-use worstcase_results::record::{Beyond, Quantity};
+use worstcase_results::record::Beyond;
 
 /// A table as it is printed.
 struct RtlaTable<'a> {
@@ -167,7 +167,7 @@ pub(super) fn osnoise(text: &NumberedLines<'_>) -> Result<ToolMeasurement, Forma
         series.observed = table.duration;
         measured.series.push(match table.values(nth)? {
             Some(values) => {
-                series.quantities.insert(Quantity::Latency, values);
+                series.measured(values);
                 series
             }
             None => series.without_samples(),
