@@ -32,6 +32,12 @@ impl FieldPlace {
         Some(if self.signed { value << unused >> unused } else { value })
     }
 
+    /// The nth word of a field that is an array of words of 8 bytes.
+    pub fn word(&self, record: &[u8], nth: usize) -> Option<u64> {
+        let words = self.bytes(record)?;
+        Some(u64::from_le_bytes(words.get(8 * nth..8 * nth + 8)?.try_into().ok()?))
+    }
+
     fn bytes<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
@@ -66,6 +72,11 @@ impl RecordFields<'_> {
     /// The value of the nth field; `None` if the record is too short.
     pub fn number(&self, nth: usize) -> Option<i64> {
         self.places.get(nth)?.number(self.record)
+    }
+
+    /// A word of the nth field, which is an array of them.
+    pub fn word(&self, nth: usize, word: usize) -> Option<u64> {
+        self.places.get(nth)?.word(self.record, word)
     }
 
     /// The text of the nth field.

@@ -15,7 +15,7 @@
 
 pub(crate) mod entered;
 mod error;
-pub mod events;
+pub use worstcase_traces::events;
 mod format;
 pub mod noise;
 pub mod parts;

@@ -18,6 +18,8 @@ pub struct TracePoint {
     pub(crate) filter: String,
     /// With the kernel's call chain.
     pub chain: bool,
+    /// The threads that have counters of their own, as have those that they start; one counter for all if there are none.
+    pub threads: Vec<u32>,
     pub decode: Decode,
 }
 
@@ -79,6 +81,10 @@ fn point(
         source: CounterSource::Tracepoint(format.id),
         filter: filter(used.passes, purpose),
         chain: used.chain,
+        threads: match (used.passes, purpose) {
+            (RecordFilter::Program, Purpose::Follow { tids }) => tids.clone(),
+            _ => Vec::new(),
+        },
         decode: Decode::Fields {
             places: places?,
             make: row.make,
@@ -111,6 +117,7 @@ fn vectors(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, Trac
             name,
             filter: String::new(),
             chain: false,
+            threads: Vec::new(),
             decode: Decode::Fixed(change),
         });
     }
@@ -124,10 +131,10 @@ fn filter(passes: RecordFilter, purpose: &Purpose) -> String {
     let ids = match purpose {
         Purpose::Response { tids } | Purpose::Recorder { tids } => tids.clone(),
         Purpose::Sends { watched } => watched.iter().collect(),
-        Purpose::Noise | Purpose::Entries => Vec::new(),
+        Purpose::Noise | Purpose::Entries | Purpose::Follow { .. } => Vec::new(),
     };
     match passes {
-        RecordFilter::All => String::new(),
+        RecordFilter::All | RecordFilter::Program => String::new(),
         RecordFilter::Threads(fields) => any(fields, &ids),
         RecordFilter::Cpus(field) => any(&[field], &ids),
         RecordFilter::CpusIf(field, condition) => format!("({}) && {condition}", any(&[field], &ids)),
@@ -172,7 +179,8 @@ mod tests {
         let purposes = [
             Purpose::Response { tids: tids.clone() },
             Purpose::Noise,
-            Purpose::Recorder { tids },
+            Purpose::Recorder { tids: tids.clone() },
+            Purpose::Follow { tids },
             Purpose::Entries,
             Purpose::Sends {
                 watched: "1".parse().unwrap(),
@@ -187,7 +195,7 @@ mod tests {
                 names.push(row.name);
                 let filter = filter(used.passes, purpose);
                 assert_eq!(
-                    matches!(used.passes, RecordFilter::All),
+                    matches!(used.passes, RecordFilter::All | RecordFilter::Program),
                     filter.is_empty(),
                     "{}",
                     row.name

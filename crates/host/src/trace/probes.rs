@@ -54,6 +54,7 @@ fn point(kind: u32, (name, tells): ProbedFunction) -> Option<TracePoint> {
     let request = CounterRequest {
         source: &source,
         cpu: 0,
+        thread: None,
         chain: true,
         wake_at: 1,
     };
@@ -63,6 +64,7 @@ fn point(kind: u32, (name, tells): ProbedFunction) -> Option<TracePoint> {
         source,
         filter: String::new(),
         chain: true,
+        threads: Vec::new(),
         decode: Decode::Function(tells),
     })
 }

@@ -17,6 +17,11 @@ pub enum Purpose {
         /// The measuring threads.
         tids: Vec<u32>,
     },
+    /// Why threads of a program are late: what all CPUs run, and what these threads do in the kernel.
+    Follow {
+        /// The threads that there are; those that they start are included.
+        tids: Vec<u32>,
+    },
     /// What enters a CPU: interrupts, soft interrupts, threads, and the functions that they run.
     Entries,
     /// What a CPU sends to other CPUs.

@@ -1,6 +1,6 @@
 //! The table of tracepoints: what each reports and which purposes use it.
 
-use super::events::{CallbackKind, CpuContext, TracedChange, TracedThread};
+use super::events::{ARGUMENTS, CallbackKind, CpuContext, TracedChange, TracedThread};
 use super::format::RecordFields;
 use super::purpose::Purpose;
 use worstcase_contract::Nanos;
@@ -40,6 +40,8 @@ pub(crate) enum RecordFilter {
     Cpus(&'static str),
     /// The same, and this expression holds.
     CpusIf(&'static str, &'static str),
+    /// Made by the purpose's threads, or by those that they start: its counters belong to these threads.
+    Program,
 }
 
 /// The use for a purpose that gets every record.
@@ -53,6 +55,11 @@ const fn every(of: fn(&Purpose) -> bool) -> TracePointUse {
 
 const fn filtered(of: fn(&Purpose) -> bool, passes: RecordFilter) -> TracePointUse {
     TracePointUse { passes, ..every(of) }
+}
+
+/// The use for the threads of the program that is followed.
+const fn of_program() -> TracePointUse {
+    filtered(follow, RecordFilter::Program)
 }
 
 impl TracePointUse {
@@ -81,17 +88,21 @@ const fn sends(purpose: &Purpose) -> bool {
     matches!(purpose, Purpose::Sends { .. })
 }
 
+const fn follow(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Follow { .. })
+}
+
 const fn any_but_sends(purpose: &Purpose) -> bool {
     !sends(purpose)
 }
 
 /// Purposes that need interrupts.
 pub const fn interrupts(purpose: &Purpose) -> bool {
-    noise(purpose) || recorder(purpose) || entries(purpose)
+    noise(purpose) || recorder(purpose) || entries(purpose) || follow(purpose)
 }
 
-const fn recorder_and_entries(purpose: &Purpose) -> bool {
-    recorder(purpose) || entries(purpose)
+const fn timer_functions(purpose: &Purpose) -> bool {
+    recorder(purpose) || entries(purpose) || follow(purpose)
 }
 
 /// Reports who calls a function on another CPU; since Linux 6.5.
@@ -163,6 +174,7 @@ pub const TABLE: &[TracePointRow] = &[
                 RecordFilter::Threads(&["pid"]),
             ),
             filtered(sends, RecordFilter::Cpus("target_cpu")).with_chain(),
+            every(follow),
         ],
     },
     TracePointRow {
@@ -231,14 +243,14 @@ pub const TABLE: &[TracePointRow] = &[
         needed: false,
         fields: &["hrtimer", "function"],
         make: |f| Some(TracedChange::Enter(timer_function(f.number(0)?, f.number(1)?))),
-        uses: &[every(recorder_and_entries)],
+        uses: &[every(timer_functions)],
     },
     TracePointRow {
         name: "timer/hrtimer_expire_exit",
         needed: false,
         fields: &["hrtimer"],
         make: |f| Some(TracedChange::Exit(timer_function(f.number(0)?, 0))),
-        uses: &[every(recorder_and_entries)],
+        uses: &[every(timer_functions)],
     },
     TracePointRow {
         name: "timer/timer_expire_entry",
@@ -306,29 +318,106 @@ pub const TABLE: &[TracePointRow] = &[
         needed: false,
         fields: &[],
         make: |_| Some(TracedChange::PageFault),
-        uses: &[every(entries)],
+        uses: &[every(entries), of_program()],
+    },
+    TracePointRow {
+        name: "exceptions/page_fault_kernel",
+        needed: false,
+        fields: &[],
+        make: |_| Some(TracedChange::PageFault),
+        uses: &[of_program()],
+    },
+    TracePointRow {
+        name: "lock/contention_begin",
+        needed: false,
+        fields: &[],
+        make: |_| Some(TracedChange::LockWait),
+        uses: &[of_program()],
+    },
+    TracePointRow {
+        name: "lock/contention_end",
+        needed: false,
+        fields: &[],
+        make: |_| Some(TracedChange::LockTaken),
+        uses: &[of_program()],
+    },
+    TracePointRow {
+        name: "signal/signal_deliver",
+        needed: false,
+        fields: &["sig", "sa_handler"],
+        make: |f| {
+            Some(TracedChange::SignalTaken {
+                signal: f.number(0)? as u32,
+                // SIG_DFL is 0, SIG_IGN 1.
+                has_handler: f.number(1)? as u64 > 1,
+            })
+        },
+        uses: &[of_program()],
+    },
+    TracePointRow {
+        name: "signal/signal_generate",
+        needed: false,
+        fields: &["pid", "sig"],
+        make: |f| {
+            Some(TracedChange::SignalSent {
+                tid: f.number(0)? as u32,
+                signal: f.number(1)? as u32,
+            })
+        },
+        uses: &[every(follow)],
+    },
+    TracePointRow {
+        name: "irq/softirq_raise",
+        needed: false,
+        fields: &["vec"],
+        make: |f| {
+            Some(TracedChange::Raise {
+                vector: f.number(0)? as u8,
+            })
+        },
+        uses: &[every(follow)],
+    },
+    TracePointRow {
+        name: "timer/hrtimer_start",
+        needed: true,
+        fields: &["hrtimer", "function", "softexpires", "expires"],
+        make: |f| {
+            Some(TracedChange::TimerSet {
+                timer: f.number(0)? as u64,
+                function: f.number(1)? as u64,
+                earliest: Nanos(f.number(2)? as u64),
+                latest: Nanos(f.number(3)? as u64),
+            })
+        },
+        uses: &[every(follow)],
     },
     TracePointRow {
         name: "raw_syscalls/sys_enter",
         needed: false,
-        fields: &["id"],
+        fields: &["id", "args"],
         make: |f| {
+            let mut arguments = [0; ARGUMENTS];
+            for (nth, argument) in arguments.iter_mut().enumerate() {
+                *argument = f.word(1, nth)?;
+            }
             Some(TracedChange::SysEnter {
                 call: f.number(0)? as u32,
+                arguments,
             })
         },
-        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"]))],
+        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"])), of_program()],
     },
     TracePointRow {
         name: "raw_syscalls/sys_exit",
         needed: false,
-        fields: &["id"],
+        fields: &["id", "ret"],
         make: |f| {
             Some(TracedChange::SysExit {
                 call: f.number(0)? as u32,
+                result: f.number(1)?,
             })
         },
-        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"]))],
+        uses: &[filtered(recorder, RecordFilter::Threads(&["common_pid"])), of_program()],
     },
     TracePointRow {
         name: CALLS,
@@ -376,7 +465,7 @@ pub const TABLE: &[TracePointRow] = &[
                 is_new: Some(f.number(2)? & THREAD != 0),
             })
         },
-        uses: &[every(sends)],
+        uses: &[every(|purpose| sends(purpose) || follow(purpose))],
     },
     TracePointRow {
         name: "task/task_rename",
@@ -389,7 +478,7 @@ pub const TABLE: &[TracePointRow] = &[
                 is_new: None,
             })
         },
-        uses: &[every(sends)],
+        uses: &[every(|purpose| sends(purpose) || follow(purpose))],
     },
 ];
 

@@ -40,8 +40,8 @@ struct Reading {
 struct CpuTracer {
     cpu: u32,
     ring: Ring,
-    /// The first counter owns the ring.
-    counters: Vec<Counter>,
+    /// With the place of each one's tracepoint in the list; the first counter owns the ring.
+    counters: Vec<(Counter, usize)>,
     /// The instant of the last event; 0 before the first drain.
     last: Nanos,
 }
@@ -53,7 +53,7 @@ impl Tracer {
         let bytes = match purpose {
             Purpose::Response { .. } => RING,
             Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
-            Purpose::Entries | Purpose::Sends { .. } => CHAINS_RING,
+            Purpose::Entries | Purpose::Sends { .. } | Purpose::Follow { .. } => CHAINS_RING,
         };
         let plan: Vec<_> = cpus.iter().map(|cpu| (*cpu, &points[..])).collect();
         Tracer::of_points(&plan, bytes)
@@ -67,7 +67,8 @@ impl Tracer {
             traced.push(CpuTracer::open(*cpu, points, bytes, &mut decode)?);
         }
         for (cpu, (_, points)) in traced.iter().zip(plan) {
-            for (counter, point) in cpu.counters.iter().zip(*points) {
+            for (counter, place) in &cpu.counters {
+                let point = &points[*place];
                 counter
                     .enable()
                     .map_err(failed("PERF_EVENT_IOC_ENABLE", point, cpu.cpu))?;
@@ -153,16 +154,28 @@ impl CpuTracer {
         bytes: usize,
         decode: &mut HashMap<u64, Reading>,
     ) -> Result<CpuTracer, TracingError> {
-        let mut counters: Vec<Counter> = Vec::with_capacity(points.len());
+        let mut counters: Vec<(Counter, usize)> = Vec::with_capacity(points.len());
         let mut ring = None;
-        for point in points {
+        let each = points.iter().enumerate().flat_map(|(place, point)| {
+            let threads: Vec<Option<u32>> = match &point.threads[..] {
+                [] => vec![None],
+                threads => threads.iter().copied().map(Some).collect(),
+            };
+            threads.into_iter().map(move |thread| (place, point, thread))
+        });
+        for (place, point, thread) in each {
             let request = CounterRequest {
                 source: &point.source,
                 cpu,
+                thread,
                 chain: point.chain,
                 wake_at: bytes as u32 / 2,
             };
-            let counter = Counter::open(request).map_err(failed("perf_event_open", point, cpu))?;
+            let counter = match Counter::open(request) {
+                // A thread can end before it has a counter.
+                Err(e) if thread.is_some() && e.raw_os_error() == Some(libc::ESRCH) => continue,
+                opened => opened.map_err(failed("perf_event_open", point, cpu))?,
+            };
             if !point.filter.is_empty() {
                 let set = counter.filter(&point.filter);
                 set.map_err(failed("PERF_EVENT_IOC_SET_FILTER", point, cpu))?;
@@ -173,7 +186,7 @@ impl CpuTracer {
                     let mapped = Ring::map(counter.as_fd(), bytes, with_chains);
                     ring = Some(mapped.map_err(failed("mmap", point, cpu))?);
                 }
-                Some(first) => {
+                Some((first, _)) => {
                     let set = counter.write_to_ring_of(first);
                     set.map_err(failed("PERF_EVENT_IOC_SET_OUTPUT", point, cpu))?;
                 }
@@ -184,7 +197,7 @@ impl CpuTracer {
                 has_chain: point.chain,
             };
             decode.insert(id, reading);
-            counters.push(counter);
+            counters.push((counter, place));
         }
         Ok(CpuTracer {
             cpu,

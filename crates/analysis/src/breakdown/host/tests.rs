@@ -205,7 +205,7 @@ fn a_thread_of_higher_priority() {
         ),
         (1_500, 9, EXIT),
         (301_500, 9, switch(load, true, PROBE)),
-        (301_900, 7, TracedChange::SysExit { call: 230 }),
+        (301_900, 7, TracedChange::SysExit { call: 230, result: 0 }),
     ];
     let snapshot = snapshot(&events, &[], 302_000);
     let breakdown = explained(&snapshot, "full");
@@ -327,7 +327,7 @@ fn any_event() -> impl Strategy<Value = (i64, u32, TracedChange)> {
         context.prop_map(TracedChange::Exit),
         Just(ENTER),
         Just(WAKING),
-        Just(TracedChange::SysExit { call: 230 }),
+        Just(TracedChange::SysExit { call: 230, result: 0 }),
         (any_thread(), any::<bool>(), any_thread()).prop_map(|(from, asleep, to)| switch(from, asleep, to)),
         (0u64..900).prop_map(|n| TracedChange::Nmi { length: Nanos(n) }),
         (0u64..DUE).prop_map(|n| TracedChange::Lost {

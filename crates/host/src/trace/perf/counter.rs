@@ -42,6 +42,8 @@ pub(crate) struct CounterRequest<'s> {
     pub source: &'s CounterSource,
     /// The CPU.
     pub cpu: u32,
+    /// Only while this thread runs there, or one that it has started since; all threads otherwise.
+    pub thread: Option<u32>,
     /// With the kernel's call chain.
     pub chain: bool,
     /// A poller is woken when the ring holds this many bytes.
@@ -53,7 +55,7 @@ pub(crate) struct CounterRequest<'s> {
 pub struct Counter(OwnedFd);
 
 impl Counter {
-    /// Makes the counter, disabled, for all threads of the CPU.
+    /// Makes the counter, disabled.
     pub(crate) fn open(request: CounterRequest<'_>) -> io::Result<Counter> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,
@@ -76,6 +78,7 @@ impl Counter {
         attr.set_disabled(1);
         attr.set_sample_id_all(1);
         attr.set_use_clockid(1);
+        attr.set_inherit(u64::from(request.thread.is_some()));
         if request.chain {
             attr.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
             attr.set_exclude_callchain_user(1);
@@ -85,7 +88,7 @@ impl Counter {
         let fd = unsafe {
             perf_event_open(
                 &mut attr,
-                -1,
+                request.thread.map_or(-1, |tid| tid as libc::pid_t),
                 request.cpu as libc::c_int,
                 -1,
                 libc::c_ulong::from(sys::PERF_FLAG_FD_CLOEXEC),

@@ -4,6 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use worstcase_contract::Nanos;
 
+/// How many arguments of a system call are kept.
+pub const ARGUMENTS: usize = 4;
+
 /// Longest name of a thread or interrupt that is kept; a thread's name in the kernel has at most 15 bytes.
 const NAME: usize = 24;
 
@@ -93,13 +96,13 @@ pub enum CpuContext {
 }
 
 /// Names of the soft interrupts, by number (`enum` in <linux/interrupt.h>).
-const SOFT: [&str; 10] = [
+pub(crate) const SOFT: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 
 impl CpuContext {
     /// Whether an entry and an exit may belong together.
-    pub(crate) fn is_same(&self, other: &CpuContext) -> bool {
+    pub fn is_same(&self, other: &CpuContext) -> bool {
         match (self, other) {
             (CpuContext::Device { irq: a, .. }, CpuContext::Device { irq: b, .. }) => a == b,
             (CpuContext::TimerFunction { timer: a, .. }, CpuContext::TimerFunction { timer: b, .. }) => a == b,
@@ -166,12 +169,52 @@ pub enum TracedChange {
     SysEnter {
         /// Its number.
         call: u32,
+        /// Its first arguments.
+        #[serde(skip)]
+        arguments: [u64; ARGUMENTS],
     },
     /// The running thread leaves a system call.
     SysExit {
         /// Its number.
         call: u32,
+        /// What it returns.
+        #[serde(skip)]
+        result: i64,
     },
+    /// A high-resolution timer is set.
+    TimerSet {
+        /// Its address.
+        timer: u64,
+        /// The function that it is to run.
+        function: u64,
+        /// When it may expire first.
+        earliest: Nanos,
+        /// When it expires at the latest: `earliest` and the slack.
+        latest: Nanos,
+    },
+    /// A soft interrupt is raised, to run soon.
+    Raise {
+        /// Its number.
+        vector: u8,
+    },
+    /// A signal is sent.
+    SignalSent {
+        /// To this thread.
+        tid: u32,
+        /// Its number.
+        signal: u32,
+    },
+    /// The running thread takes a signal.
+    SignalTaken {
+        /// Its number.
+        signal: u32,
+        /// Whether a handler of the program runs.
+        has_handler: bool,
+    },
+    /// The running thread begins to wait for a lock of the kernel.
+    LockWait,
+    /// It has the lock.
+    LockTaken,
     /// A handler of a non-maskable interrupt ended.
     Nmi {
         /// How long it took.
@@ -246,7 +289,7 @@ pub enum TracedChange {
 }
 
 /// The id that perf gives a thread which ends and whose id was taken back already.
-pub(crate) const ENDED: u32 = u32::MAX;
+pub const ENDED: u32 = u32::MAX;
 
 /// One event on one CPU. Events of one CPU come in order of time, those of several CPUs do not.
 #[derive(Clone, Copy, Debug)]

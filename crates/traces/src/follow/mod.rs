@@ -1,0 +1,123 @@
+//! One thread's cycles, and where the time of each went.
+//!
+//! ```text
+//! order     events of all CPUs -> in order of time
+//! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
+//! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
+//! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
+//! path      a thread's time from a to b, through the threads that it was blocked by: parts that add up
+//! causes    parts of all cycles -> what made the late ones late, most frequent first
+//! ```
+
+use crate::events::{CpuEvent, TracedThread};
+use worstcase_contract::Nanos;
+
+/// What to follow.
+#[derive(Clone, Debug, Default)]
+pub struct FollowRequest {
+    /// The program's threads when the trace begins; those that they start are included.
+    pub program: Vec<u32>,
+    /// The thread whose cycles are wanted.
+    pub thread: WantedThread,
+    /// The wait that ends a cycle; found by itself if not named.
+    pub wait: Option<WantedWait>,
+    /// A cycle that ends later than this after its release is late. Without it the period is the limit, and without a
+    /// period the slowest hundredth are looked at.
+    pub deadline: Option<Nanos>,
+}
+
+/// The thread of the program whose cycles are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum WantedThread {
+    /// The one with a period and the highest priority.
+    #[default]
+    Found,
+    /// This one.
+    Tid(u32),
+    /// The one with this name.
+    Named(String),
+}
+
+/// A wait that a user names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedWait {
+    /// The system call's number.
+    pub call: u32,
+    /// Its first argument, such as a file descriptor.
+    pub argument: Option<u64>,
+}
+
+/// When a cycle was due, began and ended, and what its thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CycleTimes {
+    /// Its number: the periods since the first one, missed ones included; without a period counted from 0.
+    pub index: u32,
+    /// When the thread's wait was over: its timer was due, or it was woken.
+    pub release: Nanos,
+    /// When the thread returned from its wait.
+    pub start: Nanos,
+    /// When it waited again.
+    pub end: Nanos,
+    /// Of release to end: running user code or a system call of its own.
+    pub execution: Nanos,
+    /// Ready, but another thread or an interrupt had the CPU.
+    pub interference: Nanos,
+    /// Blocked.
+    pub blocked: Nanos,
+    /// What cannot be told.
+    pub unexplained: Nanos,
+}
+
+impl CycleTimes {
+    /// Release to end.
+    pub fn response(&self) -> Nanos {
+        self.end.saturating_sub(self.release)
+    }
+}
+
+/// Follows a program through its events.
+pub struct Follower {
+    request: FollowRequest,
+}
+
+/// All that was found.
+pub struct Followed {
+    /// The thread whose cycles these are; none if no thread of the program waited again and again.
+    pub thread: Option<TracedThread>,
+    /// The cycles in order; at most [`MOST_CYCLES`].
+    pub cycles: Vec<CycleTimes>,
+    /// The distance of two releases, if they are regular.
+    pub period: Option<Nanos>,
+    /// Periods that passed without a cycle of their own, because the one before was late.
+    pub missed: u64,
+}
+
+/// The most cycles that are kept; a trace that has more ends there.
+pub const MOST_CYCLES: usize = 10_000_000;
+
+impl Follower {
+    /// Follows what is asked for.
+    pub fn new(request: FollowRequest) -> Follower {
+        Follower { request }
+    }
+
+    /// Takes the events of one CPU in order of time; those of several CPUs need not be.
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
+        let _ = (event, &self.request);
+    }
+
+    /// All events before this instant have been fed.
+    pub fn complete(&mut self, until: Nanos) {
+        let _ = until;
+    }
+
+    /// Ends, and tells what was found.
+    pub fn finish(self) -> Followed {
+        Followed {
+            thread: None,
+            cycles: Vec::new(),
+            period: None,
+            missed: 0,
+        }
+    }
+}
