@@ -11,7 +11,7 @@ pub const ARGUMENTS: usize = 4;
 const NAME: usize = 24;
 
 /// A short name, stored inline.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShortName([u8; NAME]);
 
 impl ShortName {
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for ShortName {
 }
 
 /// A thread, as the scheduler's tracepoints name it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TracedThread {
     /// Its id; 0 is the idle thread.
     pub tid: u32,
@@ -71,7 +71,7 @@ pub struct TracedThread {
 }
 
 /// A context that can run on a CPU in place of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CpuContext {
     /// The CPU's own timer interrupt.
     Timer,

@@ -5,11 +5,34 @@
 //! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
 //! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
 //! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
+//! calls     system calls, and what they work on
 //! path      a thread's time from a to b, through the threads that it was blocked by: parts that add up
 //! causes    parts of all cycles -> what made the late ones late, most frequent first
+//! follower  all of it: feed, complete, finish
 //! ```
 
-use crate::events::{CpuEvent, TracedThread};
+mod advice;
+mod calls;
+mod causes;
+mod cpu;
+mod cycles;
+mod follower;
+mod machine;
+mod path;
+mod task;
+#[cfg(test)]
+mod tests;
+mod waits;
+pub mod words;
+
+pub use advice::advice;
+pub use calls::CallKind;
+pub use causes::{ExplainedCycle, LateCause, UsualPart};
+pub use cycles::CycleWait;
+pub use follower::{Followed, Follower};
+pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};
+pub use waits::WokenBy;
+
 use worstcase_contract::Nanos;
 
 /// What to follow.
@@ -72,52 +95,5 @@ impl CycleTimes {
     /// Release to end.
     pub fn response(&self) -> Nanos {
         self.end.saturating_sub(self.release)
-    }
-}
-
-/// Follows a program through its events.
-pub struct Follower {
-    request: FollowRequest,
-}
-
-/// All that was found.
-pub struct Followed {
-    /// The thread whose cycles these are; none if no thread of the program waited again and again.
-    pub thread: Option<TracedThread>,
-    /// The cycles in order; at most [`MOST_CYCLES`].
-    pub cycles: Vec<CycleTimes>,
-    /// The distance of two releases, if they are regular.
-    pub period: Option<Nanos>,
-    /// Periods that passed without a cycle of their own, because the one before was late.
-    pub missed: u64,
-}
-
-/// The most cycles that are kept; a trace that has more ends there.
-pub const MOST_CYCLES: usize = 10_000_000;
-
-impl Follower {
-    /// Follows what is asked for.
-    pub fn new(request: FollowRequest) -> Follower {
-        Follower { request }
-    }
-
-    /// Takes the events of one CPU in order of time; those of several CPUs need not be.
-    pub fn feed(&mut self, event: &CpuEvent<'_>) {
-        let _ = (event, &self.request);
-    }
-
-    /// All events before this instant have been fed.
-    pub fn complete(&mut self, until: Nanos) {
-        let _ = until;
-    }
-
-    /// Ends, and tells what was found.
-    pub fn finish(self) -> Followed {
-        Followed {
-            thread: None,
-            cycles: Vec::new(),
-            period: None,
-            missed: 0,
-        }
     }
 }

@@ -1,0 +1,287 @@
+//! What to change about a cause.
+
+use super::calls::CallKind;
+use super::path::{Behind, BlockedThread, Doing, ORDINARY, PartCause};
+use crate::events::{CpuContext, TracedThread};
+use syscalls::Sysno;
+
+/// A rule: if it knows the cause, the line to change.
+type Rule = fn(&PartCause) -> Option<String>;
+
+/// The rules; the first that knows the cause tells.
+const RULES: [Rule; 15] = [
+    plain_mutex,
+    memory_map,
+    full_pipe,
+    lower_helper,
+    disk,
+    page_fault,
+    signal_handler,
+    higher_thread,
+    fair_server,
+    not_preempted,
+    ordinary,
+    slack,
+    interrupt,
+    idle,
+    own_call,
+];
+
+/// What to change, if a rule knows the cause.
+pub fn advice(cause: &PartCause) -> Option<String> {
+    RULES.iter().find_map(|rule| rule(cause))
+}
+
+/// Each thread of the chain that is blocked, with the next one.
+fn links(cause: &PartCause) -> impl Iterator<Item = (&BlockedThread, &TracedThread)> {
+    let next = cause
+        .via
+        .iter()
+        .skip(1)
+        .map(|blocked| &blocked.thread)
+        .chain([&cause.thread]);
+    cause.via.iter().zip(next)
+}
+
+const fn is_real_time(thread: &TracedThread) -> bool {
+    thread.priority < ORDINARY
+}
+
+/// `chrt` for a priority of a user.
+fn chrt(thread: &TracedThread, least: i32) -> String {
+    const HIGHEST: i32 = 99;
+    format!("chrt -f -p {} {}", (HIGHEST - least).clamp(1, HIGHEST), thread.tid)
+}
+
+fn plain_mutex(cause: &PartCause) -> Option<String> {
+    let (_, owner) = links(cause).find(|(blocked, owner)| {
+        blocked.call.is_some_and(|call| call.is_plain_mutex()) && owner.priority > blocked.thread.priority
+    })?;
+    Some(format!(
+        "priority inversion: the mutex does not lend {} the priority of whoever waits: \
+         pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) (std::mutex and Rust's Mutex cannot), or do not share \
+         a lock with it",
+        owner.comm
+    ))
+}
+
+/// Calls that change the memory map, and so wait for its lock.
+const MAPS: [Sysno; 5] = [Sysno::mmap, Sysno::munmap, Sysno::brk, Sysno::mprotect, Sysno::madvise];
+
+fn memory_map(cause: &PartCause) -> Option<String> {
+    let waits = cause.via.first().is_some_and(|blocked| blocked.on_lock) || matches!(cause.what, Doing::KernelLock(_));
+    let call = call_of(cause).filter(|call| call.is_any(&MAPS))?;
+    match waits {
+        true => Some(format!(
+            "{call} waits for the lock of the process's memory map, which its other threads take too: allocate all memory \
+             before the loop, or let the other threads allocate in a process of their own"
+        )),
+        false => None,
+    }
+}
+
+/// The call in which the followed thread was.
+fn call_of(cause: &PartCause) -> Option<CallKind> {
+    match (cause.via.first(), &cause.what) {
+        (Some(blocked), _) => blocked.call,
+        (None, Doing::Call(call)) => Some(*call),
+        (None, Doing::KernelLock(call) | Doing::Sleeps(call) | Doing::NotWoken(call)) => *call,
+        (None, Doing::Device { call, .. } | Doing::WokenBy { call, .. }) => *call,
+        _ => None,
+    }
+}
+
+fn full_pipe(cause: &PartCause) -> Option<String> {
+    const WRITES: [&str; 6] = ["write", "writev", "sendto", "sendmsg", "splice", "sendfile"];
+    let (blocked, reader) = links(cause).next()?;
+    let call = blocked.call.filter(|call| WRITES.contains(&call.name().as_str()))?;
+    Some(format!(
+        "{call} waits until {} has made room: hand the data over without waiting (O_NONBLOCK, a ring in memory), and let a \
+         thread outside the loop write it",
+        reader.comm
+    ))
+}
+
+fn lower_helper(cause: &PartCause) -> Option<String> {
+    let lower =
+        links(cause).filter(|(blocked, next)| is_real_time(&blocked.thread) && next.priority > blocked.thread.priority);
+    let (blocked, helper) = lower.max_by_key(|(_, next)| next.priority)?;
+    let inherits = blocked.call.is_some_and(|call| call.inherits());
+    if inherits {
+        return None;
+    }
+    Some(format!(
+        "the cycle depends on {}, whose priority is lower than that of {}: give it the same ({}), or do its part in the loop",
+        helper.comm,
+        blocked.thread.comm,
+        chrt(helper, blocked.thread.priority)
+    ))
+}
+
+/// Calls that wait for a disk.
+const DISK: [&str; 12] = [
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "read",
+    "pread64",
+    "readv",
+    "write",
+    "pwrite64",
+    "msync",
+    "fallocate",
+    "rename",
+    "openat",
+];
+
+fn disk(cause: &PartCause) -> Option<String> {
+    let call = call_of(cause).filter(|call| DISK.contains(&call.name().as_str()))?;
+    match &cause.what {
+        Doing::Device { .. } | Doing::WokenBy { .. } | Doing::NotWoken(_) => {}
+        _ if !cause.via.is_empty() => {}
+        _ => return None,
+    }
+    Some(format!(
+        "{call} waits for a device: let a thread outside the loop do it, and hand it the data without waiting"
+    ))
+}
+
+fn page_fault(cause: &PartCause) -> Option<String> {
+    (cause.via.is_empty() && cause.what == Doing::Fault).then(|| {
+        "lock the memory, and touch it, before the loop: mlockall(MCL_CURRENT | MCL_FUTURE); allocate nothing in the loop".into()
+    })
+}
+
+fn signal_handler(cause: &PartCause) -> Option<String> {
+    matches!(cause.what, Doing::Handler { .. }).then(|| {
+        format!(
+            "block the signal in {} (pthread_sigmask), and take it in another thread (sigwait)",
+            cause.thread.comm
+        )
+    })
+}
+
+fn higher_thread(cause: &PartCause) -> Option<String> {
+    let Doing::Ready {
+        behind: Behind::Higher(other),
+        ..
+    } = &cause.what
+    else {
+        return None;
+    };
+    let me = &cause.thread;
+    Some(format!(
+        "{} has the higher priority on the same CPU: keep it on another one (taskset), or give {} a priority above it ({})",
+        other.comm,
+        me.comm,
+        chrt(me, other.priority - 1)
+    ))
+}
+
+fn fair_server(cause: &PartCause) -> Option<String> {
+    let Doing::Ready {
+        is_woken: false,
+        behind: Behind::Lower { thread, .. },
+    } = &cause.what
+    else {
+        return None;
+    };
+    (is_real_time(&cause.thread) && !is_real_time(thread)).then(|| {
+        "the scheduler gave ordinary threads their share of each second (the fair server since Linux 6.12, RT throttling before): \
+         keep ordinary threads off this CPU, let the loop sleep more, or set runtime to 0 in \
+         /sys/kernel/debug/sched/fair_server/cpu*/ (before 6.12: kernel.sched_rt_runtime_us = -1)"
+            .into()
+    })
+}
+
+fn not_preempted(cause: &PartCause) -> Option<String> {
+    let Doing::Ready {
+        is_woken: true,
+        behind: Behind::Lower { thread, is_user },
+    } = &cause.what
+    else {
+        return None;
+    };
+    let name = thread.comm;
+    Some(match is_user {
+        Some(true) => format!(
+            "{name} was in user code, where it can be preempted at once: so the scheduler kept it there (the fair server, RT \
+             throttling, a group's runtime), or the interrupt that asks for it came late"
+        ),
+        _ => format!(
+            "{name} was not preempted: it was in the kernel where that is not possible (then a kernel with preempt=full or PREEMPT_RT \
+             is better), or the scheduler let it run (the fair server, RT throttling)"
+        ),
+    })
+}
+
+fn ordinary(cause: &PartCause) -> Option<String> {
+    let me = &cause.thread;
+    match &cause.what {
+        Doing::Ready {
+            behind: Behind::Equal(other),
+            ..
+        } if is_real_time(me) => Some(format!(
+            "{} has the same priority: threads of one priority wait for each other",
+            other.comm
+        )),
+        Doing::Ready {
+            behind: Behind::Ordinary | Behind::Equal(_),
+            ..
+        } => Some(format!(
+            "{} is an ordinary thread and shares its CPU with others: give it a real-time policy ({})",
+            me.comm,
+            chrt(me, 49)
+        )),
+        _ => None,
+    }
+}
+
+fn slack(cause: &PartCause) -> Option<String> {
+    matches!(cause.what, Doing::Slack(_)).then(|| {
+        format!(
+            "the timers of {} have slack: prctl(PR_SET_TIMERSLACK, 1), or a real-time policy, whose timers have none",
+            cause.thread.comm
+        )
+    })
+}
+
+fn interrupt(cause: &PartCause) -> Option<String> {
+    let (Doing::Interrupted(by)
+    | Doing::Ready {
+        behind: Behind::Context(by),
+        ..
+    }) = &cause.what
+    else {
+        return None;
+    };
+    match by {
+        CpuContext::Device { irq, .. } => Some(format!(
+            "keep that interrupt on another CPU: /proc/irq/{irq}/smp_affinity_list (worstcase host doctor shows which can be moved)"
+        )),
+        CpuContext::Soft(_) => Some(
+            "soft interrupts run where their device's interrupt came: keep that on another CPU (worstcase host doctor)"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+fn idle(cause: &PartCause) -> Option<String> {
+    matches!(
+        cause.what,
+        Doing::Ready {
+            behind: Behind::Idle,
+            ..
+        }
+    )
+    .then(|| "keep the CPU out of deep idle states: hold /dev/cpu_dma_latency open with a 0 written to it, while the loop runs".into())
+}
+
+fn own_call(cause: &PartCause) -> Option<String> {
+    let Doing::Call(call) = &cause.what else { return None };
+    cause.via.is_empty().then(|| match call.is_any(&MAPS) {
+        true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
+        false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),
+    })
+}

@@ -1,0 +1,282 @@
+//! From the parts of all cycles to what made the late ones late.
+
+use super::CycleTimes;
+use super::path::{Behind, Doing, ORDINARY, Part, PartCause};
+use crate::events::TracedThread;
+use std::collections::HashMap;
+use worstcase_contract::Nanos;
+
+/// A cycle with its parts.
+#[derive(Clone, Debug)]
+pub struct ExplainedCycle {
+    /// Its times.
+    pub times: CycleTimes,
+    /// Where its time went; the parts add up to release to end.
+    pub parts: Vec<Part>,
+}
+
+/// Why some cycles were late.
+#[derive(Clone, Debug)]
+pub struct LateCause {
+    /// The part that was too long.
+    pub cause: PartCause,
+    /// In so many late cycles it was the reason.
+    pub cycles: u64,
+    /// How long the part usually is, over all cycles.
+    pub usual: Nanos,
+    /// How long it was at most in these cycles.
+    pub longest: Nanos,
+    /// The worst of these cycles, if its parts were kept.
+    pub worst: Option<ExplainedCycle>,
+}
+
+/// What takes a large part of every cycle.
+#[derive(Clone, Debug)]
+pub struct UsualPart {
+    /// The part.
+    pub cause: PartCause,
+    /// Cycles that have it.
+    pub cycles: u64,
+    /// Its median over all cycles.
+    pub median: Nanos,
+    /// Its sum over all cycles, of the sum of all responses.
+    pub share: f64,
+}
+
+/// Cycles whose parts are kept as sums; of more only late ones are.
+const KEPT: usize = 200_000;
+/// Values that are kept of a part to tell its median.
+const VALUES: usize = 20_000;
+/// Different parts that are told apart.
+const CAUSES: usize = 20_000;
+/// The slowest cycles whose parts are kept.
+const SLOWEST: usize = 64;
+
+#[derive(Debug)]
+struct PartStats {
+    cause: PartCause,
+    /// Values of the cycles that have it.
+    values: Vec<u64>,
+    cycles: u64,
+    sum: u64,
+    /// The cycle with the longest such part.
+    longest: Option<(u64, ExplainedCycle)>,
+}
+
+/// Sums over all cycles.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    places: HashMap<PartCause, usize>,
+    parts: Vec<PartStats>,
+    /// Number of the cycle, response, and the sums of its parts.
+    cycles: Vec<(CycleTimes, Vec<(u32, u64)>)>,
+    count: u64,
+    sum: u64,
+    pub slowest: Vec<ExplainedCycle>,
+    /// Late cycles beyond [`KEPT`] that could not be kept.
+    pub not_kept: u64,
+}
+
+impl Tally {
+    /// Adds a cycle; `limit` tells which ones are late, where that is known already.
+    pub fn add(&mut self, cycle: ExplainedCycle, limit: Option<Nanos>) {
+        let response = cycle.times.response().0;
+        self.count += 1;
+        self.sum += response;
+        let mut sums: Vec<(u32, u64)> = Vec::with_capacity(cycle.parts.len());
+        for part in &cycle.parts {
+            let Some(place) = self.place(&part.cause) else { continue };
+            let length = part.to.0 - part.from.0;
+            match sums.iter_mut().find(|(there, _)| *there == place) {
+                Some((_, sum)) => *sum += length,
+                None => sums.push((place, length)),
+            }
+        }
+        for (place, sum) in &sums {
+            let stats = &mut self.parts[*place as usize];
+            stats.cycles += 1;
+            stats.sum += sum;
+            if stats.values.len() < VALUES {
+                stats.values.push(*sum);
+            }
+            if stats.longest.as_ref().is_none_or(|(longest, _)| sum > longest) {
+                stats.longest = Some((*sum, cycle.clone()));
+            }
+        }
+        if self.cycles.len() < KEPT || limit.is_some_and(|limit| response > limit.0 && self.cycles.len() < 2 * KEPT) {
+            self.cycles.push((cycle.times, sums));
+        } else if limit.is_some_and(|limit| response > limit.0) {
+            self.not_kept += 1;
+        }
+        let is_slow = self
+            .slowest
+            .last()
+            .is_none_or(|last| response > last.times.response().0);
+        if is_slow || self.slowest.len() < SLOWEST {
+            let at = self
+                .slowest
+                .partition_point(|there| there.times.response().0 >= response);
+            self.slowest.insert(at, cycle);
+            self.slowest.truncate(SLOWEST);
+        }
+    }
+
+    fn place(&mut self, cause: &PartCause) -> Option<u32> {
+        let general = general(cause);
+        if let Some(place) = self.places.get(&general) {
+            return Some(*place as u32);
+        }
+        if self.parts.len() >= CAUSES {
+            return None;
+        }
+        self.places.insert(general.clone(), self.parts.len());
+        self.parts.push(PartStats {
+            cause: match &general.what {
+                Doing::Ready {
+                    behind: Behind::Ordinary,
+                    is_woken,
+                } => PartCause {
+                    what: Doing::Ready {
+                        behind: Behind::Ordinary,
+                        is_woken: *is_woken,
+                    },
+                    ..cause.clone()
+                },
+                _ => cause.clone(),
+            },
+            values: Vec::new(),
+            cycles: 0,
+            sum: 0,
+            longest: None,
+        });
+        Some(self.parts.len() as u32 - 1)
+    }
+
+    /// The median over all cycles, of which some do not have the part.
+    fn median(&self, place: usize) -> u64 {
+        let stats = &self.parts[place];
+        let without = self.count - stats.cycles;
+        if without >= stats.cycles {
+            return 0;
+        }
+        let mut values = stats.values.clone();
+        values.sort_unstable();
+        // The middle of all cycles, as a place among those that have the part.
+        let middle = (self.count / 2 - without) as f64 / stats.cycles as f64;
+        values
+            .get((middle * values.len() as f64) as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// What made the cycles late that took longer than `limit`, the most frequent cause first, and how many they are.
+    ///
+    /// A cause is the part with the largest excess over its median, if without that excess the cycle had been in time;
+    /// otherwise the largest part without which it had been: one that is in every cycle has no excess.
+    pub fn causes(&self, limit: Nanos) -> (u64, Vec<LateCause>) {
+        let medians: Vec<u64> = (0..self.parts.len()).map(|place| self.median(place)).collect();
+        let mut found: HashMap<u32, (u64, u64, CycleTimes)> = HashMap::new();
+        let mut late = 0;
+        for (times, sums) in &self.cycles {
+            let response = times.response().0;
+            if response <= limit.0 {
+                continue;
+            }
+            late += 1;
+            let needed = response - limit.0;
+            let excess = |(place, sum): &&(u32, u64)| sum.saturating_sub(medians[*place as usize]);
+            let by_excess = sums.iter().max_by_key(|part| excess(part));
+            let own = |(place, _): &&(u32, u64)| {
+                let cause = &self.parts[*place as usize].cause;
+                cause.via.is_empty() && matches!(cause.what, Doing::User | Doing::Code)
+            };
+            let by_share = || {
+                let largest = sums.iter().filter(|part| !own(part)).max_by_key(|(_, sum)| *sum);
+                largest
+                    .filter(|(_, sum)| *sum >= needed)
+                    .or_else(|| sums.iter().max_by_key(|(_, sum)| *sum))
+            };
+            let Some((place, sum)) = by_excess.filter(|part| excess(part) >= needed).or_else(by_share) else {
+                continue;
+            };
+            let entry = found.entry(*place).or_insert((0, 0, *times));
+            entry.0 += 1;
+            if *sum > entry.1 {
+                (entry.1, entry.2) = (*sum, *times);
+            }
+        }
+        let mut causes: Vec<LateCause> = found
+            .into_iter()
+            .map(|(place, (cycles, longest, times))| {
+                let stats = &self.parts[place as usize];
+                let kept = stats.longest.iter().map(|(_, cycle)| cycle).chain(&self.slowest);
+                let worst = kept.into_iter().find(|cycle| cycle.times == times).cloned();
+                LateCause {
+                    cause: stats.cause.clone(),
+                    cycles,
+                    usual: Nanos(medians[place as usize]),
+                    longest: Nanos(longest),
+                    worst,
+                }
+            })
+            .collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse((cause.cycles, cause.longest)));
+        (late + self.not_kept, causes)
+    }
+
+    /// The parts that take at least this share of all cycles.
+    pub fn usual(&self, least: f64) -> Vec<UsualPart> {
+        let mut usual: Vec<UsualPart> = self
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(place, stats)| UsualPart {
+                cause: stats.cause.clone(),
+                cycles: stats.cycles,
+                median: Nanos(self.median(place)),
+                share: stats.sum as f64 / self.sum.max(1) as f64,
+            })
+            .filter(|part| part.share >= least)
+            .collect();
+        usual.sort_by(|a, b| b.share.total_cmp(&a.share));
+        usual
+    }
+
+    /// The response that so many of a hundred cycles do not exceed.
+    pub fn percentile(&self, percent: usize) -> Nanos {
+        let mut all: Vec<u64> = self.cycles.iter().map(|(times, _)| times.response().0).collect();
+        all.sort_unstable();
+        let place = (all.len() * percent / 100).min(all.len().saturating_sub(1));
+        Nanos(all.get(place).copied().unwrap_or_default())
+    }
+
+    /// Time that is not explained, of all cycles together.
+    pub fn unexplained(&self) -> Nanos {
+        let parts = self
+            .parts
+            .iter()
+            .filter(|part| matches!(part.cause.what, Doing::Unexplained(_)));
+        Nanos(parts.map(|part| part.sum).sum())
+    }
+}
+
+/// A cause without what differs from cycle to cycle: threads of one name and priority are one cause, and so are all
+/// ordinary threads with which an ordinary thread shares its CPU.
+fn general(cause: &PartCause) -> PartCause {
+    let mut general = cause.clone();
+    let forget = |thread: &mut TracedThread| thread.tid = 0;
+    forget(&mut general.thread);
+    general.via.iter_mut().for_each(|blocked| forget(&mut blocked.thread));
+    if let Doing::Ready { behind, .. } = &mut general.what
+        && matches!(behind, Behind::Equal(other) if other.priority >= ORDINARY)
+    {
+        *behind = Behind::Ordinary;
+    }
+    match &mut general.what {
+        Doing::Ready { behind, .. } => behind.thread_mut().map(forget),
+        Doing::WokenBy { by, .. } => Some(forget(by)),
+        Doing::Handler { sender, .. } => sender.as_mut().map(forget),
+        _ => None,
+    };
+    general
+}

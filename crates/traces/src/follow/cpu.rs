@@ -1,0 +1,175 @@
+//! What one CPU ran.
+
+use super::calls::Call;
+use super::task::Waker;
+use crate::events::{CpuContext, TracedThread};
+use std::collections::{BTreeMap, VecDeque};
+use worstcase_contract::Nanos;
+
+/// What a CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// Code of a thread whose system calls are not traced.
+    Code,
+    /// User code of the program.
+    User,
+    /// A system call of the program.
+    Call(Call),
+    /// A page fault of the program, and the code after it: the kernel does not report its end.
+    Fault,
+    /// The program's handler of a signal.
+    Handler(u32),
+    /// A system call of the program waits for a lock of the kernel.
+    KernelLock(Option<Call>),
+    /// An interrupt, soft interrupt or timer's function.
+    Context(CpuContext),
+    /// Nothing.
+    Idle,
+    /// Events are missing.
+    Unknown,
+}
+
+/// From an instant to the next stretch one thread was current, and did one thing.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub from: Nanos,
+    pub thread: TracedThread,
+    pub activity: Activity,
+}
+
+/// Who raised a soft interrupt.
+#[derive(Clone, Debug)]
+pub(super) struct Raiser {
+    pub thread: TracedThread,
+    pub contexts: Vec<CpuContext>,
+}
+
+/// One CPU.
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    stretches: VecDeque<Stretch>,
+    /// The current thread; none before the first event.
+    pub thread: Option<TracedThread>,
+    /// The nested contexts, innermost last.
+    pub contexts: Vec<CpuContext>,
+    /// Contexts of threads that were switched out within a soft interrupt, as PREEMPT_RT does.
+    suspended: BTreeMap<u32, Vec<CpuContext>>,
+    /// Who raised each soft interrupt last.
+    pub raised: BTreeMap<u8, Raiser>,
+    /// The timer whose function runs.
+    pub expired: Option<super::task::ExpiredTimer>,
+    /// The instant of the last event.
+    pub last: Nanos,
+}
+
+/// Threads switched out within a context that are remembered.
+const SUSPENDED: usize = 64;
+
+impl Cpu {
+    /// Something else begins.
+    pub fn begin(&mut self, at: Nanos, thread: TracedThread, activity: Activity) {
+        if self.stretches.back().is_some_and(|s| s.from == at) {
+            self.stretches.pop_back();
+        }
+        self.stretches.push_back(Stretch {
+            from: at,
+            thread,
+            activity,
+        });
+    }
+
+    /// It is not known what ran from `since` on.
+    pub fn forget(&mut self, since: Nanos) {
+        while self.stretches.back().is_some_and(|s| s.from > since) {
+            self.stretches.pop_back();
+        }
+        self.contexts.clear();
+        self.expired = None;
+        self.begin(since, TracedThread::default(), Activity::Unknown);
+    }
+
+    /// Goes over to another thread.
+    pub fn switch(&mut self, from: u32, to: TracedThread) {
+        let contexts = std::mem::take(&mut self.contexts);
+        if !contexts.is_empty() && self.suspended.len() < SUSPENDED {
+            self.suspended.insert(from, contexts);
+        }
+        self.contexts = self.suspended.remove(&to.tid).unwrap_or_default();
+        self.thread = Some(to);
+    }
+
+    /// A context ends.
+    pub fn leave(&mut self, context: &CpuContext) {
+        if let Some(depth) = self.contexts.iter().rposition(|open| open.is_same(context)) {
+            self.contexts.truncate(depth);
+        }
+        if matches!(context, CpuContext::TimerFunction { .. }) {
+            self.expired = None;
+        }
+    }
+
+    /// Who wakes a thread now: soft interrupts belong to whoever raised them, not to the thread that they interrupted.
+    pub fn waker(&self, at: Nanos) -> Waker {
+        let current = self.thread.unwrap_or_default();
+        let timer = self.expired;
+        let by_contexts = |contexts: Vec<CpuContext>| Waker {
+            at,
+            thread: None,
+            contexts,
+            timer,
+        };
+        let by_thread = |thread| Waker {
+            at,
+            thread: Some(thread),
+            contexts: self.contexts.clone(),
+            timer,
+        };
+        let is_soft = |context: &CpuContext| matches!(context, CpuContext::Soft(_));
+        if timer.is_some() || self.contexts.iter().any(|context| !is_soft(context)) {
+            return by_contexts(self.contexts.clone());
+        }
+        let Some(CpuContext::Soft(vector)) = self.contexts.last() else {
+            return match current.tid {
+                0 => by_contexts(Vec::new()),
+                _ => by_thread(current),
+            };
+        };
+        match self.raised.get(vector) {
+            Some(raiser) if !raiser.contexts.is_empty() => {
+                let mut contexts = raiser.contexts.clone();
+                contexts.extend(&self.contexts);
+                by_contexts(contexts)
+            }
+            Some(raiser) if raiser.thread.tid != 0 => by_thread(raiser.thread),
+            _ if current.tid == 0 => by_contexts(self.contexts.clone()),
+            _ => by_thread(current),
+        }
+    }
+
+    /// What ran from `from` to `to`: stretches with their ends.
+    pub fn ran(&self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Nanos, Nanos, &Stretch)> {
+        let first = self.stretches.partition_point(|s| s.from <= from).saturating_sub(1);
+        let rest = self.stretches.range(first..);
+        rest.enumerate()
+            .take_while(move |(_, stretch)| stretch.from < to)
+            .map(move |(nth, stretch)| {
+                let end = self
+                    .stretches
+                    .get(first + nth + 1)
+                    .map_or(self.last.max(to), |next| next.from);
+                (stretch.from.max(from), end.min(to), stretch)
+            })
+            .filter(|(from, to, _)| from < to)
+    }
+
+    /// Forgets what ended before an instant.
+    pub fn prune(&mut self, before: Nanos) {
+        let keep = self.stretches.partition_point(|s| s.from <= before).saturating_sub(1);
+        self.stretches.drain(..keep);
+    }
+
+    /// How many stretches are kept.
+    pub fn len(&self) -> usize {
+        self.stretches.len()
+    }
+}

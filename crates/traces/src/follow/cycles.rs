@@ -1,0 +1,252 @@
+//! The wait that a cycle ends with, and the cycles.
+
+use super::calls::CallKind;
+use super::machine::Machine;
+use super::path::ORDINARY;
+use super::waits::{Wait, WaitClass, WokenBy};
+use super::{FollowRequest, WantedThread};
+use std::collections::HashMap;
+use syscalls::Sysno;
+use worstcase_contract::Nanos;
+
+/// The wait that ends a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CycleWait {
+    /// The thread.
+    pub tid: u32,
+    /// The call.
+    pub call: CallKind,
+    /// What ends the wait; none where several things do.
+    pub by: Option<WokenBy>,
+    /// The distance of two releases, if they are regular.
+    pub period: Option<Nanos>,
+    /// It sleeps for a time instead of until an instant: what the cycle takes is added to the period.
+    pub is_relative: bool,
+}
+
+/// Releases of a class that are looked at.
+const LOOKED_AT: usize = 256;
+/// Fewer waits are no cycle.
+const LEAST: usize = 8;
+/// Fewer waits are no cycle, if the user has named the call.
+const LEAST_NAMED: usize = 2;
+/// So many of the releases of a regular wait lie on multiples of its period.
+const ON_GRID: f64 = 0.9;
+/// A release lies on the grid if it is off by less than this part of the period.
+const OFF: f64 = 0.02;
+/// Classes that are kept.
+const CLASSES: usize = 4_096;
+
+/// The waits that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    classes: HashMap<WaitClass, Releases>,
+}
+
+#[derive(Debug, Default)]
+struct Releases {
+    latest: std::collections::VecDeque<Nanos>,
+    count: u64,
+    is_relative: bool,
+}
+
+impl Releases {
+    /// The median distance, if most releases lie on multiples of it.
+    fn period(&self) -> Option<Nanos> {
+        if self.latest.len() < LEAST {
+            return None;
+        }
+        let pairs = self.latest.iter().zip(self.latest.iter().skip(1));
+        let mut steps: Vec<u64> = pairs.map(|(a, b)| b.0.saturating_sub(a.0)).collect();
+        steps.sort_unstable();
+        let median = steps[steps.len() / 2];
+        if median == 0 {
+            return None;
+        }
+        let is_on_grid = |step: &&u64| {
+            let periods = **step as f64 / median as f64;
+            periods.round() >= 1.0 && (periods - periods.round()).abs() < OFF
+        };
+        let on_grid = steps.iter().filter(is_on_grid).count();
+        let least = if self.is_relative { 0.5 } else { ON_GRID };
+        (on_grid as f64 >= least * steps.len() as f64).then_some(Nanos(median))
+    }
+}
+
+impl Candidates {
+    /// Notes a wait.
+    pub fn note(&mut self, wait: &Wait) {
+        if self.classes.len() >= CLASSES {
+            self.classes.clear();
+        }
+        for which_timer in [false, true] {
+            let Some(class) = wait.class(which_timer) else { return };
+            if which_timer && !matches!(class.by, WokenBy::Timer { .. }) {
+                return;
+            }
+            let releases = self.classes.entry(class).or_default();
+            let release = wait.release();
+            if releases.latest.back().is_some_and(|last| release <= *last) {
+                continue;
+            }
+            if releases.latest.len() == LOOKED_AT {
+                releases.latest.pop_front();
+            }
+            releases.latest.push_back(release);
+            releases.count += 1;
+            releases.is_relative = is_relative(wait);
+        }
+    }
+
+    /// The wait that ends a cycle: of those that are asked for a regular one, of the thread with the highest priority, the
+    /// most frequent one.
+    pub fn choose(&self, request: &FollowRequest, machine: &Machine) -> Option<CycleWait> {
+        let least = if request.wait.is_some() { LEAST_NAMED } else { LEAST };
+        let mut best: Option<(Rank, CycleWait)> = None;
+        for (class, releases) in &self.classes {
+            if releases.latest.len() < least || !is_wanted(class, request, machine) {
+                continue;
+            }
+            let period = releases.period();
+            let priority = machine.task(class.tid).map_or(ORDINARY, |task| task.thread.priority);
+            let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
+            let rank = Rank {
+                is_regular: period.is_some(),
+                is_real_time: -priority.min(ORDINARY),
+                is_by_timer,
+                count: releases.count,
+                is_any_timer: !matches!(class.by, WokenBy::Timer { timer: Some(_), .. }),
+                tid: class.tid,
+                call: class.call,
+            };
+            let wait = CycleWait {
+                tid: class.tid,
+                call: class.call,
+                by: period.is_some().then_some(class.by),
+                period,
+                is_relative: releases.is_relative,
+            };
+            if best.as_ref().is_none_or(|(there, _)| rank > *there) {
+                best = Some((rank, wait));
+            }
+        }
+        best.map(|(_, wait)| wait)
+    }
+}
+
+/// What makes one wait more likely than another, the most important first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_regular: bool,
+    is_real_time: i32,
+    is_by_timer: bool,
+    count: u64,
+    is_any_timer: bool,
+    tid: u32,
+    call: CallKind,
+}
+
+fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> bool {
+    let thread = match &request.thread {
+        WantedThread::Found => true,
+        WantedThread::Tid(tid) => class.tid == *tid,
+        WantedThread::Named(name) => machine
+            .task(class.tid)
+            .is_some_and(|task| task.thread.comm.to_string() == *name),
+    };
+    let wait = request.wait.is_none_or(|wanted| {
+        class.call.number == wanted.call && wanted.argument.is_none_or(|object| class.call.object == Some(object))
+    });
+    thread && wait
+}
+
+/// Whether it sleeps for a time, not until an instant.
+fn is_relative(wait: &Wait) -> bool {
+    const TIMER_ABSTIME: u64 = 1;
+    let kind = wait.call.kind();
+    match kind.is(Sysno::clock_nanosleep) {
+        true => wait.call.arguments[1] & TIMER_ABSTIME == 0,
+        false => ["nanosleep", "poll", "ppoll", "select", "pselect6"].contains(&kind.name().as_str()),
+    }
+}
+
+/// A cycle's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CycleSpan {
+    pub index: u32,
+    pub release: Nanos,
+    pub start: Nanos,
+    pub end: Nanos,
+}
+
+/// Makes cycles of the waits that end them.
+#[derive(Debug)]
+pub(super) struct CycleMaker {
+    pub wait: CycleWait,
+    /// Release, and return from the wait, of the cycle that has not ended.
+    open: Option<(u32, Nanos, Nanos)>,
+    /// The last release, and its index.
+    last: Option<(Nanos, u32)>,
+    /// Periods without a cycle of their own.
+    pub missed: u64,
+    /// Cycles whose wait did not block, because what it waits for had happened.
+    pub at_once: u64,
+}
+
+impl CycleMaker {
+    pub fn new(wait: CycleWait) -> CycleMaker {
+        CycleMaker {
+            wait,
+            open: None,
+            last: None,
+            missed: 0,
+            at_once: 0,
+        }
+    }
+
+    /// Nothing before this is needed any more.
+    pub fn needs(&self) -> Option<Nanos> {
+        self.open.map(|(_, release, _)| release)
+    }
+
+    /// Takes a wait that has returned, and gives the cycle that ended when it began.
+    pub fn take(&mut self, wait: &Wait) -> Option<CycleSpan> {
+        let kind = wait.call.kind();
+        if wait.tid != self.wait.tid || (kind.number, kind.object) != (self.wait.call.number, self.wait.call.object) {
+            return None;
+        }
+        let ended = self.open.take().map(|(index, release, start)| CycleSpan {
+            index,
+            release,
+            start,
+            end: wait.call.entered,
+        });
+        let begins = match self.wait.by {
+            None => !wait.is_interrupted(),
+            Some(by) => {
+                let which = matches!(by, WokenBy::Timer { timer: Some(_), .. });
+                wait.class(which).is_some_and(|class| class.by == by)
+            }
+        };
+        let release = wait.release();
+        if begins && self.last.is_none_or(|(last, _)| release > last) {
+            self.at_once += u64::from(wait.woken.is_none());
+            let index = self.index(release);
+            self.last = Some((release, index));
+            self.open = Some((index, release, wait.returned));
+        }
+        ended.filter(|cycle| cycle.end > cycle.release)
+    }
+
+    /// The number of a release; periods that lie between it and the last one are missed.
+    fn index(&mut self, release: Nanos) -> u32 {
+        let Some((last, index)) = self.last else { return 0 };
+        let Some(period) = self.wait.period.filter(|_| !self.wait.is_relative) else {
+            return index + 1;
+        };
+        let steps = (release.0 - last.0 + period.0 / 2) / period.0;
+        let steps = u32::try_from(steps.max(1)).unwrap_or(u32::MAX);
+        self.missed += u64::from(steps - 1);
+        index.saturating_add(steps)
+    }
+}

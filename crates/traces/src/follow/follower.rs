@@ -1,0 +1,281 @@
+//! Follows a program through its events.
+
+use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
+use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait};
+use super::machine::{Event, Machine};
+use super::path::{Doing, Missing, Part, path};
+use super::waits::Wait;
+use super::{CycleTimes, FollowRequest};
+use crate::events::{CpuEvent, TracedThread};
+use worstcase_contract::Nanos;
+
+/// The most cycles that are kept.
+const MOST_CYCLES: usize = 10_000_000;
+/// After this time a cycle is looked for.
+const LEARN: Nanos = Nanos::from_millis(1_500);
+/// After this time what is irregular is taken for a cycle.
+const SETTLE: Nanos = Nanos::from_millis(3_000);
+/// An irregular cycle is questioned again after this time.
+const AGAIN: Nanos = Nanos::from_millis(2_000);
+/// Waits that are remembered before a cycle was found.
+const WAITS: usize = 200_000;
+/// Stretches that are remembered.
+const STRETCHES: usize = 3_000_000;
+/// A part of every cycle is told from this share of all time on.
+const USUAL: f64 = 0.05;
+
+/// Follows a program through its events.
+pub struct Follower {
+    request: FollowRequest,
+    machine: Machine,
+    /// Events that may not be in order yet.
+    pending: Vec<Event>,
+    candidates: Candidates,
+    /// Waits before a cycle was found.
+    waits: Vec<Wait>,
+    maker: Option<CycleMaker>,
+    tally: Tally,
+    cycles: Vec<CycleTimes>,
+    began: Option<Nanos>,
+    asked: Nanos,
+    lost: u64,
+    /// Times from which nothing is known, because more happened than is remembered.
+    forgotten: u64,
+}
+
+/// All that was found.
+#[derive(Debug)]
+pub struct Followed {
+    /// The thread whose cycles these are; none if no thread of the program waited again and again.
+    pub thread: Option<TracedThread>,
+    /// The wait that ends a cycle.
+    pub wait: Option<CycleWait>,
+    /// The cycles in order.
+    pub cycles: Vec<CycleTimes>,
+    /// Periods that passed without a cycle of their own, because the one before was late.
+    pub missed: u64,
+    /// Cycles whose wait did not block, because they were late already or had work to do.
+    pub at_once: u64,
+    /// A cycle with a longer response is late.
+    pub limit: Nanos,
+    /// How many are late.
+    pub late: u64,
+    /// Why, the most frequent cause first.
+    pub causes: Vec<LateCause>,
+    /// The slowest cycles, the slowest first.
+    pub slowest: Vec<ExplainedCycle>,
+    /// What takes a part of every cycle.
+    pub usual: Vec<UsualPart>,
+    /// Time of all cycles that is not explained.
+    pub unexplained: Nanos,
+    /// Page faults of the program's threads, with their number.
+    pub faults: Vec<(TracedThread, u64)>,
+    /// Events that were lost.
+    pub lost: u64,
+    /// Threads that ran without having been switched to: events that the kernel does not report.
+    pub holes: u64,
+    /// From the first event to the last.
+    pub length: Nanos,
+    /// Times at which more had happened than is remembered.
+    pub forgotten: u64,
+}
+
+impl Follower {
+    /// Follows what is asked for.
+    pub fn new(request: FollowRequest) -> Follower {
+        Follower {
+            machine: Machine::new(&request.program),
+            request,
+            pending: Vec::new(),
+            candidates: Candidates::default(),
+            waits: Vec::new(),
+            maker: None,
+            tally: Tally::default(),
+            cycles: Vec::new(),
+            began: None,
+            asked: Nanos(0),
+            lost: 0,
+            forgotten: 0,
+        }
+    }
+
+    /// Takes the events of one CPU in order of time; those of several CPUs need not be.
+    pub fn feed(&mut self, event: &CpuEvent<'_>) {
+        if let crate::events::TracedChange::Lost { count, since } = event.what
+            && since > Nanos(0)
+        {
+            self.lost += count.max(1);
+        }
+        self.pending.push(Event {
+            at: event.at,
+            cpu: event.cpu,
+            tid: event.tid,
+            what: event.what,
+        });
+    }
+
+    /// All events before this instant have been fed.
+    pub fn complete(&mut self, until: Nanos) {
+        // Stable, so that events of one CPU stay in order.
+        self.pending.sort_by_key(|event| event.at);
+        let whole = self.pending.partition_point(|event| event.at < until);
+        let whole: Vec<Event> = self.pending.drain(..whole).collect();
+        for event in &whole {
+            self.began.get_or_insert(event.at);
+            if let Some(wait) = self.machine.feed(event) {
+                self.waited(wait);
+            }
+        }
+        self.look_for_cycle(false);
+        self.forget();
+    }
+
+    fn waited(&mut self, wait: Wait) {
+        self.candidates.note(&wait);
+        match &mut self.maker {
+            Some(maker) => {
+                if let Some(span) = maker.take(&wait) {
+                    self.explain(span);
+                }
+            }
+            None if self.waits.len() < WAITS => self.waits.push(wait),
+            None => {}
+        }
+    }
+
+    fn explain(&mut self, span: CycleSpan) {
+        let Some(wait) = self.maker.as_ref().map(|maker| maker.wait) else {
+            return;
+        };
+        let parts = path(&self.machine, wait.tid, span.release, span.end);
+        let times = times(&span, &parts);
+        if self.cycles.len() < MOST_CYCLES {
+            self.cycles.push(times);
+        }
+        let limit = self.request.deadline.or(wait.period);
+        self.tally.add(ExplainedCycle { times, parts }, limit);
+    }
+
+    /// Chooses the wait that ends a cycle, once there was time to see some.
+    fn look_for_cycle(&mut self, at_end: bool) {
+        let (Some(began), last) = (self.began, self.machine.last) else {
+            return;
+        };
+        let length = last.saturating_sub(began);
+        let is_regular = self.maker.as_ref().map(|maker| maker.wait.period.is_some());
+        let is_time = match is_regular {
+            Some(true) => false,
+            Some(false) => last.saturating_sub(self.asked) >= AGAIN,
+            None => length >= LEARN,
+        };
+        if !(is_time || at_end && is_regular.is_none()) {
+            return;
+        }
+        self.asked = last;
+        let Some(wait) = self.candidates.choose(&self.request, &self.machine) else {
+            return;
+        };
+        let takes = match is_regular {
+            None => at_end || wait.period.is_some() || length >= SETTLE,
+            Some(_) => wait.period.is_some(),
+        };
+        if !takes {
+            return;
+        }
+        self.maker = Some(CycleMaker::new(wait));
+        self.tally = Tally::default();
+        self.cycles.clear();
+        for wait in std::mem::take(&mut self.waits) {
+            if let Some(span) = self.maker.as_mut().and_then(|maker| maker.take(&wait)) {
+                self.explain(span);
+            }
+        }
+    }
+
+    /// Forgets what no cycle needs any more.
+    fn forget(&mut self) {
+        if let Some(maker) = &self.maker {
+            let needed = maker.needs().unwrap_or(self.machine.last);
+            self.machine.prune(needed);
+        }
+        if self.machine.len() > STRETCHES {
+            self.forgotten += 1;
+            self.waits.clear();
+            self.machine.prune(self.machine.last);
+        }
+    }
+
+    /// Ends, and tells what was found.
+    pub fn finish(mut self) -> Followed {
+        self.complete(Nanos(u64::MAX));
+        self.look_for_cycle(true);
+        let wait = self.maker.as_ref().map(|maker| maker.wait);
+        let percentile = self.tally.percentile(99);
+        let limit = self
+            .request
+            .deadline
+            .or(wait.and_then(|wait| wait.period))
+            .unwrap_or(percentile);
+        let (late, causes) = self.tally.causes(limit);
+        let mut faults: Vec<(TracedThread, u64)> = self
+            .machine
+            .own()
+            .filter(|task| task.faults > 0)
+            .map(|task| (task.thread, task.faults))
+            .collect();
+        faults.sort_by_key(|(thread, count)| (std::cmp::Reverse(*count), thread.tid));
+        Followed {
+            thread: wait.and_then(|wait| Some(self.machine.task(wait.tid)?.usual())),
+            wait,
+            missed: self.maker.as_ref().map_or(0, |maker| maker.missed),
+            at_once: self.maker.as_ref().map_or(0, |maker| maker.at_once),
+            limit,
+            late,
+            causes,
+            usual: self.tally.usual(USUAL),
+            unexplained: self.tally.unexplained(),
+            slowest: std::mem::take(&mut self.tally.slowest),
+            cycles: self.cycles,
+            faults,
+            lost: self.lost,
+            holes: self.machine.holes,
+            length: self.machine.last.saturating_sub(self.began.unwrap_or_default()),
+            forgotten: self.forgotten,
+        }
+    }
+}
+
+/// A cycle's times from its parts.
+fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
+    let mut times = CycleTimes {
+        index: span.index,
+        release: span.release,
+        start: span.start,
+        end: span.end,
+        execution: Nanos(0),
+        interference: Nanos(0),
+        blocked: Nanos(0),
+        unexplained: Nanos(0),
+    };
+    for part in parts {
+        let length = part.to.0 - part.from.0;
+        let sum = match &part.cause.what {
+            Doing::Unexplained(Missing::Lost | Missing::Hidden) => &mut times.unexplained,
+            _ if !part.cause.via.is_empty() => &mut times.blocked,
+            Doing::User
+            | Doing::Code
+            | Doing::Call(_)
+            | Doing::Fault
+            | Doing::Handler { .. }
+            | Doing::KernelLock(_) => &mut times.execution,
+            Doing::Interrupted(_)
+            | Doing::Ready { .. }
+            | Doing::Slack(_)
+            | Doing::TimerLate
+            | Doing::TimerInterrupt => &mut times.interference,
+            Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } | Doing::NotWoken(_) => &mut times.blocked,
+        };
+        sum.0 += length;
+    }
+    times
+}

@@ -1,0 +1,305 @@
+//! From events to what each CPU ran, and what each thread did.
+
+use super::calls::Call;
+use super::cpu::{Activity, Cpu, Raiser};
+use super::task::{ExpiredTimer, SetTimer, Task};
+use super::waits::Wait;
+use crate::events::{CpuContext, ENDED, TracedChange, TracedThread};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use syscalls::Sysno;
+use worstcase_contract::Nanos;
+
+/// An event without its call chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub at: Nanos,
+    pub cpu: u32,
+    pub tid: u32,
+    pub what: TracedChange,
+}
+
+/// All CPUs and threads.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    cpus: BTreeMap<u32, Cpu>,
+    tasks: HashMap<u32, Task>,
+    /// The program's threads.
+    program: HashSet<u32>,
+    timers: HashMap<u64, SetTimer>,
+    /// What each timer was set to when it expired last.
+    expired: HashMap<u64, SetTimer>,
+    /// Times in which a CPU's events were lost.
+    losses: VecDeque<(Nanos, Nanos)>,
+    /// Events that are missing though the kernel does not say so: a thread ran that was not switched to.
+    pub holes: u64,
+    /// When the last event came.
+    pub last: Nanos,
+    /// Nothing before this is kept.
+    pub pruned: Nanos,
+}
+
+impl Machine {
+    pub fn new(program: &[u32]) -> Machine {
+        let mut machine = Machine::default();
+        program.iter().for_each(|tid| machine.adopt(*tid));
+        machine
+    }
+
+    fn adopt(&mut self, tid: u32) {
+        self.program.insert(tid);
+        self.task_mut(tid).is_own = true;
+    }
+
+    pub fn task(&self, tid: u32) -> Option<&Task> {
+        self.tasks.get(&tid)
+    }
+
+    fn task_mut(&mut self, tid: u32) -> &mut Task {
+        self.tasks.entry(tid).or_insert_with(|| Task::new(tid))
+    }
+
+    pub fn cpu(&self, cpu: u32) -> Option<&Cpu> {
+        self.cpus.get(&cpu)
+    }
+
+    /// The program's threads.
+    pub fn own(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values().filter(|task| task.is_own)
+    }
+
+    /// Times within this one in which events were lost.
+    pub fn losses(&self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Nanos, Nanos)> {
+        let within = self.losses.iter().filter(move |(a, b)| *a < to && *b > from);
+        within.map(move |(a, b)| ((*a).max(from), (*b).min(to)))
+    }
+
+    /// Takes an event; they come in order of time. Gives the wait that it ends, if it ends one of the program.
+    pub fn feed(&mut self, event: &Event) -> Option<Wait> {
+        let Event { at, cpu, tid, what } = *event;
+        self.last = self.last.max(at);
+        if let TracedChange::Lost { since, .. } = what {
+            self.lose(cpu, since, at);
+            return None;
+        }
+        self.find_hole(event);
+        let mut ended = None;
+        let on = self.cpus.entry(cpu).or_default();
+        on.last = at;
+        match what {
+            TracedChange::Switch { from, asleep, to } => self.switch(at, cpu, from, asleep, to),
+            TracedChange::Waking { tid } => {
+                let waker = on.waker(at);
+                self.task_mut(tid).wakes(at, waker);
+                return None;
+            }
+            TracedChange::Enter(context) => {
+                on.contexts.push(context);
+                if let CpuContext::TimerFunction { timer, function } = context {
+                    let set = self.timers.get(&timer).copied();
+                    if let Some(set) = set {
+                        self.expired.insert(timer, set);
+                    }
+                    on.expired = Some(ExpiredTimer {
+                        set,
+                        timer,
+                        function,
+                        entered: at,
+                    });
+                }
+            }
+            TracedChange::Exit(context) => on.leave(&context),
+            TracedChange::Raise { vector } => {
+                let raiser = Raiser {
+                    thread: on.thread.unwrap_or_default(),
+                    contexts: on.contexts.clone(),
+                };
+                on.raised.insert(vector, raiser);
+                return None;
+            }
+            TracedChange::TimerSet {
+                timer,
+                function,
+                earliest,
+                latest,
+            } => {
+                let set = SetTimer {
+                    timer,
+                    function,
+                    earliest,
+                    latest,
+                };
+                self.timers.insert(timer, set);
+                if on.contexts.is_empty()
+                    && let Some(task) = self.tasks.get_mut(&tid)
+                    && task.call.is_some()
+                {
+                    task.set.get_or_insert(set);
+                }
+                return None;
+            }
+            TracedChange::SysEnter { call, arguments } => self.enter_call(at, tid, call, arguments),
+            TracedChange::SysExit { call, result } => ended = self.leave_call(at, tid, call, result),
+            TracedChange::PageFault => {
+                self.task_mut(tid).faults += 1;
+                self.begin(at, cpu, Some(Activity::Fault));
+                return None;
+            }
+            TracedChange::LockWait | TracedChange::LockTaken => {
+                if !on.contexts.is_empty() {
+                    return None;
+                }
+                self.task_mut(tid).on_lock = what == TracedChange::LockWait;
+            }
+            TracedChange::SignalSent { tid, .. } => {
+                let by = on.thread;
+                self.task_mut(tid).signalled_by = by;
+                return None;
+            }
+            TracedChange::SignalTaken { signal, has_handler } => {
+                self.task_mut(tid).handler = has_handler.then_some(signal);
+            }
+            TracedChange::Named {
+                tid: named,
+                name,
+                is_new,
+            } => {
+                self.task_mut(named).thread.comm = name;
+                if is_new.is_some() && self.program.contains(&tid) {
+                    self.adopt(named);
+                }
+                return None;
+            }
+            _ => return None,
+        }
+        self.begin(at, cpu, None);
+        ended
+    }
+
+    /// Notes what the CPU does from now on.
+    fn begin(&mut self, at: Nanos, cpu: u32, what: Option<Activity>) {
+        let Some(on) = self.cpus.get_mut(&cpu) else { return };
+        let thread = on.thread.unwrap_or_default();
+        let activity = match (what, on.contexts.last(), self.tasks.get(&thread.tid)) {
+            (Some(what), ..) => what,
+            (None, Some(context), _) => Activity::Context(*context),
+            (None, None, _) if thread.tid == 0 => Activity::Idle,
+            (None, None, Some(task)) if task.is_own => match (task.on_lock, task.call, task.handler) {
+                (true, call, _) => Activity::KernelLock(call),
+                (false, Some(call), _) => Activity::Call(call),
+                (false, None, Some(signal)) => Activity::Handler(signal),
+                (false, None, None) => Activity::User,
+            },
+            (None, None, _) => Activity::Code,
+        };
+        on.begin(at, thread, activity);
+    }
+
+    fn switch(&mut self, at: Nanos, cpu: u32, from: TracedThread, asleep: bool, to: TracedThread) {
+        if from.tid != 0 {
+            self.task_mut(from.tid).leaves(at, from, asleep);
+        }
+        if to.tid != 0 {
+            self.task_mut(to.tid).runs(at, cpu, to);
+        }
+        if let Some(on) = self.cpus.get_mut(&cpu) {
+            on.switch(from.tid, to);
+        }
+    }
+
+    fn enter_call(&mut self, at: Nanos, tid: u32, number: u32, arguments: [u64; crate::events::ARGUMENTS]) {
+        let task = self.task_mut(tid);
+        if number == Sysno::rt_sigreturn.id() as u32 {
+            task.handler = None;
+        }
+        task.call = Some(Call {
+            number,
+            arguments,
+            entered: at,
+        });
+        task.set = None;
+        task.woken = None;
+    }
+
+    fn leave_call(&mut self, at: Nanos, tid: u32, number: u32, result: i64) -> Option<Wait> {
+        let task = self.task_mut(tid);
+        let call = task.call.take().filter(|call| call.number == number)?;
+        let (woken, set) = (task.woken.take(), task.set.take());
+        let mut past = None;
+        match woken.as_ref().and_then(|waker| waker.timer) {
+            Some(timer) => {
+                task.woken_by.insert(call.kind(), timer.timer);
+            }
+            None if woken.is_none() && set.is_none() => past = task.woken_by.get(&call.kind()).copied(),
+            None => {}
+        }
+        Some(Wait {
+            tid,
+            call,
+            returned: at,
+            result,
+            woken,
+            set,
+            past: past.and_then(|timer| self.expired.get(&timer).copied()),
+        })
+    }
+
+    /// Events of a CPU are missing. What any thread did is not known, because it can have run there.
+    fn lose(&mut self, cpu: u32, since: Nanos, at: Nanos) {
+        let on = self.cpus.entry(cpu).or_default();
+        if since > Nanos(0) {
+            self.losses.push_back((since, at));
+            on.forget(since);
+            self.tasks.values_mut().for_each(|task| task.forget(since));
+        }
+        on.thread = None;
+        on.last = at;
+    }
+
+    /// Every event names the current thread: one that was not switched to is a hole.
+    fn find_hole(&mut self, event: &Event) {
+        let Event { at, cpu, tid, .. } = *event;
+        let on = self.cpus.entry(cpu).or_default();
+        if tid == ENDED || on.thread.is_some_and(|thread| thread.tid == tid) {
+            return;
+        }
+        let since = on.last;
+        let before = on.thread.replace(TracedThread {
+            tid,
+            ..TracedThread::default()
+        });
+        if let Some(before) = before {
+            self.holes += 1;
+            on.forget(since);
+            if before.tid != 0
+                && let Some(task) = self.tasks.get_mut(&before.tid)
+            {
+                task.forget(since);
+            }
+        }
+        if tid == 0 {
+            return;
+        }
+        let task = self.tasks.entry(tid).or_insert_with(|| Task::new(tid));
+        task.forget(since);
+        let thread = task.thread;
+        task.runs(at, cpu, thread);
+        if let Some(on) = self.cpus.get_mut(&cpu) {
+            on.thread = Some(thread);
+        }
+    }
+
+    /// Forgets what ended before an instant.
+    pub fn prune(&mut self, before: Nanos) {
+        self.pruned = self.pruned.max(before);
+        self.cpus.values_mut().for_each(|cpu| cpu.prune(before));
+        self.tasks.values_mut().for_each(|task| task.prune(before));
+        while self.losses.front().is_some_and(|(_, to)| *to <= before) {
+            self.losses.pop_front();
+        }
+    }
+
+    /// How many stretches are kept.
+    pub fn len(&self) -> usize {
+        self.cpus.values().map(Cpu::len).sum()
+    }
+}

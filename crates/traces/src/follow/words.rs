@@ -1,0 +1,140 @@
+//! What was found, in sentences.
+
+use super::calls::CallKind;
+use super::path::{Behind, BlockedThread, Doing, Missing, ORDINARY, PartCause};
+use crate::events::{CpuContext, TracedThread};
+
+/// Names of the kernel's functions, by their addresses.
+pub type FunctionNames<'n> = &'n dyn Fn(u64) -> Option<String>;
+
+/// The highest real-time priority of a user, and so the kernel's 0.
+const HIGHEST: i32 = 99;
+/// The kernel's priority of nice 0.
+const NICE_0: i32 = 120;
+
+/// Policy and priority as the kernel's one number tells them: FIFO and RR are the same to it.
+pub fn policy(priority: i32) -> String {
+    match priority {
+        ..0 => "SCHED_DEADLINE".into(),
+        0..ORDINARY => format!("RT {}", HIGHEST - priority),
+        NICE_0 => "SCHED_OTHER".into(),
+        nice => format!("SCHED_OTHER, nice {}", nice - NICE_0),
+    }
+}
+
+/// `logger (thread 812, SCHED_OTHER)`.
+pub fn thread(thread: &TracedThread) -> String {
+    let name = thread.comm.to_string();
+    let name = if name.is_empty() { "a thread".into() } else { name };
+    match thread.tid {
+        0 => format!("{name} ({})", policy(thread.priority)),
+        tid => format!("{name} (thread {tid}, {})", policy(thread.priority)),
+    }
+}
+
+/// A cause as a sentence without its end: `ctl waited in futex(0x7f00) for logger (...), which was ready while ...`.
+pub fn sentence(cause: &PartCause, names: FunctionNames<'_>) -> String {
+    let followed = cause.via.first().map_or(&cause.thread, |blocked| &blocked.thread);
+    let mut text = followed.comm.to_string();
+    let next = cause
+        .via
+        .iter()
+        .skip(1)
+        .map(|blocked| &blocked.thread)
+        .chain([&cause.thread]);
+    for (blocked, next) in cause.via.iter().zip(next) {
+        text += &format!(" {} {}, which", waited(blocked), thread(next));
+    }
+    text + " " + &doing(&cause.what, names)
+}
+
+/// `waited in futex(0x7f00) for`.
+fn waited(blocked: &BlockedThread) -> String {
+    match (blocked.call, blocked.on_lock) {
+        (Some(call), true) => format!("waited in {call} for a lock of the kernel, held by"),
+        (None, true) => "waited for a lock of the kernel, held by".into(),
+        (Some(call), false) => format!("waited in {call} for"),
+        (None, false) => "waited for".into(),
+    }
+}
+
+fn within(call: Option<CallKind>) -> String {
+    call.map(|call| format!(" in {call}")).unwrap_or_default()
+}
+
+/// What a thread did, as the rest of a sentence about it.
+pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
+    match what {
+        Doing::User => "ran its own code".into(),
+        Doing::Code => "ran".into(),
+        Doing::Call(call) => format!("ran in {call}"),
+        Doing::Fault => "had page faults, and ran on after them".into(),
+        Doing::Handler { signal, sender } => {
+            let by = sender
+                .map(|by| format!(", which {} had sent", thread(&by)))
+                .unwrap_or_default();
+            format!("ran its handler of {}{by}", signal_name(*signal))
+        }
+        Doing::KernelLock(call) => format!("waited for a lock of the kernel{}", within(*call)),
+        Doing::Interrupted(by) => format!("was interrupted by {}", context(by, names)),
+        Doing::Ready { is_woken, behind } => ready(*is_woken, behind, names),
+        Doing::Sleeps(call) => format!("slept{} until its timer was due", within(*call)),
+        Doing::Slack(call) => format!("had its timer put off{} by its timer slack", within(*call)),
+        Doing::TimerLate => "waited for its timer's interrupt, which came late".into(),
+        Doing::TimerInterrupt => "waited while its timer's interrupt ran".into(),
+        Doing::Device { call, contexts } => match contexts.first() {
+            Some(first) => format!("waited{} for {}", within(*call), context(first, names)),
+            None => format!("waited{} for an interrupt", within(*call)),
+        },
+        Doing::WokenBy { call, by } => format!("waited{} until {} woke it", within(*call), thread(by)),
+        Doing::NotWoken(call) => format!("waited{}, and nothing in the trace woke it", within(*call)),
+        Doing::Unexplained(Missing::Lost) => "did what is not known: events were lost".into(),
+        Doing::Unexplained(Missing::Hidden) => "did what is not known: the kernel did not report all events".into(),
+    }
+}
+
+fn ready(is_woken: bool, behind: &Behind, names: FunctionNames<'_>) -> String {
+    let was = if is_woken { "was ready" } else { "was preempted" };
+    match behind {
+        Behind::Higher(other) => format!("{was} while {} ran, whose priority is higher", thread(other)),
+        Behind::Equal(other) => format!("{was} while {} ran", thread(other)),
+        Behind::Ordinary => format!("{was} while other ordinary threads ran"),
+        Behind::Lower { thread: other, is_user } => {
+            let code = match is_user {
+                Some(true) => " its own code",
+                Some(false) => " in the kernel",
+                None => "",
+            };
+            format!("{was} while {} ran{code}, whose priority is lower", thread(other))
+        }
+        Behind::Context(by) => format!("{was} while its CPU served {}", context(by, names)),
+        Behind::Idle => format!("{was} while its CPU came back from idle"),
+        Behind::Itself => "was woken before it slept".into(),
+    }
+}
+
+/// An interrupt.
+pub fn context(context: &CpuContext, names: FunctionNames<'_>) -> String {
+    match context {
+        CpuContext::Timer => "the timer interrupt".into(),
+        CpuContext::Vector(name) => format!("the interrupt {name}"),
+        CpuContext::Device { irq, name } => format!("interrupt {irq} ({name})"),
+        CpuContext::Soft(_) => format!("the soft interrupt {context}"),
+        CpuContext::TimerFunction { function, .. } => match names(*function) {
+            Some(name) => format!("the timer function {name}"),
+            None => "a timer function".into(),
+        },
+    }
+}
+
+/// Names of the first signals, from 1 on.
+const SIGNALS: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
+    "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",
+    "PWR", "SYS",
+];
+
+fn signal_name(signal: u32) -> String {
+    let name = (signal as usize).checked_sub(1).and_then(|nth| SIGNALS.get(nth));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
+}
