@@ -21,6 +21,7 @@ pub mod demands;
 mod ensembles;
 pub mod entered;
 mod environment;
+pub mod follow;
 mod foreign;
 pub mod gate;
 pub mod history;

@@ -85,7 +85,7 @@ fn call_of(cause: &PartCause) -> Option<CallKind> {
     match (cause.via.first(), &cause.what) {
         (Some(blocked), _) => blocked.call,
         (None, Doing::Call(call)) => Some(*call),
-        (None, Doing::KernelLock(call) | Doing::Sleeps(call) | Doing::NotWoken(call)) => *call,
+        (None, Doing::KernelLock(call) | Doing::Sleeps(call)) => *call,
         (None, Doing::Device { call, .. } | Doing::WokenBy { call, .. }) => *call,
         _ => None,
     }
@@ -137,7 +137,7 @@ const DISK: [&str; 12] = [
 fn disk(cause: &PartCause) -> Option<String> {
     let call = call_of(cause).filter(|call| DISK.contains(&call.name().as_str()))?;
     match &cause.what {
-        Doing::Device { .. } | Doing::WokenBy { .. } | Doing::NotWoken(_) => {}
+        Doing::Device { .. } | Doing::WokenBy { .. } => {}
         _ if !cause.via.is_empty() => {}
         _ => return None,
     }
@@ -280,6 +280,10 @@ fn idle(cause: &PartCause) -> Option<String> {
 
 fn own_call(cause: &PartCause) -> Option<String> {
     let Doing::Call(call) = &cause.what else { return None };
+    let waits = ["sleep", "poll", "select", "futex", "wait"];
+    if waits.iter().any(|word| call.name().contains(word)) {
+        return None;
+    }
     cause.via.is_empty().then(|| match call.is_any(&MAPS) {
         true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
         false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),

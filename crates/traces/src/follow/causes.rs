@@ -39,8 +39,8 @@ pub struct UsualPart {
     pub cycles: u64,
     /// Its median over all cycles.
     pub median: Nanos,
-    /// Its sum over all cycles, of the sum of all responses.
-    pub share: f64,
+    /// Its sum over all cycles.
+    pub sum: Nanos,
 }
 
 /// Cycles whose parts are kept as sums; of more only late ones are.
@@ -71,7 +71,6 @@ pub(super) struct Tally {
     /// Number of the cycle, response, and the sums of its parts.
     cycles: Vec<(CycleTimes, Vec<(u32, u64)>)>,
     count: u64,
-    sum: u64,
     pub slowest: Vec<ExplainedCycle>,
     /// Late cycles beyond [`KEPT`] that could not be kept.
     pub not_kept: u64,
@@ -82,7 +81,6 @@ impl Tally {
     pub fn add(&mut self, cycle: ExplainedCycle, limit: Option<Nanos>) {
         let response = cycle.times.response().0;
         self.count += 1;
-        self.sum += response;
         let mut sums: Vec<(u32, u64)> = Vec::with_capacity(cycle.parts.len());
         for part in &cycle.parts {
             let Some(place) = self.place(&part.cause) else { continue };
@@ -224,8 +222,8 @@ impl Tally {
         (late + self.not_kept, causes)
     }
 
-    /// The parts that take at least this share of all cycles.
-    pub fn usual(&self, least: f64) -> Vec<UsualPart> {
+    /// The parts that take most of all cycles.
+    pub fn usual(&self, most: usize) -> Vec<UsualPart> {
         let mut usual: Vec<UsualPart> = self
             .parts
             .iter()
@@ -234,11 +232,11 @@ impl Tally {
                 cause: stats.cause.clone(),
                 cycles: stats.cycles,
                 median: Nanos(self.median(place)),
-                share: stats.sum as f64 / self.sum.max(1) as f64,
+                sum: Nanos(stats.sum),
             })
-            .filter(|part| part.share >= least)
             .collect();
-        usual.sort_by(|a, b| b.share.total_cmp(&a.share));
+        usual.sort_by_key(|part| std::cmp::Reverse(part.sum));
+        usual.truncate(most);
         usual
     }
 

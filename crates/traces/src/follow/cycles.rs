@@ -22,6 +22,8 @@ pub struct CycleWait {
     pub period: Option<Nanos>,
     /// It sleeps for a time instead of until an instant: what the cycle takes is added to the period.
     pub is_relative: bool,
+    /// The clock that it sleeps by, as clock_nanosleep names it.
+    pub clock: Option<u64>,
 }
 
 /// Releases of a class that are looked at.
@@ -48,6 +50,7 @@ struct Releases {
     latest: std::collections::VecDeque<Nanos>,
     count: u64,
     is_relative: bool,
+    clock: Option<u64>,
 }
 
 impl Releases {
@@ -95,6 +98,7 @@ impl Candidates {
             releases.latest.push_back(release);
             releases.count += 1;
             releases.is_relative = is_relative(wait);
+            releases.clock = class.call.is(Sysno::clock_nanosleep).then_some(wait.call.arguments[0]);
         }
     }
 
@@ -112,6 +116,7 @@ impl Candidates {
             let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
             let rank = Rank {
                 is_regular: period.is_some(),
+                is_absolute: period.is_some() && !releases.is_relative,
                 is_real_time: -priority.min(ORDINARY),
                 is_by_timer,
                 count: releases.count,
@@ -125,6 +130,7 @@ impl Candidates {
                 by: period.is_some().then_some(class.by),
                 period,
                 is_relative: releases.is_relative,
+                clock: releases.clock,
             };
             if best.as_ref().is_none_or(|(there, _)| rank > *there) {
                 best = Some((rank, wait));
@@ -138,6 +144,7 @@ impl Candidates {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     is_regular: bool,
+    is_absolute: bool,
     is_real_time: i32,
     is_by_timer: bool,
     count: u64,

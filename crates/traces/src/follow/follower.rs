@@ -21,8 +21,8 @@ const AGAIN: Nanos = Nanos::from_millis(2_000);
 const WAITS: usize = 200_000;
 /// Stretches that are remembered.
 const STRETCHES: usize = 3_000_000;
-/// A part of every cycle is told from this share of all time on.
-const USUAL: f64 = 0.05;
+/// Parts of all cycles that are told.
+const USUAL: usize = 500;
 
 /// Follows a program through its events.
 pub struct Follower {
@@ -64,7 +64,7 @@ pub struct Followed {
     pub causes: Vec<LateCause>,
     /// The slowest cycles, the slowest first.
     pub slowest: Vec<ExplainedCycle>,
-    /// What takes a part of every cycle.
+    /// What takes time in all cycles, the largest part first.
     pub usual: Vec<UsualPart>,
     /// Time of all cycles that is not explained.
     pub unexplained: Nanos,
@@ -273,7 +273,7 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
             | Doing::Slack(_)
             | Doing::TimerLate
             | Doing::TimerInterrupt => &mut times.interference,
-            Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } | Doing::NotWoken(_) => &mut times.blocked,
+            Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } => &mut times.blocked,
         };
         sum.0 += length;
     }

@@ -91,8 +91,6 @@ pub enum Doing {
         /// That thread.
         by: TracedThread,
     },
-    /// It was blocked, and nobody woke it in the trace.
-    NotWoken(Option<CallKind>),
     /// It is not known.
     Unexplained(Missing),
 }
@@ -304,8 +302,9 @@ impl Path<'_> {
         via: &mut Vec<BlockedThread>,
     ) {
         let call = call.map(|call| call.kind());
+        // Whoever was blocked and ran again was woken: the kernel did not report it.
         let Some(waker) = waker else {
-            return self.push(span.from, span.to, via, thread, Doing::NotWoken(call));
+            return self.push(span.from, span.to, via, thread, Doing::Unexplained(Missing::Hidden));
         };
         if let Some(timer) = waker.timer {
             let Some(set) = timer.set else {

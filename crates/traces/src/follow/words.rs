@@ -87,7 +87,6 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
             None => format!("waited{} for an interrupt", within(*call)),
         },
         Doing::WokenBy { call, by } => format!("waited{} until {} woke it", within(*call), thread(by)),
-        Doing::NotWoken(call) => format!("waited{}, and nothing in the trace woke it", within(*call)),
         Doing::Unexplained(Missing::Lost) => "did what is not known: events were lost".into(),
         Doing::Unexplained(Missing::Hidden) => "did what is not known: the kernel did not report all events".into(),
     }

@@ -1,0 +1,110 @@
+//! A followed program for programs.
+
+use super::habits::habits;
+use super::lines::lines;
+use super::{FIGURES, FollowReport, spread};
+use serde_json::{Value, json};
+use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
+use worstcase_traces::follow::{CycleWait, ExplainedCycle, advice};
+
+/// The form of the document.
+pub const SCHEMA: &str = "worstcase-follow/1";
+
+/// The whole answer.
+pub fn json(report: &FollowReport<'_>) -> String {
+    let followed = report.followed;
+    let figures: serde_json::Map<String, Value> = FIGURES
+        .iter()
+        .map(|figure| {
+            let [median, high, highest] = spread(&followed.cycles, figure.of);
+            let value = json!({"median_ns": median.0, "p99_ns": high.0, "highest_ns": highest.0});
+            (figure.name.to_string(), value)
+        })
+        .collect();
+    let causes: Vec<Value> = followed
+        .causes
+        .iter()
+        .map(|cause| {
+            json!({
+                "cycles": cause.cycles,
+                "sentence": sentence(&cause.cause, report.names),
+                "change": advice(&cause.cause),
+                "usual_ns": cause.usual.0,
+                "longest_ns": cause.longest.0,
+                "worst": cause.worst.as_ref().map(|worst| of_cycle(worst, report.names)),
+            })
+        })
+        .collect();
+    let usual: Vec<Value> = followed
+        .usual
+        .iter()
+        .map(|part| {
+            json!({
+                "sentence": sentence(&part.cause, report.names),
+                "cycles": part.cycles,
+                "median_ns": part.median.0,
+                "sum_ns": part.sum.0,
+            })
+        })
+        .collect();
+    let document = json!({
+        "schema": SCHEMA,
+        "thread": followed.thread.map(|thread| json!({
+            "tid": thread.tid,
+            "name": thread.comm.to_string(),
+            "policy": policy(thread.priority),
+        })),
+        "cycle": followed.wait.as_ref().map(of_wait),
+        "cycles": followed.cycles.len(),
+        "missed": followed.missed,
+        "at_once": followed.at_once,
+        "limit_ns": followed.limit.0,
+        "deadline_ns": report.deadline.map(|deadline| deadline.0),
+        "late": followed.late,
+        "causes": causes,
+        "figures": figures,
+        "slowest": followed.slowest.iter().take(report.shown).map(|cycle| of_cycle(cycle, report.names)).collect::<Vec<_>>(),
+        "parts": usual,
+        "habits": habits(followed, &report.facts),
+        "trace": {
+            "length_ns": followed.length.0,
+            "lost": followed.lost,
+            "not_reported": followed.holes,
+            "unexplained_ns": followed.unexplained.0,
+        },
+        "notes": report.notes,
+    });
+    format!("{document:#}\n")
+}
+
+fn of_wait(wait: &CycleWait) -> Value {
+    json!({
+        "call": wait.call.to_string(),
+        "period_ns": wait.period.map(|period| period.0),
+        "relative": wait.is_relative,
+    })
+}
+
+fn of_cycle(cycle: &ExplainedCycle, names: FunctionNames<'_>) -> Value {
+    let parts: Vec<Value> = lines(cycle, names)
+        .into_iter()
+        .map(|line| {
+            json!({
+                "at_ns": line.at.0,
+                "length_ns": line.length.0,
+                "depth": line.depth,
+                "thread": line.thread,
+                "words": line.words,
+                "sum": line.is_sum,
+            })
+        })
+        .collect();
+    json!({
+        "index": cycle.times.index,
+        "release_ns": cycle.times.release.0,
+        "start_ns": cycle.times.start.0,
+        "end_ns": cycle.times.end.0,
+        "response_ns": cycle.times.response().0,
+        "parts": parts,
+    })
+}

@@ -1,0 +1,213 @@
+//! A followed program for a terminal.
+
+use super::habits::habits;
+use super::lines::{BreakdownLine, lines};
+use super::{FIGURES, FollowReport, spread};
+use crate::style::{Style, wrapped};
+use worstcase_base::duration;
+use worstcase_base::format::{counted, grouped, micros, micros_exact, percent, plain};
+use worstcase_contract::Nanos;
+use worstcase_traces::follow::words::{sentence, thread};
+use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, WokenBy, advice};
+
+/// Causes that are shown.
+const CAUSES: usize = 6;
+/// Parts below this share of a cycle are summed up.
+const SMALL: f64 = 0.005;
+
+/// The whole answer.
+pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
+    let followed = report.followed;
+    let mut text = Vec::new();
+    match (followed.thread, followed.wait) {
+        (Some(named), Some(wait)) => {
+            text.push(style.bold(&plain(&answer(followed, &named.comm.to_string()))));
+            text.push(format!(
+                "{}: a cycle {}",
+                plain(&thread(&named)),
+                plain(&cycle(&wait, followed))
+            ));
+            text.extend(causes(report));
+            text.push(String::new());
+            text.extend(figures(followed));
+            for cycle in worst(report) {
+                text.push(String::new());
+                text.extend(breakdown(cycle, report, style));
+            }
+            let habits = habits(followed, &report.facts);
+            if !habits.is_empty() {
+                text.push(String::new());
+                text.push(style.bold("What a real-time thread should not do, seen here:"));
+                text.extend(habits.iter().flat_map(|habit| wrapped("- ", &plain(habit))));
+            }
+        }
+        _ => {
+            text.push(style.bold("No thread of the program waited again and again: no cycles."));
+            text.push("Name the thread (--thread) or the call that ends a cycle (--wait), or follow it longer.".into());
+        }
+    }
+    text.push(String::new());
+    text.extend(rests_on(followed));
+    text.extend(report.notes.iter().flat_map(|note| wrapped("note: ", &plain(note))));
+    text.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// `49 of 3 886 cycles of ctl end later than 1 ms after their release; 113 periods were missed.`
+fn answer(followed: &Followed, name: &str) -> String {
+    let count = followed.cycles.len() as u64;
+    let of_all = counted(count, "cycle");
+    let limit = duration::show(followed.limit);
+    let late = match followed.late {
+        0 => format!("All {of_all} of {name} end within {limit} of their release"),
+        1 => format!("1 of {of_all} of {name} ends later than {limit} after its release"),
+        late => format!(
+            "{} of {of_all} of {name} end later than {limit} after their release",
+            grouped(late)
+        ),
+    };
+    match followed.missed {
+        0 => format!("{late}."),
+        1 => format!("{late}; 1 period was missed."),
+        missed => format!("{late}; {} periods were missed.", grouped(missed)),
+    }
+}
+
+fn cycle(wait: &CycleWait, followed: &Followed) -> String {
+    let every = match wait.period {
+        Some(period) => format!("every {}", duration::about(period)),
+        None => "at irregular times".into(),
+    };
+    let ends = match wait.by {
+        Some(WokenBy::Timer { .. }) => "a timer".into(),
+        Some(WokenBy::Interrupt(name)) => format!("{name}"),
+        Some(WokenBy::Thread(name)) => format!("the thread {name}"),
+        None => "different things".into(),
+    };
+    let at_once = match followed.at_once {
+        0 => String::new(),
+        n => format!("; {} did not wait, because it was time already", counted(n, "cycle")),
+    };
+    format!("{every}, from {ends} to the next {}{at_once}", wait.call)
+}
+
+fn causes(report: &FollowReport<'_>) -> Vec<String> {
+    let mut text = Vec::new();
+    let all = &report.followed.causes;
+    for cause in all.iter().take(CAUSES) {
+        let head = format!("{:>6}  ", grouped(cause.cycles));
+        let usual = match cause.usual {
+            Nanos(0) => "usually not at all".into(),
+            usual => format!("usually {} us", micros(usual)),
+        };
+        let words = format!(
+            "because {}: up to {} us, {usual}",
+            sentence(&cause.cause, report.names),
+            micros(cause.longest)
+        );
+        text.extend(wrapped(&head, &plain(&words)));
+        if let Some(line) = advice(&cause.cause) {
+            text.extend(wrapped("        -> ", &plain(&line)));
+        }
+    }
+    if all.len() > CAUSES {
+        let rest: u64 = all[CAUSES..].iter().map(|cause| cause.cycles).sum();
+        text.push(format!(
+            "{:>6}  for {}: --json",
+            grouped(rest),
+            counted((all.len() - CAUSES) as u64, "other cause")
+        ));
+    }
+    text
+}
+
+fn figures(followed: &Followed) -> Vec<String> {
+    let mut text = vec![format!("{:<14}{:>10}{:>10}{:>10}", "us", "median", "99 %", "highest")];
+    for figure in &FIGURES {
+        let values = spread(&followed.cycles, figure.of);
+        if values[2] == Nanos(0) {
+            continue;
+        }
+        let [median, high, highest] = values.map(micros);
+        text.push(format!(
+            "{:<14}{median:>10}{high:>10}{highest:>10}  {}",
+            figure.name, figure.about
+        ));
+    }
+    text
+}
+
+/// The cycles that are shown: the worst of the most frequent causes, then the slowest.
+fn worst<'a>(report: &FollowReport<'a>) -> Vec<&'a ExplainedCycle> {
+    let mut cycles: Vec<&ExplainedCycle> = Vec::new();
+    let of_causes = report.followed.causes.iter().filter_map(|cause| cause.worst.as_ref());
+    for cycle in of_causes.chain(&report.followed.slowest) {
+        if cycles.len() < report.shown && cycles.iter().all(|there| there.times != cycle.times) {
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}
+
+fn breakdown(cycle: &ExplainedCycle, report: &FollowReport<'_>, style: Style) -> Vec<String> {
+    let response = cycle.times.response();
+    let mut text = vec![style.bold(&format!(
+        "Cycle {}: {} us, released at {} s of CLOCK_MONOTONIC",
+        grouped(cycle.times.index.into()),
+        micros_exact(response),
+        seconds(cycle.times.release)
+    ))];
+    text.push(format!("{:>12}{:>12}", "at us", "for us"));
+    let small = (response.0 as f64 * SMALL) as u64;
+    let (mut others, mut sum) = (0, 0);
+    for line in lines(cycle, report.names) {
+        if line.length.0 < small {
+            if !line.is_sum {
+                others += 1;
+                sum += line.length.0;
+            }
+            continue;
+        }
+        text.extend(of_line(&line));
+    }
+    if others > 0 {
+        text.push(format!(
+            "{:>12}{:>12}  {}",
+            "",
+            micros_exact(Nanos(sum)),
+            counted(others, "shorter part")
+        ));
+    }
+    text
+}
+
+fn of_line(line: &BreakdownLine) -> Vec<String> {
+    let (open, close) = if line.is_sum { ("(", ")") } else { ("", "") };
+    let head = format!(
+        "{:>12}{:>12}  {:depth$}",
+        micros_exact(line.at),
+        format!("{open}{}{close}", micros_exact(line.length)),
+        "",
+        depth = 2 * line.depth
+    );
+    wrapped(&head, &plain(&format!("{} {}", line.thread, line.words)))
+}
+
+fn seconds(at: Nanos) -> String {
+    format!("{}.{:06}", at.0 / 1_000_000_000, at.0 / 1_000 % 1_000_000)
+}
+
+fn rests_on(followed: &Followed) -> Vec<String> {
+    let all: u64 = followed.cycles.iter().map(|cycle| cycle.response().0).sum();
+    let share = followed.unexplained.0 as f64 / all.max(1) as f64;
+    let mut text = vec![format!(
+        "From {} of trace; {} of the cycles' time is not explained; {} lost, {} not reported.",
+        duration::about(followed.length),
+        percent(share),
+        counted(followed.lost, "event"),
+        counted(followed.holes, "switch").replace("switchs", "switches"),
+    )];
+    if followed.forgotten > 0 {
+        text.push("More happened in a cycle than is remembered: its beginning is not explained.".into());
+    }
+    text
+}
