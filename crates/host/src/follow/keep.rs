@@ -21,13 +21,11 @@ use worstcase_results::record::passes::FirstPasses;
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
     Accounting, CellEntry, CellId, CellRecord, CycleParts, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS,
-    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SampleRow, SamplesFile, Subject, Summaries,
+    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SampleRow, SamplesFile, Subject, SubjectKernel, Summaries,
     TRACE_COST, folder,
 };
 use worstcase_traces::follow::CycleTimes;
 
-/// The load of a record that does not know what ran beside.
-const UNKNOWN_LOAD: &str = "unknown";
 /// Nothing is chosen by a seed.
 const SEED: u64 = 1;
 /// In the place of a timer's name: the program waits as it likes.
@@ -164,7 +162,7 @@ fn cell(followed: &FollowedCycles, account: &Periods) -> Result<CellRecord, Host
         .map_err(|_| HostError::Contradiction(format!("{} periods are too many", account.expected)))?;
     Ok(CellRecord {
         probe: ProbeInfo::word_of_program(&program.program, &program.thread),
-        load: followed.load.clone().unwrap_or_else(|| UNKNOWN_LOAD.to_string()),
+        load: followed.load.clone().unwrap_or_else(|| SubjectKernel::UNKNOWN.to_string()),
         period_ns: followed.period.unwrap_or_default().0,
         periods,
         seed: SEED,
