@@ -50,7 +50,11 @@ fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -
         let quantities = view.quantities_of(probe).iter();
         tables.extend(quantities.map(|quantity| by_cpu(view, records, *quantity)));
         if records.iter().any(|r| r.summary.handler.is_some()) {
-            tables.push(by_part("parts of the latency, the highest of all CPUs (us)", &PARTS, records));
+            tables.push(by_part(
+                "parts of the latency, the highest of all CPUs (us)",
+                &PARTS,
+                records,
+            ));
         }
         if records.iter().any(|r| r.followed.is_some()) {
             tables.push(by_part("parts of the response (us)", &program::PARTS, records));
@@ -112,7 +116,9 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
 
 /// The load's work per second.
 fn work(records: &[&Record]) -> Option<String> {
-    let first = records.first().filter(|r| r.foreign.is_none() && r.followed.is_none())?;
+    let first = records
+        .first()
+        .filter(|r| r.foreign.is_none() && r.followed.is_none())?;
     let Some(record) = Some(first).filter(|r| !r.work.is_empty()) else {
         return Some("no load".to_string());
     };

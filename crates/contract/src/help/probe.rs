@@ -78,7 +78,9 @@ impl ProbeInfo {
             _ if all[0].usual_period(Venue::Lab) == Nanos(0) => format!("{count}, one after the other"),
             ProbeForm::Parameters(_) if lab == host => format!("{count}, one every {lab}"),
             ProbeForm::Parameters(_) => format!("{count}, one every {lab} in the lab, {host} on a host"),
-            ProbeForm::Name(_) | ProbeForm::Program => format!("lab: {count}, one every {lab}; host: one every {host} for --time"),
+            ProbeForm::Name(_) | ProbeForm::Program => {
+                format!("lab: {count}, one every {lab}; host: one every {host} for --time")
+            }
         }
     }
 

@@ -37,7 +37,13 @@ impl ProbeInfo {
             false => format!("{program}.{thread}"),
         };
         // A word's own signs, and what a file's name cannot have.
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
         let name: String = named.chars().take(LONGEST).map(plain).collect();
         format!("{}:{name}", FOLLOW.name)
     }

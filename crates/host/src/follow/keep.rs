@@ -1,5 +1,6 @@
 //! The cycles of a followed program as a run: one cell, whose samples are the cycles.
 
+use super::CycleTimes;
 use crate::doctor::examine;
 use crate::run::keep::BOOT_ID;
 use crate::run::{origin, subject};
@@ -21,10 +22,9 @@ use worstcase_results::record::passes::FirstPasses;
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
     Accounting, CellEntry, CellId, CellRecord, CycleParts, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS,
-    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SampleRow, SamplesFile, Subject, SubjectKernel, Summaries,
-    TRACE_COST, folder,
+    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SampleRow, SamplesFile, Subject, SubjectKernel,
+    Summaries, TRACE_COST, folder,
 };
-use worstcase_traces::follow::CycleTimes;
 
 /// Nothing is chosen by a seed.
 const SEED: u64 = 1;
@@ -162,7 +162,10 @@ fn cell(followed: &FollowedCycles, account: &Periods) -> Result<CellRecord, Host
         .map_err(|_| HostError::Contradiction(format!("{} periods are too many", account.expected)))?;
     Ok(CellRecord {
         probe: ProbeInfo::word_of_program(&program.program, &program.thread),
-        load: followed.load.clone().unwrap_or_else(|| SubjectKernel::UNKNOWN.to_string()),
+        load: followed
+            .load
+            .clone()
+            .unwrap_or_else(|| SubjectKernel::UNKNOWN.to_string()),
         period_ns: followed.period.unwrap_or_default().0,
         periods,
         seed: SEED,

@@ -5,3 +5,5 @@
 //! ```
 
 pub mod keep;
+
+pub use worstcase_traces::follow::CycleTimes;

@@ -11,8 +11,8 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
-use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::passes::FirstPasses;
+use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
     Accounting, CAPTURES, CAPTURES_REFUSED, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount,
     ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, MethodRecord, Record, RecordOrigin, SCHEMA, SamplesFile,

@@ -188,7 +188,10 @@ fn for_weeks(run: &JudgedRun) -> Option<NextStep> {
 
 /// What was found while a program was followed.
 fn told(run: &JudgedRun) -> Option<NextStep> {
-    Some(NextStep::new("what made its latest cycles late", run.about("explain")))
+    Some(NextStep::new(
+        "where the time of its latest cycles went",
+        run.about("explain"),
+    ))
 }
 
 fn judged(run: &JudgedRun) -> Option<NextStep> {

@@ -325,11 +325,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         guarded(move || SamplesReader::read_group(&file, further, number)).map(Some)
     }
 
-    fn read_group(
-        file: &SerializedFileReader<R>,
-        further: FurtherColumns,
-        number: usize,
-    ) -> Result<Vec<SampleRow>> {
+    fn read_group(file: &SerializedFileReader<R>, further: FurtherColumns, number: usize) -> Result<Vec<SampleRow>> {
         let group = file.get_row_group(number)?;
         let rows = usize::try_from(group.metadata().num_rows())
             .ok()
@@ -554,7 +550,10 @@ mod tests {
             ..row(i, false)
         };
         let rows: Vec<_> = (0..100).map(cycle).collect();
-        assert_eq!(read(encode(&rows, &labels().of_cycles(), &BOOKS).unwrap()).unwrap(), rows);
+        assert_eq!(
+            read(encode(&rows, &labels().of_cycles(), &BOOKS).unwrap()).unwrap(),
+            rows
+        );
     }
 
     #[test]
