@@ -149,6 +149,21 @@ fn what_is_kept_is_read_back() {
 }
 
 #[test]
+fn this_machine_is_told_as_any_run_of_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let here = FollowedMachine::of_here(&"0".parse().unwrap()).at(Utc::at(1_700_000_000), Utc::at(1_700_000_080));
+    let run = keep(&path, &here, &followed(&cycles(1, 0))).unwrap();
+    let record = run.records().unwrap().remove(0);
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(record.subject.kernel.release, release.trim());
+    assert!(record.environment.contains_key("boot_id"));
+    assert_eq!(record.origin.unwrap().ended, Utc::at(1_700_000_080));
+    drop(run);
+    worstcase(&["show"], &path).assert().code(0);
+}
+
+#[test]
 fn parts_that_are_not_those_of_the_record_are_refused() {
     let (_dir, path) = kept(|_| ());
     let run = Run::open(&path).unwrap();
