@@ -2,6 +2,7 @@
 
 use super::environment;
 use super::noise::available;
+use super::program;
 use super::table::terminal::figures as table_lines;
 use super::table::{ColumnKind, Table, field, name};
 use super::tail::CellTail;
@@ -122,6 +123,9 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             line(&name, plain(&value));
         }
     }
+    for (name, value) in record.followed.iter().flat_map(program::facts) {
+        line(name, value);
+    }
     line("load", plain(&cell.load));
     for work in &record.work {
         line("work", format!("{} {}", grouped(work.count), plain(&work.unit)));
@@ -184,7 +188,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             ),
         );
     }
-    if cell.period_ns > 0 {
+    if cell.period_ns > 0 || record.followed.is_some() {
         line("observed", duration::show(record.observation_time()));
     }
     if let Some(instructions) = record.instructions {
@@ -241,7 +245,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             "gap" => "began at",
             _ => "due at",
         };
-        let fields = [
+        let mut fields = vec![
             name("index", row, |worst: &SampleRow| u64::from(worst.index)),
             field(ColumnKind::ExactTime, "latency_ns", "latency", |worst: &SampleRow| {
                 worst.latency
@@ -250,6 +254,9 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
                 duration::show(worst.due)
             }),
         ];
+        if record.followed.is_some() {
+            fields.extend(program::worst_columns());
+        }
         let table = Table::new("worst", "", &fields, &gathered.worst);
         out.extend(table_lines(&table, WIDTH).iter().map(|line| format!("  {line}")));
     }
