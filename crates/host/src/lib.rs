@@ -15,6 +15,7 @@
 //! packed   samples as words                               buckets  latencies as Prometheus counts them
 //! watch    a measurement without an end, kept period by period
 //! isolate  what entered a CPU, and who sent it
+//! follow   the user's own program as what is measured
 //! trace    the kernel's tracepoints, read through perf's rings          kernel_text  its code as it is now
 //! loads    loads beside those of the lab
 //! machine  what the kernel counts meanwhile
@@ -26,6 +27,7 @@ pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;
+pub mod follow;
 #[doc(hidden)]
 pub mod fuzz;
 mod guard;
