@@ -94,12 +94,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// The options of a big command that come first, beside the parameters that say so themselves.
-const FIRST: [(&str, &[&str]); 12] = [
+const FIRST: [(&str, &[&str]); 13] = [
     ("lab run", &["kernel", "preempt", "criterion", "output"]),
     ("lab verify", &["kernel", "preempt", "runs"]),
     ("host run", &["criterion", "output"]),
     ("host watch", &["time", "rotate", "criterion", "metrics", "output"]),
     ("host isolate", &["cpus", "time", "pid", "comm", "criterion", "output"]),
+    ("host follow", &["pid", "comm", "thread", "time", "deadline", "output"]),
     ("host try", &["only", "load", "cpus", "time", "criterion", "output"]),
     ("study run", &["quick", "host", "jobs", "output"]),
     ("bisect", &["good", "bad", "kernels", "tree", "criterion", "output"]),
