@@ -29,7 +29,8 @@ Examples:
   worstcase host follow --wait read:5 --json -- ./motion
 
 A cycle begins when the thread's wait is over (its release: when its timer is due, or it is woken) and ends when it waits
-again. Needs root, or CAP_PERFMON and CAP_DAC_READ_SEARCH. Ctrl-C ends it early and tells what was seen until then.
+again. Needs root, or CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_IPC_LOCK. Ctrl-C ends it early and tells what was seen
+until then.
 A program that it started ends with it; one that ran already is left alone. With --json what the program prints goes to
 standard error.
 Exit code: 0 told, or PASS; with --deadline 1 FAIL, 10 INCONCLUSIVE; 2 wrong arguments; 3 a right or the program is
@@ -39,6 +40,7 @@ missing; 130 Ctrl-C ended it early. A PASS needs 10000 cycles in a minute.";
 #[derive(Debug, Args)]
 #[command(
     after_help = HELP,
+    override_usage = "worstcase host follow [OPTIONS] <--pid <ID> | --comm <NAME> | -- <COMMAND>...>",
     group(ArgGroup::new("program").args(["pid", "comm", "command"]).required(true))
 )]
 pub struct FollowArgs {

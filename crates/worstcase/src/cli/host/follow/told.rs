@@ -288,7 +288,7 @@ impl DeadlineVerdict {
             .iter()
             .filter(|cycle| cycle.response() > deadline)
             .count() as u64;
-        let within = duration::show(deadline);
+        let within = duration::about(deadline);
         let needs = Criterion::of_host(deadline);
         let (outcome, why) = if late > 0 {
             let all = counted(cycles, "cycle");
@@ -299,6 +299,8 @@ impl DeadlineVerdict {
         } else if followed.missed > 0 {
             let missed = counted(followed.missed, "period");
             (Outcome::Fail, format!("{missed} passed without a cycle"))
+        } else if cycles == 0 {
+            (Outcome::Inconclusive, "no cycle was seen".to_string())
         } else if session.cost.lost > 0 {
             let why = "no cycle was late, but events were lost, so cycles may be missing";
             (Outcome::Inconclusive, why.to_string())
@@ -375,12 +377,12 @@ mod tests {
         let (outcome, why) = judged(&session(59_000, 100_000));
         assert_eq!(outcome, Outcome::Inconclusive);
         assert!(
-            why.ends_with("a PASS needs 10 000 cycles in 60s: 59 000 in 59s"),
+            why.ends_with("a PASS needs 10 000 cycles in 60 s: 59 000 in 59 s"),
             "{why}"
         );
         let (outcome, why) = judged(&session(10, 100_001));
         assert_eq!(outcome, Outcome::Fail);
-        assert_eq!(why, "10 of 10 cycles ended more than 100us after the release");
+        assert_eq!(why, "10 of 10 cycles ended more than 100 us after the release");
         let mut missed = session(60_000, 100_000);
         missed.followed.missed = 1;
         assert_eq!(
@@ -390,7 +392,8 @@ mod tests {
         let mut lost = session(60_000, 100_000);
         lost.cost.lost = 1;
         assert_eq!(judged(&lost).0, Outcome::Inconclusive);
-        assert_eq!(judged(&session(0, 5_000)).0, Outcome::Inconclusive);
+        let none = (Outcome::Inconclusive, "no cycle was seen".into());
+        assert_eq!(judged(&session(0, 5_000)), none);
     }
 
     #[test]
@@ -399,7 +402,7 @@ mod tests {
         let told = ToldSession::of(&session, None, 1);
         let text = told.text(&session.followed, Style::PLAIN);
         assert!(
-            text.starts_with("control (7, fifo:80) of motion (6): 1 000 cycles in 1s, every 1ms, 0 missed\n"),
+            text.starts_with("control (7, fifo:80) of motion (6): 1 000 cycles in 1 s, every 1 ms, 0 missed\n"),
             "{text}"
         );
         assert!(
