@@ -203,16 +203,45 @@ fn what_it_started_ends_with_it() {
 }
 
 #[test]
+fn a_second_ctrl_c_kills_what_does_not_want_to_end() {
+    worstcase_skips::needs_root!();
+    let folder = tempfile::tempdir().unwrap();
+    let ids = folder.path().join("ids");
+    let script = format!(
+        "trap '' TERM INT; echo $$ >{}; while :; do sleep 1; done",
+        ids.display()
+    );
+    let mut command = follow(&["--", "sh", "-c", &script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = written(&ids);
+    let interrupt = || kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    interrupt();
+    sleep(Duration::from_millis(300));
+    assert!(is_there(id.trim()), "it was killed before it could end");
+    interrupt();
+    let said = child.wait_with_output().unwrap();
+    assert_eq!(said.status.code(), Some(130), "{}", text(&said.stderr));
+    assert!(!is_there(id.trim()), "{id}");
+}
+
+/// The line that a program writes once it runs.
+fn written(file: &Path) -> String {
+    loop {
+        match fs::read_to_string(file) {
+            Ok(line) if line.ends_with('\n') => return line,
+            _ => sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+#[test]
 fn kill_9_leaves_no_program() {
     worstcase_skips::needs_root!();
     let folder = tempfile::tempdir().unwrap();
     let ids = folder.path().join("ids");
     let script = format!("echo $$ >{}; exec sleep 1000", ids.display());
     let mut child = follow(&["--", "sh", "-c", &script]).spawn().unwrap();
-    while !fs::read_to_string(&ids).is_ok_and(|text| text.ends_with("\n")) {
-        sleep(Duration::from_millis(10));
-    }
-    let id = fs::read_to_string(&ids).unwrap();
+    let id = written(&ids);
     child.kill().unwrap();
     child.wait().unwrap();
     for _ in 0..200 {
