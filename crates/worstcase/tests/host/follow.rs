@@ -181,7 +181,10 @@ fn is_there(id: &str) -> bool {
 
 /// A shell that keeps its id and that of a child in a file.
 fn with_ids(ids: &Path) -> String {
-    format!("sleep 1000 & echo $! >{0}; echo $$ >>{0}; {WAITS}", ids.display())
+    format!(
+        "exec >/dev/null 2>&1; sleep 1000 & echo $! >{0}; echo $$ >>{0}; {WAITS}",
+        ids.display()
+    )
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn a_second_ctrl_c_kills_what_does_not_want_to_end() {
     let folder = tempfile::tempdir().unwrap();
     let ids = folder.path().join("ids");
     let script = format!(
-        "trap '' TERM INT; echo $$ >{}; while :; do sleep 1; done",
+        "exec >/dev/null 2>&1; trap '' TERM INT; echo $$ >{}; while :; do sleep 1; done",
         ids.display()
     );
     let mut command = follow(&["--", "sh", "-c", &script]);
