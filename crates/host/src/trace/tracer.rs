@@ -151,6 +151,11 @@ impl Tracer {
     pub fn lost(&self) -> u64 {
         self.lost
     }
+
+    /// Bytes that the kernel wrote so far, and that were taken.
+    pub fn bytes(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.ring.taken()).sum()
+    }
 }
 
 impl CpuTracer {

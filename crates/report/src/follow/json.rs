@@ -1,17 +1,18 @@
 //! A followed program for programs.
 
 use super::habits::habits;
-use super::lines::lines;
+use super::lines::CycleLines;
+use super::terminal::sentences;
 use super::{FIGURES, FollowReport, spread};
 use serde_json::{Value, json};
-use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
-use worstcase_traces::follow::{CycleWait, ExplainedCycle, advice};
+use worstcase_traces::follow::words::{policy, sentence};
+use worstcase_traces::follow::{CycleWait, advice};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-follow/1";
 
 /// The whole answer.
-pub fn json(report: &FollowReport<'_>) -> String {
+pub fn json(report: &FollowReport<'_>) -> Value {
     let followed = report.followed;
     let figures: serde_json::Map<String, Value> = FIGURES
         .iter()
@@ -31,7 +32,7 @@ pub fn json(report: &FollowReport<'_>) -> String {
                 "change": advice(&cause.cause),
                 "usual_ns": cause.usual.0,
                 "longest_ns": cause.longest.0,
-                "worst": cause.worst.as_ref().map(|worst| of_cycle(worst, report.names)),
+                "worst": cause.worst.as_ref().map(|worst| CycleLines::of(worst, report.names)),
             })
         })
         .collect();
@@ -47,8 +48,9 @@ pub fn json(report: &FollowReport<'_>) -> String {
             })
         })
         .collect();
-    let document = json!({
+    json!({
         "schema": SCHEMA,
+        "sentences": sentences(report),
         "thread": followed.thread.map(|thread| json!({
             "tid": thread.tid,
             "name": thread.comm.to_string(),
@@ -63,7 +65,7 @@ pub fn json(report: &FollowReport<'_>) -> String {
         "late": followed.late,
         "causes": causes,
         "figures": figures,
-        "slowest": followed.slowest.iter().take(report.shown).map(|cycle| of_cycle(cycle, report.names)).collect::<Vec<_>>(),
+        "slowest": followed.slowest.iter().take(report.shown).map(|cycle| CycleLines::of(cycle, report.names)).collect::<Vec<_>>(),
         "parts": usual,
         "habits": habits(followed, &report.facts),
         "trace": {
@@ -73,8 +75,7 @@ pub fn json(report: &FollowReport<'_>) -> String {
             "unexplained_ns": followed.unexplained.0,
         },
         "notes": report.notes,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 fn of_wait(wait: &CycleWait) -> Value {
@@ -82,29 +83,5 @@ fn of_wait(wait: &CycleWait) -> Value {
         "call": wait.call.to_string(),
         "period_ns": wait.period.map(|period| period.0),
         "relative": wait.is_relative,
-    })
-}
-
-fn of_cycle(cycle: &ExplainedCycle, names: FunctionNames<'_>) -> Value {
-    let parts: Vec<Value> = lines(cycle, names)
-        .into_iter()
-        .map(|line| {
-            json!({
-                "at_ns": line.at.0,
-                "length_ns": line.length.0,
-                "depth": line.depth,
-                "thread": line.thread,
-                "words": line.words,
-                "sum": line.is_sum,
-            })
-        })
-        .collect();
-    json!({
-        "index": cycle.times.index,
-        "release_ns": cycle.times.release.0,
-        "start_ns": cycle.times.start.0,
-        "end_ns": cycle.times.end.0,
-        "response_ns": cycle.times.response().0,
-        "parts": parts,
     })
 }
