@@ -242,7 +242,7 @@ fn kill_9_leaves_no_program() {
     worstcase_skips::needs_root!();
     let folder = tempfile::tempdir().unwrap();
     let ids = folder.path().join("ids");
-    let script = format!("echo $$ >{}; exec sleep 1000", ids.display());
+    let script = format!("echo $$ >{}; exec sleep 1000 >/dev/null 2>&1", ids.display());
     let mut child = follow(&["--", "sh", "-c", &script]).spawn().unwrap();
     let id = written(&ids);
     child.kill().unwrap();
