@@ -57,11 +57,16 @@ const POLICIES: [(u32, &str); 7] = [
     (7, "ext"),
 ];
 
-/// The name of a process's file, which may be gone.
-fn file_name(pid: u32) -> Option<String> {
-    let file = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-    let name = file.file_name()?.to_string_lossy().into_owned();
-    Some(name.trim_end_matches(" (deleted)").to_string())
+/// The name of the file that a process was started with.
+fn file_name(tree: &FileTree, pid: u32) -> Option<String> {
+    let command = tree.text(&format!("proc/{pid}/cmdline"))?;
+    file_of(command.split('\0').next()?)
+}
+
+/// The name of a command's file.
+pub(super) fn file_of(command: &str) -> Option<String> {
+    let name = Path::new(command).file_name()?.to_string_lossy();
+    (!name.is_empty()).then(|| name.into_owned())
 }
 
 impl ProgramFacts {
@@ -74,7 +79,7 @@ impl ProgramFacts {
         tids.sort_by_key(|tid| (*tid != pid, *tid));
         ProgramFacts {
             pid,
-            name: file_name(pid)
+            name: file_name(&tree, pid)
                 .or_else(|| tree.text(&format!("proc/{pid}/comm")))
                 .unwrap_or_default(),
             threads: tids.iter().filter_map(|tid| ThreadFacts::of(&tree, *tid)).collect(),

@@ -20,7 +20,7 @@ mod target;
 mod wait;
 
 pub use facts::{ProgramFacts, ThreadFacts};
-pub use session::{FollowSession, SessionEnd, SessionRequest, TraceCost, follow};
+pub use session::{FollowSession, SessionEnd, SessionRequest, SessionState, TraceCost, follow};
 pub use started::ProgramExit;
 pub use target::FollowTarget;
 pub use wait::wanted_wait;

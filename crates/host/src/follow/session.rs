@@ -1,6 +1,6 @@
 //! Opens the trace, feeds the analysis, ends.
 
-use super::facts::ProgramFacts;
+use super::facts::{ProgramFacts, file_of};
 use super::held::HeldProgram;
 use super::started::{ProgramExit, StartedProgram};
 use super::target::FollowTarget;
@@ -10,6 +10,7 @@ use crate::{CpuList, HostError, MachineFacts, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +65,8 @@ pub enum SessionEnd {
     Program(Option<ProgramExit>),
     /// The user ended it.
     Asked,
+    /// A cycle was late.
+    Late,
 }
 
 /// What a trace takes. What it adds to the program's own time cannot be told from within: that time is in its cycles.
@@ -111,11 +114,24 @@ const FACTS: Nanos = Nanos::from_millis(1000);
 /// So often at most the trace is opened anew, because threads began meanwhile.
 const OPENINGS: usize = 3;
 
-/// Follows. `each` gets the elapsed time and the number of events so far, some fifty times a second.
+/// How far a session is.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionState {
+    /// For so long the program has been followed.
+    pub time: Nanos,
+    /// So many events came.
+    pub events: u64,
+    /// The program.
+    pub process: u32,
+    /// The first cycle that was later than the deadline since the last state.
+    pub late: Option<CycleTimes>,
+}
+
+/// Follows. `each` gets the state some fifty times a second, and says whether to go on.
 pub fn follow(
     request: &SessionRequest,
     stop: &AtomicBool,
-    mut each: impl FnMut(Nanos, u64),
+    mut each: impl FnMut(&SessionState) -> ControlFlow<()>,
 ) -> Result<FollowSession, HostError> {
     let facts = MachineFacts::of(Path::new("/"));
     let online = facts.cpu.online.clone().unwrap_or_default();
@@ -152,7 +168,16 @@ pub fn follow(
         let end = program.end(until.is_some_and(|until| now >= until), stop);
         events += tracer.drain(|event| follower.feed(event));
         follower.complete(now);
-        each(now.saturating_sub(began), events);
+        let state = SessionState {
+            time: now.saturating_sub(began),
+            events,
+            process: program.process,
+            late: follower.take_late(),
+        };
+        let end = match each(&state) {
+            ControlFlow::Break(()) => Some(end.unwrap_or(SessionEnd::Late)),
+            ControlFlow::Continue(()) => end,
+        };
         if let Some(end) = end {
             break (now, end);
         }
@@ -163,6 +188,12 @@ pub fn follow(
         }
         program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
     };
+    // Its facts may have been read before it was executed.
+    if let FollowTarget::Command(command) = &request.target
+        && let Some(name) = command.first().and_then(|command| file_of(command))
+    {
+        known.name = name;
+    }
     let time = now.saturating_sub(began);
     let cost = TraceCost {
         events,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use worstcase_contract::Nanos;
-use worstcase_traces::follow::words::{FunctionNames, doing, thread};
-use worstcase_traces::follow::{BlockedThread, ExplainedCycle, Part};
+use worstcase_traces::follow::words::{FunctionNames, doing, thread, waited};
+use worstcase_traces::follow::{ExplainedCycle, Part};
 
 /// A line of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,18 +122,10 @@ fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Na
             length_ns: end.saturating_sub(first.from),
             depth,
             thread: blocked.thread.comm.to_string(),
-            words: format!("{} {}", waits(blocked), thread(next)),
+            words: format!("{} {}", waited(blocked), thread(next)),
             sum: true,
         });
         add(lines, within, depth + 1, release, names);
         rest = after;
-    }
-}
-
-fn waits(blocked: &BlockedThread) -> String {
-    let call = blocked.call.map(|call| format!(" in {call}")).unwrap_or_default();
-    match blocked.on_lock {
-        true => format!("waited{call} for a lock of the kernel, held by"),
-        false => format!("waited{call} for"),
     }
 }

@@ -9,12 +9,13 @@ use syscalls::Sysno;
 type Rule = fn(&PartCause) -> Option<String>;
 
 /// The rules; the first that knows the cause tells.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 18] = [
+    stopped_by_signal,
     plain_mutex,
     memory_map,
+    disk,
     full_pipe,
     lower_helper,
-    disk,
     page_fault,
     signal_handler,
     higher_thread,
@@ -25,6 +26,8 @@ const RULES: [Rule; 15] = [
     interrupt,
     idle,
     own_call,
+    own_code,
+    late_timer,
 ];
 
 /// What to change, if a rule knows the cause.
@@ -51,6 +54,16 @@ const fn is_real_time(thread: &TracedThread) -> bool {
 fn chrt(thread: &TracedThread, least: i32) -> String {
     const HIGHEST: i32 = 99;
     format!("chrt -f -p {} {}", (HIGHEST - least).clamp(1, HIGHEST), thread.tid)
+}
+
+/// A garbage collector stops threads so.
+fn stopped_by_signal(cause: &PartCause) -> Option<String> {
+    let (stopped, by) = links(cause).find(|(blocked, _)| blocked.handler.is_some())?;
+    Some(format!(
+        "{} stops {} by a signal and lets it wait, as a garbage collector does: keep the loop in a thread or process that it does \
+         not stop, or collect when the loop has time",
+        by.comm, stopped.thread.comm
+    ))
 }
 
 fn plain_mutex(cause: &PartCause) -> Option<String> {
@@ -118,32 +131,40 @@ fn lower_helper(cause: &PartCause) -> Option<String> {
     ))
 }
 
-/// Calls that wait for a disk.
-const DISK: [&str; 12] = [
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
+/// Calls that wait for a disk alone.
+const SYNC: [&str; 5] = ["fsync", "fdatasync", "sync_file_range", "msync", "sync"];
+/// Calls that can wait for one.
+const DISK: [&str; 9] = [
     "read",
     "pread64",
     "readv",
     "write",
     "pwrite64",
-    "msync",
+    "writev",
     "fallocate",
     "rename",
     "openat",
 ];
+/// Beginnings of the names of kernel threads that work for disks.
+const OF_DISKS: [&str; 3] = ["kworker/", "jbd2/", "loop"];
 
 fn disk(cause: &PartCause) -> Option<String> {
-    let call = call_of(cause).filter(|call| DISK.contains(&call.name().as_str()))?;
-    match &cause.what {
-        Doing::Device { .. } | Doing::WokenBy { .. } => {}
-        _ if !cause.via.is_empty() => {}
-        _ => return None,
-    }
-    Some(format!(
-        "{call} waits for a device: let a thread outside the loop do it, and hand it the data without waiting"
-    ))
+    let call = call_of(cause)?;
+    let name = call.name();
+    let by_worker = links(cause).next().is_some_and(|(_, next)| {
+        let next = next.comm.to_string();
+        OF_DISKS.iter().any(|worker| next.starts_with(worker))
+    });
+    let waits = match &cause.what {
+        Doing::Device { .. } | Doing::WokenBy { .. } => true,
+        _ => !cause.via.is_empty(),
+    };
+    let is_disk = SYNC.contains(&name.as_str())
+        || DISK.contains(&name.as_str())
+            && (by_worker || matches!(cause.what, Doing::Device { .. }) && cause.via.is_empty());
+    (waits && is_disk).then(|| {
+        format!("{call} waits for a device: let a thread outside the loop do it, and hand it the data without waiting")
+    })
 }
 
 fn page_fault(cause: &PartCause) -> Option<String> {
@@ -287,5 +308,21 @@ fn own_call(cause: &PartCause) -> Option<String> {
     cause.via.is_empty().then(|| match call.is_any(&MAPS) {
         true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
         false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),
+    })
+}
+
+fn own_code(cause: &PartCause) -> Option<String> {
+    let is_own = cause.via.is_empty() && cause.what == Doing::User;
+    is_own.then(|| {
+        format!(
+            "nothing held it up: its own code took that long; perf record -t {} shows where",
+            cause.thread.tid
+        )
+    })
+}
+
+fn late_timer(cause: &PartCause) -> Option<String> {
+    (cause.what == Doing::TimerLate).then(|| {
+        "interrupts were off, the CPU slept deeply, or a hypervisor had taken it: worstcase host run --probe response tells which".into()
     })
 }

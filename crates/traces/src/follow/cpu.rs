@@ -25,6 +25,8 @@ pub enum Activity {
     Context(CpuContext),
     /// Nothing.
     Idle,
+    /// It came back from idle and ran the thread: when it did which was not reported.
+    FromIdle,
     /// Events are missing.
     Unknown,
 }

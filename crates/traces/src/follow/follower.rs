@@ -3,7 +3,7 @@
 use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
 use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait};
 use super::machine::{Event, Machine};
-use super::path::{Doing, Missing, Part, path};
+use super::path::{Doing, Part, path};
 use super::task::Task;
 use super::waits::Wait;
 use super::{CycleTimes, FollowRequest};
@@ -40,6 +40,8 @@ pub struct Follower {
     began: Option<Nanos>,
     asked: Nanos,
     lost: u64,
+    /// The first late cycle since it was asked for.
+    late: Option<CycleTimes>,
     /// Times from which nothing is known, because more happened than is remembered.
     forgotten: u64,
 }
@@ -98,6 +100,7 @@ impl Follower {
             began: None,
             asked: Nanos(0),
             lost: 0,
+            late: None,
             forgotten: 0,
         }
     }
@@ -133,6 +136,11 @@ impl Follower {
         self.forget();
     }
 
+    /// The first cycle later than the deadline since this was asked.
+    pub fn take_late(&mut self) -> Option<CycleTimes> {
+        self.late.take()
+    }
+
     fn waited(&mut self, wait: Wait) {
         self.candidates.note(&wait);
         match &mut self.maker {
@@ -154,6 +162,13 @@ impl Follower {
         let times = times(&span, &parts);
         if self.cycles.len() < MOST_CYCLES {
             self.cycles.push(times);
+        }
+        if self
+            .request
+            .deadline
+            .is_some_and(|deadline| times.response() > deadline)
+        {
+            self.late.get_or_insert(times);
         }
         let limit = self.request.deadline.or(wait.period);
         self.tally.add(ExplainedCycle { times, parts }, limit);
@@ -265,7 +280,7 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
     for part in parts {
         let length = part.to.0 - part.from.0;
         let sum = match &part.cause.what {
-            Doing::Unexplained(Missing::Lost | Missing::Hidden) => &mut times.unexplained,
+            Doing::Unexplained(_) => &mut times.unexplained,
             _ if !part.cause.via.is_empty() => &mut times.blocked,
             Doing::User
             | Doing::Code

@@ -263,6 +263,10 @@ impl Machine {
             return;
         }
         let since = on.last;
+        let ready = self.tasks.get(&tid).and_then(Task::ready_since);
+        if let (Some(0), Some(ready)) = (on.thread.map(|thread| thread.tid), ready) {
+            return self.came_from_idle(cpu, tid, since.max(ready));
+        }
         let before = on.thread.replace(TracedThread {
             tid,
             ..TracedThread::default()
@@ -285,6 +289,18 @@ impl Machine {
         task.runs(at, cpu, thread);
         if let Some(on) = self.cpus.get_mut(&cpu) {
             on.thread = Some(thread);
+        }
+    }
+
+    /// A thread that was ready runs on a CPU that was idle: some kernels do not report the switch.
+    fn came_from_idle(&mut self, cpu: u32, tid: u32, at: Nanos) {
+        self.holes += 1;
+        let Some(task) = self.tasks.get_mut(&tid) else { return };
+        let thread = task.thread;
+        task.runs(at, cpu, thread);
+        if let Some(on) = self.cpus.get_mut(&cpu) {
+            on.switch(0, thread);
+            on.begin(at, thread, Activity::FromIdle);
         }
     }
 

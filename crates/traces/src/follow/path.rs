@@ -38,6 +38,8 @@ pub struct BlockedThread {
     pub call: Option<CallKind>,
     /// For a lock of the kernel.
     pub on_lock: bool,
+    /// In its handler of this signal.
+    pub handler: Option<u32>,
 }
 
 /// What a thread did in a part.
@@ -102,6 +104,9 @@ pub enum Missing {
     Lost,
     /// The kernel did not report all.
     Hidden,
+    /// The kernel did not report when an idle CPU went over to the thread: the end of its wait and the begin of its run are
+    /// one part.
+    FromIdle,
 }
 
 /// What a ready thread's CPU did instead.
@@ -226,8 +231,19 @@ impl Path<'_> {
                     };
                     self.ready(*cpu, &span, thread, *is_woken, via);
                 }
-                TaskState::Blocked { call, on_lock, waker } => {
-                    self.blocked(&span, thread, (*call, *on_lock), waker.as_ref(), via);
+                TaskState::Blocked {
+                    call,
+                    on_lock,
+                    handler,
+                    waker,
+                } => {
+                    let blocked = BlockedThread {
+                        thread,
+                        call: call.map(|call| call.kind()),
+                        on_lock: *on_lock,
+                        handler: *handler,
+                    };
+                    self.blocked(&span, blocked, waker.as_ref(), via);
                 }
             }
             at = span.to;
@@ -252,6 +268,7 @@ impl Path<'_> {
                 },
                 Activity::KernelLock(call) => Doing::KernelLock(call.map(kind)),
                 Activity::Context(context) => Doing::Interrupted(nameless(context)),
+                Activity::FromIdle => Doing::Unexplained(Missing::FromIdle),
                 Activity::Idle | Activity::Unknown => Doing::Unexplained(Missing::Hidden),
             };
             self.push(from, to, via, thread, what);
@@ -268,7 +285,7 @@ impl Path<'_> {
             self.push(at, from, via, thread, Doing::Unexplained(Missing::Hidden));
             let other = stretch.thread;
             let behind = match stretch.activity {
-                Activity::Unknown => None,
+                Activity::Unknown | Activity::FromIdle => None,
                 Activity::Context(context) => Some(Behind::Context(nameless(context))),
                 Activity::Idle => Some(Behind::Idle),
                 _ if other.tid == thread.tid => Some(Behind::Itself),
@@ -293,15 +310,8 @@ impl Path<'_> {
         self.push(at, span.to, via, thread, Doing::Unexplained(Missing::Hidden));
     }
 
-    fn blocked(
-        &mut self,
-        span: &Span,
-        thread: TracedThread,
-        (call, on_lock): (Option<Call>, bool),
-        waker: Option<&Waker>,
-        via: &mut Vec<BlockedThread>,
-    ) {
-        let call = call.map(|call| call.kind());
+    fn blocked(&mut self, span: &Span, blocked: BlockedThread, waker: Option<&Waker>, via: &mut Vec<BlockedThread>) {
+        let (thread, call) = (blocked.thread, blocked.call);
         // Whoever was blocked and ran again was woken: the kernel did not report it.
         let Some(waker) = waker else {
             return self.push(span.from, span.to, via, thread, Doing::Unexplained(Missing::Hidden));
@@ -332,7 +342,7 @@ impl Path<'_> {
         if by.tid == 0 || is_known || via.len() >= DEPTH {
             return self.push(span.from, span.to, via, thread, Doing::WokenBy { call, by });
         }
-        via.push(BlockedThread { thread, call, on_lock });
+        via.push(blocked);
         self.follow(by.tid, span.from, span.to, via);
         via.pop();
     }

@@ -66,6 +66,8 @@ pub enum TaskState {
         call: Option<Call>,
         /// For a lock of the kernel.
         on_lock: bool,
+        /// In its handler of this signal.
+        handler: Option<u32>,
         /// Who ended it.
         waker: Option<Waker>,
     },
@@ -183,6 +185,11 @@ impl Task {
         self.to(at, TaskState::Running { cpu });
     }
 
+    /// Since when it is ready, if it is.
+    pub fn ready_since(&self) -> Option<Nanos> {
+        matches!(self.state, TaskState::Ready { .. }).then_some(self.since)
+    }
+
     /// It leaves the CPU.
     pub fn leaves(&mut self, at: Nanos, thread: TracedThread, asleep: bool) {
         self.thread = thread;
@@ -190,6 +197,7 @@ impl Task {
             true => TaskState::Blocked {
                 call: self.call,
                 on_lock: self.on_lock,
+                handler: self.handler,
                 waker: None,
             },
             false => TaskState::Ready {

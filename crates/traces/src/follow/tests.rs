@@ -326,6 +326,31 @@ fn a_thread_that_runs_without_a_switch_is_a_hole() {
 }
 
 #[test]
+fn a_switch_from_idle_that_is_not_reported_hides_only_when_it_was() {
+    let followed = cycles(with_deadline(), |mut trace, at| {
+        let disk = CpuContext::Device {
+            irq: 36,
+            name: "disk".into(),
+        };
+        trace = trace
+            .call(at, Sysno::fsync, [3, 0, 0, 0])
+            .switch(at + 2, 0, true)
+            .push(at + 400, TracedChange::Enter(disk))
+            .wakes(at + 401, CTL)
+            .push(at + 402, TracedChange::Exit(disk));
+        trace.current[0] = CTL;
+        (trace.returns(at + 450, Sysno::fsync), at + 460)
+    });
+    adds_up(&followed);
+    assert_eq!(followed.holes, 1);
+    assert_eq!(
+        said(&followed.causes[0].cause),
+        "ctl waited in fsync(descriptor 3) for interrupt 36 (disk)"
+    );
+    assert_eq!(followed.slowest[0].times.unexplained, Nanos(48));
+}
+
+#[test]
 fn a_soft_interrupt_wakes_for_whoever_raised_it() {
     let followed = cycles(with_deadline(), |trace, at| {
         let disk = CpuContext::Device {

@@ -49,12 +49,15 @@ pub fn sentence(cause: &PartCause, names: FunctionNames<'_>) -> String {
 }
 
 /// `waited in futex(0x7f00) for`.
-fn waited(blocked: &BlockedThread) -> String {
-    match (blocked.call, blocked.on_lock) {
-        (Some(call), true) => format!("waited in {call} for a lock of the kernel, held by"),
-        (None, true) => "waited for a lock of the kernel, held by".into(),
-        (Some(call), false) => format!("waited in {call} for"),
-        (None, false) => "waited for".into(),
+pub fn waited(blocked: &BlockedThread) -> String {
+    let within = within(blocked.call);
+    let handler = blocked
+        .handler
+        .map(|signal| format!(", in its handler of {},", signal_name(signal)))
+        .unwrap_or_default();
+    match blocked.on_lock {
+        true => format!("waited{within}{handler} for a lock of the kernel, held by"),
+        false => format!("waited{within}{handler} for"),
     }
 }
 
@@ -88,6 +91,9 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         },
         Doing::WokenBy { call, by } => format!("waited{} until {} woke it", within(*call), thread(by)),
         Doing::Unexplained(Missing::Lost) => "did what is not known: events were lost".into(),
+        Doing::Unexplained(Missing::FromIdle) => {
+            "was woken on an idle CPU, and ran: when it began was not reported".into()
+        }
         Doing::Unexplained(Missing::Hidden) => "did what is not known: the kernel did not report all events".into(),
     }
 }
@@ -127,7 +133,7 @@ pub fn context(context: &CpuContext, names: FunctionNames<'_>) -> String {
 }
 
 /// Names of the first signals, from 1 on.
-const SIGNALS: [&str; 31] = [
+pub const SIGNALS: [&str; 31] = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
     "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",
     "PWR", "SYS",
@@ -136,4 +142,12 @@ const SIGNALS: [&str; 31] = [
 fn signal_name(signal: u32) -> String {
     let name = (signal as usize).checked_sub(1).and_then(|nth| SIGNALS.get(nth));
     name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
+}
+
+/// The number of a signal that is named like `USR1`, `SIGUSR1` or `10`.
+pub fn signal_number(text: &str) -> Option<u32> {
+    let name = text.strip_prefix("SIG").unwrap_or(text);
+    let nth = SIGNALS.iter().position(|signal| *signal == name);
+    let number = nth.map(|nth| nth as u32 + 1).or_else(|| text.parse().ok())?;
+    (1..=SIGNALS.len() as u32).contains(&number).then_some(number)
 }

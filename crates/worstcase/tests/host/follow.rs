@@ -1,5 +1,7 @@
 //! `worstcase host follow` as a user types it. Nothing here asserts a time: this machine is shared.
 
+mod planted;
+
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

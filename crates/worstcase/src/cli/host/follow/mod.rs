@@ -1,6 +1,7 @@
 //! `worstcase host follow`.
 
 mod keep;
+mod late;
 mod told;
 
 use crate::cli::error::Error;
@@ -9,6 +10,7 @@ use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use clap::{ArgGroup, Args};
 use keep::kept;
+use late::LateReaction;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +34,7 @@ Examples:
   worstcase host follow --comm motion --thread control --deadline 500us
   worstcase host follow --deadline 1ms -- ./motion --rate 1000
   worstcase host follow --wait read:5 --json -- ./motion
+  worstcase host follow --pid 1234 --deadline 1ms --break -o RUN
 
 A cycle begins when the thread's wait is over (its release: when its timer is due, or it is woken) and ends when it waits
 again. Needs root, or CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_IPC_LOCK. Ctrl-C ends it early and tells what was seen
@@ -67,6 +70,16 @@ pub struct FollowArgs {
     /// No cycle ends later than this after its release: PASS, FAIL or INCONCLUSIVE, as exit code too
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     deadline: Option<Nanos>,
+    /// End with the first cycle later than --deadline
+    #[arg(long = "break", requires = "deadline")]
+    is_break: bool,
+    /// Send this signal to the program after a cycle later than --deadline, e.g. USR1, at most once a second
+    #[arg(long, value_name = "SIGNAL", requires = "deadline", value_parser = late::signal)]
+    signal: Option<u32>,
+    /// Run this after a cycle later than --deadline, at most once a second. It is split into words like a shell's, and no shell
+    /// runs it; it finds WORSTCASE_PID, WORSTCASE_CYCLE and WORSTCASE_RESPONSE_NS in its environment
+    #[arg(long, value_name = "COMMAND", requires = "deadline")]
+    on_late: Option<String>,
     /// So many of the worst cycles are shown
     #[arg(long, value_name = "N", default_value_t = 1)]
     show: usize,
@@ -97,12 +110,15 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     let is_shown = args.command.is_empty() || !io::stderr().is_terminal();
     let progress = is_shown.then(ProgressDisplay::new);
     let mut next = Nanos(0);
-    let session = follow(&request, &stop, |time, events| {
-        if let (Some(progress), true) = (&progress, time >= next) {
-            progress.state(&format!("{} events", grouped(events)));
-            next = time + SHOWN;
+    let mut reaction = LateReaction::of(args)?;
+    let session = follow(&request, &stop, |state| {
+        if let (Some(progress), true) = (&progress, state.time >= next) {
+            progress.state(&format!("{} events", grouped(state.events)));
+            next = state.time + SHOWN;
         }
+        reaction.to(state)
     });
+    reaction.end();
     if let Some(progress) = &progress {
         progress.end();
     }

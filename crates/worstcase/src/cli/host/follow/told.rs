@@ -133,6 +133,7 @@ fn notes(session: &FollowSession) -> Vec<String> {
     let mut notes = session.notes.clone();
     match session.end {
         SessionEnd::Asked => notes.push("it was ended early".into()),
+        SessionEnd::Late => notes.push("it ended with the first late cycle (--break)".into()),
         SessionEnd::Time | SessionEnd::Program(Some(ProgramExit::Code(0))) => {}
         SessionEnd::Program(None) => notes.push("the program ended".into()),
         SessionEnd::Program(Some(ProgramExit::Code(code))) => {

@@ -1,0 +1,184 @@
+//! A control loop with one fault each: the sentence names it, and what to change. The loop itself is `planted.c`.
+
+use super::{document, follow, text};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A fault, a deadline that it breaks, and what the sentence and the line to change must hold.
+struct PlantedFault {
+    name: &'static str,
+    deadline: &'static str,
+    sentence: &'static [&'static str],
+    change: &'static str,
+}
+
+const fn long(name: &'static str, sentence: &'static [&'static str], change: &'static str) -> PlantedFault {
+    PlantedFault {
+        name,
+        deadline: "5ms",
+        sentence,
+        change,
+    }
+}
+
+const FAULTS: [PlantedFault; 12] = [
+    long(
+        "mutex",
+        &["ctl waited in futex", "for logger", "while hog", "higher"],
+        "PTHREAD_PRIO_INHERIT",
+    ),
+    long("fault", &["ctl had page faults"], "mlockall"),
+    long("allocation", &["ctl ran in mmap"], "allocate before the loop"),
+    long(
+        "pipe",
+        &[
+            "ctl waited in write(descriptor",
+            "for reader",
+            "slept in clock_nanosleep",
+        ],
+        "O_NONBLOCK",
+    ),
+    long(
+        "helper",
+        &["ctl waited in futex", "for helper"],
+        "the cycle depends on helper",
+    ),
+    long(
+        "chain",
+        &["for end", "which waited in futex", "for middle"],
+        "the cycle depends on middle",
+    ),
+    long(
+        "slack",
+        &["ctl had its timer put off in clock_nanosleep by its timer slack"],
+        "PR_SET_TIMERSLACK",
+    ),
+    long("affinity", &["while above", "higher"], "keep it on another one"),
+    PlantedFault {
+        name: "fsync",
+        deadline: "300us",
+        sentence: &["in fsync(descriptor"],
+        change: "outside",
+    },
+    long(
+        "collector",
+        &["in its handler of SIGUSR2", "for collector"],
+        "garbage collector",
+    ),
+    long(
+        "signal",
+        &["ctl ran its handler of SIGUSR1", "signaller"],
+        "pthread_sigmask",
+    ),
+    long(
+        "map",
+        &["ctl waited in mmap for a lock of the kernel, held by mapper"],
+        "memory map",
+    ),
+];
+
+/// A fault is done some thirty times in this time; as often it must be named. (`map` depends on when the other thread unmaps.)
+const SECONDS: &str = "2.5";
+const LEAST: u64 = 3;
+
+fn compiled(folder: &Path) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/host/follow/planted.c");
+    let program = folder.join("planted");
+    let built = Command::new("cc")
+        .args(["-O2", "-Wall", "-Wno-return-type", "-Werror", "-pthread", "-o"])
+        .args([&program, Path::new(source)])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    program
+}
+
+/// Every cycle that is told adds up, and its sums are those of the parts below them.
+fn adds_up(cycle: &Value) {
+    let parts = cycle["parts"].as_array().unwrap();
+    let number = |part: &Value, key: &str| part[key].as_u64().unwrap();
+    let mut at = 0;
+    for part in parts.iter().filter(|part| part["sum"] == false) {
+        assert_eq!(number(part, "at_ns"), at, "{cycle:#}");
+        at += number(part, "length_ns");
+    }
+    assert_eq!(at, number(cycle, "response_ns"));
+    for (nth, sum) in parts.iter().enumerate().filter(|(_, part)| part["sum"] == true) {
+        let depth = number(sum, "depth");
+        let below = parts[nth + 1..].iter().take_while(|part| number(part, "depth") > depth);
+        let of_parts: u64 = below
+            .filter(|part| part["sum"] == false)
+            .map(|part| number(part, "length_ns"))
+            .sum();
+        assert_eq!(of_parts, number(sum, "length_ns"), "{cycle:#}");
+    }
+}
+
+#[test]
+fn each_planted_fault_is_named_with_the_line_to_change() {
+    worstcase_skips::needs_root!();
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        worstcase_skips::skip!("one CPU: the loop and what it waits for need two");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let program = program.to_str().unwrap();
+    let mut wrong = Vec::new();
+    for fault in &FAULTS {
+        let command = [
+            "--json",
+            "--show",
+            "50",
+            "--deadline",
+            fault.deadline,
+            "--",
+            program,
+            fault.name,
+            SECONDS,
+        ];
+        let said = follow(&command).output().unwrap();
+        let document = document(&said);
+        assert_eq!(
+            document["thread"]["name"],
+            "ctl",
+            "{}: {}",
+            fault.name,
+            text(&said.stderr)
+        );
+        assert_eq!(document["verdict"]["outcome"], "FAIL", "{}", fault.name);
+        let causes = document["causes"].as_array().unwrap();
+        let words = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_string();
+        let is_named = |cause: &&Value| {
+            fault
+                .sentence
+                .iter()
+                .all(|part| words(cause, "sentence").contains(part))
+                && words(cause, "change").contains(fault.change)
+        };
+        let named: u64 = causes
+            .iter()
+            .filter(is_named)
+            .map(|cause| cause["cycles"].as_u64().unwrap())
+            .sum();
+        if named < LEAST {
+            wrong.push(format!("{}: {named} of {}: {causes:#?}", fault.name, document["late"]));
+        }
+        document["slowest"].as_array().unwrap().iter().for_each(adds_up);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_mutex_that_lends_its_priority_is_no_cause() {
+    worstcase_skips::needs_root!();
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let said = follow(&["--json", "--deadline", "6ms", "--"])
+        .args([program.to_str().unwrap(), "inherit", SECONDS])
+        .output()
+        .unwrap();
+    let document = document(&said);
+    let causes = document["causes"].to_string();
+    assert!(!causes.contains("PTHREAD_PRIO_INHERIT"), "{causes}");
+}
