@@ -5,7 +5,7 @@ use super::held::HeldProgram;
 use super::started::{ProgramExit, StartedProgram};
 use super::target::FollowTarget;
 use crate::isolate::threads::threads_of;
-use crate::trace::{Purpose, Tracer, TracingError};
+use crate::trace::{Purpose, Tracer, TracingError, cost_of_a_call};
 use crate::{CpuList, HostError, MachineFacts, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -69,7 +69,7 @@ pub enum SessionEnd {
     Late,
 }
 
-/// What a trace takes. What it adds to the program's own time cannot be told from within: that time is in its cycles.
+/// What a trace takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TraceCost {
     /// Events of all CPUs.
@@ -82,6 +82,10 @@ pub struct TraceCost {
     pub cpu_ns: Nanos,
     /// For how long.
     pub time_ns: Nanos,
+    /// So much longer a system call of the program takes, with its two events; measured here before it was followed.
+    pub call_ns: Option<Nanos>,
+    /// Events of the thread whose cycles these are, a cycle.
+    pub events_a_cycle: u64,
 }
 
 impl TraceCost {
@@ -93,6 +97,11 @@ impl TraceCost {
     /// Bytes a second.
     pub fn bytes_a_second(&self) -> f64 {
         self.a_second(self.bytes)
+    }
+
+    /// How much longer a cycle is by the events of its own thread: a call has two.
+    pub fn a_cycle(&self) -> Option<Nanos> {
+        Some(Nanos(self.call_ns?.0 * self.events_a_cycle / 2))
     }
 
     /// The share of one CPU that worstcase itself used.
@@ -137,6 +146,7 @@ pub fn follow(
     let online = facts.cpu.online.clone().unwrap_or_default();
     let mut notes = Vec::new();
     let mut ours = OwnPlace::new(online);
+    let call_ns = cost_of_a_call();
     let (mut program, open, thread) = match &request.target {
         FollowTarget::Running { process, thread } => {
             let open = OpenTrace::of_process(*process, &ours.online, &mut notes)?;
@@ -195,17 +205,20 @@ pub fn follow(
         known.name = name;
     }
     let time = now.saturating_sub(began);
-    let cost = TraceCost {
+    let mut cost = TraceCost {
         events,
         lost: tracer.lost(),
         bytes: tracer.bytes(),
         cpu_ns: (usage::own_process() - used).cpu,
         time_ns: time,
+        call_ns,
+        events_a_cycle: 0,
     };
     drop(tracer);
     // A command that still runs ends here, before its cycles are told.
     drop(program);
     let followed = follower.finish();
+    cost.events_a_cycle = followed.events / (followed.cycles.len() as u64).max(1);
     let taken = machine::steal_between(&stolen, &machine::steal(&cpus));
     let of_thread = cpus.iter().zip(taken).filter(|(cpu, _)| followed.cpus.contains(cpu));
     let worst = followed

@@ -7,12 +7,13 @@
 //! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
-//! purpose   what a trace is for
+//! purpose   what a trace is for                              call_cost  what following a thread adds to its calls
 //! recorder  the events around the latest samples, kept                entered   what enters a CPU, and who sent it
 //! ```
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
 
+mod call_cost;
 pub(crate) mod entered;
 mod error;
 pub use worstcase_traces::events;
@@ -30,6 +31,7 @@ pub mod timerlat;
 mod tracefs;
 mod tracer;
 
+pub(crate) use call_cost::cost_of_a_call;
 pub use error::TracingError;
 pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use format::fuzz_format;

@@ -75,6 +75,8 @@ pub struct Followed {
     pub unexplained: Nanos,
     /// Page faults of the program's threads, with their number.
     pub faults: Vec<(TracedThread, u64)>,
+    /// Events of the thread in its cycles.
+    pub events: u64,
     /// Events that were lost.
     pub lost: u64,
     /// Threads that ran without having been switched to: events that the kernel does not report.
@@ -257,6 +259,7 @@ impl Follower {
             slowest: std::mem::take(&mut self.tally.slowest),
             cycles: self.cycles,
             faults,
+            events: task.map(|task| task.events).unwrap_or_default(),
             lost: self.lost,
             holes: self.machine.holes,
             length: self.machine.last.saturating_sub(self.began.unwrap_or_default()),

@@ -82,6 +82,9 @@ impl Machine {
             return None;
         }
         self.find_hole(event);
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            task.events += 1;
+        }
         let mut ended = None;
         let on = self.cpus.entry(cpu).or_default();
         on.last = at;

@@ -107,6 +107,8 @@ pub(super) struct Task {
     /// The timer that woke it last from each call.
     pub woken_by: BTreeMap<CallKind, u64>,
     pub faults: u64,
+    /// Events while it was current.
+    pub events: u64,
     /// How often it ran with each priority.
     priorities: BTreeMap<i32, u64>,
     /// Where it ran.
@@ -133,6 +135,7 @@ impl Task {
             early: None,
             woken_by: BTreeMap::new(),
             faults: 0,
+            events: 0,
             priorities: BTreeMap::new(),
             cpus: BTreeSet::new(),
         }

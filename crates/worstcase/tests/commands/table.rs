@@ -76,6 +76,7 @@ const ELSEWHERE_WRITTEN: &str = "a file of another tool; test import has them";
 const NO_END: &str = "a watch without an end, or of days; tests of watch have short ones";
 const FREQUENCIES: &str = "a machine whose frequency can be set";
 const ISOLATED: &str = "CPUs that were isolated at boot; test isolated has such a machine";
+const RUNNING: &str = "a program that runs already; test follow has one";
 
 /// The cell's name is of another run, or stands for one.
 const ONE_CELL: &[(&str, &str)] = &[("ID", "s1")];
@@ -413,6 +414,14 @@ pub static ROWS: &[Row] = &[
         0,
         "worstcase-isolate",
     ),
+    small(
+        Host,
+        "worstcase host follow --deadline 1ms",
+        &[("./motion --rate 1000", "true")],
+        10,
+        "INCONCLUSIVE",
+    ),
+    not("worstcase host follow --pid", RUNNING),
     done(Host, "worstcase host restore", ""),
     small(
         Settings,

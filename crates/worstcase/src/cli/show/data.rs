@@ -8,6 +8,8 @@ use worstcase_report::plain_histogram::{HistogramColumn, text};
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
 const HEADER: &str = "id,index,due_ns,latency_ns,irq_latency_ns,after_irq_ns,jitter_ns";
+/// More columns, if the samples are cycles of a followed program.
+const OF_CYCLES: &str = ",start_ns,execution_ns,interference_ns,blocked_ns,unexplained_ns";
 
 /// Prints them.
 pub fn run(run: &Run, args: &ShowArgs) -> Result<(), ShowError> {
@@ -52,11 +54,13 @@ fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
         );
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut written = writeln!(out, "{HEADER}");
+    let has_cycles = records.iter().any(|r| r.followed.is_some());
+    let more = if has_cycles { OF_CYCLES } else { "" };
+    let mut written = writeln!(out, "{HEADER}{more}");
     for record in records {
         run.for_each_sample(record, |row| {
             if written.is_ok() {
-                written = writeln!(out, "{},{}", record.id, line(&row));
+                written = writeln!(out, "{},{}{}", record.id, line(&row), parts(&row, has_cycles));
             }
         })?;
         if written.is_err() {
@@ -81,4 +85,16 @@ fn line(row: &SampleRow) -> String {
         ns(row.after_irq),
         maybe(row.jitter_ns.map(|ns| ns.to_string()))
     )
+}
+
+/// The columns of a cycle, empty for other samples.
+fn parts(row: &SampleRow, has_cycles: bool) -> String {
+    match (has_cycles, row.cycle) {
+        (false, _) => String::new(),
+        (true, None) => ",,,,,".into(),
+        (true, Some(cycle)) => format!(
+            ",{},{},{},{},{}",
+            cycle.start.0, cycle.execution.0, cycle.interference.0, cycle.blocked.0, cycle.unexplained.0
+        ),
+    }
 }

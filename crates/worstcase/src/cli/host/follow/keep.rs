@@ -44,7 +44,7 @@ pub(super) fn kept(
         missed: followed.missed,
         deadline: args.deadline,
         lost_events: followed.lost,
-        trace_cost: None,
+        trace_cost: session.cost.a_cycle(),
         throttled: session.throttled,
         steal: session.steal,
         warnings: Vec::new(),

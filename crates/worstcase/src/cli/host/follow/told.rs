@@ -3,7 +3,7 @@
 use super::FollowArgs;
 use serde_json::{Value, json};
 use worstcase_analysis::breakdown::host::running_kernel;
-use worstcase_base::format::{counted, grouped, percent, plain};
+use worstcase_base::format::{counted, grouped, micros, percent, plain};
 use worstcase_contract::Nanos;
 use worstcase_host::follow::{FollowSession, ProgramExit, ProgramFacts, SessionEnd, TraceCost};
 use worstcase_host::spec::ThreadScheduling;
@@ -121,12 +121,21 @@ impl DeadlineVerdict {
 
 /// What the trace took.
 fn trace(cost: &TraceCost) -> String {
-    format!(
-        "The trace: {} events/s, {:.1} MB/s; worstcase itself used {} of a CPU.",
+    let mut text = format!(
+        "The trace: {} events/s, {:.1} MB/s; worstcase itself used {} of a CPU",
         grouped(cost.events_a_second() as u64),
         cost.bytes_a_second() / 1e6,
         percent(cost.cpu_share())
-    )
+    );
+    if let (Some(call), Some(cycle)) = (cost.call_ns, cost.a_cycle()) {
+        text += &format!(
+            "; a system call of the program took {} us more, a cycle with its {} about {} us",
+            micros(call),
+            counted(cost.events_a_cycle, "event"),
+            micros(cycle)
+        );
+    }
+    text + "."
 }
 
 fn notes(session: &FollowSession) -> Vec<String> {
