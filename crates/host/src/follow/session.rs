@@ -67,6 +67,8 @@ pub enum SessionEnd {
     Asked,
     /// A cycle was late.
     Late,
+    /// As many cycles as are kept were seen.
+    Full,
 }
 
 /// What a trace takes.
@@ -186,6 +188,7 @@ pub fn follow(
         };
         let end = match each(&state) {
             ControlFlow::Break(()) => Some(end.unwrap_or(SessionEnd::Late)),
+            ControlFlow::Continue(()) if follower.is_full() => Some(end.unwrap_or(SessionEnd::Full)),
             ControlFlow::Continue(()) => end,
         };
         if let Some(end) = end {

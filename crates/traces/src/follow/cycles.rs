@@ -248,7 +248,7 @@ impl CycleMaker {
         };
         let release = wait.release();
         if begins && self.last.is_none_or(|(last, _)| release > last) {
-            self.at_once += u64::from(wait.woken.is_none());
+            self.at_once += u64::from(!wait.was_blocked);
             let index = self.index(release);
             self.last = Some((release, index));
             self.open = Some((index, release, wait.returned));

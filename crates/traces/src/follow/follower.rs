@@ -11,7 +11,7 @@ use crate::events::{CpuEvent, TracedThread};
 use worstcase_contract::Nanos;
 
 /// The most cycles that are kept.
-const MOST_CYCLES: usize = 10_000_000;
+pub const MOST_CYCLES: usize = 2_000_000;
 /// After this time a cycle is looked for.
 const LEARN: Nanos = Nanos::from_millis(1_500);
 /// After this time what is irregular is taken for a cycle.
@@ -136,6 +136,11 @@ impl Follower {
         }
         self.look_for_cycle(false);
         self.forget();
+    }
+
+    /// As many cycles as are kept have been seen: more would be counted, and not kept.
+    pub fn is_full(&self) -> bool {
+        self.cycles.len() >= MOST_CYCLES
     }
 
     /// The first cycle later than the deadline since this was asked.

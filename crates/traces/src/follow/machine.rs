@@ -9,6 +9,11 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use syscalls::Sysno;
 use worstcase_contract::Nanos;
 
+/// Threads that are remembered, with those that have ended.
+const MOST_TASKS: usize = 50_000;
+/// Timers that are remembered, with those that have expired.
+const MOST_TIMERS: usize = 100_000;
+
 /// An event without its call chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
@@ -220,6 +225,7 @@ impl Machine {
             entered: at,
         });
         task.set = None;
+        task.was_blocked = false;
         task.woken = None;
     }
 
@@ -240,6 +246,7 @@ impl Machine {
             call,
             returned: at,
             result,
+            was_blocked: task.was_blocked,
             woken,
             set,
             past: past.and_then(|timer| self.expired.get(&timer).copied()),
@@ -312,8 +319,25 @@ impl Machine {
         self.pruned = self.pruned.max(before);
         self.cpus.values_mut().for_each(|cpu| cpu.prune(before));
         self.tasks.values_mut().for_each(|task| task.prune(before));
+        self.forget_old();
         while self.losses.front().is_some_and(|(_, to)| *to <= before) {
             self.losses.pop_front();
+        }
+    }
+
+    /// Of very many threads and timers forgets those that nothing was heard of for longest.
+    fn forget_old(&mut self) {
+        if self.tasks.len() > MOST_TASKS {
+            let mut heard: Vec<Nanos> = self.tasks.values().map(Task::since).collect();
+            let middle = heard.len() / 2;
+            let (_, oldest, _) = heard.select_nth_unstable(middle);
+            let oldest = *oldest;
+            self.tasks.retain(|_, task| task.is_own || task.since() > oldest);
+        }
+        for timers in [&mut self.timers, &mut self.expired] {
+            if timers.len() > MOST_TIMERS {
+                timers.retain(|_, timer| timer.latest > self.pruned);
+            }
         }
     }
 

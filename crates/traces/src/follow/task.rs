@@ -100,7 +100,9 @@ pub(super) struct Task {
     pub signalled_by: Option<TracedThread>,
     /// The first timer that it set in this call.
     pub set: Option<SetTimer>,
-    /// It was blocked in this call, and woken so.
+    /// It was blocked in this call.
+    pub was_blocked: bool,
+    /// And woken so.
     pub woken: Option<Waker>,
     /// It was woken while it still ran: another CPU reports that before the switch that it ends.
     early: Option<Waker>,
@@ -131,6 +133,7 @@ impl Task {
             handler: None,
             signalled_by: None,
             set: None,
+            was_blocked: false,
             woken: None,
             early: None,
             woken_by: BTreeMap::new(),
@@ -188,6 +191,11 @@ impl Task {
         self.to(at, TaskState::Running { cpu });
     }
 
+    /// Since when it is in its state.
+    pub fn since(&self) -> Nanos {
+        self.since
+    }
+
     /// Since when it is ready, if it is.
     pub fn ready_since(&self) -> Option<Nanos> {
         matches!(self.state, TaskState::Ready { .. }).then_some(self.since)
@@ -196,6 +204,7 @@ impl Task {
     /// It leaves the CPU.
     pub fn leaves(&mut self, at: Nanos, thread: TracedThread, asleep: bool) {
         self.thread = thread;
+        self.was_blocked |= asleep;
         let state = match asleep {
             true => TaskState::Blocked {
                 call: self.call,

@@ -12,7 +12,9 @@ pub(super) struct Wait {
     pub call: Call,
     pub returned: Nanos,
     pub result: i64,
-    /// It was blocked, and last woken so.
+    /// It was blocked.
+    pub was_blocked: bool,
+    /// And last woken so, if that was reported.
     pub woken: Option<Waker>,
     /// The first timer that it set.
     pub set: Option<SetTimer>,

@@ -13,6 +13,7 @@ use worstcase_report::terminal::{Style, wrapped};
 use worstcase_results::record::Run;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
 use worstcase_traces::events::TracedThread;
+use worstcase_traces::follow::MOST_CYCLES;
 
 /// The names of the kernel's functions, found when they are asked for.
 pub(super) struct KernelNames(Option<worstcase_lab::execution::Symbols>);
@@ -127,7 +128,7 @@ fn trace(cost: &TraceCost) -> String {
         cost.bytes_a_second() / 1e6,
         percent(cost.cpu_share())
     );
-    if let (Some(call), Some(cycle)) = (cost.call_ns, cost.a_cycle()) {
+    if let (Some(call), Some(cycle), 1..) = (cost.call_ns, cost.a_cycle(), cost.events_a_cycle) {
         text += &format!(
             "; a system call of the program took {} us more, a cycle with its {} about {} us",
             micros(call),
@@ -142,6 +143,10 @@ fn notes(session: &FollowSession) -> Vec<String> {
     let mut notes = session.notes.clone();
     match session.end {
         SessionEnd::Asked => notes.push("it was ended early".into()),
+        SessionEnd::Full => notes.push(format!(
+            "it ended after {} cycles, the most that are kept",
+            grouped(MOST_CYCLES as u64)
+        )),
         SessionEnd::Late => notes.push("it ended with the first late cycle (--break)".into()),
         SessionEnd::Time | SessionEnd::Program(Some(ProgramExit::Code(0))) => {}
         SessionEnd::Program(None) => notes.push("the program ended".into()),
