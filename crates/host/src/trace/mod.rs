@@ -4,7 +4,7 @@
 //! tracefs   a private, detached mount of it: ids and formats          format    one format file -> offsets
 //! table     the tracepoints: fields, what they tell, who asks         points    those of a purpose, in this kernel
 //! probes    functions, on kernels whose tracepoints do not tell all   perf/     one counter a tracepoint and CPU, one ring a CPU
-//! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
+//! tracer    all of it: open, drain, lost; the typed events are those of `worstcase_traces`
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
 //! purpose   what a trace is for                              call_cost  what following a thread adds to its calls
