@@ -270,11 +270,12 @@ fn general(cause: &PartCause) -> PartCause {
     {
         *behind = Behind::Ordinary;
     }
-    match &mut general.what {
-        Doing::Ready { behind, .. } => behind.thread_mut().map(forget),
-        Doing::WokenBy { by, .. } => Some(forget(by)),
-        Doing::Handler { sender, .. } => sender.as_mut().map(forget),
+    let other = match &mut general.what {
+        Doing::Ready { behind, .. } => behind.thread_mut(),
+        Doing::WokenBy { by, .. } => Some(by),
+        Doing::Handler { sender, .. } => sender.as_mut(),
         _ => None,
     };
+    other.map(forget);
     general
 }
