@@ -70,6 +70,39 @@ pub struct TracedThread {
     pub comm: ShortName,
 }
 
+/// What the kernel's one number says of a thread's policy and priority; FIFO and RR are the same to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorityClass {
+    /// SCHED_DEADLINE.
+    Deadline,
+    /// A real-time priority of a user, 1 to 99.
+    RealTime(u8),
+    /// SCHED_OTHER and the like, with a nice value.
+    Ordinary {
+        /// The nice value.
+        nice: i8,
+    },
+}
+
+impl TracedThread {
+    /// Its policy and priority.
+    pub const fn class(&self) -> PriorityClass {
+        match self.priority {
+            ..0 => PriorityClass::Deadline,
+            0..100 => PriorityClass::RealTime((99 - self.priority) as u8),
+            // The kernel's priority of nice 0 is 120.
+            priority => PriorityClass::Ordinary {
+                nice: (priority - 120) as i8,
+            },
+        }
+    }
+
+    /// Whether it comes before ordinary threads.
+    pub const fn is_real_time(&self) -> bool {
+        !matches!(self.class(), PriorityClass::Ordinary { .. })
+    }
+}
+
 /// A context that can run on a CPU in place of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CpuContext {

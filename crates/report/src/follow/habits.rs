@@ -16,8 +16,6 @@ pub struct ThreadHabits {
     pub timer_slack: Option<Nanos>,
 }
 
-/// The first priority that is not real-time.
-const ORDINARY: i32 = 100;
 /// CLOCK_REALTIME.
 const REALTIME: u64 = 0;
 
@@ -27,7 +25,7 @@ pub fn habits(followed: &Followed, facts: &ThreadHabits) -> Vec<String> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    if thread.priority >= ORDINARY {
+    if !thread.is_real_time() {
         found.push(format!(
             "{} is an ordinary thread (SCHED_OTHER), which waits for others: chrt -f -p 50 {}",
             thread.comm, thread.tid
@@ -36,10 +34,7 @@ pub fn habits(followed: &Followed, facts: &ThreadHabits) -> Vec<String> {
     if facts.locked_kib == Some(0) {
         found.push("its memory is not locked: mlockall(MCL_CURRENT | MCL_FUTURE)".into());
     }
-    if let Some(slack) = facts
-        .timer_slack
-        .filter(|slack| slack.0 > 1 && thread.priority >= ORDINARY)
-    {
+    if let Some(slack) = facts.timer_slack.filter(|slack| slack.0 > 1 && !thread.is_real_time()) {
         found.push(format!(
             "its timers may expire {} us late, so that they come together with others: prctl(PR_SET_TIMERSLACK, 1)",
             micros(slack)
@@ -78,7 +73,7 @@ pub fn habits(followed: &Followed, facts: &ThreadHabits) -> Vec<String> {
             cause
                 .via
                 .first()
-                .is_some_and(|blocked| blocked.thread.priority < ORDINARY && next.priority >= ORDINARY)
+                .is_some_and(|blocked| blocked.thread.is_real_time() && !next.is_real_time())
         },
         |call, cycles, time| {
             format!("it waited in {cycles} ({time}) for a thread without real-time priority, in {call}")

@@ -54,7 +54,7 @@ pub fn json(report: &FollowReport<'_>) -> Value {
         "thread": followed.thread.map(|thread| json!({
             "tid": thread.tid,
             "name": thread.comm.to_string(),
-            "policy": policy(thread.priority),
+            "policy": policy(&thread),
         })),
         "cycle": followed.wait.as_ref().map(of_wait),
         "cycles": followed.cycles.len(),

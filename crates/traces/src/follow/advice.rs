@@ -1,8 +1,8 @@
 //! What to change about a cause.
 
 use super::calls::CallKind;
-use super::path::{Behind, BlockedThread, Doing, ORDINARY, PartCause};
-use crate::events::{CpuContext, TracedThread};
+use super::path::{Behind, Doing, PartCause};
+use crate::events::{CpuContext, PriorityClass, TracedThread};
 use syscalls::Sysno;
 
 /// A rule: if it knows the cause, the line to change.
@@ -35,30 +35,23 @@ pub fn advice(cause: &PartCause) -> Option<String> {
     RULES.iter().find_map(|rule| rule(cause))
 }
 
-/// Each thread of the chain that is blocked, with the next one.
-fn links(cause: &PartCause) -> impl Iterator<Item = (&BlockedThread, &TracedThread)> {
-    let next = cause
-        .via
-        .iter()
-        .skip(1)
-        .map(|blocked| &blocked.thread)
-        .chain([&cause.thread]);
-    cause.via.iter().zip(next)
+/// The command that gives a thread this priority.
+fn chrt(thread: &TracedThread, priority: u8) -> String {
+    format!("chrt -f -p {} {}", priority.clamp(1, 99), thread.tid)
 }
 
-const fn is_real_time(thread: &TracedThread) -> bool {
-    thread.priority < ORDINARY
-}
-
-/// `chrt` for a priority of a user.
-fn chrt(thread: &TracedThread, least: i32) -> String {
-    const HIGHEST: i32 = 99;
-    format!("chrt -f -p {} {}", (HIGHEST - least).clamp(1, HIGHEST), thread.tid)
+/// The priority of a user that a thread has; the highest under SCHED_DEADLINE.
+const fn priority(thread: &TracedThread) -> u8 {
+    match thread.class() {
+        PriorityClass::Deadline => 99,
+        PriorityClass::RealTime(priority) => priority,
+        PriorityClass::Ordinary { .. } => 0,
+    }
 }
 
 /// A garbage collector stops threads so.
 fn stopped_by_signal(cause: &PartCause) -> Option<String> {
-    let (stopped, by) = links(cause).find(|(blocked, _)| blocked.handler.is_some())?;
+    let (stopped, by) = cause.links().find(|(blocked, _)| blocked.handler.is_some())?;
     Some(format!(
         "{} stops {} by a signal and lets it wait, as a garbage collector does: keep the loop in a thread or process that it does \
          not stop, or collect when the loop has time",
@@ -67,7 +60,7 @@ fn stopped_by_signal(cause: &PartCause) -> Option<String> {
 }
 
 fn plain_mutex(cause: &PartCause) -> Option<String> {
-    let (_, owner) = links(cause).find(|(blocked, owner)| {
+    let (_, owner) = cause.links().find(|(blocked, owner)| {
         blocked.call.is_some_and(|call| call.is_plain_mutex()) && owner.priority > blocked.thread.priority
     })?;
     Some(format!(
@@ -106,7 +99,7 @@ fn call_of(cause: &PartCause) -> Option<CallKind> {
 
 fn full_pipe(cause: &PartCause) -> Option<String> {
     const WRITES: [&str; 6] = ["write", "writev", "sendto", "sendmsg", "splice", "sendfile"];
-    let (blocked, reader) = links(cause).next()?;
+    let (blocked, reader) = cause.links().next()?;
     let call = blocked.call.filter(|call| WRITES.contains(&call.name().as_str()))?;
     Some(format!(
         "{call} waits until {} has made room: hand the data over without waiting (O_NONBLOCK, a ring in memory), and let a \
@@ -116,8 +109,9 @@ fn full_pipe(cause: &PartCause) -> Option<String> {
 }
 
 fn lower_helper(cause: &PartCause) -> Option<String> {
-    let lower =
-        links(cause).filter(|(blocked, next)| is_real_time(&blocked.thread) && next.priority > blocked.thread.priority);
+    let lower = cause
+        .links()
+        .filter(|(blocked, next)| blocked.thread.is_real_time() && next.priority > blocked.thread.priority);
     let (blocked, helper) = lower.max_by_key(|(_, next)| next.priority)?;
     let inherits = blocked.call.is_some_and(|call| call.inherits());
     if inherits {
@@ -127,7 +121,7 @@ fn lower_helper(cause: &PartCause) -> Option<String> {
         "the cycle depends on {}, whose priority is lower than that of {}: give it the same ({}), or do its part in the loop",
         helper.comm,
         blocked.thread.comm,
-        chrt(helper, blocked.thread.priority)
+        chrt(helper, priority(&blocked.thread))
     ))
 }
 
@@ -151,7 +145,7 @@ const OF_DISKS: [&str; 3] = ["kworker/", "jbd2/", "loop"];
 fn disk(cause: &PartCause) -> Option<String> {
     let call = call_of(cause)?;
     let name = call.name();
-    let by_worker = links(cause).next().is_some_and(|(_, next)| {
+    let by_worker = cause.links().next().is_some_and(|(_, next)| {
         let next = next.comm.to_string();
         OF_DISKS.iter().any(|worker| next.starts_with(worker))
     });
@@ -195,7 +189,7 @@ fn higher_thread(cause: &PartCause) -> Option<String> {
         "{} has the higher priority on the same CPU: keep it on another one (taskset), or give {} a priority above it ({})",
         other.comm,
         me.comm,
-        chrt(me, other.priority - 1)
+        chrt(me, priority(other) + 1)
     ))
 }
 
@@ -207,7 +201,7 @@ fn fair_server(cause: &PartCause) -> Option<String> {
     else {
         return None;
     };
-    (is_real_time(&cause.thread) && !is_real_time(thread)).then(|| {
+    (cause.thread.is_real_time() && !thread.is_real_time()).then(|| {
         "the scheduler gave ordinary threads their share of each second (the fair server since Linux 6.12, RT throttling before): \
          keep ordinary threads off this CPU, let the loop sleep more, or set runtime to 0 in \
          /sys/kernel/debug/sched/fair_server/cpu*/ (before 6.12: kernel.sched_rt_runtime_us = -1)"
@@ -242,7 +236,7 @@ fn ordinary(cause: &PartCause) -> Option<String> {
         Doing::Ready {
             behind: Behind::Equal(other),
             ..
-        } if is_real_time(me) => Some(format!(
+        } if me.is_real_time() => Some(format!(
             "{} has the same priority: threads of one priority wait for each other",
             other.comm
         )),
@@ -252,7 +246,7 @@ fn ordinary(cause: &PartCause) -> Option<String> {
         } => Some(format!(
             "{} is an ordinary thread and shares its CPU with others: give it a real-time policy ({})",
             me.comm,
-            chrt(me, 49)
+            chrt(me, 50)
         )),
         _ => None,
     }

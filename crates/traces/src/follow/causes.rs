@@ -1,7 +1,7 @@
 //! From the parts of all cycles to what made the late ones late.
 
 use super::CycleTimes;
-use super::path::{Behind, Doing, ORDINARY, Part, PartCause};
+use super::path::{Behind, Doing, Part, PartCause};
 use crate::events::TracedThread;
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
@@ -266,7 +266,7 @@ fn general(cause: &PartCause) -> PartCause {
     forget(&mut general.thread);
     general.via.iter_mut().for_each(|blocked| forget(&mut blocked.thread));
     if let Doing::Ready { behind, .. } = &mut general.what
-        && matches!(behind, Behind::Equal(other) if other.priority >= ORDINARY)
+        && matches!(behind, Behind::Equal(other) if !other.is_real_time())
     {
         *behind = Behind::Ordinary;
     }

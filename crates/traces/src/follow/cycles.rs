@@ -2,9 +2,9 @@
 
 use super::calls::CallKind;
 use super::machine::Machine;
-use super::path::ORDINARY;
 use super::waits::{Wait, WaitClass, WokenBy};
 use super::{FollowRequest, WantedThread};
+use crate::events::TracedThread;
 use std::collections::HashMap;
 use syscalls::Sysno;
 use worstcase_contract::Nanos;
@@ -123,12 +123,12 @@ impl Candidates {
             let of_call = all.get(&(class.tid, class.call)).copied().unwrap_or_default();
             let is_usual = releases.count as f64 >= SHARE * of_call as f64;
             let period = releases.period().filter(|_| is_usual);
-            let priority = machine.task(class.tid).map_or(ORDINARY, |task| task.thread.priority);
+            let thread = machine.task(class.tid).map(|task| task.thread);
             let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
             let rank = Rank {
                 is_regular: period.is_some(),
                 is_absolute: period.is_some() && !releases.is_relative,
-                is_real_time: -priority.min(ORDINARY),
+                priority: thread.filter(TracedThread::is_real_time).map(|thread| -thread.priority),
                 is_by_timer,
                 count: releases.count,
                 is_any_timer: !matches!(class.by, WokenBy::Timer { timer: Some(_), .. }),
@@ -156,7 +156,8 @@ impl Candidates {
 struct Rank {
     is_regular: bool,
     is_absolute: bool,
-    is_real_time: i32,
+    /// None of an ordinary thread.
+    priority: Option<i32>,
     is_by_timer: bool,
     count: u64,
     is_any_timer: bool,

@@ -29,6 +29,19 @@ pub struct PartCause {
     pub what: Doing,
 }
 
+impl PartCause {
+    /// The thread whose cycle it is.
+    pub fn followed(&self) -> &TracedThread {
+        self.via.first().map_or(&self.thread, |blocked| &blocked.thread)
+    }
+
+    /// Each thread that was blocked, with the one that it waited for.
+    pub fn links(&self) -> impl Iterator<Item = (&BlockedThread, &TracedThread)> {
+        let next = self.via.iter().skip(1).map(|blocked| &blocked.thread);
+        self.via.iter().zip(next.chain([&self.thread]))
+    }
+}
+
 /// A thread that waits until another one wakes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedThread {
@@ -135,9 +148,6 @@ pub enum Behind {
 
 /// Above this, threads are followed no further.
 const DEPTH: usize = 8;
-
-/// The first priority that is not real-time.
-pub(super) const ORDINARY: i32 = 100;
 
 /// Where the time of a thread went; the parts cover [from, to] without gap or overlap.
 pub(super) fn path(machine: &Machine, tid: u32, from: Nanos, to: Nanos) -> Vec<Part> {
@@ -289,7 +299,7 @@ impl Path<'_> {
                 Activity::Context(context) => Some(Behind::Context(nameless(context))),
                 Activity::Idle => Some(Behind::Idle),
                 _ if other.tid == thread.tid => Some(Behind::Itself),
-                _ if thread.priority >= ORDINARY && other.priority >= ORDINARY => Some(Behind::Equal(other)),
+                _ if !thread.is_real_time() && !other.is_real_time() => Some(Behind::Equal(other)),
                 _ if other.priority < thread.priority => Some(Behind::Higher(other)),
                 _ if other.priority == thread.priority => Some(Behind::Equal(other)),
                 activity => Some(Behind::Lower {

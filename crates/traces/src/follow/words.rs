@@ -1,24 +1,19 @@
 //! What was found, in sentences.
 
 use super::calls::CallKind;
-use super::path::{Behind, BlockedThread, Doing, Missing, ORDINARY, PartCause};
-use crate::events::{CpuContext, TracedThread};
+use super::path::{Behind, BlockedThread, Doing, Missing, PartCause};
+use crate::events::{CpuContext, PriorityClass, TracedThread};
 
 /// Names of the kernel's functions, by their addresses.
 pub type FunctionNames<'n> = &'n dyn Fn(u64) -> Option<String>;
 
-/// The highest real-time priority of a user, and so the kernel's 0.
-const HIGHEST: i32 = 99;
-/// The kernel's priority of nice 0.
-const NICE_0: i32 = 120;
-
-/// Policy and priority as the kernel's one number tells them: FIFO and RR are the same to it.
-pub fn policy(priority: i32) -> String {
-    match priority {
-        ..0 => "SCHED_DEADLINE".into(),
-        0..ORDINARY => format!("RT {}", HIGHEST - priority),
-        NICE_0 => "SCHED_OTHER".into(),
-        nice => format!("SCHED_OTHER, nice {}", nice - NICE_0),
+/// `RT 50`, `SCHED_OTHER, nice 5`.
+pub fn policy(thread: &TracedThread) -> String {
+    match thread.class() {
+        PriorityClass::Deadline => "SCHED_DEADLINE".into(),
+        PriorityClass::RealTime(priority) => format!("RT {priority}"),
+        PriorityClass::Ordinary { nice: 0 } => "SCHED_OTHER".into(),
+        PriorityClass::Ordinary { nice } => format!("SCHED_OTHER, nice {nice}"),
     }
 }
 
@@ -27,15 +22,14 @@ pub fn thread(thread: &TracedThread) -> String {
     let name = thread.comm.to_string();
     let name = if name.is_empty() { "a thread".into() } else { name };
     match thread.tid {
-        0 => format!("{name} ({})", policy(thread.priority)),
-        tid => format!("{name} (thread {tid}, {})", policy(thread.priority)),
+        0 => format!("{name} ({})", policy(thread)),
+        tid => format!("{name} (thread {tid}, {})", policy(thread)),
     }
 }
 
 /// A cause as a sentence without its end: `ctl waited in futex(0x7f00) for logger (...), which was ready while ...`.
 pub fn sentence(cause: &PartCause, names: FunctionNames<'_>) -> String {
-    let followed = cause.via.first().map_or(&cause.thread, |blocked| &blocked.thread);
-    let mut text = followed.comm.to_string();
+    let mut text = cause.followed().comm.to_string();
     let next = cause
         .via
         .iter()

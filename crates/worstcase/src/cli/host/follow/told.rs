@@ -12,7 +12,7 @@ use worstcase_report::follow::{FollowReport, ThreadHabits, json, terminal};
 use worstcase_report::terminal::{Style, wrapped};
 use worstcase_results::record::Run;
 use worstcase_results::verdict::{Criterion, Outcome, Verdict, verdicts};
-use worstcase_traces::events::TracedThread;
+use worstcase_traces::events::{PriorityClass, TracedThread};
 use worstcase_traces::follow::MOST_CYCLES;
 
 /// The names of the kernel's functions, found when they are asked for.
@@ -166,26 +166,16 @@ fn notes(session: &FollowSession) -> Vec<String> {
     notes
 }
 
-/// The kernel's priority of an ordinary thread whose nice value is 0.
-const NICE_0: i32 = 120;
-/// The kernel's first priority that is not real-time.
-const ORDINARY: i32 = 100;
-/// The highest real-time priority of a user.
-const HIGHEST: i32 = 99;
-
 /// How a thread was scheduled while it was followed: its events tell the priority, the process whether it is rr.
 pub(super) fn scheduling(thread: &TracedThread, program: &ProgramFacts) -> ThreadScheduling {
     let policy = program.thread(thread.tid).and_then(|known| known.policy);
-    match thread.priority {
-        ..0 => ThreadScheduling::new(SchedulingPolicy::Deadline, 0),
-        priority @ 0..ORDINARY => {
-            let policy = match policy {
-                Some("rr") => SchedulingPolicy::Rr,
-                _ => SchedulingPolicy::Fifo,
-            };
-            ThreadScheduling::new(policy, (HIGHEST - priority) as u8)
+    match thread.class() {
+        PriorityClass::Deadline => ThreadScheduling::new(SchedulingPolicy::Deadline, 0),
+        PriorityClass::RealTime(priority) if policy == Some("rr") => {
+            ThreadScheduling::new(SchedulingPolicy::Rr, priority)
         }
-        nice => ThreadScheduling::new(SchedulingPolicy::Other, 0).at_nice((nice - NICE_0) as i8),
+        PriorityClass::RealTime(priority) => ThreadScheduling::new(SchedulingPolicy::Fifo, priority),
+        PriorityClass::Ordinary { nice } => ThreadScheduling::new(SchedulingPolicy::Other, 0).at_nice(nice),
     }
 }
 
