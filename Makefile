@@ -50,6 +50,7 @@ test: prepare
 bench: build
 	scripts/bench
 	scripts/bench-host
+	scripts/bench-follow
 	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect

@@ -285,7 +285,7 @@ fn interrupt(cause: &PartCause) -> Option<String> {
 fn idle(cause: &PartCause) -> Option<String> {
     matches!(
         cause.what,
-        Doing::Ready {
+        Doing::FromIdle(Some(_)) | Doing::Ready {
             behind: Behind::Idle,
             ..
         }

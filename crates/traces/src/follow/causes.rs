@@ -253,7 +253,7 @@ impl Tally {
         let parts = self
             .parts
             .iter()
-            .filter(|part| matches!(part.cause.what, Doing::Unexplained(_)));
+            .filter(|part| matches!(part.cause.what, Doing::Unexplained(_) | Doing::FromIdle(None)));
         Nanos(parts.map(|part| part.sum).sum())
     }
 }

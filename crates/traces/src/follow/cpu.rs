@@ -25,8 +25,8 @@ pub enum Activity {
     Context(CpuContext),
     /// Nothing.
     Idle,
-    /// It came back from idle and ran the thread: when it did which was not reported.
-    FromIdle,
+    /// It came back from idle and ran the thread, which was in this call: when it did which was not reported.
+    FromIdle(Option<Call>),
     /// Events are missing.
     Unknown,
 }

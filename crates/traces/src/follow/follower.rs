@@ -288,7 +288,7 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
     for part in parts {
         let length = part.to.0 - part.from.0;
         let sum = match &part.cause.what {
-            Doing::Unexplained(_) => &mut times.unexplained,
+            Doing::Unexplained(_) | Doing::FromIdle(None) => &mut times.unexplained,
             _ if !part.cause.via.is_empty() => &mut times.blocked,
             Doing::User
             | Doing::Code
@@ -298,6 +298,7 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
             | Doing::KernelLock(_) => &mut times.execution,
             Doing::Interrupted(_)
             | Doing::Ready { .. }
+            | Doing::FromIdle(Some(_))
             | Doing::Slack(_)
             | Doing::TimerLate
             | Doing::TimerInterrupt => &mut times.interference,

@@ -306,11 +306,11 @@ impl Machine {
     fn came_from_idle(&mut self, cpu: u32, tid: u32, at: Nanos) {
         self.holes += 1;
         let Some(task) = self.tasks.get_mut(&tid) else { return };
-        let thread = task.thread;
+        let (thread, call) = (task.thread, task.call);
         task.runs(at, cpu, thread);
         if let Some(on) = self.cpus.get_mut(&cpu) {
             on.switch(0, thread);
-            on.begin(at, thread, Activity::FromIdle);
+            on.begin(at, thread, Activity::FromIdle(call));
         }
     }
 

@@ -106,6 +106,9 @@ pub enum Doing {
         /// That thread.
         by: TracedThread,
     },
+    /// It was woken on an idle CPU, and ran; the kernel did not report when the CPU went over to it. In a call it can have run
+    /// that alone.
+    FromIdle(Option<CallKind>),
     /// It is not known.
     Unexplained(Missing),
 }
@@ -117,9 +120,6 @@ pub enum Missing {
     Lost,
     /// The kernel did not report all.
     Hidden,
-    /// The kernel did not report when an idle CPU went over to the thread: the end of its wait and the begin of its run are
-    /// one part.
-    FromIdle,
 }
 
 /// What a ready thread's CPU did instead.
@@ -278,7 +278,7 @@ impl Path<'_> {
                 },
                 Activity::KernelLock(call) => Doing::KernelLock(call.map(kind)),
                 Activity::Context(context) => Doing::Interrupted(nameless(context)),
-                Activity::FromIdle => Doing::Unexplained(Missing::FromIdle),
+                Activity::FromIdle(call) => Doing::FromIdle(call.map(kind)),
                 Activity::Idle | Activity::Unknown => Doing::Unexplained(Missing::Hidden),
             };
             self.push(from, to, via, thread, what);
@@ -295,7 +295,7 @@ impl Path<'_> {
             self.push(at, from, via, thread, Doing::Unexplained(Missing::Hidden));
             let other = stretch.thread;
             let behind = match stretch.activity {
-                Activity::Unknown | Activity::FromIdle => None,
+                Activity::Unknown | Activity::FromIdle(_) => None,
                 Activity::Context(context) => Some(Behind::Context(nameless(context))),
                 Activity::Idle => Some(Behind::Idle),
                 _ if other.tid == thread.tid => Some(Behind::Itself),

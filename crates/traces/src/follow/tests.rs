@@ -347,7 +347,18 @@ fn a_switch_from_idle_that_is_not_reported_hides_only_when_it_was() {
         said(&followed.causes[0].cause),
         "ctl waited in fsync(descriptor 3) for interrupt 36 (disk)"
     );
-    assert_eq!(followed.slowest[0].times.unexplained, Nanos(48));
+    let slowest = &followed.slowest[0];
+    assert_eq!(slowest.times.unexplained, Nanos(0));
+    let back = slowest
+        .parts
+        .iter()
+        .find(|part| matches!(part.cause.what, Doing::FromIdle(_)))
+        .unwrap();
+    assert_eq!(back.to.0 - back.from.0, 48);
+    assert_eq!(
+        said(&back.cause),
+        "ctl was ready while its CPU came back from idle, and ran on in fsync(descriptor 3)"
+    );
 }
 
 #[test]

@@ -85,9 +85,8 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         },
         Doing::WokenBy { call, by } => format!("waited{} until {} woke it", within(*call), thread(by)),
         Doing::Unexplained(Missing::Lost) => "did what is not known: events were lost".into(),
-        Doing::Unexplained(Missing::FromIdle) => {
-            "was woken on an idle CPU, and ran: when it began was not reported".into()
-        }
+        Doing::FromIdle(Some(call)) => format!("was ready while its CPU came back from idle, and ran on in {call}"),
+        Doing::FromIdle(None) => "was woken on an idle CPU, and ran: when it began was not reported".into(),
         Doing::Unexplained(Missing::Hidden) => "did what is not known: the kernel did not report all events".into(),
     }
 }
