@@ -4,6 +4,7 @@ pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin}
 
 use crate::device::Device;
 use crate::grammar;
+use crate::probes::follow;
 use crate::probes::info::ProbeForm;
 use crate::spec_error::SpecError;
 use crate::text_form;
@@ -63,7 +64,7 @@ impl Probe {
     pub fn expand(text: &str) -> Result<Vec<Probe>, SpecError> {
         let (head, options) = text.split_once('+').unwrap_or((text, ""));
         let (name, dimensions) = grammar::name_and_parameter(head);
-        let Some(info) = PROBES.iter().find(|info| info.name == name) else {
+        let Some(info) = ProbeInfo::of_word(name) else {
             let known = PROBES.iter().map(|info| info.name);
             return Err(SpecError(unknown("probe", name, known, "worstcase probes lists all")));
         };
@@ -73,6 +74,7 @@ impl Probe {
                 let all = all.map_err(|why| SpecError(format!("probe '{text}': {why}")))?;
                 Ok(all.into_iter().map(Probe::Bench).collect())
             }
+            ProbeForm::Program => Err(follow::refused(text)),
             ProbeForm::Name(probe) if text == name => Ok(vec![*probe]),
             ProbeForm::Name(_) => Err(SpecError(format!("probe '{name}' takes no parameters, not '{text}'"))),
         }

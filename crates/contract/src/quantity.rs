@@ -23,11 +23,19 @@ pub enum Quantity {
     Unexplained,
     /// Difference of a period from the intended one.
     Jitter,
+    /// Of a program's cycle: release to the begin of its work.
+    Start,
+    /// Of a program's cycle: its thread ran.
+    Execution,
+    /// Of a program's cycle: its thread was ready, and something else had the CPU.
+    Interference,
+    /// Of a program's cycle: its thread was blocked.
+    Blocked,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 8] = [
+    pub const ALL: [Quantity; 12] = [
         Quantity::Latency,
         Quantity::IrqLatency,
         Quantity::AfterIrq,
@@ -36,6 +44,20 @@ impl Quantity {
         Quantity::Return,
         Quantity::Unexplained,
         Quantity::Jitter,
+        Quantity::Start,
+        Quantity::Execution,
+        Quantity::Interference,
+        Quantity::Blocked,
+    ];
+
+    /// Those of a program's cycle: the whole, the begin of its work, and the parts that the whole is the sum of.
+    pub const OF_CYCLES: [Quantity; 6] = [
+        Quantity::Latency,
+        Quantity::Start,
+        Quantity::Execution,
+        Quantity::Interference,
+        Quantity::Blocked,
+        Quantity::Unexplained,
     ];
 
     /// Its name in records.
@@ -49,6 +71,10 @@ impl Quantity {
             Quantity::Return => "return",
             Quantity::Unexplained => "unexplained",
             Quantity::Jitter => "jitter",
+            Quantity::Start => "start",
+            Quantity::Execution => "execution",
+            Quantity::Interference => "interference",
+            Quantity::Blocked => "blocked",
         }
     }
 
@@ -63,6 +89,10 @@ impl Quantity {
             Quantity::Return => "return: switched in to user code",
             Quantity::Unexplained => "unexplained: not told by the trace",
             Quantity::Jitter => "jitter: distance of a period from what it should be",
+            Quantity::Start => "start: timer due, or woken, to the begin of the cycle's work",
+            Quantity::Execution => "execution: the thread ran",
+            Quantity::Interference => "interference: ready, and something else had the CPU",
+            Quantity::Blocked => "blocked: waited for another thread, or a device",
         }
     }
 }

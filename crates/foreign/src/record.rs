@@ -190,6 +190,7 @@ fn one(
             lacks: lacks(measured, series, period, (missed_known, withheld), given),
             notes: measured.notes.clone(),
         }),
+        followed: None,
         scheduler: None,
         environment: series.counts.clone(),
         digest: match rows.is_empty() {
@@ -275,6 +276,7 @@ fn rows(series: &ThreadSeries, period: Option<Nanos>) -> Vec<SampleRow> {
         after_irq: None,
         instructions: None,
         parts: None,
+        cycle: None,
         jitter_ns: None,
     };
     samples.iter().map(row).collect()

@@ -14,7 +14,7 @@
 //! message  what it tells while it runs                    measuring process -> controller
 //! packed   samples as words                               buckets  latencies as Prometheus counts them
 //! watch    a measurement without an end, kept period by period
-//! isolate  what entered a CPU, and who sent it
+//! isolate  what entered a CPU, and who sent it            follow   a program of the user's own, cycle by cycle
 //! trace    the kernel's tracepoints, read through perf's rings          kernel_text  its code as it is now
 //! loads    loads beside those of the lab
 //! machine  what the kernel counts meanwhile
@@ -26,6 +26,7 @@ pub mod cpus;
 pub mod doctor;
 mod error;
 pub mod facts;
+pub mod follow;
 #[doc(hidden)]
 pub mod fuzz;
 mod guard;

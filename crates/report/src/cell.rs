@@ -2,6 +2,7 @@
 
 use super::environment;
 use super::noise::available;
+use super::program;
 use super::table::terminal::figures as table_lines;
 use super::table::{ColumnKind, Table, field, name};
 use super::tail::CellTail;
@@ -122,6 +123,9 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             line(&name, plain(&value));
         }
     }
+    for (name, value) in record.followed.iter().flat_map(program::facts) {
+        line(name, value);
+    }
     line("load", plain(&cell.load));
     for work in &record.work {
         line("work", format!("{} {}", grouped(work.count), plain(&work.unit)));
@@ -184,7 +188,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             ),
         );
     }
-    if cell.period_ns > 0 {
+    if cell.period_ns > 0 || record.followed.is_some() {
         line("observed", duration::show(record.observation_time()));
     }
     if let Some(instructions) = record.instructions {

@@ -1,7 +1,7 @@
 //! Runs of this machine as tables: a row a CPU, and one of all CPUs together.
 
 use super::table::{ColumnKind, Table, TableField, TableGroup, field, name};
-use super::{ReportView, ensembles, foreign, noise};
+use super::{ReportView, ensembles, foreign, noise, program};
 use crate::labels::{row_label, row_name};
 use hdrhistogram::Histogram;
 use worstcase_base::distinct;
@@ -50,7 +50,14 @@ fn of_subject(view: &ReportView, probe: &str, load: &str, records: &[&Record]) -
         let quantities = view.quantities_of(probe).iter();
         tables.extend(quantities.map(|quantity| by_cpu(view, records, *quantity)));
         if records.iter().any(|r| r.summary.handler.is_some()) {
-            tables.push(by_part(records));
+            tables.push(by_part(
+                "parts of the latency, the highest of all CPUs (us)",
+                &PARTS,
+                records,
+            ));
+        }
+        if records.iter().any(|r| r.followed.is_some()) {
+            tables.push(by_part("parts of the response (us)", &program::PARTS, records));
         }
     }
     // A record of another tool's file may have none of a quantity's figures.
@@ -81,7 +88,7 @@ pub(super) fn origin(records: &[Record]) -> Option<String> {
 }
 
 fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
-    if let Some(heading) = foreign::heading(probe, load, records) {
+    if let Some(heading) = foreign::heading(probe, load, records).or_else(|| program::heading(load, records)) {
         return heading;
     }
     let observation_time = records.iter().map(|r| r.observation_time()).max().unwrap_or_default();
@@ -109,7 +116,9 @@ fn heading(probe: &str, load: &str, records: &[&Record]) -> String {
 
 /// The load's work per second.
 fn work(records: &[&Record]) -> Option<String> {
-    let first = records.first().filter(|r| r.foreign.is_none())?;
+    let first = records
+        .first()
+        .filter(|r| r.foreign.is_none() && r.followed.is_none())?;
     let Some(record) = Some(first).filter(|r| !r.work.is_empty()) else {
         return Some("no load".to_string());
     };
@@ -281,7 +290,7 @@ struct PartRow {
     max: u64,
 }
 
-fn by_part(records: &[&Record]) -> Table {
+fn by_part(title: &str, parts: &[Quantity], records: &[&Record]) -> Table {
     let row = |quantity: &Quantity| {
         let of_it: Vec<&Summary> = records.iter().filter_map(|r| r.summary(*quantity)).collect();
         let p99s = of_it.iter().filter_map(|s| s.percentile(Percentile::P99));
@@ -292,20 +301,17 @@ fn by_part(records: &[&Record]) -> Table {
             max: of_it.iter().map(|s| s.max_ns).max()?,
         })
     };
-    let rows: Vec<PartRow> = PARTS.iter().filter_map(row).collect();
+    let rows: Vec<PartRow> = parts.iter().filter_map(row).collect();
+    let is_program = records.iter().any(|r| r.followed.is_some());
     let fields = [
-        name("quantity", "", |row: &PartRow| match row.quantity {
-            Quantity::Latency => "latency: all of them",
-            other => other.title(),
+        name("quantity", "", move |row: &PartRow| match (row.quantity, is_program) {
+            (Quantity::Latency, true) => "response: all of them",
+            (Quantity::Latency, false) => "latency: all of them",
+            (other, _) => other.title(),
         }),
         field(ColumnKind::Time, "median_ns", "median", |row: &PartRow| row.median),
         field(ColumnKind::Time, "p99_ns", "p99", |row: &PartRow| row.p99),
         field(ColumnKind::Time, "max_ns", "max", |row: &PartRow| row.max),
     ];
-    Table::new(
-        "parts",
-        "parts of the latency, the highest of all CPUs (us)",
-        &fields,
-        &rows,
-    )
+    Table::new("parts", title, &fields, &rows)
 }

@@ -82,12 +82,16 @@ pub(super) fn observation_time(all: &[Ensemble]) -> String {
     )
 }
 
-/// The name of a row: the CPU, and the seed where there are several.
+/// The name of a row: the CPU or a followed program's thread, and the seed where there are several.
 pub(super) fn row_name(record: &Record, seeds: bool) -> String {
-    let cpu = record.cell.cpu.map_or("-".to_string(), |cpu| format!("CPU {cpu}"));
+    let name = match (&record.followed, record.cell.cpu) {
+        (Some(followed), _) => plain(&followed.thread),
+        (None, Some(cpu)) => format!("CPU {cpu}"),
+        (None, None) => "-".to_string(),
+    };
     match seeds {
-        true => format!("{cpu}, seed {}", record.cell.seed),
-        false => cpu,
+        true => format!("{name}, seed {}", record.cell.seed),
+        false => name,
     }
 }
 

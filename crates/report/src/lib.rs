@@ -40,6 +40,7 @@ pub mod operation;
 pub mod picture;
 pub mod plain_histogram;
 pub mod probes;
+mod program;
 mod ranking;
 mod run_tables;
 mod scheduled;

@@ -103,6 +103,7 @@ fn rows(samples: u32) -> impl Iterator<Item = SampleRow> {
             after_irq: None,
             instructions: None,
             parts: None,
+            cycle: None,
             jitter_ns: (index > 0).then_some(jitter),
         }
     })

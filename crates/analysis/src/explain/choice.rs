@@ -141,6 +141,7 @@ mod tests {
                 after_irq: None,
                 instructions: None,
                 parts: None,
+                cycle: None,
                 jitter_ns: None,
             };
             let rows: Vec<(usize, SampleRow)> = (0..count).map(|i| (i as usize, row(i))).collect();

@@ -16,7 +16,7 @@ impl ProbeInfo {
         let sample = self.sample.unwrap_or("latency: timer due to user code");
         let mut properties = vec![("a sample".to_string(), sample.to_string()), where_it_is(self.only)];
         let (usage, example) = match &self.form {
-            ProbeForm::Name(_) => (self.name.to_string(), self.name),
+            ProbeForm::Name(_) | ProbeForm::Program => (self.name.to_string(), self.name),
             ProbeForm::Parameters(grammar) => {
                 properties.extend(grammar.told());
                 (format!("{}{}", self.name, grammar.usage()), grammar.example)
@@ -78,7 +78,9 @@ impl ProbeInfo {
             _ if all[0].usual_period(Venue::Lab) == Nanos(0) => format!("{count}, one after the other"),
             ProbeForm::Parameters(_) if lab == host => format!("{count}, one every {lab}"),
             ProbeForm::Parameters(_) => format!("{count}, one every {lab} in the lab, {host} on a host"),
-            ProbeForm::Name(_) => format!("lab: {count}, one every {lab}; host: one every {host} for --time"),
+            ProbeForm::Name(_) | ProbeForm::Program => {
+                format!("lab: {count}, one every {lab}; host: one every {host} for --time")
+            }
         }
     }
 

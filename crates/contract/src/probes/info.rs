@@ -96,6 +96,8 @@ pub struct ProbeInfo {
 pub(crate) enum ProbeForm {
     Name(Probe),
     Parameters(Grammar),
+    /// Not at all: it is a program of the user's own.
+    Program,
 }
 
 /// How many of the allowed CPUs a probe takes.

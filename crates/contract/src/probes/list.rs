@@ -1,7 +1,7 @@
 //! The list of all probes.
 
 use super::info::ProbeInfo;
-use super::{epoll, hackbench, inversion, io, irq, pick, remote, shootdown, spawn, switch, timed};
+use super::{epoll, follow, hackbench, inversion, io, irq, pick, remote, shootdown, spawn, switch, timed};
 
 /// All probes, in the order in which help texts name them.
 pub static PROBES: [ProbeInfo; 15] = [
@@ -23,9 +23,9 @@ pub static PROBES: [ProbeInfo; 15] = [
 ];
 
 impl ProbeInfo {
-    /// The row of the probe that `word` names, with or without parameters; none for a probe of another tool.
+    /// The row of the probe or program that `word` names, with or without parameters; none for a probe of another tool.
     pub fn of_word(word: &str) -> Option<&'static ProbeInfo> {
         let name = word.split([':', '+']).next().unwrap_or(word);
-        PROBES.iter().find(|info| info.name == name)
+        PROBES.iter().chain([&follow::FOLLOW]).find(|info| info.name == name)
     }
 }

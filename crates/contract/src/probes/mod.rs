@@ -3,11 +3,13 @@
 //! What differs from probe to probe is a field of [`ProbeInfo`], so that no other code asks which probe it has.
 //!
 //! ```text
-//! kind   the probes as a type      info  ProbeInfo: what controllers know of one
-//! NAME   its row                   list  all rows
+//! kind   the probes as a type      info    ProbeInfo: what controllers know of one
+//! NAME   its row                   list    all rows
+//!                                  follow  the row of a program of the user's own
 //! ```
 
 mod epoll;
+pub(crate) mod follow;
 mod hackbench;
 pub(crate) mod info;
 mod inversion;

@@ -11,11 +11,11 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
+use worstcase_results::record::passes::FirstPasses;
 use worstcase_results::record::samples::RunningDigest;
-use worstcase_results::record::stream::FirstPass;
 use worstcase_results::record::{
     Accounting, CAPTURES, CAPTURES_REFUSED, CauseRecord, CellGroup, CellId, CellRecord, ENDED_EARLY, GapAccount,
-    ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, MethodRecord, Quantity, Record, RecordOrigin, SCHEMA, SamplesFile,
+    ISOLATED, LOAD_CPUS, LOST_EVENTS, LOST_LINES, MethodRecord, Record, RecordOrigin, SCHEMA, SamplesFile,
     SelfCostRecord, Subject, Summaries, WorkRecord, folder,
 };
 
@@ -111,6 +111,7 @@ pub(crate) fn record(
         console: Vec::new(),
         origin: Some(origin.clone()),
         foreign: None,
+        followed: None,
         scheduler: None,
         environment: environment(spec, done, cpu),
         digest: sampled.digest,
@@ -236,7 +237,7 @@ struct WrittenRows {
     rows: u64,
     accounting: Accounting,
     digest: String,
-    first: [FirstPass; Quantity::ALL.len()],
+    first: FirstPasses,
 }
 
 fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io::Result<WrittenRows> {
@@ -244,20 +245,13 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
     let mut rows = 0;
     let mut digest = RunningDigest::new(cpu.seen.expected());
     let (mut sum, mut longest) = (Nanos(0), Nanos(0));
-    let mut first = Quantity::ALL.map(|quantity| match quantity {
-        Quantity::Latency => FirstPass::of_latencies(spec.interval),
-        _ => FirstPass::default(),
-    });
+    let mut first = FirstPasses::new(spec.interval);
     for_each_row(spec, cpu, |row| {
         rows += 1;
         sum = sum + row.latency;
         longest = longest.max(row.latency);
         digest.add(&row);
-        for (pass, quantity) in first.iter_mut().zip(Quantity::ALL) {
-            if let Some(value) = row.value(quantity) {
-                pass.add(row.index, value);
-            }
-        }
+        first.add(&row);
         Ok(writer.push(row)?)
     })?;
     let accounting = accounting(cpu, rows, sum, longest);
@@ -274,16 +268,11 @@ fn write(path: &Path, spec: &HostSpec, cpu: &CpuDone, labels: &FileLabels) -> io
 }
 
 /// Summaries, by a second pass over the file.
-fn summaries(spec: &HostSpec, cpu: &CpuDone, first: [FirstPass; Quantity::ALL.len()]) -> io::Result<Summaries> {
-    let mut second = first.map(|pass| pass.second(cpu.seen.expected()));
+fn summaries(spec: &HostSpec, cpu: &CpuDone, first: FirstPasses) -> io::Result<Summaries> {
+    let mut second = first.second(cpu.seen.expected());
     for_each_row(spec, cpu, |row| {
-        for (pass, quantity) in second.iter_mut().zip(Quantity::ALL) {
-            if let (Some(pass), Some(value)) = (pass, row.value(quantity)) {
-                pass.add(row.index, value);
-            }
-        }
+        second.add(&row);
         Ok(())
     })?;
-    let mut finished = second.map(|pass| pass.map(|p| p.finish()));
-    Ok(Summaries::of(|quantity| finished[quantity as usize].take()))
+    Ok(second.finish())
 }

@@ -132,6 +132,7 @@ pub(crate) fn row(index: u32, due: u64, latency: u64) -> SampleRow {
         after_irq: None,
         instructions: None,
         parts: None,
+        cycle: None,
         jitter_ns: None,
     }
 }

@@ -1,7 +1,7 @@
 //! The measured systems: their common properties, and their differences.
 
 use super::labels::SubjectLabels;
-use crate::environment;
+use crate::{environment, program};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_base::distinct;
@@ -42,6 +42,7 @@ impl RunFacts {
             }
             facts.extend(origin(&of));
             facts.extend(foreign(&of));
+            facts.extend(followed(&of));
             // Takes from the machine's description only facts that are not given above.
             let more = common_environment(&of)
                 .into_iter()
@@ -157,6 +158,13 @@ fn cost(records: &[&Record]) -> Option<Fact> {
             most(|cost| cost.empty_sample_ns)?
         ),
     ))
+}
+
+/// The programs of the user's own.
+fn followed(records: &[&Record]) -> Vec<Fact> {
+    let all = records.iter().filter_map(|r| r.followed.as_ref());
+    let all = all.flat_map(program::facts);
+    all.map(|(name, value)| fact(name, value)).collect()
 }
 
 /// The notes of other tools' files, and what the files do not contain.

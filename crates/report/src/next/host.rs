@@ -23,6 +23,8 @@ pub(super) const RULES: [NextRule; 11] = [
 
 pub(super) const OF_FOREIGN: [NextRule; 3] = [judged, measured_here, page];
 
+pub(super) const OF_PROGRAM: [NextRule; 3] = [told, judged, page];
+
 /// The kernel that a machine's is set beside.
 const KERNEL: &str = "debian:6.12";
 
@@ -181,6 +183,14 @@ fn for_weeks(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new(
         "whether it stays so for weeks, at your own work",
         command,
+    ))
+}
+
+/// What was found while a program was followed.
+fn told(run: &JudgedRun) -> Option<NextStep> {
+    Some(NextStep::new(
+        "where the time of its latest cycles went",
+        run.about("explain"),
     ))
 }
 

@@ -69,10 +69,11 @@ pub fn next(view: &ReportView, causes: &[Mechanism]) -> Vec<NextStep> {
         outcome: view.verdicts.as_ref().map(|(_, verdicts)| worst(verdicts)),
         causes,
     };
-    let rules: &[NextRule] = match (&first.foreign, first.subject.venue()) {
-        (Some(_), _) => &host::OF_FOREIGN,
-        (None, Venue::Host) => &host::RULES,
-        (None, Venue::Lab) => &lab::RULES,
+    let rules: &[NextRule] = match first.subject.venue() {
+        _ if first.foreign.is_some() => &host::OF_FOREIGN,
+        _ if first.followed.is_some() => &host::OF_PROGRAM,
+        Venue::Host => &host::RULES,
+        Venue::Lab => &lab::RULES,
     };
     let steps = rules.iter().filter_map(|rule| rule(&run));
     steps.take(MOST).collect()

@@ -118,7 +118,8 @@ fn has_partner(a: &Side, cell: &SeedGroup, subjects: &[(SubjectId, SubjectId)]) 
     cells.any(|c| c.how.same_cell(&cell.how))
 }
 
-/// The conditions that differ, in words. A condition that a foreign tool's cell does not tell is no difference.
+/// The conditions that differ, in words. A condition that a foreign tool's cell does not tell is no difference, nor is one that
+/// a program of the user's own has chosen.
 fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<String> {
     let venue = |side: &Side, cell: &SeedGroup| side.subject(&cell.subject).map(Subject::venue);
     if venue(a, of_a) != venue(b, of_b) {
@@ -126,6 +127,7 @@ fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<Stri
     }
     let (x, y) = (&of_a.how, &of_b.how);
     let foreign = a.is_foreign(&of_a.subject) || b.is_foreign(&of_b.subject);
+    let program = x.is_of_program() && y.is_of_program();
     let long = |n| duration::show(n);
     let differences = [
         (
@@ -133,24 +135,35 @@ fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<Stri
             long(x.period),
             long(y.period),
             x.period.0 > 0 && y.period.0 > 0,
+            !x.nearly_as_often(y),
         ),
         (
             "periods",
             x.periods.to_string(),
             y.periods.to_string(),
             !x.nearly_as_long(y),
+            !x.nearly_as_long(y),
         ),
-        ("warm-up", long(x.warmup), long(y.warmup), false),
+        ("warm-up", long(x.warmup), long(y.warmup), false, false),
         (
             "priority",
             x.priority.to_string(),
             y.priority.to_string(),
             x.priority > 0 && y.priority > 0,
+            false,
         ),
-        ("method", method(x), method(y), x.method.is_some() && y.method.is_some()),
+        (
+            "method",
+            method(x),
+            method(y),
+            x.method.is_some() && y.method.is_some(),
+            false,
+        ),
     ];
-    let differs = |(_, x, y, of_foreign): &(&str, String, String, bool)| x != y && (*of_foreign || !foreign);
-    let (what, x, y, _) = differences.into_iter().find(differs)?;
+    let differs = |(_, x, y, of_foreign, of_program): &(&str, String, String, bool, bool)| {
+        x != y && (*of_foreign || !foreign) && (*of_program || !program)
+    };
+    let (what, x, y, ..) = differences.into_iter().find(differs)?;
     Some(format!("not measured alike: {what} {x} against {y}"))
 }
 

@@ -101,7 +101,8 @@ impl Side {
             let one = of_run(&group, number);
             let is_foreign = self.is_foreign(&group.subject);
             let like = |g: &&mut SeedGroup| {
-                let nearly = is_foreign && g.how.same_cell(&group.how) && g.how.nearly_as_long(&group.how);
+                let own_length = is_foreign || (group.how.is_of_program() && g.how.nearly_as_often(&group.how));
+                let nearly = own_length && g.how.same_cell(&group.how) && g.how.nearly_as_long(&group.how);
                 g.subject == group.subject && (nearly || g.how == group.how)
             };
             match self.cells.iter_mut().find(like) {

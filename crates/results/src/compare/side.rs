@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use worstcase_contract::Nanos;
+use worstcase_contract::probe::ProbeInfo;
 
 /// A run, or the figures that a baseline kept of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,8 +79,8 @@ pub struct CellConditions {
     pub method: Option<MethodRecord>,
 }
 
-/// Numbers of periods that differ by one in so many are alike, where a tool does not take a number of them.
-const FOREIGN_PERIODS: u32 = 50;
+/// Numbers of periods, and periods, that differ by one in so many are alike, where they are not asked for but found.
+const NEARLY: u64 = 50;
 
 impl From<&CellRecord> for CellConditions {
     fn from(cell: &CellRecord) -> CellConditions {
@@ -96,6 +97,10 @@ impl From<&CellRecord> for CellConditions {
     }
 }
 
+fn nearly(a: u64, b: u64) -> bool {
+    a.abs_diff(b) <= a.max(b) / NEARLY
+}
+
 impl CellConditions {
     /// Whether both are of one cell, if not necessarily measured alike.
     pub(crate) fn same_cell(&self, other: &CellConditions) -> bool {
@@ -104,7 +109,17 @@ impl CellConditions {
 
     /// Whether both have about as many periods: a foreign tool ends by its own clock, and takes a few more or less each time.
     pub(crate) fn nearly_as_long(&self, other: &CellConditions) -> bool {
-        self.periods.abs_diff(other.periods) <= self.periods.max(other.periods) / FOREIGN_PERIODS
+        nearly(self.periods.into(), other.periods.into())
+    }
+
+    /// Whether both have about the same period: that of a program is found, and not asked for.
+    pub(crate) fn nearly_as_often(&self, other: &CellConditions) -> bool {
+        nearly(self.period.0, other.period.0)
+    }
+
+    /// Whether a program of the user's own is the instrument: how it is scheduled, and when it works, is its own affair.
+    pub(crate) fn is_of_program(&self) -> bool {
+        ProbeInfo::of_word(&self.probe).is_some_and(ProbeInfo::is_program)
     }
 
     /// Its name beside the subject.

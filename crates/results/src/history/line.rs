@@ -49,6 +49,12 @@ pub struct LineKey {
     virtual_machine: Option<VirtualMachine>,
 }
 
+/// A period that is found and not asked for is a little other each time.
+fn to_three_digits(period: u64) -> Nanos {
+    let unit = 10_u64.pow(period.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    Nanos((period + unit / 2) / unit * unit)
+}
+
 impl LineKey {
     fn of(record: &Record) -> LineKey {
         let origin = record.origin.as_ref();
@@ -61,6 +67,7 @@ impl LineKey {
             SubjectMachine::Foreign(foreign) => (foreign.tool.clone(), String::new()),
         };
         let environment = |name: &str| record.environment.get(name).cloned();
+        let is_ours = record.followed.is_none();
         LineKey {
             venue: record.subject.venue(),
             machine: origin.map_or(machine, |o| o.host.clone()),
@@ -72,10 +79,14 @@ impl LineKey {
             isolated: environment(ISOLATED),
             probe: record.cell.probe.clone(),
             cpu: record.cell.cpu,
-            period: Nanos(record.cell.period_ns),
+            period: match is_ours {
+                true => Nanos(record.cell.period_ns),
+                false => to_three_digits(record.cell.period_ns),
+            },
             warmup: Nanos(record.cell.warmup_ns),
-            priority: record.cell.priority,
-            method: record.cell.method.clone(),
+            // A program's own scheduling may be what changed it.
+            priority: if is_ours { record.cell.priority } else { 0 },
+            method: record.cell.method.clone().filter(|_| is_ours),
             virtual_machine: record.subject.virtual_machine().cloned(),
         }
     }

@@ -109,6 +109,7 @@ impl CellResult {
             console: Vec::new(),
             origin: None,
             foreign: None,
+            followed: None,
             scheduler: None,
             environment: environment(raw, spec.probe, stamps),
             digest: digest(spec.periods, &rows),
@@ -170,6 +171,7 @@ fn rows(raw: &RawRecord, spec: &CellSpec, stamps: &[Stamp]) -> Result<Vec<Sample
             after_irq,
             instructions: stamp.map(|s| s.instructions),
             parts: None,
+            cycle: None,
             jitter_ns: None,
         })
     };
@@ -203,6 +205,7 @@ fn gap_rows(raw: &RawRecord, stamps: &[Stamp], time_of: impl Fn(Instructions) ->
             after_irq: None,
             instructions,
             parts: None,
+            cycle: None,
             jitter_ns: None,
         }
     };

@@ -1,6 +1,7 @@
 //! Whether a record holds together.
 
 use super::{CellId, Quantity, Record, SCHEMA, SubjectMachine, details};
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_plan::grammar;
 
 /// The largest count or time of a record, half of what a signed number holds: 146 years in ns. Two of them can be added.
@@ -49,7 +50,10 @@ impl Record {
         if self.foreign.is_some() {
             return self.check_foreign();
         }
-        if self.self_cost.is_none() {
+        if self.followed.is_some() != cell.probe_info().is_some_and(ProbeInfo::is_program) {
+            return Err("it does not say which program was followed".into());
+        }
+        if self.self_cost.is_none() && self.followed.is_none() {
             return Err("it does not tell what measuring cost".into());
         }
         if self.summary.latency.is_none() && a.rows() > 0 {

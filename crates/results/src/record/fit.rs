@@ -10,12 +10,16 @@ use super::{Quantity, Record, SampleRow};
 use ::parquet::file::reader::ChunkReader;
 
 /// Quantities that are not part of the digest.
-const BESIDE: [Quantity; 5] = [
+const BESIDE: [Quantity; 9] = [
     Quantity::Handler,
     Quantity::Scheduling,
     Quantity::Return,
     Quantity::Unexplained,
     Quantity::Jitter,
+    Quantity::Start,
+    Quantity::Execution,
+    Quantity::Interference,
+    Quantity::Blocked,
 ];
 
 /// Reads all samples and hands them to `each`. The error says why they are not this record's; some rows may have been handed

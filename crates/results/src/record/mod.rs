@@ -18,6 +18,7 @@ mod execute;
 pub mod explanations;
 mod fit;
 pub mod folder;
+mod followed;
 mod foreign;
 mod group;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod judged;
 mod missed;
 mod origin;
 pub mod parquet;
+pub mod passes;
 pub mod plan;
 pub mod run;
 pub mod samples;
@@ -40,13 +42,14 @@ pub use build::{CellResult, RecordBuildError, Stamp};
 pub use check::MOST;
 pub use execute::{CompletedCells, Executor, ExecutorTask, execute, parallel};
 pub use folder::FolderError;
+pub use followed::{FOLLOW_FILE, FollowCommand, FollowedProgram};
 pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
 pub use missed::MissedPeriods;
 pub use origin::{DoctorFinding, RecordOrigin, WasSet};
 pub use plan::{CellEntry, Imported, RunPlan};
 pub use run::{CellGroup, Run, RunError};
-pub use samples::{RowParts, SampleRow};
+pub use samples::{CycleParts, RowParts, SampleRow};
 pub use subject::{
     CellId, ForeignMachine, HostMachine, LabMachine, LoadedModule, Preempt, Subject, SubjectId, SubjectKernel,
     SubjectMachine, Venue, safe,
@@ -216,12 +219,24 @@ pub struct Summaries {
     /// Host: switched in to sample.
     #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
     pub return_: Option<Summary>,
-    /// Host: the part of the latency that the trace does not explain.
+    /// Host: the part of the latency, or of a program's cycle, that the trace does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Summary>,
     /// Jitter: distance of a period from what it should be, without its sign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Summary>,
+    /// Of a program's cycles: release to the begin of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Summary>,
+    /// Of a program's cycles: the thread ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Summary>,
+    /// Of a program's cycles: it was ready, and something else had the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interference: Option<Summary>,
+    /// Of a program's cycles: it was blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Summary>,
 }
 
 impl Summaries {
@@ -236,6 +251,10 @@ impl Summaries {
             return_: summary(Quantity::Return),
             unexplained: summary(Quantity::Unexplained),
             jitter: summary(Quantity::Jitter),
+            start: summary(Quantity::Start),
+            execution: summary(Quantity::Execution),
+            interference: summary(Quantity::Interference),
+            blocked: summary(Quantity::Blocked),
         }
     }
 }
@@ -282,7 +301,7 @@ pub struct Record {
     pub summary: Summaries,
     /// Lab: instructions executed while measuring.
     pub instructions: Option<Instructions>,
-    /// The cost of measuring itself; another tool does not tell it.
+    /// The cost of measuring itself; another tool does not tell it, and a program that is followed has none of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCostRecord>,
     /// Proof that the load ran.
@@ -299,6 +318,9 @@ pub struct Record {
     /// The other tool that measured the record, and what its file does not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
+    /// The program of the user's own whose cycles the samples are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FollowedProgram>,
     /// Lab: the scheduler that was loaded into the kernel, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<LoadedScheduler>,
@@ -368,6 +390,10 @@ impl Record {
             Quantity::Return => self.summary.return_.as_ref(),
             Quantity::Unexplained => self.summary.unexplained.as_ref(),
             Quantity::Jitter => self.summary.jitter.as_ref(),
+            Quantity::Start => self.summary.start.as_ref(),
+            Quantity::Execution => self.summary.execution.as_ref(),
+            Quantity::Interference => self.summary.interference.as_ref(),
+            Quantity::Blocked => self.summary.blocked.as_ref(),
         }
     }
 
@@ -397,6 +423,9 @@ impl Record {
             return Nanos(observed);
         }
         Nanos(match &self.accounting {
+            Accounting::Periods(_) if self.followed.is_some() && self.cell.period_ns == 0 => {
+                self.followed.as_ref().map_or(0, |followed| followed.observed_ns)
+            }
             Accounting::Periods(periods) => self.cell.period_ns.saturating_mul(periods.expected),
             Accounting::Gaps(gaps) => gaps.observed_ns,
         })

@@ -3,7 +3,7 @@
 //! Delta encoding and no compression: close in size to a compressed file, readable everywhere, and the
 //! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
 
-use super::samples::{RowParts, SampleRow};
+use super::samples::{CycleParts, RowParts, SampleRow};
 use super::{Accounting, CellId, Subject};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
@@ -45,15 +45,40 @@ const MORE_COLUMNS: &str = "
     optional int64 unexplained_ns;
     optional int64 jitter_ns;
 }";
-const COLUMN_COUNT: usize = 6;
-const MORE_COLUMN_COUNT: usize = 5;
 
-fn schema(wide: bool) -> Result<TypePtr> {
-    let columns = match wide {
-        true => COLUMNS.trim_end_matches('}').to_string() + MORE_COLUMNS,
-        false => COLUMNS.to_string(),
-    };
-    Ok(Arc::new(parse_message_type(&columns)?))
+/// Columns that files of a program's cycles have beside the first ones.
+const CYCLE_COLUMNS: &str = "
+    optional int64 start_ns;
+    optional int64 execution_ns;
+    optional int64 interference_ns;
+    optional int64 blocked_ns;
+    optional int64 unexplained_ns;
+}";
+const COLUMN_COUNT: usize = 6;
+
+/// Which columns a file has beside those that all have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FurtherColumns {
+    /// None.
+    Neither,
+    /// Parts and jitter.
+    Parts,
+    /// The parts of a program's cycle.
+    Cycles,
+}
+
+impl FurtherColumns {
+    const ALL: [FurtherColumns; 3] = [FurtherColumns::Neither, FurtherColumns::Parts, FurtherColumns::Cycles];
+
+    fn schema(self) -> Result<TypePtr> {
+        let more = match self {
+            FurtherColumns::Neither => "}",
+            FurtherColumns::Parts => MORE_COLUMNS,
+            FurtherColumns::Cycles => CYCLE_COLUMNS,
+        };
+        let columns = COLUMNS.trim_end_matches('}').to_string() + more;
+        Ok(Arc::new(parse_message_type(&columns)?))
+    }
 }
 
 /// The labels of a file, in its key-value metadata.
@@ -61,7 +86,7 @@ fn schema(wide: bool) -> Result<TypePtr> {
 pub struct FileLabels {
     cell: String,
     time: String,
-    wide: bool,
+    further: FurtherColumns,
 }
 
 impl FileLabels {
@@ -74,14 +99,29 @@ impl FileLabels {
         FileLabels {
             cell: id.to_string(),
             time,
-            wide: matches!(subject.machine, super::SubjectMachine::Host(_)),
+            further: match subject.machine {
+                super::SubjectMachine::Host(_) => FurtherColumns::Parts,
+                super::SubjectMachine::Lab(_) | super::SubjectMachine::Foreign(_) => FurtherColumns::Neither,
+            },
         }
     }
 
     /// Adds columns for parts and jitter, as files of the host have them anyway.
     #[must_use]
     pub fn wide(self) -> FileLabels {
-        FileLabels { wide: true, ..self }
+        FileLabels {
+            further: FurtherColumns::Parts,
+            ..self
+        }
+    }
+
+    /// Has columns for the parts of a program's cycle in place of those.
+    #[must_use]
+    pub fn of_cycles(self) -> FileLabels {
+        FileLabels {
+            further: FurtherColumns::Cycles,
+            ..self
+        }
     }
 }
 
@@ -89,7 +129,7 @@ impl FileLabels {
 pub struct SamplesWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     group: Vec<SampleRow>,
-    wide: bool,
+    further: FurtherColumns,
 }
 
 impl<W: Write + Send> SamplesWriter<W> {
@@ -116,9 +156,9 @@ impl<W: Write + Send> SamplesWriter<W> {
             ))
             .build();
         Ok(SamplesWriter {
-            file: SerializedFileWriter::new(out, schema(labels.wide)?, Arc::new(properties))?,
+            file: SerializedFileWriter::new(out, labels.further.schema()?, Arc::new(properties))?,
             group: Vec::new(),
-            wide: labels.wide,
+            further: labels.further,
         })
     }
 
@@ -159,12 +199,22 @@ impl<W: Write + Send> SamplesWriter<W> {
         optional(&mut out, &rows, |r| r.irq_latency.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.after_irq.map(|n| n.0))?;
         optional(&mut out, &rows, |r| r.instructions.map(|n| n.0))?;
-        if self.wide {
-            optional(&mut out, &rows, |r| r.parts.map(|p| p.handler.0))?;
-            optional(&mut out, &rows, |r| r.parts.map(|p| p.scheduling.0))?;
-            optional(&mut out, &rows, |r| r.parts.map(|p| p.return_.0))?;
-            optional(&mut out, &rows, |r| r.parts.map(|p| p.unexplained.0))?;
-            optional(&mut out, &rows, |r| r.jitter_ns)?;
+        match self.further {
+            FurtherColumns::Neither => {}
+            FurtherColumns::Parts => {
+                optional(&mut out, &rows, |r| r.parts.map(|p| p.handler.0))?;
+                optional(&mut out, &rows, |r| r.parts.map(|p| p.scheduling.0))?;
+                optional(&mut out, &rows, |r| r.parts.map(|p| p.return_.0))?;
+                optional(&mut out, &rows, |r| r.parts.map(|p| p.unexplained.0))?;
+                optional(&mut out, &rows, |r| r.jitter_ns)?;
+            }
+            FurtherColumns::Cycles => {
+                optional(&mut out, &rows, |r| r.cycle.map(|c| c.start.0))?;
+                optional(&mut out, &rows, |r| r.cycle.map(|c| c.execution.0))?;
+                optional(&mut out, &rows, |r| r.cycle.map(|c| c.interference.0))?;
+                optional(&mut out, &rows, |r| r.cycle.map(|c| c.blocked.0))?;
+                optional(&mut out, &rows, |r| r.cycle.map(|c| c.unexplained.0))?;
+            }
         }
         out.close()?;
         Ok(())
@@ -221,6 +271,7 @@ pub fn encode(rows: &[SampleRow], labels: &FileLabels, accounting: &Accounting) 
 /// Reads rows a group at a time.
 pub struct SamplesReader<R: ChunkReader + 'static> {
     file: Arc<SerializedFileReader<R>>,
+    further: FurtherColumns,
     next_group: usize,
 }
 
@@ -228,7 +279,11 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
     /// Opens a file (`std::fs::File`) or bytes (`bytes::Bytes`); refuses other forms, and other columns.
     pub fn new(input: R) -> Result<Self> {
         let file = Arc::new(guarded(|| SerializedFileReader::new(input))?);
-        let reader = SamplesReader { file, next_group: 0 };
+        let reader = SamplesReader {
+            further: FurtherColumns::Neither,
+            file,
+            next_group: 0,
+        };
         match reader.says("worstcase.schema") {
             Some(SCHEMA) => {}
             other => {
@@ -239,11 +294,12 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
             }
         }
         let columns = reader.file.metadata().file_metadata().schema_descr();
-        let is_like = |wide| Ok::<_, ParquetError>(same_columns(columns, &SchemaDescriptor::new(schema(wide)?)));
-        match is_like(false)? || is_like(true)? {
-            true => Ok(reader),
-            false => Err(ParquetError::General("its columns are not those of samples".into())),
+        for further in FurtherColumns::ALL {
+            if same_columns(columns, &SchemaDescriptor::new(further.schema()?)) {
+                return Ok(SamplesReader { further, ..reader });
+            }
         }
+        Err(ParquetError::General("its columns are not those of samples".into()))
     }
 
     /// The value of this key in its metadata.
@@ -264,12 +320,12 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         if self.next_group == self.file.num_row_groups() {
             return Ok(None);
         }
-        let (file, number) = (self.file.clone(), self.next_group);
+        let (file, further, number) = (self.file.clone(), self.further, self.next_group);
         self.next_group += 1;
-        guarded(move || SamplesReader::read_group(&file, number)).map(Some)
+        guarded(move || SamplesReader::read_group(&file, further, number)).map(Some)
     }
 
-    fn read_group(file: &SerializedFileReader<R>, number: usize) -> Result<Vec<SampleRow>> {
+    fn read_group(file: &SerializedFileReader<R>, further: FurtherColumns, number: usize) -> Result<Vec<SampleRow>> {
         let group = file.get_row_group(number)?;
         let rows = usize::try_from(group.metadata().num_rows())
             .ok()
@@ -281,9 +337,13 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         let irq_latency = spread(get::<Int64Type>(&*group, 3, rows)?)?;
         let after_irq = spread(get::<Int64Type>(&*group, 4, rows)?)?;
         let instructions = spread(get::<Int64Type>(&*group, 5, rows)?)?;
-        let more = match group.num_columns() {
-            n if n >= COLUMN_COUNT + MORE_COLUMN_COUNT => more_of_rows(&*group, rows)?,
+        let more = match further {
+            FurtherColumns::Parts => more_of_rows(&*group, rows)?,
             _ => vec![(None, None); rows],
+        };
+        let cycles = match further {
+            FurtherColumns::Cycles => cycles_of_rows(&*group, rows)?,
+            _ => vec![None; rows],
         };
         let row = |i: usize| -> Result<SampleRow> {
             Ok(SampleRow {
@@ -294,6 +354,7 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
                 after_irq: after_irq[i].map(Nanos),
                 instructions: instructions[i].map(Instructions),
                 parts: more[i].0,
+                cycle: cycles[i],
                 jitter_ns: more[i].1,
             })
         };
@@ -349,6 +410,23 @@ fn more_of_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<(Option<R
     Ok((0..rows).map(|i| (parts(i), jitter[i])).collect())
 }
 
+/// The parts of each row's cycle.
+fn cycles_of_rows(group: &dyn RowGroupReader, rows: usize) -> Result<Vec<Option<CycleParts>>> {
+    let column = |n: usize| spread::<u64>(get::<Int64Type>(group, COLUMN_COUNT + n, rows)?);
+    let (start, execution, interference) = (column(0)?, column(1)?, column(2)?);
+    let (blocked, unexplained) = (column(3)?, column(4)?);
+    let cycle = |i: usize| {
+        Some(CycleParts {
+            start: Nanos(start[i]?),
+            execution: Nanos(execution[i]?),
+            interference: Nanos(interference[i]?),
+            blocked: Nanos(blocked[i]?),
+            unexplained: Nanos(unexplained[i]?),
+        })
+    };
+    Ok((0..rows).map(cycle).collect())
+}
+
 /// A column's values and, where it is optional, which rows have one.
 fn get<T: DataType>(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(Vec<T::T>, Vec<i16>)> {
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
@@ -395,7 +473,7 @@ mod tests {
         FileLabels {
             cell: "cell".into(),
             time: "virtual, 1000 MIPS".into(),
-            wide: false,
+            further: FurtherColumns::Neither,
         }
     }
 
@@ -417,6 +495,7 @@ mod tests {
             after_irq: stamped.then_some(Nanos(u64::from(i))),
             instructions: stamped.then_some(Instructions(u64::from(i) * 251_000)),
             parts: None,
+            cycle: None,
             jitter_ns: None,
         }
     }
@@ -455,8 +534,26 @@ mod tests {
             ..row(i, false)
         };
         let rows: Vec<_> = (0..100).map(wide).collect();
-        let labels = FileLabels { wide: true, ..labels() };
-        assert_eq!(read(encode(&rows, &labels, &BOOKS).unwrap()).unwrap(), rows);
+        assert_eq!(read(encode(&rows, &labels().wide(), &BOOKS).unwrap()).unwrap(), rows);
+    }
+
+    #[test]
+    fn files_of_cycles_hold_their_parts() {
+        let cycle = |i: u32| SampleRow {
+            cycle: i.is_multiple_of(2).then_some(CycleParts {
+                start: Nanos(1),
+                execution: Nanos(2),
+                interference: Nanos(3),
+                blocked: Nanos(4),
+                unexplained: Nanos(u64::from(i)),
+            }),
+            ..row(i, false)
+        };
+        let rows: Vec<_> = (0..100).map(cycle).collect();
+        assert_eq!(
+            read(encode(&rows, &labels().of_cycles(), &BOOKS).unwrap()).unwrap(),
+            rows
+        );
     }
 
     #[test]

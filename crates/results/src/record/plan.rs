@@ -1,7 +1,7 @@
 //! The plan of a run: `run.json`. Written before the first cell and never changed, so that an interrupted run and
 //! an uninterrupted one end with the same bytes; the cells' folders tell which cells are done.
 
-use super::{CellId, SubjectId};
+use super::{CellId, FollowCommand, SubjectId};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use worstcase_contract::{CellSpec, Nanos, Venue};
@@ -79,6 +79,9 @@ pub struct RunPlan {
     /// Files of other tools that it is made from; nothing was measured then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The command that followed a program of the user's own; the experiment has no parts then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FollowCommand>,
     /// The study's question, in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
@@ -112,6 +115,7 @@ impl RunPlan {
             experiment: plan.experiment,
             study: plan.study,
             imported: None,
+            followed: None,
             question: plan.question,
             claims: plan.claims,
             demands: plan.demands,
@@ -121,12 +125,24 @@ impl RunPlan {
 
     /// The plan for imported files of other tools; nothing is measured for it.
     pub fn imported(title: String, imported: Imported, cells: Vec<CellEntry>) -> RunPlan {
-        let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(None));
-        experiment.parts.clear();
         RunPlan {
             imported: Some(imported),
-            ..RunPlan::new(ExperimentPlan::new(title, experiment), cells)
+            ..RunPlan::new(ExperimentPlan::new(title, nothing_of_ours(None)), cells)
         }
+    }
+
+    /// The plan of a followed program, whose cycles may not be longer than `deadline`.
+    pub fn followed(title: String, followed: FollowCommand, deadline: Option<Nanos>, cell: CellEntry) -> RunPlan {
+        RunPlan {
+            followed: Some(followed),
+            ..RunPlan::new(ExperimentPlan::new(title, nothing_of_ours(deadline)), vec![cell])
+        }
+    }
+
+    /// The experiment, if instruments of ours measure it.
+    pub(super) fn measured(&self) -> Option<&Experiment> {
+        let is_ours = self.imported.is_none() && self.followed.is_none();
+        is_ours.then_some(&self.experiment)
     }
 
     /// Converts a plan that may be of [`EARLIER`] to [`SCHEMA`].
@@ -146,17 +162,18 @@ impl RunPlan {
 
     /// The command that gives the same run in `dir`.
     pub fn command(&self, dir: &Path) -> Vec<String> {
-        match &self.imported {
-            Some(imported) => imported.command(dir),
-            None => worstcase_plan::command(&self.experiment, self.study.as_ref(), dir),
+        match (&self.imported, &self.followed) {
+            (Some(imported), _) => imported.command(dir),
+            (None, Some(followed)) => followed.command(dir),
+            (None, None) => worstcase_plan::command(&self.experiment, self.study.as_ref(), dir),
         }
     }
 
     /// The command that goes on with it in `dir`.
     pub fn to_go_on(&self, dir: &Path) -> Vec<String> {
-        match &self.imported {
-            Some(imported) => imported.command(dir),
-            None => worstcase_plan::to_go_on(&self.experiment, self.command(dir)),
+        match self.measured() {
+            Some(experiment) => worstcase_plan::to_go_on(experiment, self.command(dir)),
+            None => self.command(dir),
         }
     }
 
@@ -203,4 +220,12 @@ impl RunPlan {
         }
         Ok(())
     }
+}
+
+/// An experiment of a real machine without a part: no instrument of ours measures.
+fn nothing_of_ours(criterion: Option<Nanos>) -> Experiment {
+    let mut experiment = Experiment::usual(Venue::Host, Subjects::Cpus(None));
+    experiment.parts.clear();
+    experiment.criterion = criterion;
+    experiment
 }

@@ -507,8 +507,9 @@ fn last_run_in(dir: &Path) -> Option<PathBuf> {
 }
 
 fn check(plan: &RunPlan) -> Result<(), RunError> {
-    let measured = plan.imported.is_none().then_some(&plan.experiment);
-    let checked = measured.map_or(Ok(()), |experiment| experiment.check().map_err(|e| e.to_string()));
+    let checked = plan
+        .measured()
+        .map_or(Ok(()), |experiment| experiment.check().map_err(|e| e.to_string()));
     checked.and_then(|()| plan.check()).map_err(RunError::Plan)
 }
 

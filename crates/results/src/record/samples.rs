@@ -22,6 +22,8 @@ pub struct SampleRow {
     pub instructions: Option<Instructions>,
     /// Host: the parts that follow `irq_latency`, where the kernel's trace was read.
     pub parts: Option<RowParts>,
+    /// Of a program's cycle: the parts of the latency, and when its work began.
+    pub cycle: Option<CycleParts>,
     /// Probe `jitter`: this period's length minus what it should be, in ns; none after a missed period.
     pub jitter_ns: Option<i64>,
 }
@@ -36,7 +38,14 @@ impl SampleRow {
             Quantity::Handler => Some(self.parts?.handler),
             Quantity::Scheduling => Some(self.parts?.scheduling),
             Quantity::Return => Some(self.parts?.return_),
-            Quantity::Unexplained => Some(self.parts?.unexplained),
+            Quantity::Unexplained => match self.cycle {
+                Some(cycle) => Some(cycle.unexplained),
+                None => Some(self.parts?.unexplained),
+            },
+            Quantity::Start => Some(self.cycle?.start),
+            Quantity::Execution => Some(self.cycle?.execution),
+            Quantity::Interference => Some(self.cycle?.interference),
+            Quantity::Blocked => Some(self.cycle?.blocked),
             Quantity::Jitter => Some(Nanos(self.jitter_ns?.unsigned_abs())),
         }
     }
@@ -51,6 +60,21 @@ pub struct RowParts {
     pub scheduling: Nanos,
     /// Switched in to sample.
     pub return_: Nanos,
+    /// The rest.
+    pub unexplained: Nanos,
+}
+
+/// Where the time of a program's cycle went. All but `start` add up to the latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CycleParts {
+    /// Release to the begin of the work; within the parts below.
+    pub start: Nanos,
+    /// The thread ran.
+    pub execution: Nanos,
+    /// It was ready, and something else had the CPU.
+    pub interference: Nanos,
+    /// It was blocked.
+    pub blocked: Nanos,
     /// The rest.
     pub unexplained: Nanos,
 }
@@ -116,6 +140,7 @@ mod tests {
         after_irq: Some(Nanos(2)),
         instructions: Some(Instructions(9)),
         parts: None,
+        cycle: None,
         jitter_ns: None,
     };
 

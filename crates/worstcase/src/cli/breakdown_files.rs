@@ -40,6 +40,14 @@ worstcase_base::errors! {
             "{0} is a cell of io, of which the longest operation is told: leave out --sample, --compare, --folded, --flame, --perfetto"
         )]
         LongestOnly(CellId) => Usage,
+        /// The options do not fit a program that was followed, of which all was told then.
+        #[error(
+            "{0} is a program that was followed, of which is told what was found then: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
+        )]
+        AsFollowed(CellId) => Usage,
+        /// Nothing was kept of what was found.
+        #[error("{0} was kept without what was found while it was followed; follow it again")]
+        NothingFound(CellId) => Usage,
         /// A file cannot be written.
         #[error("cannot write {}: {source}", path.display())]
         Write {

@@ -3,6 +3,7 @@
 use super::breakdown_files::{BreakdownFiles, ShowBreakdownError};
 use super::cell_names;
 use super::error::Error;
+use super::followed;
 use super::jobs::Jobs;
 use super::output::print;
 use super::progress::ProgressDisplay;
@@ -38,7 +39,7 @@ Of this machine, breakdowns are made from the traces that `worstcase host run --
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
 Of io in the lab: what the disk did during the longest operation of the run, of a cell (--cell) or of each (--all); no replay.
 switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
-Of inversion, why a blocked thread waited.
+Of inversion, why a blocked thread waited. Of a program that host follow followed, what was found then.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
@@ -79,6 +80,10 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
     let mut records = run.records()?;
+    if let Some(text) = found(args, &run, &records)? {
+        print(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(operations) = operations(args, &run, &records)? {
         print(&match args.json {
             true => worstcase_report::operation::json(&operations),
@@ -104,6 +109,19 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was found while a program of the user's own was followed.
+fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<String>, Error> {
+    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let Some(record) = named.as_ref().or(records.first()).filter(|r| r.followed.is_some()) else {
+        return Ok(None);
+    };
+    let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
+    if asks_for_more || args.files.are_asked_for() {
+        return Err(ShowBreakdownError::AsFollowed(record.id.clone()).into());
+    }
+    Ok(Some(followed::told(run, record, args.json)?))
 }
 
 /// The longest operation of the cell with files that is asked for, or of the one that has the longest if there are no other

@@ -11,6 +11,7 @@ mod completions;
 mod error;
 pub mod explain;
 mod explanations;
+mod followed;
 pub mod gate;
 pub mod history;
 pub mod host;

@@ -15,6 +15,7 @@ mod documents;
 mod ensembles;
 mod exit_codes;
 mod fixture;
+mod followed;
 mod forged;
 mod gate;
 mod gate_catastrophes;

@@ -1,0 +1,351 @@
+//! Runs of a program that was followed: what every command makes of them.
+
+use crate::fixture::host;
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use worstcase_base::utc::Utc;
+use worstcase_contract::Nanos;
+use worstcase_contract::prng::SplitMix64;
+use worstcase_host::follow::CycleTimes;
+use worstcase_host::follow::keep::{FollowedCycles, FollowedMachine, keep};
+use worstcase_host::spec::ThreadScheduling;
+use worstcase_plan::SchedulingPolicy;
+use worstcase_results::record::{FollowCommand, FollowedProgram, Quantity, RecordOrigin, Run};
+
+const PERIOD: u64 = 4_000_000;
+const FOUND: &str = r#"{"sentences": ["3 of 4 late cycles: servo waited for a mutex that logger held."]}"#;
+
+fn machine() -> FollowedMachine {
+    FollowedMachine {
+        subject: host("6.18"),
+        origin: RecordOrigin {
+            host: "rtbox".into(),
+            machine_id: None,
+            began: Utc::at(1_700_000_000),
+            ended: Utc::at(1_700_000_080),
+            system: None,
+            board: None,
+            firmware: None,
+            governors: BTreeMap::new(),
+            isolation: BTreeMap::new(),
+            mitigations: BTreeMap::new(),
+            findings: Vec::new(),
+            applied: None,
+        },
+        environment: BTreeMap::new(),
+    }
+}
+
+/// 20 000 cycles in 80 s that last 300 us and some, each with what it is made of.
+fn cycles(seed: u64, longer: u64) -> Vec<CycleTimes> {
+    let mut random = SplitMix64::new(seed);
+    let cycle = |index: u32| {
+        let release = Nanos(1_000_000_000 + u64::from(index) * PERIOD);
+        let (late, blocked) = (random.below(20_000), random.below(50_000) + longer);
+        CycleTimes {
+            index,
+            release,
+            start: release + Nanos(late),
+            end: release + Nanos(late + blocked + 250_000),
+            execution: Nanos(240_000),
+            interference: Nanos(late),
+            blocked: Nanos(blocked),
+            unexplained: Nanos(10_000),
+        }
+    };
+    (0..20_000).map(cycle).collect()
+}
+
+fn followed(cycles: &[CycleTimes]) -> FollowedCycles<'_> {
+    FollowedCycles {
+        program: FollowedProgram {
+            program: "motion".into(),
+            command: vec!["./motion".into(), "--axis=2".into()],
+            pid: 4_242,
+            tid: 4_243,
+            thread: "servo".into(),
+            observed_ns: 80_000_000_000,
+        },
+        scheduling: ThreadScheduling::new(SchedulingPolicy::Fifo, 80),
+        cpus: vec![2, 3],
+        load: None,
+        period: Some(Nanos(PERIOD)),
+        cycles,
+        missed: 0,
+        deadline: Some(Nanos(1_000_000)),
+        lost_events: 0,
+        trace_cost: None,
+        throttled: Some(false),
+        steal: Some(Nanos(0)),
+        warnings: Vec::new(),
+        command: FollowCommand {
+            options: vec!["--deadline".into(), "1ms".into()],
+            program: vec!["./motion".into(), "--axis=2".into()],
+        },
+        found: Some(FOUND),
+    }
+}
+
+/// A folder, and the run in it.
+fn kept(change: impl FnOnce(&mut FollowedCycles)) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let cycles = cycles(1, 0);
+    let mut of = followed(&cycles);
+    change(&mut of);
+    keep(&path, &machine(), &of).unwrap();
+    (dir, path)
+}
+
+fn worstcase(arguments: &[&str], run: &Path) -> Command {
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command.env_remove("NO_COLOR").args(arguments).arg(run);
+    command
+}
+
+fn said(command: &mut Command, code: i32) -> String {
+    let out = command.assert().code(code).get_output().stdout.clone();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn what_is_kept_is_read_back() {
+    let (_dir, path) = kept(|_| ());
+    let run = Run::open(&path).unwrap();
+    let records = run.records().unwrap();
+    let [record] = &records[..] else { panic!("{records:?}") };
+    assert_eq!(record.id.as_str(), "6.18.rt.host.unknown.follow-motion.servo.s1");
+    assert_eq!(record.observation_time(), Nanos(80_000_000_000));
+    let mut rows = Vec::new();
+    run.for_each_sample(record, |row| rows.push(row)).unwrap();
+    let expected = cycles(1, 0);
+    assert_eq!(rows.len(), expected.len());
+    for (row, cycle) in rows.iter().zip(&expected) {
+        assert_eq!((row.index, row.due), (cycle.index, cycle.release));
+        assert_eq!(row.latency, cycle.response());
+        let parts = row.cycle.unwrap();
+        assert_eq!(parts.start, cycle.start - cycle.release);
+        assert_eq!(
+            parts.execution + parts.interference + parts.blocked + parts.unexplained,
+            row.latency
+        );
+    }
+    for quantity in Quantity::OF_CYCLES {
+        assert_eq!(record.summary(quantity).unwrap().count, 20_000, "{quantity}");
+    }
+    assert_eq!(
+        run.command().join(" "),
+        format!(
+            "worstcase host follow --deadline 1ms --output {} -- ./motion --axis=2",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn show_names_the_program_and_tells_its_response_in_parts() {
+    let (_dir, path) = kept(|_| ());
+    let text = said(&mut worstcase(&["show"], &path), 0).replace(&path.display().to_string(), "RUN");
+    insta::assert_snapshot!(text, @r"
+    motion, thread servo (4243), followed
+    on rtbox: a CPU, 4 CPUs; kernel 6.18 rt host; 2023-11-14T22:13:20Z to 2023-11-14T22:14:40Z
+
+    Verdict: is every latency within 1 ms? (times are us)
+      6.18.rt.host  PASS          at most 319.595 us in 20 000 samples, 1 cell, 80 s observed
+
+    motion, thread servo (4243): 80 s, every 4 ms, fifo:80, on CPUs 2-3
+
+    response: timer due, or woken, to the end of the cycle's work (us)
+            min  median  p99  p99.9  p99.99  max  above limit  samples  missed  lost
+    servo   250     285  316    319       -  320            0   20 000       0     0
+
+    parts of the response (us)
+                                                                   median   p99   max
+    execution: the thread ran                                         240   240   240
+    interference: ready, and something else had the CPU              9.80  19.8  20.0
+    blocked: waited for another thread, or a device                  25.0  49.5  50.0
+    unexplained: not told by the trace                               10.0  10.0  10.0
+    response: all of them                                             285   316   320
+    start: timer due, or woken, to the begin of the cycle's work     9.80  19.8  20.0
+    Missed: none of 20 000 periods.
+
+    Next
+      where the time of its latest cycles went
+        worstcase explain RUN
+      all of it as one page, with pictures
+        worstcase report RUN
+    ");
+    let cell = ["show", "--cell", "follow-motion"];
+    worstcase(&cell, &path).assert().code(0).stdout(
+        contains("motion, thread servo (4243)")
+            .and(contains("./motion --axis=2"))
+            .and(contains(
+                "response: timer due, or woken, to the end of the cycle's work",
+            ))
+            .and(contains("interference: ready, and something else had the CPU")),
+    );
+    let csv = said(&mut worstcase(&["show", "--csv"], &path), 0);
+    assert_eq!(csv.lines().count(), 1 + Quantity::OF_CYCLES.len());
+}
+
+#[test]
+fn the_deadline_is_the_criterion() {
+    let (_dir, path) = kept(|_| ());
+    let passed = worstcase(&["verdict"], &path).assert().code(0);
+    passed.stdout(contains("is every latency within 1 ms").and(contains("PASS")));
+    let failed = worstcase(&["verdict", "--criterion", "300us"], &path).assert().code(1);
+    failed.stdout(contains("FAIL").and(contains("follow:motion.servo")));
+    let (_dir, path) = kept(|of| of.deadline = None);
+    let without = worstcase(&["verdict"], &path).assert().code(2);
+    without.stderr(contains("no criterion of its own"));
+}
+
+#[test]
+fn missed_periods_and_lost_events_are_no_pass() {
+    let mut late = cycles(1, 0);
+    late[99].end = late[99].release + Nanos(2 * PERIOD + PERIOD / 2);
+    late[99].blocked = late[99].response() - Nanos(250_000) - late[99].interference;
+    late.drain(100..102);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let missed = FollowedCycles {
+        missed: 2,
+        deadline: Some(Nanos(20_000_000)),
+        ..followed(&late)
+    };
+    let run = keep(&path, &machine(), &missed).unwrap();
+    let periods = *run.records().unwrap()[0].accounting.periods().unwrap();
+    assert_eq!((periods.expected, periods.taken, periods.missed), (20_000, 19_998, 2));
+    assert_eq!((periods.lost, periods.longest_missed_run), (0, 2));
+    // All three periods are above 1 ms: the late one, and those that it made late.
+    let failed = worstcase(&["verdict", "--criterion", "1ms"], &path).assert().code(1);
+    failed.stdout(contains("2 periods of 4 ms missed in a row").and(contains("3 of 20 000 periods are above")));
+
+    let (_dir, path) = kept(|of| of.lost_events = 7);
+    let doubted = worstcase(&["verdict"], &path).assert().code(10);
+    doubted.stdout(contains("INCONCLUSIVE").and(contains("7 events of the trace lost")));
+    // Periods without a cycle that no cycle was late for.
+    let mut some = cycles(1, 0);
+    some.drain(500..510);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    keep(&path, &machine(), &followed(&some)).unwrap();
+    let doubted = worstcase(&["verdict"], &path).assert().code(10);
+    doubted.stdout(contains("10 samples lost while measuring"));
+}
+
+#[test]
+fn a_thread_without_a_period_is_judged_by_the_time_that_it_was_followed() {
+    let (_dir, path) = kept(|of| of.period = None);
+    let text = said(&mut worstcase(&["verdict"], &path), 0);
+    assert!(text.contains("20 000 samples, 1 cell, 80 s observed"), "{text}");
+    let text = said(&mut worstcase(&["show"], &path), 0);
+    assert!(text.contains("80 s, no period, fifo:80"), "{text}");
+    said(&mut worstcase(&["show", "--cell", "follow"], &path), 0);
+}
+
+/// Runs before a change that makes each cycle as much longer, and after it; scheduling and CPUs differ, as a user may try.
+fn before_and_after(longer: u64) -> (tempfile::TempDir, [Vec<PathBuf>; 2]) {
+    let dir = tempfile::tempdir().unwrap();
+    let side = |name: &str, seed: u64, longer: u64, priority: u8| {
+        let one = |n: u64| {
+            let path = dir.path().join(format!("{name}{n}"));
+            let cycles = cycles(seed + n, longer);
+            let of = FollowedCycles {
+                scheduling: ThreadScheduling::new(SchedulingPolicy::Fifo, priority),
+                cpus: vec![n as u32],
+                // As it is found, and not as it is asked for.
+                period: Some(Nanos(PERIOD + n)),
+                cycles: &cycles[..cycles.len() - n as usize],
+                ..followed(&[])
+            };
+            keep(&path, &machine(), &of).unwrap();
+            path
+        };
+        (0..5).map(one).collect::<Vec<_>>()
+    };
+    let sides = [side("a", 10, 0, 80), side("b", 20, longer, 40)];
+    (dir, sides)
+}
+
+#[test]
+fn two_runs_compare_and_a_gate_catches_the_longer_one() {
+    let (_dir, [a, b]) = before_and_after(200_000);
+    let compared = said(worstcase(&["compare"], &a[0]).arg(&b[1]), 0);
+    assert!(compared.contains("follow:motion.servo"), "{compared}");
+    assert!(!compared.contains("not measured alike"), "{compared}");
+    let baseline = a[0].with_file_name("baseline.json");
+    let mut write = worstcase(&["gate", "--write-baseline"], &baseline);
+    write.args(&a).assert().code(0);
+    let gate = |runs: &[PathBuf]| {
+        let mut command = worstcase(&["gate", "--baseline"], &baseline);
+        command.args(runs);
+        command
+    };
+    gate(&b).assert().code(1).stdout(contains("FAIL"));
+    gate(&a).assert().code(0).stdout(contains("PASS"));
+}
+
+#[test]
+fn runs_of_a_program_are_one_line_of_history() {
+    let (dir, _) = before_and_after(0);
+    let json: serde_json::Value =
+        serde_json::from_str(&said(&mut worstcase(&["history", "--json"], dir.path()), 0)).unwrap();
+    let lines = json["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 1, "{json}");
+}
+
+#[test]
+fn a_page_and_pictures_are_made_of_it() {
+    let (dir, path) = kept(|_| ());
+    let page = dir.path().join("page.html");
+    worstcase(&["report", "--output"], &page).arg(&path).assert().code(0);
+    let text = fs::read_to_string(&page).unwrap();
+    for word in ["follow:motion.servo", "motion, thread servo (4243)", "Longest response"] {
+        assert!(text.contains(word), "the page lacks {word}");
+    }
+    let pictures = dir.path().join("pictures");
+    worstcase(&["plot", "--output"], &pictures).arg(&path).assert().code(0);
+}
+
+#[test]
+fn explain_tells_what_was_found_then() {
+    let (_dir, path) = kept(|_| ());
+    let told = contains("motion, thread servo (4243)").and(contains("servo waited for a mutex that logger held"));
+    worstcase(&["explain"], &path)
+        .assert()
+        .code(0)
+        .stdout(told.and(contains("follow.json")));
+    worstcase(&["explain", "--json"], &path).assert().code(0).stdout(FOUND);
+    let refused = worstcase(&["explain", "--all"], &path).assert().code(2);
+    refused.stderr(contains("leave out").and(contains('\n').count(1)));
+    let (_dir, path) = kept(|of| of.found = None);
+    worstcase(&["explain"], &path)
+        .assert()
+        .code(2)
+        .stderr(contains("follow it again"));
+    let (_dir, path) = kept(|_| ());
+    let file = path.join("cells/6.18.rt.host.unknown.follow-motion.servo.s1/follow.json");
+    fs::write(&file, "{}").unwrap();
+    worstcase(&["explain"], &path)
+        .assert()
+        .code(2)
+        .stderr(contains("is damaged"));
+}
+
+#[test]
+fn nobody_measures_it_by_its_name() {
+    for venue in ["host", "lab"] {
+        let mut command = Command::cargo_bin("worstcase").unwrap();
+        command.args([venue, "run", "--probe", "follow"]);
+        if venue == "lab" {
+            command.args(["--kernel", "debian:6.1"]);
+        }
+        let refused = command.assert().code(2).stdout("");
+        refused.stderr(contains("worstcase host follow measures it"));
+    }
+}
