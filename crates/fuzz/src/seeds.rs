@@ -91,6 +91,7 @@ pub(crate) fn record_frame() -> Vec<Vec<u8>> {
         environment: [("release".to_string(), "6.1".to_string())].into(),
         details: None,
         counters: [("queued".to_string(), 7)].into(),
+        trace: None,
     };
     vec![record.encode()]
 }

@@ -149,6 +149,7 @@ pub fn raw(spec: &CellSpec, latencies: &[u64]) -> RawRecord {
         environment: BTreeMap::from([("clocksource".into(), "tsc".into())]),
         details: None,
         counters: BTreeMap::new(),
+        trace: None,
     }
 }
 
