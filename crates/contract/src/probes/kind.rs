@@ -1,6 +1,7 @@
 //! The probes as a type.
 
 use serde::{Deserialize, Serialize};
+use super::follow::ProgramName;
 use worstcase_cell::bench::Bench;
 
 /// The instrument that measures, with its parameters; serialised as the user typed it.
@@ -19,4 +20,6 @@ pub enum Probe {
     Timerlat,
     /// A probe whose sample is not the lateness of a timer.
     Bench(Bench),
+    /// A program of the user's own, whose cycles are the samples.
+    Program(ProgramName),
 }

@@ -1,13 +1,11 @@
 //! The kernel's tracepoints, beside the threads that measure.
 //!
 //! ```text
-//! tracefs   a private, detached mount of it: ids and formats          format    one format file -> offsets
-//! table     the tracepoints: fields, what they tell, who asks         points    those of a purpose, in this kernel
+//! tracefs   a private, detached mount of it: ids and formats          points    those of a purpose, in this kernel
 //! probes    functions, on kernels whose tracepoints do not tell all   perf/     one counter a tracepoint and CPU, one ring a CPU
-//! events    records as typed events on CLOCK_MONOTONIC                tracer    all of it: open, drain, lost
+//! events    worstcase_traces: typed events on CLOCK_MONOTONIC         tracer    all of it: open, drain, lost
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
-//! purpose   what a trace is for
 //! recorder  the events around the latest samples, kept                entered   what enters a CPU, and who sent it
 //! ```
 //!
@@ -16,15 +14,12 @@
 pub(crate) mod entered;
 mod error;
 pub use worstcase_traces::events;
-mod format;
 pub mod noise;
 pub mod parts;
 mod perf;
 mod points;
 mod probes;
-mod purpose;
 pub mod recorder;
-mod table;
 pub mod timeline;
 pub mod timerlat;
 mod tracefs;
@@ -32,11 +27,10 @@ mod tracer;
 
 pub use error::TracingError;
 pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
-pub(crate) use format::fuzz_format;
 pub(crate) use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;
-pub use purpose::Purpose;
+pub use worstcase_traces::purpose::Purpose;
 pub use recorder::{EventRecorder, EventSnapshot};
 pub(crate) use tracefs::timerlat_available;
 pub use tracer::Tracer;

@@ -4,7 +4,7 @@ use super::TracingError;
 use super::events::{CpuEvent, TracedChange};
 use super::perf::{Counter, CounterRequest, Ring, RingRecord};
 use super::points::{Decode, TracePoint, points};
-use super::purpose::Purpose;
+use worstcase_traces::purpose::Purpose;
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
