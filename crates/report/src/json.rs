@@ -2,7 +2,7 @@
 
 use super::probes::PROBES;
 use super::table::json::rows;
-use super::{ReportView, claims, demands, ensembles, next, noise, probes, ranking, scheduled};
+use super::{ReportView, claims, demands, ensembles, next, noise, probes, program, ranking, scheduled};
 use serde_json::json;
 use worstcase_results::claims::judged;
 
@@ -39,6 +39,10 @@ pub fn run(view: &ReportView) -> String {
         "question": view.plan.question,
         "claims": claims::json(&judged(view.plan, view.records), &view.explanations.claims),
     });
+    let followed = program::json(view.records);
+    if !followed.is_empty() {
+        document["followed"] = followed.into();
+    }
     for (key, _) in PROBES {
         document[key] = json!([]);
     }

@@ -1,5 +1,6 @@
 //! A program of the user's own, for people.
 
+use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
@@ -23,6 +24,16 @@ pub(crate) fn facts(followed: &FollowedProgram) -> Vec<(&'static str, String)> {
         facts.push(("its command", plain(&shell(&followed.command))));
     }
     facts
+}
+
+/// Which program each cell is of, for programs.
+pub(crate) fn json(records: &[Record]) -> Vec<Value> {
+    let of = |record: &Record| {
+        let mut told = json!(record.followed.as_ref()?);
+        told["cell"] = json!(record.id);
+        Some(told)
+    };
+    records.iter().filter_map(of).collect()
 }
 
 /// `motion, thread servo (4243): 60 s, every 1 ms, fifo:80, on CPUs 2-3`; nothing for an instrument of ours.

@@ -13,6 +13,7 @@ mod accounting;
 pub(crate) mod bounds;
 pub mod build;
 mod check;
+mod columns;
 mod details;
 mod execute;
 pub mod explanations;

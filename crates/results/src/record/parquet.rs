@@ -3,6 +3,7 @@
 //! Delta encoding and no compression: close in size to a compressed file, readable everywhere, and the
 //! bytes depend on the samples alone. Written and read a row group at a time, in bounded memory.
 
+use super::columns::{COLUMN_COUNT, FurtherColumns};
 use super::samples::{CycleParts, RowParts, SampleRow};
 use super::{Accounting, CellId, Subject};
 use parquet::basic::{Compression, Encoding};
@@ -13,8 +14,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,60 +25,6 @@ pub const SCHEMA: &str = "worstcase-samples/2";
 
 /// Rows held in memory while writing or reading.
 const GROUP_ROWS: usize = 65_536;
-
-/// The columns. They are signed although nothing here is negative, so that readers can subtract columns.
-const COLUMNS: &str = "message samples {
-    required int32 index;
-    required int64 due_ns;
-    required int64 latency_ns;
-    optional int64 irq_latency_ns;
-    optional int64 after_irq_ns;
-    optional int64 instructions;
-}";
-
-/// Columns that files of the host and of the probe `jitter` have beside these.
-const MORE_COLUMNS: &str = "
-    optional int64 handler_ns;
-    optional int64 scheduling_ns;
-    optional int64 return_ns;
-    optional int64 unexplained_ns;
-    optional int64 jitter_ns;
-}";
-
-/// Columns that files of a program's cycles have beside the first ones.
-const CYCLE_COLUMNS: &str = "
-    optional int64 start_ns;
-    optional int64 execution_ns;
-    optional int64 interference_ns;
-    optional int64 blocked_ns;
-    optional int64 unexplained_ns;
-}";
-const COLUMN_COUNT: usize = 6;
-
-/// Which columns a file has beside those that all have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FurtherColumns {
-    /// None.
-    Neither,
-    /// Parts and jitter.
-    Parts,
-    /// The parts of a program's cycle.
-    Cycles,
-}
-
-impl FurtherColumns {
-    const ALL: [FurtherColumns; 3] = [FurtherColumns::Neither, FurtherColumns::Parts, FurtherColumns::Cycles];
-
-    fn schema(self) -> Result<TypePtr> {
-        let more = match self {
-            FurtherColumns::Neither => "}",
-            FurtherColumns::Parts => MORE_COLUMNS,
-            FurtherColumns::Cycles => CYCLE_COLUMNS,
-        };
-        let columns = COLUMNS.trim_end_matches('}').to_string() + more;
-        Ok(Arc::new(parse_message_type(&columns)?))
-    }
-}
 
 /// The labels of a file, in its key-value metadata.
 #[derive(Clone, Debug)]
@@ -294,12 +239,9 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
             }
         }
         let columns = reader.file.metadata().file_metadata().schema_descr();
-        for further in FurtherColumns::ALL {
-            if same_columns(columns, &SchemaDescriptor::new(further.schema()?)) {
-                return Ok(SamplesReader { further, ..reader });
-            }
-        }
-        Err(ParquetError::General("its columns are not those of samples".into()))
+        let further = FurtherColumns::of(columns)?;
+        let further = further.ok_or_else(|| ParquetError::General("its columns are not those of samples".into()))?;
+        Ok(SamplesReader { further, ..reader })
     }
 
     /// The value of this key in its metadata.
@@ -360,19 +302,6 @@ impl<R: ChunkReader + 'static> SamplesReader<R> {
         };
         (0..rows).map(row).collect()
     }
-}
-
-/// Names, types, and which may be absent.
-fn same_columns(found: &SchemaDescriptor, expected: &SchemaDescriptor) -> bool {
-    let told = |column: &ColumnDescPtr| {
-        (
-            column.path().string(),
-            column.physical_type(),
-            column.max_def_level(),
-            column.max_rep_level(),
-        )
-    };
-    found.columns().iter().map(told).eq(expected.columns().iter().map(told))
 }
 
 /// The decoder trusts some counts: a count that does not fit makes it panic, and others make it count to 2^31 again
@@ -457,6 +386,7 @@ fn spread<T: TryFrom<i64>>((values, present): (Vec<i64>, Vec<i16>)) -> Result<Ve
 mod tests {
     use super::super::{GapAccount, Periods};
     use super::*;
+    use ::parquet::schema::parser::parse_message_type;
     use bytes::Bytes;
     use proptest::prelude::*;
 

@@ -14,7 +14,9 @@ use worstcase_host::follow::CycleTimes;
 use worstcase_host::follow::keep::{FollowedCycles, FollowedMachine, keep};
 use worstcase_host::spec::ThreadScheduling;
 use worstcase_plan::SchedulingPolicy;
-use worstcase_results::record::{FollowCommand, FollowedProgram, Quantity, RecordOrigin, Run};
+use worstcase_results::record::build::samples_file;
+use worstcase_results::record::parquet::{FileLabels, encode};
+use worstcase_results::record::{CellResult, FollowCommand, FollowedProgram, Quantity, RecordOrigin, Run};
 
 const PERIOD: u64 = 4_000_000;
 const FOUND: &str = r#"{"sentences": ["3 of 4 late cycles: servo waited for a mutex that logger held."]}"#;
@@ -147,6 +149,29 @@ fn what_is_kept_is_read_back() {
 }
 
 #[test]
+fn parts_that_are_not_those_of_the_record_are_refused() {
+    let (_dir, path) = kept(|_| ());
+    let run = Run::open(&path).unwrap();
+    let mut record = run.records().unwrap().remove(0);
+    let mut rows = Vec::new();
+    run.for_each_sample(&record, |row| rows.push(row)).unwrap();
+    for row in &mut rows {
+        if let Some(cycle) = &mut row.cycle {
+            (cycle.blocked, cycle.execution) = (cycle.execution, cycle.blocked);
+        }
+    }
+    let labels = FileLabels::new(&record.id, &record.subject).of_cycles();
+    let samples = encode(&rows, &labels, &record.accounting).unwrap();
+    record.samples = samples_file(&samples, rows.len() as u64);
+    fs::remove_dir_all(run.cell_dir(&record.id)).unwrap();
+    let run = Run::create(&path, run.plan().clone()).unwrap();
+    run.write_cell(&CellResult { record, samples }).unwrap();
+    drop(run);
+    let refused = worstcase(&["show", "--samples"], &path).assert().code(2);
+    refused.stderr(contains("its execution is another"));
+}
+
+#[test]
 fn show_names_the_program_and_tells_its_response_in_parts() {
     let (_dir, path) = kept(|_| ());
     let text = said(&mut worstcase(&["show"], &path), 0).replace(&path.display().to_string(), "RUN");
@@ -188,6 +213,8 @@ fn show_names_the_program_and_tells_its_response_in_parts() {
             ))
             .and(contains("interference: ready, and something else had the CPU")),
     );
+    let json: serde_json::Value = serde_json::from_str(&said(&mut worstcase(&["show", "--json"], &path), 0)).unwrap();
+    assert_eq!(json["followed"][0]["thread"], "servo");
     let csv = said(&mut worstcase(&["show", "--csv"], &path), 0);
     assert_eq!(csv.lines().count(), 1 + Quantity::OF_CYCLES.len());
 }
