@@ -9,16 +9,17 @@
 
 use crate::parameters::InvalidValue;
 use crate::{
-    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, SchedulingPolicy, StudyVariant, TimerKind,
+    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, Problem, SchedulingPolicy, StudyVariant, TimerKind,
     VirtualMachine, grammar,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::loads::{LoadSpec, command_line};
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_contract::{Nanos, Venue};
 
 /// The measured subjects, loads and probes, with timing and criterion.

@@ -486,7 +486,10 @@ pub const TABLE: &[TracePointRow] = &[
     },
 ];
 
-/// What a tracepoint of `irq_vectors`, without that word, tells; the timer's has a row in the table.
+/// The system of the tracepoints of interrupt vectors.
+pub const VECTORS: &str = "irq_vectors";
+
+/// What a tracepoint of [`VECTORS`], without that word, tells; the timer's has a row in the table.
 pub fn of_vector(name: &str) -> Option<TracedChange> {
     let context = |stem: &str| CpuContext::Vector(stem.into());
     match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {

@@ -93,7 +93,7 @@ fn point(
 }
 
 fn format(tracefs: &Tracefs, name: &str) -> Result<EventFormat, TracingError> {
-    EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)
+    Ok(EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)?)
 }
 
 /// The interrupt vectors of the architecture that this kernel traces; the timer's has a row in the table.

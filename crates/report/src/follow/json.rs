@@ -2,16 +2,38 @@
 
 use super::habits::habits;
 use super::lines::lines;
-use super::{FIGURES, FollowReport, spread};
+use super::{FIGURES, FollowReport, ThreadFacts, spread, terminal};
+use crate::style::Style;
 use serde_json::{Value, json};
 use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
-use worstcase_traces::follow::{CycleWait, ExplainedCycle, advice};
+use worstcase_contract::Nanos;
+use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, advice};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-follow/1";
 
 /// The whole answer.
 pub fn json(report: &FollowReport<'_>) -> String {
+    format!("{:#}\n", document(report))
+}
+
+/// The same with the text for people, line by line: the file beside the record of a program that ran in the lab.
+pub fn kept(followed: &Followed, deadline: Option<Nanos>) -> String {
+    let report = FollowReport {
+        followed,
+        names: &|_| None,
+        facts: ThreadFacts::default(),
+        deadline,
+        shown: 3,
+        notes: Vec::new(),
+    };
+    let mut document = document(&report);
+    let text = terminal(&report, Style::PLAIN);
+    document["sentences"] = text.lines().collect();
+    format!("{document:#}\n")
+}
+
+fn document(report: &FollowReport<'_>) -> Value {
     let followed = report.followed;
     let figures: serde_json::Map<String, Value> = FIGURES
         .iter()
@@ -47,7 +69,7 @@ pub fn json(report: &FollowReport<'_>) -> String {
             })
         })
         .collect();
-    let document = json!({
+    json!({
         "schema": SCHEMA,
         "thread": followed.thread.map(|thread| json!({
             "tid": thread.tid,
@@ -73,8 +95,7 @@ pub fn json(report: &FollowReport<'_>) -> String {
             "unexplained_ns": followed.unexplained.0,
         },
         "notes": report.notes,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 fn of_wait(wait: &CycleWait) -> Value {

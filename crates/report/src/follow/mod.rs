@@ -8,7 +8,7 @@ mod terminal;
 mod tests;
 
 pub use habits::ThreadFacts;
-pub use json::json;
+pub use json::{json, kept};
 pub use terminal::terminal;
 
 use worstcase_contract::Nanos;

@@ -342,7 +342,11 @@ pub fn refitted(result: &CellResult) -> CellResult {
         selection: record.samples.selection,
         ..samples_file(&samples, rows.len() as u64)
     };
-    CellResult { record, samples }
+    CellResult {
+        record,
+        samples,
+        found: None,
+    }
 }
 
 /// Writes a run of these cells.
