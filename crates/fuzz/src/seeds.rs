@@ -175,3 +175,9 @@ pub(crate) fn timerlat() -> Vec<Vec<u8>> {
          CPU:1 [LOST 12 EVENTS]\n",
     ])
 }
+
+/// A page with a longer time and a record of tracepoint 300.
+pub(crate) fn trace_pages() -> Vec<Vec<u8>> {
+    let words: [u32; 10] = [1_000, 0, 24, 0, 30 | 5 << 5, 1, 3 | 9 << 5, 300, 5, 7];
+    vec![words.iter().flat_map(|word| word.to_le_bytes()).collect()]
+}

@@ -65,7 +65,6 @@ impl Tracing {
                 ("tracing_on", "0".to_string()),
                 ("trace_clock", "mono".into()),
                 ("options/overwrite", "0".into()),
-                ("options/record-cmd", "0".into()),
                 ("buffer_size_kb", (room * kind.thirds / 3).to_string()),
             ] {
                 write(folder.join(file), &value)?;
