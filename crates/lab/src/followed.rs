@@ -11,7 +11,6 @@ use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::cycles::LabCycles;
 use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVENTS, Subject};
 use worstcase_traces::events::{CpuEvent, TracedChange, TracedThread};
-use worstcase_traces::follow::words::policy;
 use worstcase_traces::follow::{FollowRequest, Followed, Follower};
 use worstcase_traces::pages::PageReader;
 use worstcase_traces::purpose::Purpose;
@@ -21,6 +20,8 @@ use worstcase_traces::table::{RecordFilter, TABLE, TracePointRow, VECTORS};
 const CHUNK: usize = 50_000;
 /// The highest real-time priority of a user, and so the kernel's 0.
 const HIGHEST: i32 = 99;
+/// The kernel's priority of nice 0.
+const NICE_0: i32 = 120;
 
 /// How what was found of a program is told.
 #[derive(Clone, Copy)]
@@ -87,7 +88,7 @@ pub(crate) fn result(
                 periods: spec.periods,
             }),
         },
-        scheduling: (policy(thread.priority), priority(&thread)),
+        scheduling: scheduling(&thread),
         period: followed.wait.and_then(|wait| wait.period),
         cycles: &followed.cycles,
         missed: followed.missed,
@@ -100,11 +101,16 @@ pub(crate) fn result(
     Ok(result)
 }
 
-/// A user's real-time priority; 0 for a thread that has none.
-fn priority(thread: &TracedThread) -> u8 {
+/// As records name it, and a user's real-time priority. To the trace FIFO and RR are one.
+fn scheduling(thread: &TracedThread) -> (String, u8) {
     match thread.priority {
-        prio @ 0..HIGHEST => u8::try_from(HIGHEST - prio).unwrap_or(0),
-        _ => 0,
+        ..0 => ("deadline".into(), 0),
+        prio @ 0..HIGHEST => (
+            format!("rt:{}", HIGHEST - prio),
+            u8::try_from(HIGHEST - prio).unwrap_or(0),
+        ),
+        NICE_0 => ("other".into(), 0),
+        prio => (format!("other:{}", prio - NICE_0), 0),
     }
 }
 

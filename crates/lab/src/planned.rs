@@ -101,6 +101,7 @@ impl Planned {
             return Ok(None);
         };
         let raw = cell::kept(cache, prepared, spec)?;
-        raw.map(|raw| matrix::result(prepared, &ready, &raw, self.telling())).transpose()
+        raw.map(|raw| matrix::result(prepared, &ready, &raw, self.telling()))
+            .transpose()
     }
 }

@@ -103,7 +103,10 @@ impl Experiment {
     /// A program is the only probe, and a probe that is a program is this one.
     fn check_program(&self) -> Result<(), Problem> {
         if self.program.is_none() && !self.program_args.is_empty() {
-            return Err(Problem::new("program_args", "arguments go with a program: name it (program)"));
+            return Err(Problem::new(
+                "program_args",
+                "arguments go with a program: name it (program)",
+            ));
         }
         self.program_words()?;
         let own = self.program.as_ref().map(Experiment::probe_of);

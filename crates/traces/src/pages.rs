@@ -60,7 +60,11 @@ impl PageReader {
             let format = EventFormat::parse(name, text)?;
             let reading = match (row, vector) {
                 (Some(row), _) => PointReading::Fields {
-                    places: row.fields.iter().map(|field| format.field(field)).collect::<Result<_, _>>()?,
+                    places: row
+                        .fields
+                        .iter()
+                        .map(|field| format.field(field))
+                        .collect::<Result<_, _>>()?,
                     make: row.make,
                 },
                 (None, Some(change)) => PointReading::Same(change),
@@ -210,7 +214,13 @@ mod tests {
 
     /// Thread 5 wakes this one.
     fn data(woken: u32) -> Vec<u8> {
-        [&300_u16.to_le_bytes()[..], &[0, 0], &5_u32.to_le_bytes(), &woken.to_le_bytes()].concat()
+        [
+            &300_u16.to_le_bytes()[..],
+            &[0, 0],
+            &5_u32.to_le_bytes(),
+            &woken.to_le_bytes(),
+        ]
+        .concat()
     }
 
     fn waking(delta: u32, woken: u32) -> Vec<u8> {

@@ -52,7 +52,10 @@ impl Child {
 
     /// Lets it begin.
     pub fn release(&self) -> Result<(), FollowedError> {
-        let gate = self.gate.try_clone().map_err(FollowedError::system("cannot let the program begin"))?;
+        let gate = self
+            .gate
+            .try_clone()
+            .map_err(FollowedError::system("cannot let the program begin"))?;
         File::from(gate)
             .write_all(&[0])
             .map_err(FollowedError::system("cannot let the program begin"))

@@ -13,8 +13,8 @@ const TRACEFS: &str = "/sys/kernel/tracing";
 const PAGE: usize = 4096;
 /// The part of the machine's free memory that the events may have.
 const PART_OF_MEMORY: u64 = 8;
-/// As much room is enough for a minute of a usual program.
-const MOST_KB: u64 = 96 << 10;
+/// A cycle with ten system calls takes some 2 kB of it.
+const MOST_KB: u64 = 48 << 10;
 
 /// An instance, and the part of the room that it has: so many thirds.
 struct InstanceKind {
@@ -23,10 +23,7 @@ struct InstanceKind {
 }
 
 const INSTANCES: [InstanceKind; 2] = [
-    InstanceKind {
-        name: "all",
-        thirds: 2,
-    },
+    InstanceKind { name: "all", thirds: 2 },
     InstanceKind {
         name: "program",
         thirds: 1,
@@ -44,7 +41,10 @@ fn instance(name: &str) -> PathBuf {
 }
 
 fn write(path: PathBuf, value: &str) -> Result<(), FollowedError> {
-    fs::write(&path, value).map_err(FollowedError::system(format!("cannot write {value} to {}", path.display())))
+    fs::write(&path, value).map_err(FollowedError::system(format!(
+        "cannot write {value} to {}",
+        path.display()
+    )))
 }
 
 fn read(path: PathBuf) -> Result<String, FollowedError> {

@@ -1,7 +1,7 @@
 //! The probes as a type.
 
-use serde::{Deserialize, Serialize};
 use super::follow::ProgramName;
+use serde::{Deserialize, Serialize};
 use worstcase_cell::bench::Bench;
 
 /// The instrument that measures, with its parameters; serialised as the user typed it.

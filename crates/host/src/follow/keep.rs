@@ -22,9 +22,9 @@ use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::passes::FirstPasses;
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellId, CellRecord, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS,
-    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel,
-    Summaries, TRACE_COST, folder,
+    Accounting, CellEntry, CellId, CellRecord, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS, MethodRecord,
+    Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel, Summaries, TRACE_COST,
+    folder,
 };
 
 /// Nothing is chosen by a seed.

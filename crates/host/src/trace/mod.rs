@@ -30,7 +30,7 @@ pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;
-pub use worstcase_traces::purpose::Purpose;
 pub use recorder::{EventRecorder, EventSnapshot};
 pub(crate) use tracefs::timerlat_available;
 pub use tracer::Tracer;
+pub use worstcase_traces::purpose::Purpose;

@@ -2,11 +2,11 @@
 
 use super::TracingError;
 use super::events::TracedChange;
-use worstcase_traces::format::{EventFormat, FieldPlace, RecordFields};
 use super::perf::CounterSource;
+use super::tracefs::Tracefs;
+use worstcase_traces::format::{EventFormat, FieldPlace, RecordFields};
 use worstcase_traces::purpose::Purpose;
 use worstcase_traces::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
-use super::tracefs::Tracefs;
 
 /// A tracepoint or function to open.
 #[derive(Clone, Debug)]
@@ -93,7 +93,10 @@ fn point(
 }
 
 fn format(tracefs: &Tracefs, name: &str) -> Result<EventFormat, TracingError> {
-    Ok(EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)?)
+    Ok(EventFormat::parse(
+        name,
+        &tracefs.text(&format!("events/{name}/format"))?,
+    )?)
 }
 
 /// The interrupt vectors of the architecture that this kernel traces; the timer's has a row in the table.

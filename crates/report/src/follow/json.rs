@@ -5,8 +5,8 @@ use super::lines::lines;
 use super::{FIGURES, FollowReport, ThreadFacts, spread, terminal};
 use crate::style::Style;
 use serde_json::{Value, json};
-use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
 use worstcase_contract::Nanos;
+use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
 use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, advice};
 
 /// The form of the document.

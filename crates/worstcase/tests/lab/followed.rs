@@ -11,7 +11,9 @@ fn control(folder: &Path) -> PathBuf {
     let program = folder.join("control");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/control.c");
     let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-static", "-pthread", "-o"]).args([&program, &source]);
+    compiler
+        .args(["-O2", "-static", "-pthread", "-o"])
+        .args([&program, &source]);
     assert!(compiler.status().expect("cc is there, as Rust needs it").success());
     program
 }
@@ -115,5 +117,9 @@ fn a_program_that_cannot_be_followed_is_one_line() {
         &["follow:true", "is the only probe"],
     );
     one_line(with("--program /bin/false"), 4, &["ended with exit code 1"]);
-    one_line(with("--program /bin/true"), 4, &["no thread of true waited again and again"]);
+    one_line(
+        with("--program /bin/true"),
+        4,
+        &["no thread of true waited again and again"],
+    );
 }

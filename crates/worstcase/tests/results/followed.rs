@@ -170,7 +170,8 @@ fn parts_that_are_not_those_of_the_record_are_refused() {
         record,
         samples,
         found: None,
-    }).unwrap();
+    })
+    .unwrap();
     drop(run);
     let refused = worstcase(&["show", "--samples"], &path).assert().code(2);
     refused.stderr(contains("its execution is another"));
