@@ -59,7 +59,7 @@ impl ThreadScheduling {
 
     /// The same with a nice value, which matters under SCHED_OTHER alone.
     #[must_use]
-    pub(crate) const fn at_nice(self, nice: i8) -> ThreadScheduling {
+    pub const fn at_nice(self, nice: i8) -> ThreadScheduling {
         ThreadScheduling { nice, ..self }
     }
 

@@ -245,7 +245,7 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
             "gap" => "began at",
             _ => "due at",
         };
-        let fields = [
+        let mut fields = vec![
             name("index", row, |worst: &SampleRow| u64::from(worst.index)),
             field(ColumnKind::ExactTime, "latency_ns", "latency", |worst: &SampleRow| {
                 worst.latency
@@ -254,6 +254,9 @@ pub fn details(record: &Record, gathered: &GatheredSamples, style: Style) -> Str
                 duration::show(worst.due)
             }),
         ];
+        if record.followed.is_some() {
+            fields.extend(program::worst_columns());
+        }
         let table = Table::new("worst", "", &fields, &gathered.worst);
         out.extend(table_lines(&table, WIDTH).iter().map(|line| format!("  {line}")));
     }

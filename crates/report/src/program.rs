@@ -1,11 +1,12 @@
 //! A program of the user's own, for people.
 
+use super::table::{ColumnKind, TableField, field};
 use serde_json::{Value, json};
 use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_contract::Nanos;
 use worstcase_plan::CpuList;
-use worstcase_results::record::{FollowedProgram, Quantity, Record, SubjectKernel};
+use worstcase_results::record::{FollowedProgram, Quantity, Record, SampleRow, SubjectKernel};
 
 /// The rows of the table of parts: those that add up, the whole, and when the work began.
 pub(crate) const PARTS: [Quantity; 6] = [
@@ -16,6 +17,18 @@ pub(crate) const PARTS: [Quantity; 6] = [
     Quantity::Latency,
     Quantity::Start,
 ];
+
+/// The parts of a cycle that add up, for a table of the longest ones.
+pub(crate) fn worst_columns() -> Vec<TableField<SampleRow>> {
+    let part = |quantity: &'static Quantity| {
+        let key = format!("{quantity}_ns");
+        field(ColumnKind::ExactTime, key, quantity.name(), |row: &SampleRow| {
+            row.value(*quantity)
+        })
+    };
+    let added_up = PARTS.iter().take_while(|quantity| **quantity != Quantity::Latency);
+    added_up.map(part).collect()
+}
 
 /// Names and values.
 pub(crate) fn facts(followed: &FollowedProgram) -> Vec<(&'static str, String)> {

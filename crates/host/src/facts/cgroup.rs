@@ -1,10 +1,10 @@
-//! This process's control group, and the CPU time it allows.
+//! A process's control group, and the CPU time it allows.
 
 use super::tree::{FileTree, field};
 use crate::CpuList;
 use serde::Serialize;
 
-/// A control group and its limits.
+/// A process's control group and its limits.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cgroup {
     /// 1, 2, or both.
@@ -15,7 +15,7 @@ pub struct Cgroup {
     pub quota_cpus: Option<f64>,
     /// CPU time of the group's real-time tasks in a period (version 1 with CONFIG_RT_GROUP_SCHED); 0: they are refused.
     pub rt_runtime_us: Option<i64>,
-    /// CPUs this process may use.
+    /// CPUs the process may use.
     pub allowed: Option<CpuList>,
     /// The cpuset that holds for the group.
     pub(crate) cpuset: Option<Cpuset>,
@@ -45,7 +45,12 @@ pub enum Version {
 const MOUNT: &str = "sys/fs/cgroup";
 
 pub(super) fn read(tree: &FileTree) -> Cgroup {
-    let groups = tree.text("proc/self/cgroup").unwrap_or_default();
+    of_process(tree, "self")
+}
+
+/// That of a process, by its name in /proc.
+pub(crate) fn of_process(tree: &FileTree, process: &str) -> Cgroup {
+    let groups = tree.text(&format!("proc/{process}/cgroup")).unwrap_or_default();
     let version = if tree.exists(&format!("{MOUNT}/cgroup.controllers")) {
         Some(Version::V2)
     } else if tree.exists(&format!("{MOUNT}/unified")) {
@@ -64,7 +69,7 @@ pub(super) fn read(tree: &FileTree) -> Cgroup {
     };
     let folders = path.as_deref().map(|path| up_to_root(&base, path)).unwrap_or_default();
     let quotas = folders.iter().filter_map(|folder| quota(tree, folder));
-    let status = tree.text("proc/self/status").unwrap_or_default();
+    let status = tree.text(&format!("proc/{process}/status")).unwrap_or_default();
     Cgroup {
         cpuset: cpuset(tree, &groups, unified),
         quota_cpus: quotas.reduce(f64::min),

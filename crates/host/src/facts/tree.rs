@@ -80,7 +80,7 @@ pub(super) fn between(text: &str, open: char, close: char) -> Option<&str> {
 }
 
 /// The value of the first line `key   : value` of a text.
-pub(super) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key).then_some(value.trim())

@@ -17,7 +17,7 @@ pub mod occupant;
 mod program;
 mod senders;
 pub(crate) mod tally;
-mod threads;
+pub(crate) mod threads;
 
 pub use counters::Smis;
 pub use observe::{CpuEntries, IsolationRequest, ObservedEntries, Occupy, observe};

@@ -16,6 +16,10 @@ use worstcase_traces::purpose::Purpose;
 const RING: usize = 1 << 20;
 /// Bytes of a ring for everything that happens on a CPU.
 const BIG_RING: usize = 4 << 20;
+/// Bytes of a ring for a followed program: it is read by an ordinary thread, which a busy machine keeps waiting.
+const FOLLOW_RING: usize = 32 << 20;
+/// Above so many CPUs the rings are smaller.
+const FOLLOW_CPUS: usize = 16;
 /// Bytes of a ring for thousands of call chains, of 4 kB at most.
 pub(super) const CHAINS_RING: usize = 8 << 20;
 
@@ -53,7 +57,9 @@ impl Tracer {
         let bytes = match purpose {
             Purpose::Response { .. } => RING,
             Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
-            Purpose::Entries | Purpose::Sends { .. } | Purpose::Follow { .. } => CHAINS_RING,
+            Purpose::Entries | Purpose::Sends { .. } => CHAINS_RING,
+            Purpose::Follow { .. } if cpus.len() <= FOLLOW_CPUS => FOLLOW_RING,
+            Purpose::Follow { .. } => BIG_RING,
         };
         let plan: Vec<_> = cpus.iter().map(|cpu| (*cpu, &points[..])).collect();
         Tracer::of_points(&plan, bytes)
@@ -144,6 +150,11 @@ impl Tracer {
     /// Events that did not fit into a ring so far, on all CPUs.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Bytes that the kernel wrote so far, and that were taken.
+    pub fn bytes(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.ring.taken()).sum()
     }
 }
 

@@ -9,7 +9,7 @@ use worstcase_traces::follow::{Behind, CallKind, Doing, Followed, PartCause, Usu
 
 /// What is known of the thread besides the trace.
 #[derive(Clone, Debug, Default)]
-pub struct ThreadFacts {
+pub struct ThreadHabits {
     /// Memory of its process that is locked; none if it is not known.
     pub locked_kib: Option<u64>,
     /// The slack of its timers.
@@ -22,7 +22,7 @@ const ORDINARY: i32 = 100;
 const REALTIME: u64 = 0;
 
 /// Each habit, with the line to change.
-pub fn habits(followed: &Followed, facts: &ThreadFacts) -> Vec<String> {
+pub fn habits(followed: &Followed, facts: &ThreadHabits) -> Vec<String> {
     let Some(thread) = followed.thread else {
         return Vec::new();
     };

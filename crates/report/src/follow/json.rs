@@ -1,39 +1,36 @@
 //! A followed program for programs.
 
 use super::habits::habits;
-use super::lines::lines;
-use super::{FIGURES, FollowReport, ThreadFacts, spread, terminal};
-use crate::style::Style;
+use super::lines::CycleLines;
+use super::terminal::sentences;
+use super::{FIGURES, FollowReport, ThreadHabits, spread};
 use serde_json::{Value, json};
 use worstcase_contract::Nanos;
-use worstcase_traces::follow::words::{FunctionNames, policy, sentence};
-use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, advice};
+use worstcase_traces::follow::words::{policy, sentence};
+use worstcase_traces::follow::{CycleWait, Followed, advice};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-follow/1";
 
-/// The whole answer.
-pub fn json(report: &FollowReport<'_>) -> String {
-    format!("{:#}\n", document(report))
-}
+/// Cycles that are kept with all their parts.
+const KEPT: usize = 10;
 
-/// The same with the text for people, line by line: the file beside the record of a program that ran in the lab.
+/// What is kept beside the record of a program that ran in the lab.
 pub fn kept(followed: &Followed, deadline: Option<Nanos>) -> String {
     let report = FollowReport {
         followed,
         names: &|_| None,
-        facts: ThreadFacts::default(),
+        facts: ThreadHabits::default(),
         deadline,
-        shown: 3,
+        shown: KEPT,
+        trace: None,
         notes: Vec::new(),
     };
-    let mut document = document(&report);
-    let text = terminal(&report, Style::PLAIN);
-    document["sentences"] = text.lines().collect();
-    format!("{document:#}\n")
+    format!("{:#}\n", json(&report))
 }
 
-fn document(report: &FollowReport<'_>) -> Value {
+/// The whole answer.
+pub fn json(report: &FollowReport<'_>) -> Value {
     let followed = report.followed;
     let figures: serde_json::Map<String, Value> = FIGURES
         .iter()
@@ -53,7 +50,7 @@ fn document(report: &FollowReport<'_>) -> Value {
                 "change": advice(&cause.cause),
                 "usual_ns": cause.usual.0,
                 "longest_ns": cause.longest.0,
-                "worst": cause.worst.as_ref().map(|worst| of_cycle(worst, report.names)),
+                "worst": cause.worst.as_ref().map(|worst| CycleLines::of(worst, report.names)),
             })
         })
         .collect();
@@ -71,6 +68,7 @@ fn document(report: &FollowReport<'_>) -> Value {
         .collect();
     json!({
         "schema": SCHEMA,
+        "sentences": sentences(report),
         "thread": followed.thread.map(|thread| json!({
             "tid": thread.tid,
             "name": thread.comm.to_string(),
@@ -85,7 +83,7 @@ fn document(report: &FollowReport<'_>) -> Value {
         "late": followed.late,
         "causes": causes,
         "figures": figures,
-        "slowest": followed.slowest.iter().take(report.shown).map(|cycle| of_cycle(cycle, report.names)).collect::<Vec<_>>(),
+        "slowest": followed.slowest.iter().take(report.shown).map(|cycle| CycleLines::of(cycle, report.names)).collect::<Vec<_>>(),
         "parts": usual,
         "habits": habits(followed, &report.facts),
         "trace": {
@@ -103,29 +101,5 @@ fn of_wait(wait: &CycleWait) -> Value {
         "call": wait.call.to_string(),
         "period_ns": wait.period.map(|period| period.0),
         "relative": wait.is_relative,
-    })
-}
-
-fn of_cycle(cycle: &ExplainedCycle, names: FunctionNames<'_>) -> Value {
-    let parts: Vec<Value> = lines(cycle, names)
-        .into_iter()
-        .map(|line| {
-            json!({
-                "at_ns": line.at.0,
-                "length_ns": line.length.0,
-                "depth": line.depth,
-                "thread": line.thread,
-                "words": line.words,
-                "sum": line.is_sum,
-            })
-        })
-        .collect();
-    json!({
-        "index": cycle.times.index,
-        "release_ns": cycle.times.release.0,
-        "start_ns": cycle.times.start.0,
-        "end_ns": cycle.times.end.0,
-        "response_ns": cycle.times.response().0,
-        "parts": parts,
     })
 }

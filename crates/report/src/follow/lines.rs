@@ -1,15 +1,18 @@
 //! A cycle's parts as lines: a thread that was waited for stands under the thread that waited.
 
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{FunctionNames, doing, thread};
 use worstcase_traces::follow::{BlockedThread, ExplainedCycle, Part};
 
 /// A line of a breakdown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakdownLine {
     /// Begin, since the release.
-    pub at: Nanos,
+    pub at_ns: Nanos,
     /// Length.
-    pub length: Nanos,
+    pub length_ns: Nanos,
     /// How many threads wait for this one.
     pub depth: usize,
     /// The thread.
@@ -17,14 +20,75 @@ pub struct BreakdownLine {
     /// What it did. A line that has lines below it is their sum.
     pub words: String,
     /// It has lines below it.
-    pub is_sum: bool,
+    pub sum: bool,
 }
 
-/// All parts, and the sums of those in which a thread waited for another.
-pub fn lines(cycle: &ExplainedCycle, names: FunctionNames<'_>) -> Vec<BreakdownLine> {
-    let mut lines = Vec::new();
-    add(&mut lines, &cycle.parts, 0, cycle.times.release, names);
-    lines
+/// A cycle and where its time went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CycleLines {
+    /// Its number.
+    pub index: u32,
+    /// Its release, on CLOCK_MONOTONIC.
+    pub release_ns: Nanos,
+    /// Release to end.
+    pub response_ns: Nanos,
+    /// The thread's parts, which add up to the response, and sums of those in which a thread waited for another.
+    pub parts: Vec<BreakdownLine>,
+}
+
+impl CycleLines {
+    /// Of a cycle.
+    pub fn of(cycle: &ExplainedCycle, names: FunctionNames<'_>) -> CycleLines {
+        let mut parts = Vec::new();
+        add(&mut parts, &cycle.parts, 0, cycle.times.release, names);
+        CycleLines {
+            index: cycle.times.index,
+            release_ns: cycle.times.release,
+            response_ns: cycle.times.response(),
+            parts,
+        }
+    }
+
+    /// Folded stacks in ns: a thread that was waited for stands on the one that waited.
+    pub fn folded(&self) -> String {
+        let mut stack: Vec<String> = Vec::new();
+        let mut text = String::new();
+        for line in &self.parts {
+            stack.truncate(line.depth);
+            stack.push(format!("{} {}", line.thread, line.words).replace(';', ","));
+            if !line.sum {
+                text += &format!("{} {}\n", stack.join(";"), line.length_ns.0);
+            }
+        }
+        text
+    }
+
+    /// The JSON Trace Event format, which ui.perfetto.dev opens: a track for each thread, in us since the release.
+    pub fn trace(&self) -> String {
+        let mut threads: Vec<&str> = Vec::new();
+        let mut events = Vec::new();
+        for line in &self.parts {
+            let known = threads.iter().position(|thread| *thread == line.thread);
+            let track = known.unwrap_or_else(|| {
+                threads.push(&line.thread);
+                threads.len() - 1
+            });
+            let us = |ns: Nanos| ns.0 as f64 / 1e3;
+            events.push(json!({
+                "ph": "X", "pid": 1, "tid": track + 1, "ts": us(line.at_ns), "dur": us(line.length_ns), "name": line.words,
+            }));
+        }
+        let named = threads.iter().enumerate().map(|(track, thread)| {
+            json!({"ph": "M", "pid": 1, "tid": track + 1, "name": "thread_name", "args": {"name": thread}})
+        });
+        let events: Vec<Value> = named.chain(events).collect();
+        json!({
+            "displayTimeUnit": "ns",
+            "otherData": {"cycle": self.index, "release_ns": self.release_ns.0},
+            "traceEvents": events,
+        })
+        .to_string()
+    }
 }
 
 fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Nanos, names: FunctionNames<'_>) {
@@ -32,12 +96,12 @@ fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Na
     while let Some(first) = rest.first() {
         let Some(blocked) = first.cause.via.get(depth) else {
             lines.push(BreakdownLine {
-                at: first.from.saturating_sub(release),
-                length: first.to.saturating_sub(first.from),
+                at_ns: first.from.saturating_sub(release),
+                length_ns: first.to.saturating_sub(first.from),
                 depth,
                 thread: first.cause.thread.comm.to_string(),
                 words: doing(&first.cause.what, names),
-                is_sum: false,
+                sum: false,
             });
             rest = &rest[1..];
             continue;
@@ -54,12 +118,12 @@ fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Na
             .get(depth + 1)
             .map_or(&first.cause.thread, |next| &next.thread);
         lines.push(BreakdownLine {
-            at: first.from.saturating_sub(release),
-            length: end.saturating_sub(first.from),
+            at_ns: first.from.saturating_sub(release),
+            length_ns: end.saturating_sub(first.from),
             depth,
             thread: blocked.thread.comm.to_string(),
             words: format!("{} {}", waits(blocked), thread(next)),
-            is_sum: true,
+            sum: true,
         });
         add(lines, within, depth + 1, release, names);
         rest = after;

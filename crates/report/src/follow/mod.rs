@@ -7,9 +7,10 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use habits::ThreadFacts;
+pub use habits::ThreadHabits;
 pub use json::{json, kept};
-pub use terminal::terminal;
+pub use lines::{BreakdownLine, CycleLines};
+pub use terminal::{breakdown, terminal};
 
 use worstcase_contract::Nanos;
 use worstcase_results::stats::quantile;
@@ -23,11 +24,13 @@ pub struct FollowReport<'a> {
     /// Names of the kernel's functions.
     pub names: FunctionNames<'a>,
     /// What is known of the thread besides the trace.
-    pub facts: ThreadFacts,
+    pub facts: ThreadHabits,
     /// The limit that the user asked for.
     pub deadline: Option<Nanos>,
     /// So many of the worst cycles are shown.
     pub shown: usize,
+    /// What the trace took, in a line.
+    pub trace: Option<String>,
     /// What limits the answer, or changes it.
     pub notes: Vec<String>,
 }

@@ -1,15 +1,16 @@
 //! A followed program for a terminal.
 
 use super::habits::habits;
-use super::lines::{BreakdownLine, lines};
+use super::lines::{BreakdownLine, CycleLines};
 use super::{FIGURES, FollowReport, spread};
 use crate::style::{Style, wrapped};
 use worstcase_base::duration;
 use worstcase_base::format::{counted, grouped, micros, micros_exact, percent, plain};
 use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{sentence, thread};
-use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, WokenBy, advice};
+use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, LateCause, WokenBy, advice};
 
+const NO_CYCLES: &str = "No thread of the program waited again and again: no cycles.";
 /// Causes that are shown.
 const CAUSES: usize = 6;
 /// Parts below this share of a cycle are summed up.
@@ -32,7 +33,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
             text.extend(figures(followed));
             for cycle in worst(report) {
                 text.push(String::new());
-                text.extend(breakdown(cycle, report, style));
+                text.extend(breakdown(&CycleLines::of(cycle, report.names), style));
             }
             let habits = habits(followed, &report.facts);
             if !habits.is_empty() {
@@ -42,14 +43,34 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
             }
         }
         _ => {
-            text.push(style.bold("No thread of the program waited again and again: no cycles."));
+            text.push(style.bold(NO_CYCLES));
             text.push("Name the thread (--thread) or the call that ends a cycle (--wait), or follow it longer.".into());
         }
     }
     text.push(String::new());
     text.extend(rests_on(followed));
+    text.extend(report.trace.clone());
     text.extend(report.notes.iter().flat_map(|note| wrapped("note: ", &plain(note))));
     text.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The answer and the causes, a sentence each.
+pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
+    let followed = report.followed;
+    let Some(named) = followed.thread else {
+        return vec![NO_CYCLES.into()];
+    };
+    let mut told: Vec<String> = Vec::new();
+    let causes = followed.causes.iter().take(CAUSES).flat_map(|cause| {
+        let words = format!("{}: {}", counted(cause.cycles, "cycle"), because(cause, report));
+        let change = advice(&cause.cause).filter(|line| !told.contains(line));
+        told.extend(change.clone());
+        [Some(words), change.map(|line| format!("-> {line}"))]
+    });
+    [answer(followed, &named.comm.to_string())]
+        .into_iter()
+        .chain(causes.flatten())
+        .collect()
 }
 
 /// `49 of 3 886 cycles of ctl end later than 1 ms after their release; 113 periods were missed.`
@@ -91,22 +112,15 @@ fn cycle(wait: &CycleWait, followed: &Followed) -> String {
 }
 
 fn causes(report: &FollowReport<'_>) -> Vec<String> {
-    let mut text = Vec::new();
+    let (mut text, mut told) = (Vec::new(), Vec::new());
     let all = &report.followed.causes;
     for cause in all.iter().take(CAUSES) {
         let head = format!("{:>6}  ", grouped(cause.cycles));
-        let usual = match cause.usual {
-            Nanos(0) => "usually not at all".into(),
-            usual => format!("usually {} us", micros(usual)),
-        };
-        let words = format!(
-            "because {}: up to {} us, {usual}",
-            sentence(&cause.cause, report.names),
-            micros(cause.longest)
-        );
+        let words = because(cause, report);
         text.extend(wrapped(&head, &plain(&words)));
-        if let Some(line) = advice(&cause.cause) {
+        if let Some(line) = advice(&cause.cause).filter(|line| !told.contains(line)) {
             text.extend(wrapped("        -> ", &plain(&line)));
+            told.push(line);
         }
     }
     if all.len() > CAUSES {
@@ -118,6 +132,19 @@ fn causes(report: &FollowReport<'_>) -> Vec<String> {
         ));
     }
     text
+}
+
+/// `because ctl was ready ...: up to 351 us, usually 2.00 us`.
+fn because(cause: &LateCause, report: &FollowReport<'_>) -> String {
+    let usual = match cause.usual {
+        Nanos(0) => "usually not at all".into(),
+        usual => format!("usually {} us", micros(usual)),
+    };
+    format!(
+        "because {}: up to {} us, {usual}",
+        sentence(&cause.cause, report.names),
+        micros(cause.longest)
+    )
 }
 
 fn figures(followed: &Followed) -> Vec<String> {
@@ -148,26 +175,26 @@ fn worst<'a>(report: &FollowReport<'a>) -> Vec<&'a ExplainedCycle> {
     cycles
 }
 
-fn breakdown(cycle: &ExplainedCycle, report: &FollowReport<'_>, style: Style) -> Vec<String> {
-    let response = cycle.times.response();
+/// A cycle with all parts that are not small.
+pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
     let mut text = vec![style.bold(&format!(
         "Cycle {}: {} us, released at {} s of CLOCK_MONOTONIC",
-        grouped(cycle.times.index.into()),
-        micros_exact(response),
-        seconds(cycle.times.release)
+        grouped(cycle.index.into()),
+        micros_exact(cycle.response_ns),
+        seconds(cycle.release_ns)
     ))];
     text.push(format!("{:>12}{:>12}", "at us", "for us"));
-    let small = (response.0 as f64 * SMALL) as u64;
+    let small = (cycle.response_ns.0 as f64 * SMALL) as u64;
     let (mut others, mut sum) = (0, 0);
-    for line in lines(cycle, report.names) {
-        if line.length.0 < small {
-            if !line.is_sum {
+    for line in &cycle.parts {
+        if line.length_ns.0 < small {
+            if !line.sum {
                 others += 1;
-                sum += line.length.0;
+                sum += line.length_ns.0;
             }
             continue;
         }
-        text.extend(of_line(&line));
+        text.extend(of_line(line));
     }
     if others > 0 {
         text.push(format!(
@@ -181,11 +208,11 @@ fn breakdown(cycle: &ExplainedCycle, report: &FollowReport<'_>, style: Style) ->
 }
 
 fn of_line(line: &BreakdownLine) -> Vec<String> {
-    let (open, close) = if line.is_sum { ("(", ")") } else { ("", "") };
+    let (open, close) = if line.sum { ("(", ")") } else { ("", "") };
     let head = format!(
         "{:>12}{:>12}  {:depth$}",
-        micros_exact(line.at),
-        format!("{open}{}{close}", micros_exact(line.length)),
+        micros_exact(line.at_ns),
+        format!("{open}{}{close}", micros_exact(line.length_ns)),
         "",
         depth = 2 * line.depth
     );

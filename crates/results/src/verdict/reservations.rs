@@ -75,8 +75,11 @@ fn traced(records: &[&Record], outcome: Outcome, limit: Nanos) -> Option<String>
     let cost = Nanos(worst.environment.get(TRACE_COST)?.parse().ok()?);
     let without = Nanos(latency(worst)).saturating_sub(cost);
     (without <= limit).then(|| {
-        let cost = micros(cost);
-        format!("the trace beside it makes a wake-up {cost} us later: measure with --captures 0, too")
+        let later = format!("the trace beside it makes a wake-up {} us later", micros(cost));
+        match worst.followed {
+            Some(_) => format!("{later}: without it, the latest cycle may have kept the limit"),
+            None => format!("{later}: measure with --captures 0, too"),
+        }
     })
 }
 

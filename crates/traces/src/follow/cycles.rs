@@ -36,6 +36,8 @@ const LEAST_NAMED: usize = 2;
 const ON_GRID: f64 = 0.9;
 /// A release lies on the grid if it is off by less than this part of the period.
 const OFF: f64 = 0.02;
+/// So many of the waits in a call are regular, or the call waits for other things, and now and then for a timer.
+const SHARE: f64 = 0.25;
 /// Classes that are kept.
 const CLASSES: usize = 4_096;
 
@@ -106,12 +108,21 @@ impl Candidates {
     /// most frequent one.
     pub fn choose(&self, request: &FollowRequest, machine: &Machine) -> Option<CycleWait> {
         let least = if request.wait.is_some() { LEAST_NAMED } else { LEAST };
+        let mut all: HashMap<(u32, CallKind), u64> = HashMap::new();
+        for (class, releases) in &self.classes {
+            // A timer is in two classes.
+            if !matches!(class.by, WokenBy::Timer { timer: Some(_), .. }) {
+                *all.entry((class.tid, class.call)).or_default() += releases.count;
+            }
+        }
         let mut best: Option<(Rank, CycleWait)> = None;
         for (class, releases) in &self.classes {
             if releases.latest.len() < least || !is_wanted(class, request, machine) {
                 continue;
             }
-            let period = releases.period();
+            let of_call = all.get(&(class.tid, class.call)).copied().unwrap_or_default();
+            let is_usual = releases.count as f64 >= SHARE * of_call as f64;
+            let period = releases.period().filter(|_| is_usual);
             let priority = machine.task(class.tid).map_or(ORDINARY, |task| task.thread.priority);
             let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
             let rank = Rank {

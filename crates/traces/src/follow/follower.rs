@@ -4,6 +4,7 @@ use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
 use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait};
 use super::machine::{Event, Machine};
 use super::path::{Doing, Missing, Part, path};
+use super::task::Task;
 use super::waits::Wait;
 use super::{CycleTimes, FollowRequest};
 use crate::events::{CpuEvent, TracedThread};
@@ -48,6 +49,8 @@ pub struct Follower {
 pub struct Followed {
     /// The thread whose cycles these are; none if no thread of the program waited again and again.
     pub thread: Option<TracedThread>,
+    /// The CPUs on which it ran.
+    pub cpus: Vec<u32>,
     /// The wait that ends a cycle.
     pub wait: Option<CycleWait>,
     /// The cycles in order.
@@ -224,8 +227,10 @@ impl Follower {
             .map(|task| (task.thread, task.faults))
             .collect();
         faults.sort_by_key(|(thread, count)| (std::cmp::Reverse(*count), thread.tid));
+        let task = wait.and_then(|wait| self.machine.task(wait.tid));
         Followed {
-            thread: wait.and_then(|wait| Some(self.machine.task(wait.tid)?.usual())),
+            cpus: task.map(|task| task.cpus.iter().copied().collect()).unwrap_or_default(),
+            thread: task.map(Task::usual),
             wait,
             missed: self.maker.as_ref().map_or(0, |maker| maker.missed),
             at_once: self.maker.as_ref().map_or(0, |maker| maker.at_once),

@@ -1,7 +1,6 @@
 //! One thread's cycles, and where the time of each went.
 //!
 //! ```text
-//! order     events of all CPUs -> in order of time
 //! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
 //! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
 //! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
@@ -33,6 +32,7 @@ pub use follower::{Followed, Follower};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};
 pub use waits::WokenBy;
 
+use std::fmt;
 use worstcase_contract::Nanos;
 
 /// What to follow.
@@ -68,6 +68,21 @@ pub struct WantedWait {
     pub call: u32,
     /// Its first argument, such as a file descriptor.
     pub argument: Option<u64>,
+}
+
+impl fmt::Display for WantedWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = CallKind {
+            number: self.call,
+            object: None,
+            operation: 0,
+        };
+        f.write_str(&call.name())?;
+        match self.argument {
+            Some(argument) => write!(f, ":{argument}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// When a cycle was due, began and ended, and what its thread did.

@@ -2,7 +2,7 @@
 
 use super::calls::{Call, CallKind};
 use crate::events::{CpuContext, TracedThread};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use worstcase_contract::Nanos;
 
 /// A timer as it was set.
@@ -107,6 +107,8 @@ pub(super) struct Task {
     pub faults: u64,
     /// How often it ran with each priority.
     priorities: BTreeMap<i32, u64>,
+    /// Where it ran.
+    pub cpus: BTreeSet<u32>,
 }
 
 impl Task {
@@ -130,6 +132,7 @@ impl Task {
             woken_by: BTreeMap::new(),
             faults: 0,
             priorities: BTreeMap::new(),
+            cpus: BTreeSet::new(),
         }
     }
 
@@ -157,6 +160,7 @@ impl Task {
     /// It gets the CPU.
     pub fn runs(&mut self, at: Nanos, cpu: u32, thread: TracedThread) {
         self.thread = thread;
+        self.cpus.insert(cpu);
         *self.priorities.entry(thread.priority).or_default() += 1;
         let early = self.early.take();
         match &mut self.state {

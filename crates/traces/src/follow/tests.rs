@@ -1,1 +1,516 @@
+use super::words::sentence;
+use super::*;
+use crate::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
+use syscalls::Sysno;
 
+const CTL: u32 = 10;
+const LOGGER: u32 = 11;
+const HOG: u32 = 12;
+const OTHER: u32 = 13;
+
+fn thread(tid: u32) -> TracedThread {
+    let (comm, priority) = match tid {
+        CTL => ("ctl", 49),
+        LOGGER => ("logger", 120),
+        HOG => ("hog", 79),
+        OTHER => ("other", 120),
+        _ => ("swapper", 120),
+    };
+    TracedThread {
+        tid,
+        priority,
+        comm: comm.into(),
+    }
+}
+
+/// A trace made by hand: the current thread of each CPU is known, as the kernel knows it.
+struct Trace {
+    follower: Follower,
+    at: u64,
+    current: [u32; 2],
+    cpu: usize,
+}
+
+const MUTEX: [u64; 4] = [0x7f00, 0x80, 2, 0];
+
+impl Trace {
+    fn new(request: FollowRequest) -> Trace {
+        let mut trace = Trace {
+            follower: Follower::new(FollowRequest {
+                program: vec![CTL, LOGGER],
+                ..request
+            }),
+            at: 0,
+            current: [0, 0],
+            cpu: 0,
+        };
+        for cpu in [0, 1] {
+            let began = TracedChange::Lost {
+                since: Nanos(0),
+                count: 0,
+            };
+            trace = trace.on(cpu).push(0, began);
+        }
+        trace.on(0)
+    }
+
+    fn on(mut self, cpu: usize) -> Trace {
+        self.cpu = cpu;
+        self
+    }
+
+    fn push(mut self, at: u64, what: TracedChange) -> Trace {
+        self.at = at;
+        self.follower.feed(&CpuEvent {
+            at: Nanos(at),
+            cpu: self.cpu as u32,
+            tid: self.current[self.cpu],
+            what,
+            chain: &[],
+        });
+        self
+    }
+
+    fn switch(self, at: u64, to: u32, asleep: bool) -> Trace {
+        let from = self.current[self.cpu];
+        let mut trace = self.push(
+            at,
+            TracedChange::Switch {
+                from: thread(from),
+                asleep,
+                to: thread(to),
+            },
+        );
+        trace.current[trace.cpu] = to;
+        trace
+    }
+
+    fn call(self, at: u64, call: Sysno, arguments: [u64; 4]) -> Trace {
+        let call = call.id() as u32;
+        self.push(at, TracedChange::SysEnter { call, arguments })
+    }
+
+    fn returns(self, at: u64, call: Sysno) -> Trace {
+        let call = call.id() as u32;
+        self.push(at, TracedChange::SysExit { call, result: 0 })
+    }
+
+    fn wakes(self, at: u64, tid: u32) -> Trace {
+        self.push(at, TracedChange::Waking { tid })
+    }
+
+    /// The current thread sleeps until `due`; the CPU is idle until its timer wakes it, and it returns at `due` + 30.
+    fn sleeps(self, at: u64, due: u64) -> Trace {
+        self.call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+            .push(
+                at + 1,
+                TracedChange::TimerSet {
+                    timer: 0xdead,
+                    function: 0xf00,
+                    earliest: Nanos(due),
+                    latest: Nanos(due),
+                },
+            )
+            .switch(at + 2, 0, true)
+            .timer(due + 10)
+            .switch(due + 20, CTL, false)
+            .returns(due + 30, Sysno::clock_nanosleep)
+    }
+
+    fn timer(self, at: u64) -> Trace {
+        let function = CpuContext::TimerFunction {
+            timer: 0xdead,
+            function: 0xf00,
+        };
+        self.push(at, TracedChange::Enter(CpuContext::Timer))
+            .push(at, TracedChange::Enter(function))
+            .wakes(at + 2, CTL)
+            .push(at + 3, TracedChange::Exit(function))
+            .push(at + 4, TracedChange::Exit(CpuContext::Timer))
+    }
+
+    fn finish(self) -> Followed {
+        self.follower.finish()
+    }
+}
+
+/// Twelve cycles of 1000, of which one contains what `one` does with the trace at its beginning; the cycle then goes on at the
+/// instant that it returns.
+fn cycles(request: FollowRequest, one: impl Fn(Trace, u64) -> (Trace, u64)) -> Followed {
+    let mut trace = Trace::new(request).switch(500, CTL, false);
+    let mut at = 600;
+    for nth in 1..=12_u64 {
+        let due = nth * 1_000;
+        trace = trace.sleeps(at, due);
+        at = due + 130;
+        if nth == 6 {
+            (trace, at) = one(trace, at);
+        }
+    }
+    trace
+        .call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .returns(at + 1, Sysno::clock_nanosleep)
+        .finish()
+}
+
+fn said(cause: &PartCause) -> String {
+    sentence(cause, &|_| None)
+}
+
+fn adds_up(followed: &Followed) {
+    for cycle in &followed.slowest {
+        let mut at = cycle.times.release;
+        for part in &cycle.parts {
+            assert_eq!(part.from, at, "{:?}", cycle.parts);
+            assert!(part.to > part.from);
+            at = part.to;
+        }
+        assert_eq!(at, cycle.times.end);
+    }
+    for cycle in &followed.cycles {
+        let sum = cycle.execution.0 + cycle.interference.0 + cycle.blocked.0 + cycle.unexplained.0;
+        assert_eq!(sum, cycle.response().0);
+    }
+}
+
+#[test]
+fn cycles_are_found_with_period_and_times() {
+    let followed = cycles(FollowRequest::default(), |trace, at| (trace, at));
+    let wait = followed.wait.unwrap();
+    assert_eq!(
+        (wait.tid, wait.period, wait.is_relative),
+        (CTL, Some(Nanos(1_000)), false)
+    );
+    assert_eq!((followed.cycles.len(), followed.missed, followed.late), (12, 0, 0));
+    let cycle = followed.cycles[3];
+    assert_eq!(
+        (cycle.release, cycle.start, cycle.end),
+        (Nanos(4_000), Nanos(4_030), Nanos(4_130))
+    );
+    // 10 late, 10 until it ran, of which 2 in the timer's function.
+    assert_eq!(
+        (cycle.interference, cycle.execution, cycle.blocked),
+        (Nanos(20), Nanos(110), Nanos(0))
+    );
+    adds_up(&followed);
+}
+
+fn with_deadline() -> FollowRequest {
+    FollowRequest {
+        deadline: Some(Nanos(300)),
+        ..FollowRequest::default()
+    }
+}
+
+#[test]
+fn a_mutex_held_by_a_preempted_thread_is_named_with_who_preempts() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let trace = trace
+            .call(at, Sysno::futex, MUTEX)
+            .switch(at + 2, HOG, true)
+            .on(1)
+            .switch(at + 3, OTHER, false)
+            .on(0)
+            .switch(at + 400, LOGGER, true)
+            .wakes(at + 450, CTL)
+            .switch(at + 455, CTL, false)
+            .returns(at + 460, Sysno::futex);
+        (trace, at + 480)
+    });
+    adds_up(&followed);
+    // The logger was not seen before it ran, so it is not known what it waited for.
+    assert!(
+        matches!(followed.causes[0].cause.what, Doing::Unexplained(_)),
+        "{:?}",
+        followed.causes
+    );
+
+    let followed = cycles(with_deadline(), |trace, at| {
+        // The logger runs first and is preempted.
+        let trace = trace
+            .call(at, Sysno::futex, MUTEX)
+            .switch(at + 2, LOGGER, true)
+            .switch(at + 50, HOG, false)
+            .switch(at + 400, LOGGER, true)
+            .wakes(at + 450, CTL)
+            .switch(at + 455, CTL, false)
+            .returns(at + 460, Sysno::futex);
+        (trace, at + 480)
+    });
+    adds_up(&followed);
+    let cause = &followed.causes[0];
+    assert_eq!((followed.late, cause.cycles, cause.longest), (1, 1, Nanos(350)));
+    assert_eq!(
+        said(&cause.cause),
+        "ctl waited in futex(0x7f00) for logger (thread 11, SCHED_OTHER), which was preempted while hog (thread 12, RT 20) ran, \
+         whose priority is higher"
+    );
+    assert!(advice(&cause.cause).unwrap().contains("PTHREAD_PRIO_INHERIT"));
+    let worst = cause.worst.as_ref().unwrap();
+    assert_eq!(worst.times.index, 5);
+}
+
+#[test]
+fn what_is_in_every_cycle_is_a_cause_too() {
+    let mut trace = Trace::new(with_deadline()).switch(500, CTL, false);
+    let mut at = 600;
+    for nth in 1..=12_u64 {
+        let due = nth * 1_000;
+        trace = trace
+            .sleeps(at, due)
+            .call(due + 40, Sysno::fsync, [3, 0, 0, 0])
+            .switch(due + 50, 0, true);
+        let disk = CpuContext::Device {
+            irq: 36,
+            name: "disk".into(),
+        };
+        trace = trace
+            .push(due + 400, TracedChange::Enter(disk))
+            .wakes(due + 401, CTL)
+            .push(due + 402, TracedChange::Exit(disk))
+            .switch(due + 410, CTL, false)
+            .returns(due + 420, Sysno::fsync);
+        at = due + 430;
+    }
+    let followed = trace
+        .call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .returns(at + 1, Sysno::clock_nanosleep)
+        .finish();
+    adds_up(&followed);
+    assert_eq!(followed.late, 12);
+    let cause = &followed.causes[0];
+    assert_eq!((cause.cycles, cause.usual), (12, Nanos(351)));
+    assert_eq!(
+        said(&cause.cause),
+        "ctl waited in fsync(descriptor 3) for interrupt 36 (disk)"
+    );
+}
+
+#[test]
+fn lost_events_make_a_cycle_unexplained() {
+    let lost = |at: u64| TracedChange::Lost {
+        since: Nanos(at + 10),
+        count: 7,
+    };
+    // On the CPU of the thread, and on another one, where whoever it waits for may have run.
+    for cpu in [0, 1] {
+        let followed = cycles(with_deadline(), |trace, at| {
+            let trace = trace
+                .on(cpu)
+                .push(at + 300, lost(at))
+                .on(0)
+                .push(at + 310, TracedChange::PageFault);
+            (trace, at + 400)
+        });
+        adds_up(&followed);
+        assert_eq!(followed.lost, 7);
+        let cycle = followed.slowest[0].times;
+        assert!(cycle.unexplained >= Nanos(290), "{cycle:?}");
+        assert!(matches!(followed.causes[0].cause.what, Doing::Unexplained(_)));
+    }
+}
+
+#[test]
+fn a_thread_that_runs_without_a_switch_is_a_hole() {
+    let followed = cycles(with_deadline(), |mut trace, at| {
+        // Another thread runs suddenly, and then the first one again.
+        trace.current[0] = OTHER;
+        trace = trace.push(at + 100, TracedChange::Raise { vector: 3 });
+        trace.current[0] = CTL;
+        trace = trace.push(at + 250, TracedChange::PageFault);
+        (trace, at + 400)
+    });
+    adds_up(&followed);
+    assert_eq!(followed.holes, 2);
+    assert!(followed.slowest[0].times.unexplained >= Nanos(200));
+}
+
+#[test]
+fn a_soft_interrupt_wakes_for_whoever_raised_it() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let disk = CpuContext::Device {
+            irq: 36,
+            name: "disk".into(),
+        };
+        let block = CpuContext::Soft(4);
+        let trace = trace
+            .call(at, Sysno::fsync, [3, 0, 0, 0])
+            .switch(at + 2, OTHER, true)
+            .push(at + 300, TracedChange::Enter(disk))
+            .push(at + 301, TracedChange::Raise { vector: 4 })
+            .push(at + 302, TracedChange::Exit(disk))
+            .push(at + 303, TracedChange::Enter(block))
+            .wakes(at + 304, CTL)
+            .push(at + 305, TracedChange::Exit(block))
+            .switch(at + 306, CTL, false)
+            .returns(at + 310, Sysno::fsync);
+        (trace, at + 320)
+    });
+    adds_up(&followed);
+    assert_eq!(
+        said(&followed.causes[0].cause),
+        "ctl waited in fsync(descriptor 3) for interrupt 36 (disk)"
+    );
+}
+
+#[test]
+fn a_waking_may_come_before_the_switch_that_it_ends() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let trace = trace
+            .call(at, Sysno::futex, MUTEX)
+            .on(1)
+            .switch(at + 1, OTHER, false)
+            .wakes(at + 2, CTL)
+            .on(0)
+            .switch(at + 3, HOG, true)
+            .switch(at + 400, CTL, false)
+            .returns(at + 410, Sysno::futex);
+        (trace, at + 420)
+    });
+    adds_up(&followed);
+    // It was ready all that time, so who ran is what counts.
+    assert_eq!(
+        said(&followed.causes[0].cause),
+        "ctl was ready while hog (thread 12, RT 20) ran, whose priority is lower"
+    );
+}
+
+#[test]
+fn a_period_that_passes_in_a_late_cycle_is_missed_and_a_sleep_into_the_past_is_a_cycle() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let mut at = 600;
+    for nth in 1..=12_u64 {
+        trace = trace.sleeps(at, nth * 1_000);
+        at = nth * 1_000 + 130;
+    }
+    // The next cycle runs until 15 500: the one of 14 000 is taken up at once, that of 15 000 is left out.
+    trace = trace.sleeps(at, 13_000);
+    let set = |due: u64| TracedChange::TimerSet {
+        timer: 0xdead,
+        function: 0xf00,
+        earliest: Nanos(due),
+        latest: Nanos(due),
+    };
+    trace = trace
+        .call(15_500, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .push(15_501, set(14_000))
+        .returns(15_503, Sysno::clock_nanosleep);
+    let followed = trace
+        .sleeps(15_600, 16_000)
+        .call(16_130, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .returns(16_131, Sysno::clock_nanosleep)
+        .finish();
+    adds_up(&followed);
+    assert_eq!((followed.cycles.len(), followed.missed, followed.at_once), (15, 1, 1));
+    let past = followed.cycles[13];
+    assert_eq!(
+        (past.release, past.start, past.end),
+        (Nanos(14_000), Nanos(15_503), Nanos(15_600))
+    );
+    assert_eq!(followed.late, 2);
+}
+
+#[test]
+fn an_ordinary_thread_that_preempts_a_real_time_one_is_the_schedulers_share() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let trace = trace.switch(at, OTHER, false).switch(at + 500, CTL, true);
+        (trace, at + 510)
+    });
+    adds_up(&followed);
+    let cause = &followed.causes[0].cause;
+    assert_eq!(
+        said(cause),
+        "ctl was preempted while other (thread 13, SCHED_OTHER) ran, whose priority is lower"
+    );
+    assert!(advice(cause).unwrap().contains("fair server"));
+}
+
+mod any {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn change() -> impl Strategy<Value = TracedChange> {
+        let context = prop_oneof![
+            Just(CpuContext::Timer),
+            Just(CpuContext::Soft(3)),
+            Just(CpuContext::Device {
+                irq: 9,
+                name: "disk".into()
+            }),
+            Just(CpuContext::TimerFunction {
+                timer: 0xdead,
+                function: 0xf00
+            }),
+        ];
+        let call = prop_oneof![Just(Sysno::clock_nanosleep), Just(Sysno::futex), Just(Sysno::read)];
+        prop_oneof![
+            context.clone().prop_map(TracedChange::Enter),
+            context.prop_map(TracedChange::Exit),
+            (10..14_u32).prop_map(|tid| TracedChange::Waking { tid }),
+            (prop_oneof![Just(0), 10..14_u32], any::<bool>()).prop_map(|(to, asleep)| TracedChange::Switch {
+                from: thread(0),
+                asleep,
+                to: thread(to)
+            }),
+            (0..200_u64).prop_map(|ago| TracedChange::Lost {
+                since: Nanos(ago),
+                count: 1
+            }),
+            call.clone().prop_map(|call| TracedChange::SysEnter {
+                call: call.id() as u32,
+                arguments: [1, 0, 0, 0]
+            }),
+            call.prop_map(|call| TracedChange::SysExit {
+                call: call.id() as u32,
+                result: 0
+            }),
+            (0..500_u64).prop_map(|due| TracedChange::TimerSet {
+                timer: 0xdead,
+                function: 0xf00,
+                earliest: Nanos(due),
+                latest: Nanos(due + 10)
+            }),
+            Just(TracedChange::PageFault),
+            Just(TracedChange::LockWait),
+            Just(TracedChange::LockTaken),
+            Just(TracedChange::Raise { vector: 3 }),
+            Just(TracedChange::SignalTaken {
+                signal: 10,
+                has_handler: true
+            }),
+        ]
+    }
+
+    proptest! {
+        /// Whatever comes, in whatever order: the parts of a cycle add up, and nothing is told twice.
+        #[test]
+        fn parts_add_up(events in proptest::collection::vec((0..2_usize, 0..60_u64, change(), prop_oneof![8 => Just(true), 1 => Just(false)]), 0..400)) {
+            let mut trace = Trace::new(FollowRequest {
+                wait: Some(WantedWait { call: Sysno::clock_nanosleep.id() as u32, argument: None }),
+                ..with_deadline()
+            });
+            let mut at = 1_000;
+            for (cpu, step, what, is_seen) in events {
+                at += step;
+                trace = trace.on(cpu);
+                match what {
+                    TracedChange::Switch { asleep, to, .. } if is_seen => trace = trace.switch(at, to.tid, asleep),
+                    TracedChange::Switch { to, .. } => trace.current[cpu] = to.tid,
+                    TracedChange::Lost { since, count } => {
+                        let since = Nanos(at.saturating_sub(since.0));
+                        trace = trace.push(at, TracedChange::Lost { since, count });
+                    }
+                    TracedChange::TimerSet { timer, function, earliest, latest } => {
+                        let (earliest, latest) = (Nanos(earliest.0 + at), Nanos(latest.0 + at));
+                        trace = trace.push(at, TracedChange::TimerSet { timer, function, earliest, latest });
+                    }
+                    what => trace = trace.push(at, what),
+                }
+                if at % 7 == 0 {
+                    trace.follower.complete(Nanos(at));
+                }
+            }
+            adds_up(&trace.finish());
+        }
+    }
+}

@@ -38,8 +38,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "step",
             "subject",
             "switch",
+            "thread",
             "to",
             "tree",
+            "wait",
             "with",
             "write-baseline",
         ],
@@ -53,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "captures",
             "checkpoint",
             "criterion",
+            "deadline",
             "exact",
             "exclude",
             "explain",
@@ -71,6 +74,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "plain",
             "resume",
             "revert",
+            "show",
             "textfile",
             "tolerance",
             "top",
@@ -94,12 +98,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// The options of a big command that come first, beside the parameters that say so themselves.
-const FIRST: [(&str, &[&str]); 12] = [
+const FIRST: [(&str, &[&str]); 13] = [
     ("lab run", &["kernel", "preempt", "criterion", "output"]),
     ("lab verify", &["kernel", "preempt", "runs"]),
     ("host run", &["criterion", "output"]),
     ("host watch", &["time", "rotate", "criterion", "metrics", "output"]),
     ("host isolate", &["cpus", "time", "pid", "comm", "criterion", "output"]),
+    ("host follow", &["pid", "comm", "thread", "time", "deadline", "output"]),
     ("host try", &["only", "load", "cpus", "time", "criterion", "output"]),
     ("study run", &["quick", "host", "jobs", "output"]),
     ("bisect", &["good", "bad", "kernels", "tree", "criterion", "output"]),

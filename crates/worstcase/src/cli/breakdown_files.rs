@@ -7,6 +7,7 @@ use worstcase_analysis::breakdown::folded::folded;
 use worstcase_analysis::explain::Explained;
 use worstcase_base::output;
 use worstcase_report::breakdown::{flame, perfetto};
+use worstcase_report::follow::CycleLines;
 use worstcase_results::record::CellId;
 
 /// Which files are written.
@@ -42,9 +43,12 @@ worstcase_base::errors! {
         LongestOnly(CellId) => Usage,
         /// The options do not fit a program that was followed, of which all was told then.
         #[error(
-            "{0} is a program that was followed, of which is told what was found then: leave out --sample, --compare, --all, --folded, --flame, --perfetto"
+            "{0} is a program that was followed, of which is told what was found then: leave out --sample, --compare, --all, --flame"
         )]
         AsFollowed(CellId) => Usage,
+        /// No cycle of a followed program was kept with its parts.
+        #[error("{0} has no cycle to write: no one was kept with its parts")]
+        NoCycle(CellId) => Usage,
         /// Nothing was kept of what was found.
         #[error("{0} was kept without what was found while it was followed; follow it again")]
         NothingFound(CellId) => Usage,
@@ -62,6 +66,24 @@ worstcase_base::errors! {
 impl BreakdownFiles {
     pub(super) fn are_asked_for(&self) -> bool {
         self.folded.is_some() || self.flame.is_some() || self.perfetto.is_some()
+    }
+
+    /// Writes the files that were asked for of a followed program's cycle.
+    pub(super) fn write_cycle(&self, id: &CellId, cycle: Option<&CycleLines>) -> Result<(), ShowBreakdownError> {
+        if self.flame.is_some() {
+            return Err(ShowBreakdownError::AsFollowed(id.clone()));
+        }
+        if !self.are_asked_for() {
+            return Ok(());
+        }
+        let cycle = cycle.ok_or_else(|| ShowBreakdownError::NoCycle(id.clone()))?;
+        if let Some(path) = &self.folded {
+            write(path, cycle.folded().as_bytes())?;
+        }
+        if let Some(path) = &self.perfetto {
+            write(path, cycle.trace().as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Writes the files that were asked for beside the text.

@@ -118,10 +118,10 @@ fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Str
         return Ok(None);
     };
     let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
-    if asks_for_more || args.files.are_asked_for() {
+    if asks_for_more {
         return Err(ShowBreakdownError::AsFollowed(record.id.clone()).into());
     }
-    Ok(Some(followed::told(run, record, args.json)?))
+    Ok(Some(followed::told(run, record, args.json, &args.files)?))
 }
 
 /// The longest operation of the cell with files that is asked for, or of the one that has the longest if there are no other

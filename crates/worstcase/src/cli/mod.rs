@@ -78,14 +78,14 @@ Every command has examples: worstcase COMMAND --help.
 
 Exit codes:
   0  done
-  1  a verdict is FAIL (only verdict, gate, host check and host isolate); a sample was above host run's --break;
+  1  a verdict is FAIL (only verdict, gate, host check, follow and isolate); a sample was above host run's --break;
      history --fail-on-change found a change for the worse
   2  wrong arguments or input, or a file that is not there
   3  a tool, a right or the network is missing
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed: a full disk, a folder that may not be written
   6  a defect of worstcase: it says where, in one line to be reported
- 10  a verdict is INCONCLUSIVE (only verdict, gate and host isolate)
+ 10  a verdict is INCONCLUSIVE (only verdict, gate, host follow and isolate)
 130  Ctrl-C or a signal ended it before it was done";
 
 /// The subcommands.

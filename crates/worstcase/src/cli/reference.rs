@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use worstcase_base::near::unknown;
 use worstcase_contract::help::HelpPage;
 use worstcase_contract::loads::LOADS;
-use worstcase_contract::probe::PROBES;
+use worstcase_contract::probe::{PROBES, Probe, ProbeInfo};
 use worstcase_report::terminal::{Style, fitted, wrapped};
 
 /// List the loads, or tell of one what it does, takes and needs
@@ -45,6 +45,9 @@ fn load(given: String) -> Result<String, String> {
 }
 
 fn probe(given: String) -> Result<String, String> {
+    if ProbeInfo::of_word(&given).is_some_and(ProbeInfo::is_program) {
+        return Probe::expand(&given).map(|_| given).map_err(|why| why.0);
+    }
     known("probe", given, PROBES.iter().map(|probe| probe.name).collect())
 }
 

@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod containers;
 mod documents;
+mod follow;
 mod full_disk;
 mod io;
 mod isolate;

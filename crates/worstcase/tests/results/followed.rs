@@ -150,6 +150,21 @@ fn what_is_kept_is_read_back() {
 }
 
 #[test]
+fn this_machine_is_told_as_any_run_of_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let here = FollowedMachine::of_here(&"0".parse().unwrap()).at(Utc::at(1_700_000_000), Utc::at(1_700_000_080));
+    let run = keep(&path, &here, &followed(&cycles(1, 0))).unwrap();
+    let record = run.records().unwrap().remove(0);
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(record.subject.kernel.release, release.trim());
+    assert!(record.environment.contains_key("boot_id"));
+    assert_eq!(record.origin.unwrap().ended, Utc::at(1_700_000_080));
+    drop(run);
+    worstcase(&["show"], &path).assert().code(0);
+}
+
+#[test]
 fn parts_that_are_not_those_of_the_record_are_refused() {
     let (_dir, path) = kept(|_| ());
     let run = Run::open(&path).unwrap();
@@ -217,7 +232,8 @@ fn show_names_the_program_and_tells_its_response_in_parts() {
             .and(contains(
                 "response: timer due, or woken, to the end of the cycle's work",
             ))
-            .and(contains("interference: ready, and something else had the CPU")),
+            .and(contains("interference: ready, and something else had the CPU"))
+            .and(contains("execution  interference  blocked  unexplained")),
     );
     let json: serde_json::Value = serde_json::from_str(&said(&mut worstcase(&["show", "--json"], &path), 0)).unwrap();
     assert_eq!(json["followed"][0]["thread"], "servo");
@@ -232,6 +248,14 @@ fn the_deadline_is_the_criterion() {
     passed.stdout(contains("is every latency within 1 ms").and(contains("PASS")));
     let failed = worstcase(&["verdict", "--criterion", "300us"], &path).assert().code(1);
     failed.stdout(contains("FAIL").and(contains("follow:motion.servo")));
+    let (_dir, path) = kept(|of| of.trace_cost = Some(Nanos(30_000)));
+    let failed = worstcase(&["verdict", "--criterion", "300us"], &path).assert().code(1);
+    failed.stdout(contains(
+        "30.0 us later: without it, the latest cycle may have kept the limit",
+    ));
+    let (_dir, path) = kept(|of| of.cycles = &[]);
+    worstcase(&["show"], &path).assert().code(0);
+    worstcase(&["verdict"], &path).assert().code(10);
     let (_dir, path) = kept(|of| of.deadline = None);
     let without = worstcase(&["verdict"], &path).assert().code(2);
     without.stderr(contains("no criterion of its own"));
@@ -372,6 +396,9 @@ fn explain_tells_what_was_found_then() {
 
 #[test]
 fn nobody_measures_it_by_its_name() {
+    let mut help = Command::cargo_bin("worstcase").unwrap();
+    let refused = help.args(["probes", "follow"]).assert().code(2);
+    refused.stderr(contains("worstcase host follow measures it"));
     for venue in ["host", "lab"] {
         let mut command = Command::cargo_bin("worstcase").unwrap();
         command.args([venue, "run", "--probe", "follow"]);

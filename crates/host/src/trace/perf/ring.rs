@@ -148,6 +148,12 @@ impl Ring {
         to - from + self.room > self.data as u64
     }
 
+    /// Bytes that were taken out so far.
+    pub fn taken(&self) -> u64 {
+        let tail = std::mem::offset_of!(sys::perf_event_mmap_page, data_tail);
+        self.position(tail).load(Ordering::Relaxed)
+    }
+
     fn header(&self, at: u64) -> (u32, usize) {
         let offset = at as usize & (self.data - 1);
         // Records are multiples of 8 bytes, so a header of 8 never lies across the end.

@@ -5,6 +5,7 @@ mod check;
 mod choice;
 mod doctor;
 mod folder;
+mod follow;
 mod hooks;
 mod isolate;
 mod lines;
@@ -61,6 +62,8 @@ pub enum HostCommand {
     Try(try_settings::TryArgs),
     /// Who disturbs a CPU: everything that entered it, by cause and sender, with the remedy
     Isolate(isolate::IsolateArgs),
+    /// Why a program of yours is late: the cycles of its thread, and where the time of the worst ones went
+    Follow(Box<follow::FollowArgs>),
     #[command(after_help = RESTORE_HELP)]
     /// Undo what a killed command changed on this machine, and say what
     Restore,
@@ -96,6 +99,10 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
         HostCommand::Isolate(args) => {
             settle();
             isolate::run(&args)
+        }
+        HostCommand::Follow(args) => {
+            settle();
+            follow::run(&args)
         }
         HostCommand::Restore => restore::run(&left_over(&StateFolder::open()?)?),
     }

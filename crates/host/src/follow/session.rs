@@ -1,0 +1,328 @@
+//! Opens the trace, feeds the analysis, ends.
+
+use super::facts::ProgramFacts;
+use super::held::HeldProgram;
+use super::started::{ProgramExit, StartedProgram};
+use super::target::FollowTarget;
+use crate::isolate::threads::threads_of;
+use crate::trace::{Purpose, Tracer, TracingError};
+use crate::{CpuList, HostError, MachineFacts, machine};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::Serialize;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_contract::Nanos;
+use worstcase_instruments::sys::rlimit::{Raised, Resource};
+use worstcase_instruments::sys::{affinity, clock, usage};
+use worstcase_traces::follow::{CycleTimes, FollowRequest, Followed, Follower, WantedThread, WantedWait};
+
+/// What is asked of a session.
+#[derive(Clone, Debug)]
+pub struct SessionRequest {
+    /// The program.
+    pub target: FollowTarget,
+    /// The thread; none: the one that the target tells, or that is found.
+    pub thread: Option<WantedThread>,
+    /// The wait that ends a cycle; found by itself if not named.
+    pub wait: Option<WantedWait>,
+    /// When a cycle is late.
+    pub deadline: Option<Nanos>,
+    /// For how long; none: until the program ends.
+    pub time: Option<Nanos>,
+    /// What a command writes to standard output goes to standard errors.
+    pub is_output_to_errors: bool,
+}
+
+/// What came out.
+pub struct FollowSession {
+    /// The cycles.
+    pub followed: Followed,
+    /// The program, as it was seen last.
+    pub program: ProgramFacts,
+    /// What the trace took.
+    pub cost: TraceCost,
+    /// Time that a hypervisor took from the CPUs on which the thread ran, if that is known.
+    pub steal: Option<Nanos>,
+    /// Whether the kernel held real-time threads back, if that is known.
+    pub throttled: Option<bool>,
+    /// How long the program was followed.
+    pub time: Nanos,
+    /// Why that ended.
+    pub end: SessionEnd,
+    /// Notes about how it was followed.
+    pub notes: Vec<String>,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// Its time was over.
+    Time,
+    /// The program ended; how is known of a command only.
+    Program(Option<ProgramExit>),
+    /// The user ended it.
+    Asked,
+}
+
+/// What a trace takes. What it adds to the program's own time cannot be told from within: that time is in its cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TraceCost {
+    /// Events of all CPUs.
+    pub events: u64,
+    /// Events that the kernel could not keep.
+    pub lost: u64,
+    /// Bytes that the kernel wrote.
+    pub bytes: u64,
+    /// CPU time of worstcase itself.
+    pub cpu_ns: Nanos,
+    /// For how long.
+    pub time_ns: Nanos,
+}
+
+impl TraceCost {
+    /// Events a second.
+    pub fn events_a_second(&self) -> f64 {
+        self.a_second(self.events)
+    }
+
+    /// Bytes a second.
+    pub fn bytes_a_second(&self) -> f64 {
+        self.a_second(self.bytes)
+    }
+
+    /// The share of one CPU that worstcase itself used.
+    pub fn cpu_share(&self) -> f64 {
+        self.a_second(self.cpu_ns.0) / 1e9
+    }
+
+    fn a_second(&self, n: u64) -> f64 {
+        n as f64 * 1e9 / self.time_ns.0.max(1) as f64
+    }
+}
+
+/// Time between two reads of the rings.
+const LOOK: Nanos = Nanos::from_millis(15);
+/// A command's threads are looked at first after so long: by then it has made some.
+const FIRST_FACTS: Nanos = Nanos::from_millis(200);
+/// And then so often.
+const FACTS: Nanos = Nanos::from_millis(1000);
+/// So often at most the trace is opened anew, because threads began meanwhile.
+const OPENINGS: usize = 3;
+
+/// Follows. `each` gets the elapsed time and the number of events so far, some fifty times a second.
+pub fn follow(
+    request: &SessionRequest,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Nanos, u64),
+) -> Result<FollowSession, HostError> {
+    let facts = MachineFacts::of(Path::new("/"));
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let mut notes = Vec::new();
+    let mut ours = OwnPlace::new(online);
+    let (mut program, open, thread) = match &request.target {
+        FollowTarget::Running { process, thread } => {
+            let open = OpenTrace::of_process(*process, &ours.online, &mut notes)?;
+            (FollowedProgram::running(*process)?, open, thread.clone())
+        }
+        FollowTarget::Command(command) => {
+            let held = HeldProgram::start(command, request.is_output_to_errors)?;
+            let open = OpenTrace::of_threads(vec![held.id()], &ours.online)?;
+            (FollowedProgram::started(held.release()?)?, open, WantedThread::Found)
+        }
+    };
+    let cpus: Vec<u32> = ours.online.iter().collect();
+    let stolen = machine::steal(&cpus);
+    let mut follower = Follower::new(FollowRequest {
+        program: open.tids.clone(),
+        thread: request.thread.clone().unwrap_or(thread),
+        wait: request.wait,
+        deadline: request.deadline,
+    });
+    let mut tracer = open.tracer;
+    let (began, used) = (clock::monotonic(), usage::own_process());
+    let until = request.time.map(|time| began + time);
+    let mut known = ProgramFacts::of(program.process);
+    ours.leave(&known);
+    let mut next_facts = program.command.is_some().then_some(began + FIRST_FACTS);
+    let mut events = 0;
+    let (now, end) = loop {
+        let now = clock::monotonic();
+        let end = program.end(until.is_some_and(|until| now >= until), stop);
+        events += tracer.drain(|event| follower.feed(event));
+        follower.complete(now);
+        each(now.saturating_sub(began), events);
+        if let Some(end) = end {
+            break (now, end);
+        }
+        if next_facts.is_some_and(|next| now >= next) {
+            next_facts = Some(now + FACTS);
+            known.look_again();
+            ours.leave(&known);
+        }
+        program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
+    };
+    let time = now.saturating_sub(began);
+    let cost = TraceCost {
+        events,
+        lost: tracer.lost(),
+        bytes: tracer.bytes(),
+        cpu_ns: (usage::own_process() - used).cpu,
+        time_ns: time,
+    };
+    drop(tracer);
+    // A command that still runs ends here, before its cycles are told.
+    drop(program);
+    let followed = follower.finish();
+    let taken = machine::steal_between(&stolen, &machine::steal(&cpus));
+    let of_thread = cpus.iter().zip(taken).filter(|(cpu, _)| followed.cpus.contains(cpu));
+    let worst = followed
+        .cycles
+        .iter()
+        .map(CycleTimes::response)
+        .max()
+        .unwrap_or_default();
+    let unseen = followed.wait.and_then(|wait| wait.period).unwrap_or(time);
+    Ok(FollowSession {
+        steal: of_thread
+            .map(|(_, taken)| taken.map(|time| time.0))
+            .sum::<Option<u64>>()
+            .map(Nanos),
+        throttled: machine::may_be_throttled(worst, unseen),
+        followed,
+        program: known,
+        cost,
+        time,
+        end,
+        notes,
+    })
+}
+
+/// An open trace, and the program's threads when it began.
+struct OpenTrace {
+    tracer: Tracer,
+    tids: Vec<u32>,
+    /// Each thread needs some descriptors on each CPU.
+    _files: Option<Raised>,
+}
+
+impl OpenTrace {
+    fn of_threads(tids: Vec<u32>, online: &CpuList) -> Result<OpenTrace, HostError> {
+        let files = Resource::Files.raise(Resource::Files.limit().hard).ok();
+        let cpus: Vec<u32> = online.iter().collect();
+        let purpose = Purpose::Follow { tids: tids.clone() };
+        let tracer = Tracer::open(&cpus, &purpose).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
+        Ok(OpenTrace {
+            tracer,
+            tids,
+            _files: files,
+        })
+    }
+
+    /// A thread that begins while the trace is opened may be missing in it, so it is opened anew.
+    fn of_process(process: u32, online: &CpuList, notes: &mut Vec<String>) -> Result<OpenTrace, HostError> {
+        let list = || threads_of(process).collect::<Vec<u32>>();
+        let mut tids = list();
+        for _ in 0..OPENINGS {
+            if tids.is_empty() {
+                return Err(HostError::Argument(format!("process {process} has ended")));
+            }
+            let open = OpenTrace::of_threads(tids, online)?;
+            tids = list();
+            if tids.iter().all(|tid| open.tids.contains(tid)) {
+                return Ok(open);
+            }
+        }
+        notes.push("the program starts threads all the time: some of them may not be seen as its own".into());
+        OpenTrace::of_threads(tids, online)
+    }
+}
+
+/// The program that is followed.
+struct FollowedProgram {
+    process: u32,
+    /// Readable from its end on.
+    handle: OwnedFd,
+    command: Option<StartedProgram>,
+}
+
+impl FollowedProgram {
+    fn running(process: u32) -> Result<FollowedProgram, HostError> {
+        let ended = |source| HostError::Argument(format!("process {process} cannot be watched: {source}"));
+        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let opened = pid
+            .ok_or(rustix::io::Errno::SRCH)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        Ok(FollowedProgram {
+            process,
+            handle: opened.map_err(ended)?,
+            command: None,
+        })
+    }
+
+    fn started(command: StartedProgram) -> Result<FollowedProgram, HostError> {
+        let running = FollowedProgram::running(command.id())?;
+        Ok(FollowedProgram {
+            command: Some(command),
+            ..running
+        })
+    }
+
+    /// Waits for its end, and says whether that has come.
+    fn wait(&self, time: Nanos) -> bool {
+        let time = Timespec {
+            tv_sec: (time.0 / 1_000_000_000) as _,
+            tv_nsec: (time.0 % 1_000_000_000) as _,
+        };
+        let mut handle = [PollFd::new(&self.handle, PollFlags::IN)];
+        // A signal ends the wait, too.
+        matches!(poll(&mut handle, Some(&time)), Ok(1..))
+    }
+
+    /// Whether it has ended, or is to be followed no more.
+    fn end(&mut self, is_time_over: bool, stop: &AtomicBool) -> Option<SessionEnd> {
+        if stop.load(Ordering::Relaxed) {
+            return Some(SessionEnd::Asked);
+        }
+        if self.wait(Nanos(0)) {
+            return Some(SessionEnd::Program(
+                self.command.as_mut().and_then(StartedProgram::exit),
+            ));
+        }
+        is_time_over.then_some(SessionEnd::Time)
+    }
+}
+
+/// Where this process runs: not where the program does, if there is another CPU.
+struct OwnPlace {
+    online: CpuList,
+    allowed: Vec<u32>,
+    now: Vec<u32>,
+}
+
+impl OwnPlace {
+    fn new(online: CpuList) -> OwnPlace {
+        let allowed = affinity::current().unwrap_or_default();
+        OwnPlace {
+            online,
+            now: allowed.clone(),
+            allowed,
+        }
+    }
+
+    /// Leaves the program's CPUs to it.
+    fn leave(&mut self, program: &ProgramFacts) {
+        let theirs = program.wanted_cpus(&self.online);
+        let rest: Vec<u32> = self
+            .allowed
+            .iter()
+            .copied()
+            .filter(|cpu| !theirs.contains(*cpu))
+            .collect();
+        // One that may run everywhere cannot be evaded.
+        if !rest.is_empty() && rest != self.now && affinity::set(&rest).is_ok() {
+            self.now = rest;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A followed program as a run: in the folder of `--output`, or one that is there until the verdict is told.
+
+use super::FollowArgs;
+use super::told::scheduling;
+use crate::cli::error::Error;
+use std::path::Path;
+use worstcase_base::duration;
+use worstcase_contract::Nanos;
+use worstcase_host::follow::keep::{FollowedCycles, FollowedMachine, keep};
+use worstcase_host::follow::{FollowSession, FollowTarget};
+use worstcase_results::record::{FollowCommand, FollowedProgram, Run};
+
+/// Keeps the cycles, and what was found as JSON.
+pub(super) fn kept(
+    folder: &Path,
+    machine: &FollowedMachine,
+    args: &FollowArgs,
+    target: &FollowTarget,
+    session: &FollowSession,
+    found: &str,
+) -> Result<Option<Run>, Error> {
+    let followed = &session.followed;
+    let (Some(thread), false) = (followed.thread, followed.cycles.is_empty()) else {
+        return Ok(None);
+    };
+    let command = match target {
+        FollowTarget::Command(command) => command.clone(),
+        FollowTarget::Running { .. } => Vec::new(),
+    };
+    let cycles = FollowedCycles {
+        program: FollowedProgram {
+            program: session.program.name.trim().to_string(),
+            command: command.clone(),
+            pid: session.program.pid,
+            tid: thread.tid,
+            thread: thread.comm.to_string(),
+            observed_ns: session.time.0,
+        },
+        scheduling: scheduling(&thread, &session.program),
+        cpus: followed.cpus.clone(),
+        load: None,
+        period: followed.wait.and_then(|wait| wait.period),
+        cycles: &followed.cycles,
+        missed: followed.missed,
+        deadline: args.deadline,
+        lost_events: followed.lost,
+        trace_cost: None,
+        throttled: session.throttled,
+        steal: session.steal,
+        warnings: Vec::new(),
+        command: FollowCommand {
+            options: args.words(),
+            program: command,
+        },
+        found: Some(found),
+    };
+    Ok(Some(keep(folder, machine, &cycles)?))
+}
+
+impl FollowArgs {
+    /// The options as typed, but for the folder and the program's command.
+    fn words(&self) -> Vec<String> {
+        let show = |time: Nanos| duration::show(time).replace(' ', "");
+        let options = [
+            ("--pid", self.pid.map(|id| id.to_string())),
+            ("--comm", self.comm.clone()),
+            ("--thread", self.thread.clone()),
+            ("--wait", self.wait.map(|wait| wait.to_string())),
+            ("--time", self.time.map(show)),
+            ("--deadline", self.deadline.map(show)),
+        ];
+        let given = options
+            .into_iter()
+            .filter_map(|(option, value)| Some([option.to_string(), value?]));
+        given.flatten().collect()
+    }
+}

@@ -1,0 +1,228 @@
+//! `worstcase host follow`.
+
+mod keep;
+mod told;
+
+use crate::cli::error::Error;
+use crate::cli::output::print;
+use crate::cli::progress::ProgressDisplay;
+use crate::cli::stop;
+use clap::{ArgGroup, Args};
+use keep::kept;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tempfile::TempDir;
+use told::{DeadlineVerdict, KernelNames, document, report, text};
+use worstcase_base::duration;
+use worstcase_base::format::grouped;
+use worstcase_base::progress::Progress;
+use worstcase_base::utc::Utc;
+use worstcase_contract::Nanos;
+use worstcase_host::follow::keep::FollowedMachine;
+use worstcase_host::follow::{FollowTarget, ProgramFacts, SessionEnd, SessionRequest, follow, wanted_wait};
+use worstcase_host::{HostError, MachineFacts};
+use worstcase_report::terminal::{Style, fitted};
+use worstcase_results::record::Run;
+use worstcase_traces::follow::{WantedThread, WantedWait};
+
+const HELP: &str = "\
+Examples:
+  worstcase host follow --pid 1234 --time 60s
+  worstcase host follow --comm motion --thread control --deadline 500us
+  worstcase host follow --deadline 1ms -- ./motion --rate 1000
+  worstcase host follow --wait read:5 --json -- ./motion
+
+A cycle begins when the thread's wait is over (its release: when its timer is due, or it is woken) and ends when it waits
+again. Needs root, or CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_IPC_LOCK. Ctrl-C ends it early and tells what was seen
+until then.
+A program that it started ends with it; one that ran already is left alone. With --json what the program prints goes to
+standard error.
+Exit code: 0 told, or PASS; with --deadline 1 FAIL, 10 INCONCLUSIVE; 2 wrong arguments; 3 a right or the program is
+missing; 130 Ctrl-C ended it early. A PASS needs 10000 cycles in a minute.";
+
+/// Arguments of `follow`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = HELP,
+    override_usage = "worstcase host follow [OPTIONS] <--pid <ID> | --comm <NAME> | -- <COMMAND>...>",
+    group(ArgGroup::new("program").args(["pid", "comm", "command"]).required(true))
+)]
+pub struct FollowArgs {
+    /// The program is this process, or that of this thread
+    #[arg(long, value_name = "ID")]
+    pid: Option<u32>,
+    /// The same by the name of one of its threads, as ps -eLo comm shows it
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// The thread whose cycles are told, by its name or id [default: the one with a period and the highest priority]
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
+    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5 [default: found]
+    #[arg(long, value_name = "CALL[:ARG]", value_parser = wanted_wait)]
+    wait: Option<WantedWait>,
+    /// How long, e.g. 60s [default: 10s; of a command until it ends]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    time: Option<Nanos>,
+    /// No cycle ends later than this after its release: PASS, FAIL or INCONCLUSIVE, as exit code too
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    deadline: Option<Nanos>,
+    /// So many of the worst cycles are shown
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    show: usize,
+    /// Print JSON, times in ns
+    #[arg(long)]
+    json: bool,
+    /// Keep what was measured in this folder
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The program is this command, followed from its first instruction on
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// How long a program that runs already is followed.
+const USUAL: Nanos = Nanos::from_millis(10_000);
+/// Between two states of the progress.
+const SHOWN: Nanos = Nanos::from_millis(250);
+
+/// Runs the command.
+pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
+    let request = asked(args)?;
+    let scratch = RunFolder::of(args)?;
+    let online = MachineFacts::of(Path::new("/")).cpu.online.unwrap_or_default();
+    let (machine, began) = (FollowedMachine::of_here(&online), Utc::now());
+    let stop = stop::in_order("telling what was seen until now");
+    // A command writes to the terminal itself.
+    let is_shown = args.command.is_empty() || !io::stderr().is_terminal();
+    let progress = is_shown.then(ProgressDisplay::new);
+    let mut next = Nanos(0);
+    let session = follow(&request, &stop, |time, events| {
+        if let (Some(progress), true) = (&progress, time >= next) {
+            progress.state(&format!("{} events", grouped(events)));
+            next = time + SHOWN;
+        }
+    });
+    if let Some(progress) = &progress {
+        progress.end();
+    }
+    let session = session?;
+    let names = KernelNames::read();
+    let names = |address| names.of(address);
+    let report = report(args, &session, &names);
+    let mut document = document(&report, &session);
+    let here = machine.at(began, Utc::now());
+    let run = kept(
+        scratch.folder(),
+        &here,
+        args,
+        &request.target,
+        &session,
+        &format!("{document:#}\n"),
+    )?;
+    let verdict = args
+        .deadline
+        .map(|deadline| DeadlineVerdict::of(deadline, run.as_ref()))
+        .transpose()?;
+    match args.json {
+        true => {
+            document["verdict"] = serde_json::json!(verdict);
+            print(&format!("{document:#}\n"))?;
+        }
+        false => print(&fitted(&text(&report, verdict.as_ref(), Style::of_stdout())))?,
+    }
+    if let (Some(folder), None) = (&args.output, &run) {
+        eprintln!("worstcase: nothing is kept in {}: no cycle was seen", folder.display());
+    }
+    Ok(match (session.end, &verdict) {
+        (SessionEnd::Asked, _) => stop::interrupted(),
+        (_, None) => ExitCode::SUCCESS,
+        (_, Some(verdict)) => ExitCode::from(verdict.outcome.exit_code()),
+    })
+}
+
+/// Where the run is made.
+enum RunFolder {
+    /// The user's folder.
+    Asked(PathBuf),
+    /// One that is there until the verdict is told.
+    Scratch { _removed: TempDir, folder: PathBuf },
+}
+
+impl RunFolder {
+    fn of(args: &FollowArgs) -> Result<RunFolder, Error> {
+        match &args.output {
+            Some(folder) => {
+                Run::check_begun(folder, false)?;
+                Ok(RunFolder::Asked(folder.clone()))
+            }
+            None => {
+                let scratch = tempfile::tempdir().map_err(|source| HostError::Samples {
+                    path: std::env::temp_dir(),
+                    source,
+                })?;
+                let folder = scratch.path().join("run");
+                Ok(RunFolder::Scratch {
+                    _removed: scratch,
+                    folder,
+                })
+            }
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        match self {
+            RunFolder::Asked(folder) | RunFolder::Scratch { folder, .. } => folder,
+        }
+    }
+}
+
+fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
+    let nothing = |option: &str, example: &str| {
+        HostError::Argument(format!(
+            "{option} 0s asks for nothing: name a time, e.g. {option} {example}"
+        ))
+    };
+    if args.time == Some(Nanos(0)) {
+        return Err(nothing("--time", "10s"));
+    }
+    if args.deadline == Some(Nanos(0)) {
+        return Err(nothing("--deadline", "1ms"));
+    }
+    let target = match (args.pid, &args.comm) {
+        (Some(id), _) => FollowTarget::with_id(id)?,
+        (None, Some(name)) => FollowTarget::called(name)?,
+        (None, None) => FollowTarget::Command(args.command.clone()),
+    };
+    let is_command = matches!(target, FollowTarget::Command(_));
+    Ok(SessionRequest {
+        thread: args.thread.as_deref().map(|text| thread(text, &target)).transpose()?,
+        target,
+        wait: args.wait,
+        deadline: args.deadline,
+        time: args.time.or((!is_command).then_some(USUAL)),
+        is_output_to_errors: args.json,
+    })
+}
+
+/// A number is the id of a thread that there is; all else is a name, whose thread may begin later.
+fn thread(text: &str, target: &FollowTarget) -> Result<WantedThread, HostError> {
+    let Ok(tid) = text.parse::<u32>() else {
+        return Ok(WantedThread::Named(text.into()));
+    };
+    match target {
+        FollowTarget::Command(_) => Err(HostError::Argument(format!(
+            "--thread {tid}: the command's threads have no ids yet; give the thread's name"
+        ))),
+        FollowTarget::Running { process, .. } => {
+            let facts = ProgramFacts::of(*process);
+            match facts.thread(tid) {
+                Some(_) => Ok(WantedThread::Tid(tid)),
+                None => Err(HostError::Argument(format!(
+                    "--thread {tid}: {} ({process}) has no such thread; ps -Lo tid,comm -p {process} lists them",
+                    facts.name
+                ))),
+            }
+        }
+    }
+}
