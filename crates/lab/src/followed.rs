@@ -89,6 +89,7 @@ pub(crate) fn result(
             }),
         },
         scheduling: scheduling(&thread),
+        cpus: followed.cpus.clone(),
         period: followed.wait.and_then(|wait| wait.period),
         cycles: &followed.cycles,
         missed: followed.missed,

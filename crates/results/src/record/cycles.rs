@@ -67,6 +67,8 @@ pub struct LabCycles<'a> {
     pub program: FollowedProgram,
     /// How the thread is scheduled, and its real-time priority.
     pub scheduling: (String, u8),
+    /// The CPUs on which it ran.
+    pub cpus: Vec<u32>,
     /// The distance of two releases, if they are regular.
     pub period: Option<Nanos>,
     /// Its cycles, in order.
@@ -119,7 +121,7 @@ impl CellResult {
                 method: Some(MethodRecord {
                     timer: OWN_TIMER.to_string(),
                     policy,
-                    cpus: Vec::new(),
+                    cpus: followed.cpus,
                     distance_ns: 0,
                     threshold_ns: None,
                 }),
