@@ -3,11 +3,12 @@
 //! ```text
 //! tracefs   a private, detached mount of it: ids and formats          points    those of a purpose, in this kernel
 //! probes    functions, on kernels whose tracepoints do not tell all   perf/     one counter a tracepoint and CPU, one ring a CPU
-//! events    worstcase_traces: typed events on CLOCK_MONOTONIC         tracer    all of it: open, drain, lost
+//! tracer    all of it: open, drain, lost                              timeline  events -> what a CPU ran
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
-//! timeline  events -> what a CPU ran                                  timerlat  the lines of the kernel's own tracer
-//! recorder  the events around the latest samples, kept                entered   what enters a CPU, and who sent it
+//! recorder  the events around the latest samples, kept                timerlat  the lines of the kernel's own tracer
+//! entered   what enters a CPU, and who sent it
 //! ```
+//! Typed events, the table of tracepoints and what a trace is for are those of `worstcase_traces`.
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
 

@@ -74,7 +74,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --preempt full --cpus 4 --probe remote,shootdown:0/1/3
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
-  worstcase lab run --kernel debian:6.1 --program ./control --program-args '--rate 1000' --load idle,fork --time 2s
+  worstcase lab run --kernel debian:6.1 --program ./control --load idle,fork --time 2s
   worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
   worstcase lab run --kernel debian:6.1 --load fork --executor slurm:partition=short,time=01:00:00
 

@@ -86,7 +86,6 @@ fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
     let mut command = shared().run(&format!("{words} --load idle"), &run);
     command.args(["--program-args", "1000 1500"]).assert().success();
     let record = &measured(&run)[0];
-    assert!(record.accounting.periods().unwrap().missed > 0);
     let found = Run::open(&run).unwrap().beside(&record.id, FOLLOW_FILE).unwrap();
     let found: serde_json::Value = serde_json::from_slice(&found.unwrap()).unwrap();
     assert!(found["late"].as_u64().unwrap() > 0, "{found:#}");
