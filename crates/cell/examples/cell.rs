@@ -22,6 +22,7 @@ fn main() -> ExitCode {
             owns_machine: false,
         },
         policy: PolicyOrder::default(),
+        program: Vec::new(),
         bodies: &[],
         begin: None,
     };

@@ -39,6 +39,8 @@ pub enum Instrument {
     Noise,
     /// Whose sample is not the lateness of a timer.
     Bench(Bench),
+    /// A program of the user's own: see [`MachineOrder::program`].
+    Program,
 }
 
 /// One cell: the subject is the machine itself.
@@ -79,6 +81,8 @@ pub struct MachineOrder {
     pub io_scheduler: Option<String>,
     /// Kernel modules that probe and load need where they are not built in, without their dependencies.
     pub modules: Vec<String>,
+    /// The program that is followed, with its arguments; empty for another instrument.
+    pub program: Vec<String>,
 }
 
 /// How a probe that sleeps until it is due, or never, is scheduled.
@@ -132,6 +136,7 @@ impl fmt::Display for Instrument {
             Instrument::Jitter => f.pad("jitter"),
             Instrument::Noise => f.pad("noise"),
             Instrument::Bench(bench) => bench.fmt(f),
+            Instrument::Program => f.pad("follow"),
         }
     }
 }

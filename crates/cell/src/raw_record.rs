@@ -6,13 +6,14 @@
 //! Anything cut short, changed or of another version is refused, never half-read.
 
 use crate::bench::Details;
+use crate::followed::RawTrace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_instruments::record::{Sample, SelfCost, Work};
 use worstcase_logs::Nanos;
 
 const MAGIC: &[u8; 6] = b"WCREC\0";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 const HEADER_LEN: usize = 16;
 
 /// Everything one cell gave.
@@ -38,6 +39,8 @@ pub struct RawRecord {
     pub details: Option<Details>,
     /// What the scheduler counted that was loaded into the kernel.
     pub counters: BTreeMap<String, u64>,
+    /// The trace of a program that was followed: it has the samples.
+    pub trace: Option<RawTrace>,
 }
 
 impl RawRecord {
@@ -136,6 +139,7 @@ mod tests {
             environment: BTreeMap::from([("release".into(), "6.1".into())]),
             details: None,
             counters: BTreeMap::new(),
+            trace: None,
         }
     }
 

@@ -142,6 +142,7 @@ impl Folder {
                 owns_machine: false,
             },
             policy: PolicyOrder::default(),
+            program: Vec::new(),
             bodies: &[],
             begin: None,
         }

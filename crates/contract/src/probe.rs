@@ -4,7 +4,7 @@ pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin}
 
 use crate::device::Device;
 use crate::grammar;
-use crate::probes::follow;
+use crate::probes::follow::{self, ProgramName};
 use crate::probes::info::ProbeForm;
 use crate::spec_error::SpecError;
 use crate::text_form;
@@ -22,8 +22,11 @@ impl Probe {
         self.info().name
     }
 
-    /// Its row in [`PROBES`].
+    /// Its row in [`PROBES`], or that of a program.
     pub fn info(self) -> &'static ProbeInfo {
+        if let Probe::Program(_) = self {
+            return &follow::FOLLOW;
+        }
         let is_its_own = |info: &&ProbeInfo| match (self, &info.form) {
             (Probe::Bench(bench), ProbeForm::Parameters(_)) => info.name == bench.name(),
             (_, ProbeForm::Name(probe)) => *probe == self,
@@ -56,6 +59,7 @@ impl Probe {
             Probe::Jitter => Instrument::Jitter,
             Probe::Noise => Instrument::Noise,
             Probe::Bench(bench) => Instrument::Bench(bench),
+            Probe::Program(_) => Instrument::Program,
             Probe::Timerlat => return Err(SpecError("the kernel's own tracer measures timerlat".into())),
         })
     }
@@ -74,7 +78,10 @@ impl Probe {
                 let all = all.map_err(|why| SpecError(format!("probe '{text}': {why}")))?;
                 Ok(all.into_iter().map(Probe::Bench).collect())
             }
-            ProbeForm::Program => Err(follow::refused(text)),
+            ProbeForm::Program => match dimensions.filter(|_| options.is_empty()).and_then(ProgramName::parse) {
+                Some(name) => Ok(vec![Probe::Program(name)]),
+                None => Err(follow::refused(text)),
+            },
             ProbeForm::Name(probe) if text == name => Ok(vec![*probe]),
             ProbeForm::Name(_) => Err(SpecError(format!("probe '{name}' takes no parameters, not '{text}'"))),
         }
@@ -82,15 +89,17 @@ impl Probe {
 
     /// Refuses a probe that `venue` does not have, with the reason.
     pub fn check_venue(self, venue: Venue) -> Result<(), SpecError> {
-        if let Probe::Bench(bench) = self {
-            (self.info().also_refused)(&bench, venue)?;
+        match (self, venue) {
+            (Probe::Bench(bench), _) => (self.info().also_refused)(&bench, venue)?,
+            (Probe::Program(_), Venue::Host) => return Err(follow::refused(&self.to_string())),
+            _ => {}
         }
         Only::check(self.info().only, venue, &format!("probe '{}'", self.name()))
     }
 
-    /// Whether the probe has a real-time priority.
+    /// Whether the probe has a real-time priority. A program chooses its own.
     pub fn is_real_time(self) -> bool {
-        self.info().is_periodic
+        self.info().is_periodic && !self.info().is_program()
     }
 
     /// Whether the probe itself works on all CPUs.
@@ -197,6 +206,7 @@ impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Probe::Bench(bench) => bench.fmt(f),
+            Probe::Program(program) => write!(f, "{}:{program}", self.name()),
             timed => f.pad(timed.name()),
         }
     }

@@ -180,6 +180,7 @@ pub(crate) fn record(milliseconds: u32) -> io::Result<Infallible> {
         environment: Default::default(),
         details: None,
         counters: Default::default(),
+        trace: None,
     };
     // SAFETY: no pointers are passed.
     if unsafe { libc::syscall(libc::SYS_iopl, 3) } != 0 {

@@ -203,7 +203,11 @@ fn one(
         summary,
     };
     record.check().map_err(RecordBuildError::Contradiction)?;
-    Ok(CellResult { record, samples })
+    Ok(CellResult {
+        record,
+        samples,
+        found: None,
+    })
 }
 
 fn beyond(series: &ThreadSeries) -> BTreeMap<Quantity, worstcase_results::record::Beyond> {

@@ -141,6 +141,7 @@ pub static TARGETS: &[FuzzTarget] = &[
         |b| worstcase_host::fuzz::trace_format(&text(b)),
         seeds::none,
     ),
+    target("trace-pages", worstcase_traces::pages::fuzz_pages, seeds::trace_pages),
     target("timerlat", worstcase_host::fuzz::timerlat, seeds::timerlat),
     target(
         "worker",

@@ -91,6 +91,7 @@ pub(crate) fn record_frame() -> Vec<Vec<u8>> {
         environment: [("release".to_string(), "6.1".to_string())].into(),
         details: None,
         counters: [("queued".to_string(), 7)].into(),
+        trace: None,
     };
     vec![record.encode()]
 }
@@ -173,4 +174,10 @@ pub(crate) fn timerlat() -> Vec<Vec<u8>> {
          timerlat/1-1234 [001] .....   54.029339: #1     context thread timer_latency     11700 ns\n\
          CPU:1 [LOST 12 EVENTS]\n",
     ])
+}
+
+/// A page with a longer time and a record of tracepoint 300.
+pub(crate) fn trace_pages() -> Vec<Vec<u8>> {
+    let words: [u32; 10] = [1_000, 0, 24, 0, 30 | 5 << 5, 1, 3 | 9 << 5, 300, 5, 7];
+    vec![words.iter().flat_map(|word| word.to_le_bytes()).collect()]
 }

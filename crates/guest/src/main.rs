@@ -105,6 +105,7 @@ fn measure(
         },
         bodies: &[(LoadKind::Module, modules::start_load)],
         policy: machine.policy,
+        program: machine.program.clone(),
         begin: None,
     };
     let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;

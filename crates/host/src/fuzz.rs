@@ -18,7 +18,7 @@ pub fn perf_ring(bytes: &[u8]) {
 
 /// A tracepoint's format, and a record of it.
 pub fn trace_format(text: &str) {
-    trace::fuzz_format(text);
+    worstcase_traces::format::fuzz_format(text);
 }
 
 /// Lines of the kernel's timerlat tracer.

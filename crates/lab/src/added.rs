@@ -1,23 +1,55 @@
-//! Programs that the user puts into the image (`--add PATH[:DEST]`), with the shared libraries that they need.
+//! Programs, files and folders that the user puts into the image (`--add PATH[:DEST]`), with the shared libraries that programs
+//! need.
 
 use super::LabError;
 use std::collections::BTreeMap;
 use std::path::Path;
 use worstcase_plan::Added;
 
-/// Refuses a file that does not exist.
+/// Refuses what does not exist.
 pub fn check(added: &Added) -> Result<(), LabError> {
-    match added.source.is_file() {
+    match added.source.is_file() || added.source.is_dir() {
         true => Ok(()),
         false => Err(LabError::Request(format!(
-            "--add {}: there is no such file",
+            "--add {}: there is no such file or folder",
             added.source.display()
         ))),
     }
 }
 
-/// Adds the file, and the libraries and loader of a program, under the paths where the program looks for them.
+/// Refuses a program that does not exist.
+pub fn check_program(program: &Added) -> Result<(), LabError> {
+    match program.source.is_file() {
+        true => Ok(()),
+        false => Err(LabError::Request(format!(
+            "--program {}: there is no such file",
+            program.source.display()
+        ))),
+    }
+}
+
+/// Adds the file, or all of a folder, and the libraries and loader of a program, under the paths where the program looks for
+/// them.
 pub(crate) fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+    if !added.source.is_dir() {
+        return collect_file(added, files);
+    }
+    let entries = std::fs::read_dir(&added.source).map_err(LabError::io(&added.source))?;
+    for entry in entries {
+        let entry = entry.map_err(LabError::io(&added.source))?;
+        let within = Added {
+            source: entry.path(),
+            dest: format!("{}/{}", added.dest, entry.file_name().to_string_lossy()),
+        };
+        // What is neither, such as a link into nothing, is nothing that a machine could read.
+        if within.source.is_dir() || within.source.is_file() {
+            collect(&within, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn collect_file(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
     files.insert(inside(&added.dest), read(&added.source)?);
     let tree = match lddtree::DependencyAnalyzer::default().analyze(&added.source) {
         Ok(tree) => tree,
@@ -64,5 +96,19 @@ mod tests {
         assert!(files.contains_key("bin/t"));
         assert!(files.keys().any(|k| k.contains("libc.so.6")), "{:?}", files.keys());
         assert!(files.keys().any(|k| k.contains("ld-linux")), "{:?}", files.keys());
+    }
+
+    #[test]
+    fn a_folder_brings_all_that_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        std::fs::write(folder.path().join("a/b/c"), "x").unwrap();
+        std::fs::write(folder.path().join("d"), "y").unwrap();
+        let added: Added = format!("{}:/opt/x", folder.path().display()).parse().unwrap();
+        check(&added).unwrap();
+        let mut files = BTreeMap::new();
+        collect(&added, &mut files).unwrap();
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["opt/x/a/b/c", "opt/x/d"]);
     }
 }

@@ -12,12 +12,25 @@ pub struct Additions {
     pub(crate) programs: Vec<Added>,
     /// Modules, in the order in which they are loaded.
     pub modules: Vec<OwnModule>,
+    /// The words of the command of the program that is the probe, which is among the programs; empty for another probe.
+    pub(crate) followed: Vec<String>,
 }
 
 impl Additions {
     /// The additions that an experiment names.
     pub fn of(experiment: &Experiment) -> Result<Additions, LabError> {
-        Additions::named(&experiment.added, &experiment.modules)
+        Additions::named(&experiment.added, &experiment.modules)?.with_program(experiment)
+    }
+
+    /// Adds the program that is the experiment's probe.
+    fn with_program(mut self, experiment: &Experiment) -> Result<Additions, LabError> {
+        let words = experiment.program_words();
+        self.followed = words.map_err(|e| LabError::Request(e.to_string()))?;
+        if let Some(program) = &experiment.program {
+            added::check_program(program)?;
+            self.programs.push(program.clone());
+        }
+        Ok(self)
     }
 
     /// These additions, if they exist and can be used.
@@ -26,6 +39,7 @@ impl Additions {
         Ok(Additions {
             programs: programs.to_vec(),
             modules: modules.iter().map(OwnModule::read).collect::<Result<_, _>>()?,
+            followed: Vec::new(),
         })
     }
 
@@ -37,10 +51,12 @@ impl Additions {
             (false, true) => Additions::named(&[], &experiment.modules)?,
             (false, false) => Additions::default(),
         };
-        Ok(Additions {
+        let all = Additions {
             programs: [&self.programs[..], &of_experiment.programs].concat(),
             modules: [&self.modules[..], &of_experiment.modules].concat(),
-        })
+            followed: Vec::new(),
+        };
+        all.with_program(experiment)
     }
 
     /// The user's own module by this name.

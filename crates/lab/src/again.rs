@@ -60,7 +60,7 @@ impl RepeatableCell {
             limit,
         };
         let raw = cell::obtain(&options.cache, &run)?;
-        if matrix::result(prepared, &snapshot.ready, &raw)?.record.digest != record.digest {
+        if matrix::result(prepared, &snapshot.ready, &raw, None)?.record.digest != record.digest {
             return Err(other("it gave other samples"));
         }
         let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;

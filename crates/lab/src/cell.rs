@@ -19,6 +19,7 @@ use worstcase_base::digest::Digest;
 use worstcase_base::files::read_most;
 use worstcase_base::format::plain;
 use worstcase_base::sealed;
+use worstcase_cell::order::{Instrument, Order};
 use worstcase_contract::loads::{LoadKind, LoadSpec};
 use worstcase_contract::spec::CellSpec;
 use worstcase_contract::trace::Event;
@@ -67,7 +68,16 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
 
 fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
     let order = prepared.subject.machine.order_of(spec);
-    let order = order.map_err(|e| LabError::Request(e.to_string()))?;
+    let mut order = order.map_err(|e| LabError::Request(e.to_string()))?;
+    if let Order::Measure(cell, machine) = &mut order
+        && cell.instrument == Instrument::Program
+    {
+        machine.program = prepared.subject.additions.followed.clone();
+        if machine.program.is_empty() {
+            let what = format!("{} is a program of your own: name its file with --program", spec.probe);
+            return Err(LabError::Request(what));
+        }
+    }
     order.encode().map_err(|e| LabError::Request(e.to_string()))
 }
 

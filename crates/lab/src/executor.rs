@@ -73,7 +73,7 @@ impl<'a> LabExecutor<'a> {
                 limit: self.how.limit,
             },
         )?;
-        matrix::result(prepared, &snapshot.ready, &raw)
+        matrix::result(prepared, &snapshot.ready, &raw, self.planned.telling())
     }
 
     fn is_booted(&self, subject: usize) -> bool {

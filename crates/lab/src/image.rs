@@ -6,11 +6,13 @@
 use super::LabError;
 use super::added;
 use super::cpio::CpioArchive;
+use super::followed;
 use super::own_module;
 use super::subject::LabSubject;
 use crate::payload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use worstcase_cell::followed::POINTS;
 use worstcase_contract::Device;
 use worstcase_contract::Probe;
 use worstcase_contract::loads;
@@ -26,6 +28,9 @@ pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
     own_module::add(kernel, &additions.modules, &mut files)?;
     for program in &additions.programs {
         added::collect(program, &mut files)?;
+    }
+    if !additions.followed.is_empty() {
+        files.insert(POINTS.trim_start_matches('/').into(), followed::points().into_bytes());
     }
     if let Some(scheduler) = &subject.scheduler {
         scheduler.add(&mut files)?;

@@ -14,6 +14,7 @@
 //! boot      boots a Subject and stops it at its ready point: a Snapshot  (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
+//! followed  a program's trace -> its cycles -> the record
 //! stamps    joins the plugin's events to the samples
 //! moments   each sample in instruction counts
 //! symbols   the names of a subject's kernel code, and where it keeps its tasks
@@ -43,6 +44,7 @@ mod confine;
 pub mod cpio;
 pub mod execution;
 pub mod executor;
+pub mod followed;
 mod fork;
 #[doc(hidden)]
 pub mod fuzz;
@@ -204,6 +206,9 @@ worstcase_base::errors! {
         /// The plugin's log does not match the record.
         #[error("{0}: the plugin's log does not fit the samples: {1}")]
         Stamps(String, String) => Measured,
+        /// A program that is the probe has no cycles, or its trace cannot be read.
+        #[error("{0}: {1}")]
+        Followed(String, String) => Measured,
         /// The record contradicts what the plugin saw.
         #[error("{0}: {1}; it is no result: look at what the load and the modules do in the machine")]
         Contradicted(String, #[source] witness::RecordContradiction) => Measured,

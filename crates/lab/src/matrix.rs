@@ -2,6 +2,7 @@
 
 use super::additions::Additions;
 use super::cell::RawResult;
+use super::followed::{self, FollowTelling};
 use super::machine::{self, Mips};
 use super::prepared::Prepared;
 use super::qemu::Qemu;
@@ -19,6 +20,8 @@ use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record,
 pub struct LabMatrix {
     pub(super) subjects: Vec<Prepared>,
     pub(super) cells: Vec<MatrixCell>,
+    /// How a program that is followed is told of; nothing is told without it.
+    pub telling: Option<FollowTelling>,
 }
 
 /// One cell of a matrix.
@@ -49,6 +52,7 @@ impl LabMatrix {
         let mut matrix = LabMatrix {
             subjects: Vec::new(),
             cells: Vec::new(),
+            telling: None,
         };
         for cell in planned {
             let key = (cell.kernel.as_str(), cell.preempt.as_str(), &cell.machine);
@@ -125,7 +129,6 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
         preempt: preempt.asked.clone().unwrap_or_else(|| preempt.in_force.clone()),
         machine: machine.machine.clone(),
         spec: record
-            .cell
             .spec()
             .map_err(|e| LabError::Request(format!("{}: {e}", record.id)))?,
     })
@@ -133,8 +136,13 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
 
 /// Makes the record that is kept from a cell's result.
 ///
-/// `ready` is the report of the subject's machine.
-pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Result<CellResult, LabError> {
+/// `ready` is the report of the subject's machine; `telling` is for the probe that is a program.
+pub fn result(
+    prepared: &Prepared,
+    ready: &ReadyReport,
+    raw: &RawResult,
+    telling: Option<&FollowTelling>,
+) -> Result<CellResult, LabError> {
     let subject = &prepared.subject;
     let label = subject.label();
     let cpus = subject.machine.smp.cpus;
@@ -161,14 +169,18 @@ pub fn result(prepared: &Prepared, ready: &ReadyReport, raw: &RawResult) -> Resu
             key: prepared.key.clone(),
         })),
     };
-    let mut result = CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
-        .map_err(|e| LabError::Stamps(label, e.to_string()))?;
+    let mut result = match &raw.record.trace {
+        Some(trace) => followed::result(prepared, described, raw, trace, stamps.instructions, telling)
+            .map_err(|why| LabError::Followed(label, why))?,
+        None => CellResult::new(described, &raw.record, &stamps.samples, Some(stamps.instructions))
+            .map_err(|e| LabError::Stamps(label, e.to_string()))?,
+    };
     result.record.scheduler = subject.scheduler.as_ref().map(|scheduler| record::LoadedScheduler {
         name: said("scheduler"),
         digest: scheduler.digest.clone(),
         counters: raw.record.counters.clone(),
     });
-    result.record.console = raw.console.clone();
+    result.record.console.splice(..0, raw.console.iter().cloned());
     result.record.environment.insert("random".into(), said("random"));
     let understands = |word: &&str| !said("not_understood").split(' ').any(|other| other == *word);
     let strange = subject.machine.append.words().filter(|word| !understands(word));

@@ -80,6 +80,7 @@ mod tests {
                 environment: Default::default(),
                 details: None,
                 counters: std::collections::BTreeMap::new(),
+                trace: None,
             },
             events: vec![
                 event(EventKind::TimerEntry, 950),

@@ -27,6 +27,9 @@ pub struct Parcel {
     preempt: PreemptModel,
     machine: VirtualMachine,
     disk: Option<String>,
+    /// The words of the command of the program that is the probe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    followed: Vec<String>,
     /// The digest of the controller's QEMU.
     qemu: String,
     /// The key of the subject.
@@ -48,6 +51,7 @@ impl Parcel {
             preempt: subject.preempt.clone(),
             machine: subject.machine.clone(),
             disk: subject.disk.clone(),
+            followed: subject.additions.followed.clone(),
             qemu: prepared.qemu.version.clone(),
             key: prepared.key.clone(),
         }
@@ -65,7 +69,10 @@ impl Parcel {
             machine: self.machine.clone(),
             disk: self.disk.clone(),
             scheduler: None,
-            additions: Additions::default(),
+            additions: Additions {
+                followed: self.followed.clone(),
+                ..Additions::default()
+            },
         };
         let prepared = Prepared::with_image(subject, initrd, qemu);
         if prepared.key == self.key {

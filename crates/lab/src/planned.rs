@@ -3,6 +3,7 @@
 
 use super::LabError;
 use super::cell;
+use super::followed::FollowTelling;
 use super::matrix::{self, LabMatrix, MatrixCell};
 use super::prepared::Prepared;
 use super::ready::ReadyReport;
@@ -31,6 +32,11 @@ impl Planned {
     /// All tasks.
     pub fn tasks(&self) -> &[ExecutorTask] {
         &self.tasks
+    }
+
+    /// How a program that is followed is told of.
+    pub fn telling(&self) -> Option<&FollowTelling> {
+        self.matrix.telling.as_ref()
     }
 
     /// A task's subject and cell.
@@ -95,6 +101,7 @@ impl Planned {
             return Ok(None);
         };
         let raw = cell::kept(cache, prepared, spec)?;
-        raw.map(|raw| matrix::result(prepared, &ready, &raw)).transpose()
+        raw.map(|raw| matrix::result(prepared, &ready, &raw, self.telling()))
+            .transpose()
     }
 }

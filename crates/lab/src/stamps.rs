@@ -171,6 +171,7 @@ mod tests {
             environment: Default::default(),
             details: None,
             counters: std::collections::BTreeMap::new(),
+            trace: None,
         };
         let mut all = vec![event(EventKind::MarkBegin, 10)];
         all.extend(events);

@@ -73,7 +73,9 @@ fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult,
         limit: what.limit,
     };
     let raw = cell::execute(&run, folder)?;
-    let digest = matrix::result(what.prepared, &snapshot.ready, &raw)?.record.digest;
+    let digest = matrix::result(what.prepared, &snapshot.ready, &raw, None)?
+        .record
+        .digest;
     Ok((raw, digest))
 }
 

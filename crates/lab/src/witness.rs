@@ -244,6 +244,7 @@ mod tests {
             environment: BTreeMap::new(),
             details: None,
             counters: BTreeMap::new(),
+            trace: None,
         };
         (record, events)
     }

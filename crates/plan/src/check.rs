@@ -87,6 +87,7 @@ impl Experiment {
             let what = format!("the path {} is not absolute", added.source.display());
             return Err(Problem::new("add", what));
         }
+        self.check_program()?;
         if let Some(module) = self.modules.iter().find(|module| !module.source.is_absolute()) {
             let what = format!("the path {} is not absolute", module.source.display());
             return Err(Problem::new("module", what));
@@ -97,6 +98,36 @@ impl Experiment {
         self.parts.iter().try_for_each(|part| part.check(self.venue))?;
         let cells = self.parts.iter().map(|part| part.count(self.venue));
         check_cells(cells.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// A program is the only probe, and a probe that is a program is this one.
+    fn check_program(&self) -> Result<(), Problem> {
+        if self.program.is_none() && !self.program_args.is_empty() {
+            return Err(Problem::new(
+                "program_args",
+                "arguments go with a program: name it (program)",
+            ));
+        }
+        self.program_words()?;
+        let own = self.program.as_ref().map(Experiment::probe_of);
+        for part in &self.parts {
+            let other = part.probes(self.venue)?.into_iter().find(|probe| {
+                let is_own = Some(probe.to_string()) == own;
+                !is_own && (own.is_some() || probe.info().is_program())
+            });
+            match (other, &own) {
+                (None, _) => {}
+                (Some(other), Some(own)) => {
+                    let what = format!("a program ({own}) is the only probe of its run; leave {other} out");
+                    return Err(Problem::new("probes", what));
+                }
+                (Some(other), None) => {
+                    let what = format!("{other} is a program of your own: name its file (program)");
+                    return Err(Problem::new("probes", what));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The usual limit of these probes' latency, if the user gives none.

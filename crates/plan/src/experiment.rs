@@ -9,16 +9,17 @@
 
 use crate::parameters::InvalidValue;
 use crate::{
-    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, SchedulingPolicy, StudyVariant, TimerKind,
+    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, Problem, SchedulingPolicy, StudyVariant, TimerKind,
     VirtualMachine, grammar,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use worstcase_contract::loads::LoadSpec;
+use worstcase_contract::loads::{LoadSpec, command_line};
 use worstcase_contract::policy::ProbePolicy;
 use worstcase_contract::priorities::ThreadPriorities;
+use worstcase_contract::probe::ProbeInfo;
 use worstcase_contract::{Nanos, Venue};
 
 /// The measured subjects, loads and probes, with timing and criterion.
@@ -34,6 +35,12 @@ pub struct Experiment {
     /// Lab: programs put into every subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<Added>,
+    /// Lab: the user's own program, which is the probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Added>,
+    /// Its arguments, as they are typed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program_args: String,
     /// Lab: kernel modules put into every subject and loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<LabModule>,
@@ -314,6 +321,8 @@ impl Experiment {
             criterion: None,
             parts: vec![part],
             added: Vec::new(),
+            program: None,
+            program_args: String::new(),
             modules: Vec::new(),
             setup: HostSetup::default(),
         }
@@ -326,6 +335,25 @@ impl Experiment {
             Venue::Host => Subjects::Cpus(None),
         };
         Experiment::usual(venue, subjects)
+    }
+
+    /// The word of the probe that a program is.
+    pub(crate) fn probe_of(program: &Added) -> String {
+        let name = Path::new(&program.dest).file_name().unwrap_or_default();
+        ProbeInfo::word_of_program(&name.to_string_lossy(), "")
+    }
+
+    /// The words of the program's command in its machine; none without a program.
+    pub fn program_words(&self) -> Result<Vec<String>, Problem> {
+        let Some(program) = &self.program else {
+            return Ok(Vec::new());
+        };
+        let arguments = match self.program_args.trim() {
+            "" => Vec::new(),
+            text => command_line::split(text)
+                .map_err(|why| Problem::new("program_args", format!("'{}': {why}", text.escape_debug())))?,
+        };
+        Ok([vec![program.dest.clone()], arguments].concat())
     }
 
     /// The lab's machines, one a subject of each part.

@@ -121,6 +121,7 @@ impl VirtualMachine {
             disk: self.disk.is_some(),
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
             modules,
+            program: Vec::new(),
         }
     }
 

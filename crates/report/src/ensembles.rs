@@ -6,7 +6,7 @@ use crate::labels::{observation_time, row_label, units};
 use serde_json::json;
 use worstcase_contract::Nanos;
 use worstcase_contract::probe::ProbeInfo;
-use worstcase_results::record::{Quantity, Record, Subject};
+use worstcase_results::record::{Quantity, Record, Subject, title_of};
 use worstcase_results::stats::{Ensemble, ensembles};
 use worstcase_results::verdict::PeriodsAbove;
 
@@ -189,7 +189,7 @@ pub(super) fn table(view: &ReportView, probe: &str, quantity: Quantity) -> Optio
         return None;
     }
     let about = observation_time(&all);
-    let title = format!("{probe}, {} ({})", quantity.title(), units.join(", "));
+    let title = format!("{probe}, {} ({})", title_of(quantity, probe), units.join(", "));
     let table = table_of(view, title, all, units.len() > 1);
     Some(table.across("load").with(vec![about], Vec::new()))
 }

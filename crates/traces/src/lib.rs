@@ -2,6 +2,10 @@
 //!
 //! ```text
 //! events   records of tracepoints as typed events on CLOCK_MONOTONIC
+//! purpose  what traces are for
+//! table    the tracepoints: fields, what they tell, who asks
+//! format   one format file -> offsets
+//! pages    the kernel's own pages of records -> typed events
 //! follow   one thread's cycles, and where the time of each went: through the threads that it waited for
 //! ```
 //!
@@ -9,3 +13,7 @@
 
 pub mod events;
 pub mod follow;
+pub mod format;
+pub mod pages;
+pub mod purpose;
+pub mod table;

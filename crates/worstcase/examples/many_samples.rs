@@ -82,6 +82,7 @@ fn empty(samples: u32) -> Result<CellResult, Box<dyn Error>> {
         environment: BTreeMap::new(),
         details: None,
         counters: BTreeMap::new(),
+        trace: None,
     };
     Ok(CellResult::new(subject(), &raw, &[], None)?)
 }

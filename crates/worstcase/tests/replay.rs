@@ -189,7 +189,7 @@ fn another_execution_is_refused() {
         let error = replay(&options.cache, run, &other, kernel, &[5], LEAD).unwrap_err();
         assert!(matches!(error, LabError::OtherExecution(..)), "{error}");
         // What the cell gives is the same to the digest with all of it logged: see above; and the record is whole.
-        assert!(matrix::result(run.prepared, &run.snapshot.ready, raw).is_ok());
+        assert!(matrix::result(run.prepared, &run.snapshot.ready, raw, None).is_ok());
     });
 }
 

@@ -22,6 +22,8 @@ pub struct LoadEnvironment {
     pub bodies: &'static [(LoadKind, Body)],
     /// How a probe that sleeps until it is due, or never, is scheduled.
     pub policy: PolicyOrder,
+    /// The program that is followed, with its arguments; empty for another probe.
+    pub program: Vec<String>,
     /// What is done around the start of each load.
     pub begin: Option<Rc<dyn BeginPart>>,
 }

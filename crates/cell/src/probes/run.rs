@@ -7,11 +7,13 @@ use super::recorder::Recorder;
 use super::response::Response;
 use super::wakeup;
 use crate::bench::{Bench, BenchError, Details, Observer, Request};
+use crate::followed::{Followed, FollowedError, RawTrace};
 use crate::loads::LoadEnvironment;
 use crate::order::{CellOrder, Instrument, PolicyOrder};
 use crate::raw_record::RawRecord;
 use std::io;
 use std::path::Path;
+use worstcase_instruments::bench::Marks;
 use worstcase_instruments::environment;
 use worstcase_instruments::loads::{LoadError, RunningLoad};
 use worstcase_instruments::record::{Sample, SelfCost, Work};
@@ -55,6 +57,9 @@ pub enum ProbeError {
         /// Why.
         source: BenchError,
     },
+    /// A program that is followed, or its trace, failed.
+    #[error(transparent)]
+    Followed(#[from] FollowedError),
 }
 
 /// Runs one cell: starts the load, warms up, measures, checks that the load worked meanwhile, stops it.
@@ -82,6 +87,7 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
     let measured = match order.instrument {
         Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.surroundings.work_dir), &mut load),
         Instrument::Noise => measure_noise(order, env.policy, &mut load),
+        Instrument::Program => measure_program(order, env, &mut load),
         _ => measure(order, env.policy, &mut load),
     };
     let stopped = load.stop();
@@ -107,6 +113,7 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
         environment,
         details: measured.details,
         counters: std::collections::BTreeMap::new(),
+        trace: measured.trace,
     })
 }
 
@@ -119,6 +126,7 @@ struct Measured {
     work: Vec<Work>,
     warnings: Vec<String>,
     details: Option<Details>,
+    trace: Option<RawTrace>,
 }
 
 /// An instrument that is ready: everything it needs is made and present.
@@ -135,7 +143,7 @@ impl Sampler {
             Instrument::Wakeup => Sampler::Wakeup(recorder),
             Instrument::Response => Sampler::Response(Response::new(recorder)?),
             Instrument::Jitter => Sampler::Jitter(Jitter::new(recorder)),
-            Instrument::Bench(_) | Instrument::Noise => {
+            Instrument::Bench(_) | Instrument::Noise | Instrument::Program => {
                 unreachable!("measured in a way of its own")
             }
         })
@@ -277,6 +285,7 @@ fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Re
         work,
         warnings,
         details: None,
+        trace: None,
     })
 }
 
@@ -320,6 +329,7 @@ fn measure_noise(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad)
         work,
         warnings,
         details: None,
+        trace: None,
     })
 }
 
@@ -371,5 +381,35 @@ fn measure_bench(
         work,
         warnings: taken.warnings,
         details: Some(taken.details),
+        trace: None,
+    })
+}
+
+/// The program runs beside the load under the kernel's trace, for as long as the periods take; they are not its own.
+fn measure_program(order: &CellOrder, env: &LoadEnvironment, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let followed = Followed::new(&env.program)?;
+    let mut marks = Marks::new(1);
+    let clock_read = warm_up(order, load)?;
+    load.check()?;
+
+    let start = order.schedule(clock::monotonic() + LEAD).start;
+    clock::sleep_until(start - LEAD);
+    let books = Books::open(order, load)?;
+    clock::sleep_until(start);
+    marks.begin();
+    let time = Nanos(order.period.0 * u64::from(order.periods));
+    let mut trace = followed.run(time, env.surroundings.placement.as_ref())?;
+    marks.end();
+    let (self_cost, work) = books.close(order, load, clock_read, Nanos(0))?;
+    followed.collect(&mut trace)?;
+    Ok(Measured {
+        start,
+        expected: order.periods,
+        samples: Vec::new(),
+        self_cost,
+        work,
+        warnings: Vec::new(),
+        details: None,
+        trace: Some(trace),
     })
 }

@@ -2,7 +2,7 @@
 //! next character as it is (not inside single quotes). No variables, no patterns: for those, run `sh -c '...'`.
 
 /// The words of `text`; at least one.
-pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
+pub fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -8,7 +8,7 @@
 //! ```
 
 mod block;
-mod command_line;
+pub mod command_line;
 mod files;
 mod idle;
 mod info;

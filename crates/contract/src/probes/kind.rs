@@ -1,5 +1,6 @@
 //! The probes as a type.
 
+use super::follow::ProgramName;
 use serde::{Deserialize, Serialize};
 use worstcase_cell::bench::Bench;
 
@@ -19,4 +20,6 @@ pub enum Probe {
     Timerlat,
     /// A probe whose sample is not the lateness of a timer.
     Bench(Bench),
+    /// A program of the user's own, whose cycles are the samples.
+    Program(ProgramName),
 }

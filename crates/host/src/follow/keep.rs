@@ -17,19 +17,18 @@ use worstcase_contract::Nanos;
 use worstcase_contract::probe::ProbeInfo;
 use worstcase_instruments::environment;
 use worstcase_results::record::build::SAMPLES_FILE;
+use worstcase_results::record::cycles::{OWN_TIMER, account, rows};
 use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
 use worstcase_results::record::passes::FirstPasses;
 use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellId, CellRecord, CycleParts, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS,
-    MethodRecord, Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SampleRow, SamplesFile, Subject, SubjectKernel,
-    Summaries, TRACE_COST, folder,
+    Accounting, CellEntry, CellId, CellRecord, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS, MethodRecord,
+    Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel, Summaries, TRACE_COST,
+    folder,
 };
 
 /// Nothing is chosen by a seed.
 const SEED: u64 = 1;
-/// In the place of a timer's name: the program waits as it likes.
-const OWN_TIMER: &str = "own";
 
 /// The machine on which a program was followed.
 #[derive(Clone, Debug)]
@@ -101,7 +100,7 @@ pub struct FollowedCycles<'a> {
 
 /// Writes the run folder `dir`.
 pub fn keep(dir: &Path, machine: &FollowedMachine, followed: &FollowedCycles) -> Result<Run, HostError> {
-    let account = account(followed)?;
+    let account = account(followed.cycles, followed.missed).map_err(HostError::Contradiction)?;
     let cell = cell(followed, &account)?;
     let entry = CellEntry::named(&machine.subject.id(), &cell.load, &cell.probe, cell.seed, cell.cpu);
     let title = plain(&format!("{}, followed", followed.program.named()));
@@ -130,32 +129,6 @@ pub fn keep(dir: &Path, machine: &FollowedMachine, followed: &FollowedCycles) ->
     Ok(run)
 }
 
-/// What became of every period, from the first cycle's to the last one's.
-fn account(followed: &FollowedCycles) -> Result<Periods, HostError> {
-    let cycles = followed.cycles;
-    if !cycles.is_sorted_by(|a, b| a.index < b.index) {
-        return Err(HostError::Contradiction("cycles are not in order".into()));
-    }
-    let (first, last) = (cycles.first(), cycles.last());
-    let span = first
-        .zip(last)
-        .map_or(0, |(first, last)| u64::from(last.index - first.index) + 1);
-    let taken = cycles.len() as u64;
-    let missed = followed.missed;
-    let expected = span.max(taken + missed);
-    let gap = |(a, b): (&CycleTimes, &CycleTimes)| u64::from(b.index - a.index - 1);
-    let longest = cycles.iter().zip(cycles.iter().skip(1)).map(gap).max().unwrap_or(0);
-    Ok(Periods {
-        expected,
-        taken,
-        missed,
-        // A period without a cycle that nothing was late for: its events were lost.
-        lost: expected - taken - missed,
-        longest_missed_run: longest.min(missed),
-        missed_at_ends: 0,
-    })
-}
-
 fn cell(followed: &FollowedCycles, account: &Periods) -> Result<CellRecord, HostError> {
     let program = &followed.program;
     let periods = u32::try_from(account.expected)
@@ -180,28 +153,6 @@ fn cell(followed: &FollowedCycles, account: &Periods) -> Result<CellRecord, Host
             distance_ns: 0,
             threshold_ns: None,
         }),
-    })
-}
-
-/// The cycles as samples, from period 0 on.
-fn rows(cycles: &[CycleTimes]) -> impl Iterator<Item = SampleRow> {
-    let first = cycles.first().map_or(0, |cycle| cycle.index);
-    cycles.iter().map(move |cycle| SampleRow {
-        index: cycle.index - first,
-        due: cycle.release,
-        latency: cycle.response(),
-        irq_latency: None,
-        after_irq: None,
-        instructions: None,
-        parts: None,
-        cycle: Some(CycleParts {
-            start: cycle.start.saturating_sub(cycle.release),
-            execution: cycle.execution,
-            interference: cycle.interference,
-            blocked: cycle.blocked,
-            unexplained: cycle.unexplained,
-        }),
-        jitter_ns: None,
     })
 }
 

@@ -101,6 +101,7 @@ impl RunningHostLoad {
                 owns_machine: false,
             },
             policy: PolicyOrder::default(),
+            program: Vec::new(),
             bodies: BODIES,
             begin: Some(self.folders.clone()),
         };

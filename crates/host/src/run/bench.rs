@@ -52,6 +52,7 @@ pub(super) fn keep(
         environment: done.environment.clone(),
         details: Some(taken.details.clone()),
         counters: std::collections::BTreeMap::new(),
+        trace: None,
     };
     raw.environment.insert(BOOT_ID.to_string(), boot_id());
     add_cpus(&mut raw.environment, spec);

@@ -1,7 +1,7 @@
 //! How much longer a system call takes while its thread is followed.
 
+use super::Purpose;
 use super::points::points;
-use super::purpose::Purpose;
 use super::tracefs::Tracefs;
 use super::tracer::Tracer;
 use rustix::process::getppid;

@@ -4,11 +4,11 @@ use super::TracingError;
 use super::events::CpuEvent;
 use super::points::points;
 use super::probes;
-use super::purpose::Purpose;
-use super::table::{CALLS, SENDS};
 use super::tracefs::Tracefs;
 use super::tracer::{CHAINS_RING, Tracer};
 use crate::CpuList;
+use worstcase_traces::purpose::Purpose;
+use worstcase_traces::table::{CALLS, SENDS};
 
 /// A trace of entries into some CPUs.
 #[derive(Debug)]

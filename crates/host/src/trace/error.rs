@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use worstcase_traces::format::FormatError;
 
 /// Each is one line: what, where, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -38,13 +39,8 @@ pub enum TracingError {
     #[error("this kernel has no tracepoint {0}; it needs CONFIG_FTRACE and CONFIG_PERF_EVENTS")]
     NoTracepoint(&'static str),
     /// A format file has an unexpected form.
-    #[error("tracepoint {name} has no usable field {field}; please report this kernel's version")]
-    Field {
-        /// The tracepoint.
-        name: String,
-        /// The field.
-        field: &'static str,
-    },
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// perf refuses for lack of rights.
     #[error(
         "perf_event_open: tracepoint {name} on CPU {cpu} is not permitted (kernel.perf_event_paranoid is {paranoid}); run as root, grant CAP_PERFMON, or set it to -1"

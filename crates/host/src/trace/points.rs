@@ -1,12 +1,12 @@
 //! The tracepoints that a purpose needs in this kernel, with their filters, and how their records become events.
 
 use super::TracingError;
-use super::events::{CpuContext, TracedChange};
-use super::format::{EventFormat, FieldPlace, RecordFields};
+use super::events::TracedChange;
 use super::perf::CounterSource;
-use super::purpose::Purpose;
-use super::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
 use super::tracefs::Tracefs;
+use worstcase_traces::format::{EventFormat, FieldPlace, RecordFields};
+use worstcase_traces::purpose::Purpose;
+use worstcase_traces::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
 
 /// A tracepoint or function to open.
 #[derive(Clone, Debug)]
@@ -93,23 +93,25 @@ fn point(
 }
 
 fn format(tracefs: &Tracefs, name: &str) -> Result<EventFormat, TracingError> {
-    EventFormat::parse(name, &tracefs.text(&format!("events/{name}/format"))?)
+    Ok(EventFormat::parse(
+        name,
+        &tracefs.text(&format!("events/{name}/format"))?,
+    )?)
 }
 
 /// The interrupt vectors of the architecture that this kernel traces; the timer's has a row in the table.
 fn vectors(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
     let mut points = Vec::new();
     for own in tracefs.names("irq_vectors") {
-        let context = |stem: &str| CpuContext::Vector(stem.into());
-        let change = match (own.strip_suffix("_entry"), own.strip_suffix("_exit")) {
-            (Some("local_timer"), _) | (_, Some("local_timer")) => continue,
-            // The kernel does not let perf sample the exit of irq_work, because perf itself uses that interrupt. So only a
-            // purpose that needs no exits takes the entry.
-            (_, Some("irq_work")) => continue,
-            (Some("irq_work"), _) if *purpose != Purpose::Entries => continue,
-            (Some(stem), _) => TracedChange::Enter(context(stem)),
-            (_, Some(stem)) => TracedChange::Exit(context(stem)),
-            _ => continue,
+        // The kernel does not let perf sample the exit of irq_work, because perf itself uses that interrupt. So only a
+        // purpose that needs no exits takes the entry.
+        let is_left_out = match own.as_str() {
+            "irq_work_exit" => true,
+            "irq_work_entry" => *purpose != Purpose::Entries,
+            _ => false,
+        };
+        let Some(change) = table::of_vector(&own).filter(|_| !is_left_out) else {
+            continue;
         };
         let name = format!("irq_vectors/{own}");
         points.push(TracePoint {

@@ -4,13 +4,13 @@ use super::TracingError;
 use super::events::{CpuEvent, TracedChange};
 use super::perf::{Counter, CounterRequest, Ring, RingRecord};
 use super::points::{Decode, TracePoint, points};
-use super::purpose::Purpose;
 use super::tracefs::Tracefs;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
+use worstcase_traces::purpose::Purpose;
 
 /// Bytes of a ring: `response` at 10 kHz writes 4 MB/s on a CPU.
 const RING: usize = 1 << 20;

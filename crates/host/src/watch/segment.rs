@@ -75,5 +75,9 @@ fn cell(
         },
     };
     let record = record(id, (subject, origin), spec, done, cpu, sampled)?;
-    Ok(CellResult { record, samples })
+    Ok(CellResult {
+        record,
+        samples,
+        found: None,
+    })
 }

@@ -103,7 +103,7 @@ pub fn adopt_orphans(yes: bool) -> io::Result<bool> {
 }
 
 /// Puts `pid` (0: this process) into the process group `group` (0: a new one of its own).
-pub(crate) fn set_group(pid: Pid, group: Pid) -> io::Result<()> {
+pub fn set_group(pid: Pid, group: Pid) -> io::Result<()> {
     // SAFETY: no pointers are passed.
     check(unsafe { libc::setpgid(pid, group) })?;
     Ok(())
@@ -169,13 +169,25 @@ pub fn exec(program: &str, arguments: &[String]) -> io::Error {
 
 /// A pipe: the end to read from, which does not block, and the end to write to, which does.
 pub fn pipe() -> io::Result<(File, OwnedFd)> {
-    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (reader, writer) = blocking_pipe()?;
     fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+    Ok((reader, writer))
+}
+
+/// A pipe whose ends both block.
+pub fn blocking_pipe() -> io::Result<(File, OwnedFd)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((File::from(reader), writer))
 }
 
+/// A descriptor that can be read once this child has ended.
+pub fn watch(pid: Pid) -> io::Result<OwnedFd> {
+    let pid = rustix::process::Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
+}
+
 /// Makes descriptor `number` of this process a copy of `file`.
-pub(crate) fn redirect(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
+pub fn redirect(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: no pointers are passed; used between fork and exec on the standard descriptors, which nobody owns.
     check(unsafe { libc::dup2(file.as_raw_fd(), number) })?;
     Ok(())

@@ -2,11 +2,12 @@
 
 use super::{InvalidValue, Parameter, ValueCount, experiment, group, maybe, one, parameter, read, whole};
 use crate::io_scheduler::split;
-use crate::{Apply, IoSchedulers};
+use crate::{Added, Apply, Experiment, IoSchedulers, Venue};
 
 pub(super) const LAB: &[Parameter] = &[
     Parameter {
-        help: "A program for cmd: loads, put into the machine with its libraries; may be given again",
+        help: "A program for cmd: loads, put into the machine with its libraries, another file, or a folder with all that is in it; \
+               may be given again",
         values: ValueCount::Several(whole),
         group: group::WHAT,
         ..parameter(
@@ -19,6 +20,47 @@ pub(super) const LAB: &[Parameter] = &[
                     Ok(())
                 },
                 |experiment| experiment.added.iter().map(ToString::to_string).collect(),
+            ),
+        )
+    },
+    Parameter {
+        help: "A program of your own, static or with its libraries, as the probe: the cycles of its control thread are the \
+               samples; it runs for --time (or --samples times --interval), or to its end",
+        group: group::WHAT,
+        ..parameter(
+            "program",
+            "program",
+            "PATH[:DEST]",
+            experiment(
+                |experiment, values| {
+                    let program: Added = read(one(values)?)?;
+                    let probe = Experiment::probe_of(&program);
+                    for part in &mut experiment.parts {
+                        if part.probes == Experiment::usual_of(Venue::Lab).parts[0].probes {
+                            part.probes = vec![probe.clone()];
+                        }
+                    }
+                    experiment.program = Some(program);
+                    Ok(())
+                },
+                |experiment| maybe(experiment.program.as_ref()),
+            ),
+        )
+    },
+    Parameter {
+        help: "Arguments of --program, in one word with quotes as a shell takes them",
+        group: group::WHAT,
+        dashes: true,
+        ..parameter(
+            "program_args",
+            "program-args",
+            "ARGUMENTS",
+            experiment(
+                |experiment, values| {
+                    experiment.program_args = one(values)?.to_string();
+                    Ok(())
+                },
+                |experiment| maybe(Some(&experiment.program_args).filter(|text| !text.is_empty())),
             ),
         )
     },

@@ -3,13 +3,31 @@
 use super::habits::habits;
 use super::lines::CycleLines;
 use super::terminal::sentences;
-use super::{FIGURES, FollowReport, spread};
+use super::{FIGURES, FollowReport, ThreadHabits, spread};
 use serde_json::{Value, json};
+use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{policy, sentence};
-use worstcase_traces::follow::{CycleWait, advice};
+use worstcase_traces::follow::{CycleWait, Followed, advice};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-follow/1";
+
+/// Cycles that are kept with all their parts.
+const KEPT: usize = 10;
+
+/// What is kept beside the record of a program that ran in the lab.
+pub fn kept(followed: &Followed, deadline: Option<Nanos>) -> String {
+    let report = FollowReport {
+        followed,
+        names: &|_| None,
+        facts: ThreadHabits::default(),
+        deadline,
+        shown: KEPT,
+        trace: None,
+        notes: Vec::new(),
+    };
+    format!("{:#}\n", json(&report))
+}
 
 /// The whole answer.
 pub fn json(report: &FollowReport<'_>) -> Value {

@@ -8,7 +8,7 @@ mod terminal;
 mod tests;
 
 pub use habits::ThreadHabits;
-pub use json::json;
+pub use json::{json, kept};
 pub use lines::{BreakdownLine, CycleLines};
 pub use terminal::{breakdown, terminal};
 

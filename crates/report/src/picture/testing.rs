@@ -69,6 +69,7 @@ pub fn cell(subject: Subject, load: &str, seed: u64, periods: u32, samples: &[(u
         environment: BTreeMap::new(),
         details: None,
         counters: BTreeMap::new(),
+        trace: None,
     };
     CellResult::new(subject, &raw, &[], None).unwrap()
 }

@@ -21,7 +21,11 @@ fn of_its_record(cell: CellResult) -> CellResult {
     }
     let samples = encode(&rows, &FileLabels::new(&record.id, &record.subject), &record.accounting).unwrap();
     record.samples = samples_file(&samples, rows.len() as u64);
-    CellResult { record, samples }
+    CellResult {
+        record,
+        samples,
+        found: None,
+    }
 }
 
 /// A run of these cells, in a folder that lives as long as the first value.

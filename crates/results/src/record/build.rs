@@ -8,7 +8,7 @@ use super::{
 use std::collections::BTreeMap;
 use worstcase_base::digest::sha256_hex;
 use worstcase_contract::RawRecord;
-use worstcase_contract::record::Sample;
+use worstcase_contract::record::{Sample, SelfCost};
 use worstcase_contract::spec::SpecError;
 use worstcase_contract::{CellSpec, Instructions, Nanos, Probe};
 
@@ -31,6 +31,8 @@ pub struct CellResult {
     pub record: Record,
     /// The samples file's bytes.
     pub samples: Vec<u8>,
+    /// What was found of a program that was followed: the text of a file beside the record.
+    pub found: Option<String>,
 }
 
 /// Why a raw record cannot be kept.
@@ -97,13 +99,7 @@ impl CellResult {
             accounting,
             summary: Summaries::of(of),
             instructions,
-            self_cost: Some(SelfCostRecord {
-                clock_read_ns: raw.self_cost.clock_read.0,
-                empty_sample_ns: raw.self_cost.empty_sample.0,
-                cpu_time_ns: raw.self_cost.cpu_time.0,
-                minor_faults: raw.self_cost.minor_faults,
-                major_faults: raw.self_cost.major_faults,
-            }),
+            self_cost: Some(SelfCostRecord::from(&raw.self_cost)),
             work: raw.work.iter().map(WorkRecord::from).collect(),
             warnings: raw.warnings.clone(),
             console: Vec::new(),
@@ -118,7 +114,23 @@ impl CellResult {
             samples: samples_file(&samples, rows.len() as u64),
         };
         record.check().map_err(RecordBuildError::Contradiction)?;
-        Ok(CellResult { record, samples })
+        Ok(CellResult {
+            record,
+            samples,
+            found: None,
+        })
+    }
+}
+
+impl From<&SelfCost> for SelfCostRecord {
+    fn from(cost: &SelfCost) -> SelfCostRecord {
+        SelfCostRecord {
+            clock_read_ns: cost.clock_read.0,
+            empty_sample_ns: cost.empty_sample.0,
+            cpu_time_ns: cost.cpu_time.0,
+            minor_faults: cost.minor_faults,
+            major_faults: cost.major_faults,
+        }
     }
 }
 

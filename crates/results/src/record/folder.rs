@@ -6,7 +6,7 @@
 
 use super::fit::{check_footer, read_fitting};
 use super::parquet::SamplesReader;
-use super::{CellResult, Record, SCHEMA, SampleRow};
+use super::{CellResult, FOLLOW_FILE, Record, SCHEMA, SampleRow};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -128,7 +128,8 @@ pub(super) fn other_version(file: &Path, what: impl ToString) -> FolderError {
 pub fn write_cell(parent: &Path, name: &str, result: &CellResult) -> Result<(), FolderError> {
     let record = to_json(&result.record);
     let samples_name = result.record.samples.file.as_str();
-    let files = [(RECORD_FILE, record.as_slice()), (samples_name, &result.samples)];
+    let mut files = vec![(RECORD_FILE, record.as_slice()), (samples_name, &result.samples[..])];
+    files.extend(result.found.as_ref().map(|found| (FOLLOW_FILE, found.as_bytes())));
     write_folder(parent, name, &files, &[])
 }
 
@@ -435,7 +436,11 @@ fn check_length(dir: &Path, samples: &Path, record: &Record) -> Result<(), Folde
 pub fn read_cell(dir: &Path) -> Result<CellResult, FolderError> {
     let record = read_record(dir)?;
     let samples = read(dir, &record.samples.file)?;
-    Ok(CellResult { record, samples })
+    let found = match record.followed.is_some() && dir.join(FOLLOW_FILE).exists() {
+        true => String::from_utf8(read(dir, FOLLOW_FILE)?).ok(),
+        false => None,
+    };
+    Ok(CellResult { record, samples, found })
 }
 
 /// SHA-256 of a file of any size.

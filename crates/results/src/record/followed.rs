@@ -22,6 +22,18 @@ pub struct FollowedProgram {
     pub thread: String,
     /// It was followed for so long.
     pub observed_ns: u64,
+    /// In the lab: the time that it was to run, as the cell was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AskedTime>,
+}
+
+/// A time as so many periods, which are not the program's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedTime {
+    /// Length of each.
+    pub period_ns: u64,
+    /// How many.
+    pub periods: u32,
 }
 
 impl FollowedProgram {

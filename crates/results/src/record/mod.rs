@@ -14,6 +14,7 @@ pub(crate) mod bounds;
 pub mod build;
 mod check;
 mod columns;
+pub mod cycles;
 mod details;
 mod execute;
 pub mod explanations;
@@ -43,7 +44,7 @@ pub use build::{CellResult, RecordBuildError, Stamp};
 pub use check::MOST;
 pub use execute::{CompletedCells, Executor, ExecutorTask, execute, parallel};
 pub use folder::FolderError;
-pub use followed::{FOLLOW_FILE, FollowCommand, FollowedProgram};
+pub use followed::{AskedTime, FOLLOW_FILE, FollowCommand, FollowedProgram};
 pub use foreign::{Beyond, Foreign, Rounding};
 pub use judged::{is_host, judged};
 pub use missed::MissedPeriods;
@@ -362,6 +363,23 @@ pub struct CauseRecord {
     pub total_ns: u64,
     /// Its longest.
     pub max_ns: u64,
+}
+
+impl Record {
+    /// The cell as it was asked for, to run it again: a program's own period is not what it was asked for.
+    pub fn spec(&self) -> Result<CellSpec, SpecError> {
+        let spec = self.cell.spec()?;
+        let asked = self.followed.as_ref().and_then(|followed| followed.asked);
+        Ok(match asked {
+            None => spec,
+            Some(asked) => CellSpec {
+                period: Nanos(asked.period_ns),
+                periods: asked.periods,
+                priority: 0,
+                ..spec
+            },
+        })
+    }
 }
 
 impl Record {

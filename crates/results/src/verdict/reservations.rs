@@ -10,7 +10,7 @@ use worstcase_contract::Nanos;
 /// The load that is none.
 const IDLE: &str = "idle";
 /// Policies by which a thread comes before every ordinary one.
-const REAL_TIME: [&str; 3] = ["fifo", "rr", "deadline"];
+const REAL_TIME: [&str; 4] = ["fifo", "rr", "rt", "deadline"];
 
 /// A sentence for each.
 pub(super) fn of(records: &[&Record], outcome: Outcome, limit: Nanos) -> Vec<String> {

@@ -134,6 +134,7 @@ impl Candidates {
                 is_any_timer: !matches!(class.by, WokenBy::Timer { timer: Some(_), .. }),
                 tid: class.tid,
                 call: class.call,
+                by: class.by,
             };
             let wait = CycleWait {
                 tid: class.tid,
@@ -163,6 +164,8 @@ struct Rank {
     is_any_timer: bool,
     tid: u32,
     call: CallKind,
+    /// So that of two that are alike the same one is chosen every time.
+    by: WokenBy,
 }
 
 fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> bool {

@@ -39,7 +39,8 @@ Of this machine, breakdowns are made from the traces that `worstcase host run --
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
 Of io in the lab: what the disk did during the longest operation of the run, of a cell (--cell) or of each (--all); no replay.
 switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
-Of inversion, why a blocked thread waited. Of a program that host follow followed, what was found then.
+Of inversion, why a blocked thread waited. Of a program of your own (host follow, lab run --program), what was found
+while it was followed.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
@@ -114,7 +115,10 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
 /// What was found while a program of the user's own was followed.
 fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<String>, Error> {
     let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
-    let Some(record) = named.as_ref().or(records.first()).filter(|r| r.followed.is_some()) else {
+    let worst = records
+        .iter()
+        .max_by_key(|r| r.summary.latency.as_ref().map(|latency| latency.max_ns));
+    let Some(record) = named.as_ref().or(worst).filter(|r| r.followed.is_some()) else {
         return Ok(None);
     };
     let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;

@@ -29,11 +29,13 @@ use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::ahead::LabAhead;
+use worstcase_lab::followed::FollowTelling;
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::models::planned;
 use worstcase_lab::verify::{Verification, boot_again, verify};
 use worstcase_plan::ExperimentPlan;
 use worstcase_remote::{ExecutorChoice, slurm, ssh};
+use worstcase_report::follow;
 use worstcase_results::record::{CompletedCells, Run, RunPlan};
 
 /// The subcommands.
@@ -72,6 +74,7 @@ Examples:
   worstcase lab run --kernel debian:6.1 --probe hackbench:1/4+pipes/sockets
   worstcase lab run --kernel debian:6.1 --preempt full --cpus 4 --probe remote,shootdown:0/1/3
   worstcase lab run --kernel debian:6.1 --add /usr/bin/stress-ng --load 'cmd:stress-ng --vm 1'
+  worstcase lab run --kernel debian:6.1 --program ./control --load idle,fork --time 2s
   worstcase lab run --kernel debian:6.1 --preempt full --module './driver.ko budget=64' --load idle
   worstcase lab run --kernel debian:6.1 --load fork --executor slurm:partition=short,time=01:00:00
 
@@ -262,7 +265,11 @@ fn begin(
     let progress = means.options.progress;
     progress.state("preparing kernels and machines");
     let cells = planned(&plan.experiment, means.options)?;
-    let matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
+    let mut matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
+    matrix.telling = Some(FollowTelling {
+        deadline: plan.experiment.criterion,
+        tell: follow::kept,
+    });
     progress.end();
     let entries = matrix.cells().iter().map(|cell| cell.entry.clone()).collect();
     let run = Run::create(output, RunPlan::new(plan, entries))?;

@@ -21,6 +21,7 @@ mod disks;
 mod documents;
 mod failures;
 mod figures;
+mod followed;
 mod forgery;
 mod hostile;
 mod images;

@@ -149,6 +149,7 @@ pub fn raw(spec: &CellSpec, latencies: &[u64]) -> RawRecord {
         environment: BTreeMap::from([("clocksource".into(), "tsc".into())]),
         details: None,
         counters: BTreeMap::new(),
+        trace: None,
     }
 }
 
@@ -341,7 +342,11 @@ pub fn refitted(result: &CellResult) -> CellResult {
         selection: record.samples.selection,
         ..samples_file(&samples, rows.len() as u64)
     };
-    CellResult { record, samples }
+    CellResult {
+        record,
+        samples,
+        found: None,
+    }
 }
 
 /// Writes a run of these cells.

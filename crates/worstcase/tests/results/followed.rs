@@ -70,6 +70,7 @@ fn followed(cycles: &[CycleTimes]) -> FollowedCycles<'_> {
             pid: 4_242,
             tid: 4_243,
             thread: "servo".into(),
+            asked: None,
             observed_ns: 80_000_000_000,
         },
         scheduling: ThreadScheduling::new(SchedulingPolicy::Fifo, 80),
@@ -180,7 +181,12 @@ fn parts_that_are_not_those_of_the_record_are_refused() {
     record.samples = samples_file(&samples, rows.len() as u64);
     fs::remove_dir_all(run.cell_dir(&record.id)).unwrap();
     let run = Run::create(&path, run.plan().clone()).unwrap();
-    run.write_cell(&CellResult { record, samples }).unwrap();
+    run.write_cell(&CellResult {
+        record,
+        samples,
+        found: None,
+    })
+    .unwrap();
     drop(run);
     let refused = worstcase(&["show", "--samples"], &path).assert().code(2);
     refused.stderr(contains("its execution is another"));

@@ -23,7 +23,14 @@ fn selected() -> (CellResult, CellResult) {
         ..samples_file(&samples, rows.len() as u64)
     };
     assert!(!rows.is_empty() && record.samples.rows < record.accounting.rows());
-    (refitted(&CellResult { record, samples }), whole)
+    (
+        refitted(&CellResult {
+            record,
+            samples,
+            found: None,
+        }),
+        whole,
+    )
 }
 
 fn written(dir: &Path, result: &CellResult) -> Run {

@@ -35,6 +35,7 @@ pub(super) fn kept(
             tid: thread.tid,
             thread: thread.comm.to_string(),
             observed_ns: session.time.0,
+            asked: None,
         },
         scheduling: scheduling(&thread, &session.program),
         cpus: followed.cpus.clone(),

@@ -1,6 +1,6 @@
 //! What traces are for.
 
-use crate::CpuList;
+use worstcase_contract::cpus::CpuList;
 
 /// The purpose of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! A tracepoint's format file: its id, and where its fields lie in a record.
 
-use super::TracingError;
-use super::events::ShortName;
+use crate::events::ShortName;
 
 /// The place of a field in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,9 @@ impl FieldPlace {
 /// Some fields of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordFields<'r> {
+    /// Where they lie.
     pub places: &'r [FieldPlace],
+    /// The record.
     pub record: &'r [u8],
 }
 
@@ -85,9 +86,19 @@ impl RecordFields<'_> {
     }
 }
 
+/// A format file of an unexpected form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tracepoint {name} has no usable field {field}; please report this kernel's version")]
+pub struct FormatError {
+    /// The tracepoint.
+    pub name: String,
+    /// The field.
+    pub field: &'static str,
+}
+
 /// One format file.
 #[derive(Clone, Debug)]
-pub(crate) struct EventFormat {
+pub struct EventFormat {
     name: String,
     /// The tracepoint's number.
     pub id: u64,
@@ -96,7 +107,7 @@ pub(crate) struct EventFormat {
 
 impl EventFormat {
     /// Parses a format file; `name` is for messages.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<EventFormat, TracingError> {
+    pub fn parse(name: &str, text: &str) -> Result<EventFormat, FormatError> {
         let id = text
             .lines()
             .find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
@@ -108,14 +119,14 @@ impl EventFormat {
     }
 
     /// The place of the field.
-    pub(crate) fn field(&self, name: &'static str) -> Result<FieldPlace, TracingError> {
+    pub fn field(&self, name: &'static str) -> Result<FieldPlace, FormatError> {
         let found = self.fields.iter().find(|(own, _)| own == name);
         found.map(|(_, field)| *field).ok_or_else(|| missing(&self.name, name))
     }
 }
 
-fn missing(name: &str, field: &'static str) -> TracingError {
-    TracingError::Field {
+fn missing(name: &str, field: &'static str) -> FormatError {
+    FormatError {
         name: name.to_string(),
         field,
     }
@@ -147,7 +158,8 @@ fn field(line: &str) -> Option<(String, FieldPlace)> {
 }
 
 /// Parses a format file, and then reads a record with it, which follows two empty lines. For scripts/fuzz.
-pub(crate) fn fuzz_format(text: &str) {
+#[doc(hidden)]
+pub fn fuzz_format(text: &str) {
     let (text, record) = text.split_once("\n\n\n").unwrap_or((text, ""));
     let Ok(format) = EventFormat::parse("fuzz", text) else {
         return;
@@ -191,6 +203,6 @@ mod tests {
         assert_eq!(text("other"), Some(&b"eth"[..]));
         assert_eq!(number("hrtimer"), Some(-1));
         assert_eq!(format.field("prev_pid").unwrap().number(&record[..20]), None);
-        assert!(matches!(format.field("next_pid"), Err(TracingError::Field { .. })));
+        assert!(format.field("next_pid").unwrap_err().field == "next_pid");
     }
 }

@@ -1,8 +1,8 @@
 //! The table of tracepoints: what each reports and which purposes use it.
 
-use super::events::{ARGUMENTS, CallbackKind, CpuContext, TracedChange, TracedThread};
-use super::format::RecordFields;
-use super::purpose::Purpose;
+use crate::events::{ARGUMENTS, CallbackKind, CpuContext, TracedChange, TracedThread};
+use crate::format::RecordFields;
+use crate::purpose::Purpose;
 use worstcase_contract::Nanos;
 
 /// Makes a change from a record's fields, in the order in which the row names them; `None` if the record is too short.
@@ -16,23 +16,27 @@ pub struct TracePointRow {
     pub needed: bool,
     /// The fields that are read.
     pub fields: &'static [&'static str],
-    pub(crate) make: MakeChange,
-    pub(crate) uses: &'static [TracePointUse],
+    /// What a record tells.
+    pub make: MakeChange,
+    /// For which purposes, and how.
+    pub uses: &'static [TracePointUse],
 }
 
 /// How a tracepoint is used for a purpose.
 #[derive(Clone, Copy)]
-pub(crate) struct TracePointUse {
+pub struct TracePointUse {
     /// The purposes for which it is used.
     pub of: fn(&Purpose) -> bool,
-    pub(crate) passes: RecordFilter,
+    /// Which records are wanted.
+    pub passes: RecordFilter,
     /// With the kernel's call chain.
     pub chain: bool,
 }
 
 /// The records that the kernel keeps.
 #[derive(Clone, Copy)]
-pub(crate) enum RecordFilter {
+pub enum RecordFilter {
+    /// All.
     All,
     /// One of these fields is one of the purpose's threads.
     Threads(&'static [&'static str]),
@@ -108,7 +112,7 @@ const fn timer_functions(purpose: &Purpose) -> bool {
 /// Reports who calls a function on another CPU; since Linux 6.5.
 pub const CALLS: &str = "csd/csd_queue_cpu";
 /// Reports who sends an interrupt; since Linux 6.4.
-pub(crate) const SENDS: &str = "ipi/ipi_send_cpu";
+pub const SENDS: &str = "ipi/ipi_send_cpu";
 
 /// The states in which a thread waits: all bits below TASK_REPORT_MAX. A preempted thread has that bit or none.
 const WAITS: i64 = 0xff;
@@ -481,6 +485,20 @@ pub const TABLE: &[TracePointRow] = &[
         uses: &[every(|purpose| sends(purpose) || follow(purpose))],
     },
 ];
+
+/// The system of the tracepoints of interrupt vectors.
+pub const VECTORS: &str = "irq_vectors";
+
+/// What a tracepoint of [`VECTORS`], without that word, tells; the timer's has a row in the table.
+pub fn of_vector(name: &str) -> Option<TracedChange> {
+    let context = |stem: &str| CpuContext::Vector(stem.into());
+    match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
+        (Some("local_timer"), _) | (_, Some("local_timer")) => None,
+        (Some(stem), _) => Some(TracedChange::Enter(context(stem))),
+        (_, Some(stem)) => Some(TracedChange::Exit(context(stem))),
+        _ => None,
+    }
+}
 
 /// A thread's id, priority and name, beginning with this field.
 fn thread(f: RecordFields<'_>, from: usize) -> Option<TracedThread> {

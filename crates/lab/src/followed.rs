@@ -1,0 +1,204 @@
+//! A program of the user's own that ran in the machine: its trace, its cycles, and what is kept of them.
+
+use super::cell::RawResult;
+use super::prepared::Prepared;
+use std::collections::BTreeMap;
+use std::path::Path;
+use worstcase_base::duration;
+use worstcase_base::format::counted;
+use worstcase_cell::followed::{RawTrace, TraceStream};
+use worstcase_contract::{CellSpec, Instructions, Nanos};
+use worstcase_results::record::cycles::LabCycles;
+use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVENTS, Subject};
+use worstcase_traces::events::{CpuEvent, PriorityClass, TracedChange, TracedThread};
+use worstcase_traces::follow::{FollowRequest, Followed, Follower};
+use worstcase_traces::pages::PageReader;
+use worstcase_traces::purpose::Purpose;
+use worstcase_traces::table::{RecordFilter, TABLE, TracePointRow, VECTORS};
+
+/// Events that are fed at once.
+const CHUNK: usize = 50_000;
+
+/// How what was found of a program is told.
+#[derive(Clone, Copy)]
+pub struct FollowTelling {
+    /// A cycle that takes longer is late; without it one that takes longer than the period.
+    pub deadline: Option<Nanos>,
+    /// Makes the text of the file beside the record.
+    pub tell: fn(&Followed, Option<Nanos>) -> String,
+}
+
+/// The tracepoints that the machine is to enable, a line each.
+pub(crate) fn points() -> String {
+    let line = |row: &TracePointRow| {
+        let used = row.uses.iter().find(|used| (used.of)(&purpose()))?;
+        let instance = match used.passes {
+            RecordFilter::Program => "program",
+            _ => "all",
+        };
+        Some(format!("{instance} {}\n", row.name))
+    };
+    let lines = TABLE.iter().filter_map(line);
+    lines.chain([format!("all {VECTORS}/\n")]).collect()
+}
+
+fn purpose() -> Purpose {
+    Purpose::Follow { tids: Vec::new() }
+}
+
+/// The result of a cell whose probe is a program; an error in words if there are no cycles.
+pub(crate) fn result(
+    prepared: &Prepared,
+    subject: Subject,
+    raw: &RawResult,
+    trace: &RawTrace,
+    instructions: Instructions,
+    telling: Option<&FollowTelling>,
+) -> Result<CellResult, String> {
+    let spec: CellSpec = raw.record.spec.parse().map_err(|e| format!("{e}"))?;
+    let command = &prepared.subject.additions.followed;
+    let followed = follow(trace, telling.and_then(|telling| telling.deadline))?;
+    let program = command.first().and_then(|path| Path::new(path).file_name());
+    let program = program.unwrap_or_default().to_string_lossy().into_owned();
+    let Some(thread) = followed.thread.filter(|_| !followed.cycles.is_empty()) else {
+        return Err(format!(
+            "no thread of {program} waited again and again in {}, so it has no cycles{}",
+            duration::show(trace.ended.saturating_sub(trace.began)),
+            said(trace)
+        ));
+    };
+    let mut facts = BTreeMap::from([("measured_ns".to_string(), followed.length.0.to_string())]);
+    if followed.lost > 0 {
+        facts.insert(LOST_EVENTS.to_string(), followed.lost.to_string());
+    }
+    let cycles = LabCycles {
+        program: FollowedProgram {
+            program,
+            command: command.clone(),
+            pid: trace.pid,
+            tid: thread.tid,
+            thread: thread.comm.to_string(),
+            observed_ns: trace.ended.saturating_sub(trace.began).0,
+            asked: Some(AskedTime {
+                period_ns: spec.period.0,
+                periods: spec.periods,
+            }),
+        },
+        scheduling: scheduling(&thread),
+        cpus: followed.cpus.clone(),
+        period: followed.wait.and_then(|wait| wait.period),
+        cycles: &followed.cycles,
+        missed: followed.missed,
+        warnings: full(trace, &followed).into_iter().collect(),
+        facts,
+        found: telling.map(|telling| (telling.tell)(&followed, telling.deadline)),
+    };
+    let mut result = CellResult::of_cycles(subject, &raw.record, instructions, cycles).map_err(|e| e.to_string())?;
+    result.record.console = trace.output.lines().map(str::to_string).collect();
+    Ok(result)
+}
+
+/// As records name it, and a user's real-time priority. To the trace FIFO and RR are one.
+fn scheduling(thread: &TracedThread) -> (String, u8) {
+    match thread.class() {
+        PriorityClass::Deadline => ("deadline".into(), 0),
+        PriorityClass::RealTime(priority) => (format!("rt:{priority}"), priority),
+        PriorityClass::Ordinary { nice: 0 } => ("other".into(), 0),
+        PriorityClass::Ordinary { nice } => (format!("other:{nice}"), 0),
+    }
+}
+
+fn said(trace: &RawTrace) -> String {
+    match trace.output.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!("; its last line: {line}"),
+        None => String::new(),
+    }
+}
+
+/// The doubt where events found no room.
+fn full(trace: &RawTrace, followed: &Followed) -> Option<String> {
+    let dropped: u64 = trace.streams.iter().map(|stream| stream.dropped).sum();
+    let last = followed.cycles.last()?.end;
+    (dropped > 0).then(|| {
+        format!(
+            "the trace was full: {} found no room, and nothing is known of the last {}; ask for a shorter --time, or give the \
+             machine more memory",
+            counted(dropped, "event"),
+            duration::about(trace.ended.saturating_sub(last))
+        )
+    })
+}
+
+/// Follows the program through its trace.
+fn follow(trace: &RawTrace, deadline: Option<Nanos>) -> Result<Followed, String> {
+    let has = |name: &str| trace.formats.iter().any(|format| format.name == name);
+    let is_used = |row: &&TracePointRow| row.uses.iter().any(|used| (used.of)(&purpose()));
+    if let Some(row) = TABLE.iter().filter(is_used).find(|row| row.needed && !has(row.name)) {
+        return Err(format!("this kernel has no tracepoint {}", row.name));
+    }
+    let formats = trace.formats.iter().map(|f| (f.name.as_str(), f.text.as_str()));
+    let reader = PageReader::new(formats).map_err(|e| e.to_string())?;
+    let mut events = Vec::new();
+    for stream in &trace.streams {
+        read(&reader, stream, trace.ended, &mut events)?;
+    }
+    // Stable, so that the events of one CPU and instance stay in order.
+    events.sort_by_key(|event| event.at);
+    let mut follower = Follower::new(FollowRequest {
+        program: vec![trace.pid],
+        deadline,
+        ..FollowRequest::default()
+    });
+    for chunk in events.chunks(CHUNK) {
+        chunk.iter().for_each(|event| follower.feed(event));
+        if let Some(last) = chunk.last() {
+            follower.complete(last.at);
+        }
+    }
+    Ok(follower.finish())
+}
+
+fn read(
+    reader: &PageReader,
+    stream: &TraceStream,
+    ended: Nanos,
+    events: &mut Vec<CpuEvent<'static>>,
+) -> Result<(), String> {
+    let first = events.len();
+    let read = reader.read(stream.cpu, &stream.pages()?, |event| events.push(event));
+    read.map_err(|e| e.to_string())?;
+    if stream.dropped > 0 {
+        let since = events[first..].last().map_or(Nanos(1), |last| last.at);
+        events.push(CpuEvent {
+            at: ended.max(since),
+            cpu: stream.cpu,
+            tid: 0,
+            what: TracedChange::Lost {
+                since,
+                count: stream.dropped,
+            },
+            chain: &[],
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_of_the_program_do_is_asked_for_of_them_alone() {
+        let points = points();
+        for line in [
+            "all sched/sched_switch",
+            "all timer/hrtimer_start",
+            "all irq_vectors/",
+            "program raw_syscalls/sys_enter",
+            "program exceptions/page_fault_user",
+        ] {
+            assert!(points.lines().any(|own| own == line), "{line} in {points}");
+        }
+        assert!(!points.contains("workqueue"), "{points}");
+    }
+}

@@ -1,0 +1,124 @@
+//! A program of the user's own as the probe: the cycles of its control thread are the samples.
+
+use crate::controller::{GENERIC, folder, shared};
+use crate::failures::one_line;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use worstcase_results::record::{FOLLOW_FILE, Record, Run};
+
+/// contrib/control.c, as its head says.
+fn control(folder: &Path) -> PathBuf {
+    let program = folder.join("control");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/control.c");
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-O2", "-static", "-pthread", "-o"])
+        .args([&program, &source]);
+    assert!(compiler.status().expect("cc is there, as Rust needs it").success());
+    program
+}
+
+fn words(program: &Path) -> String {
+    format!(
+        "--kernel {GENERIC} --preempt full --program {} --seed 1 --time 300ms",
+        program.display()
+    )
+}
+
+fn measured(run: &Path) -> Vec<Record> {
+    Run::open(run).unwrap().records().unwrap()
+}
+
+fn told(words: &[&str], run: &Path) -> String {
+    let mut command = shared().worstcase(&words.join(" "));
+    let output = command.arg(run).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn its_cycles_are_the_samples_and_the_same_bits_every_time() {
+    let folder = folder();
+    let words = words(&control(folder.path()));
+    let run = folder.path().join("run");
+    shared()
+        .run(&format!("{words} --load idle,fork"), &run)
+        .assert()
+        .success();
+    let records = measured(&run);
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert_eq!(record.cell.probe, "follow:control");
+        assert_eq!((record.cell.period_ns, record.cell.priority), (1_000_000, 50));
+        let followed = record.followed.as_ref().unwrap();
+        assert_eq!(
+            (followed.program.as_str(), followed.thread.as_str()),
+            ("control", "control")
+        );
+        let periods = record.accounting.periods().unwrap();
+        assert!((280..=300).contains(&periods.expected), "{periods:?}");
+        assert_eq!((periods.missed, periods.lost), (0, 0));
+        // It computes ten thousand turns in each.
+        let latency = record.summary.latency.as_ref().unwrap();
+        assert!((10_000..500_000).contains(&latency.median_ns.unwrap()), "{latency:?}");
+        let unexplained = record.summary.unexplained.as_ref().unwrap();
+        assert_eq!(unexplained.max_ns, 0);
+        assert_eq!(record.warnings, [""; 0]);
+    }
+    assert_ne!(records[0].digest, records[1].digest, "the load is felt");
+
+    let mut verify = shared().worstcase("lab verify --runs 2 --load fork");
+    let verify = verify.args(words.split_whitespace()).assert().success();
+    let said = String::from_utf8_lossy(&verify.get_output().stdout).into_owned();
+    assert!(said.contains(&records[1].digest), "{said}");
+
+    let shown = told(&["show"], &run);
+    assert!(shown.contains("follow:control"), "{shown}");
+    let verdict = told(&["verdict", "--criterion", "900us"], &run);
+    assert!(verdict.contains("PASS"), "{verdict}");
+}
+
+/// The logger keeps the mutex for longer than a period, now and then.
+#[test]
+fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
+    let folder = folder();
+    let words = words(&control(folder.path()));
+    let run = folder.path().join("run");
+    let mut command = shared().run(&format!("{words} --load idle"), &run);
+    command.args(["--program-args", "1000 1500"]).assert().success();
+    let record = &measured(&run)[0];
+    let found = Run::open(&run).unwrap().beside(&record.id, FOLLOW_FILE).unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&found.unwrap()).unwrap();
+    assert!(found["late"].as_u64().unwrap() > 0, "{found:#}");
+    let cause = found["causes"][0]["sentence"].as_str().unwrap();
+    assert!(cause.contains("futex") && cause.contains("logger"), "{cause}");
+    let explained = told(&["explain"], &run);
+    assert!(explained.contains("logger"), "{explained}");
+}
+
+#[test]
+fn a_program_that_cannot_be_followed_is_one_line() {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let with = |words: &str| {
+        let subject = format!("--kernel {GENERIC} --preempt full --seed 1 --time 100ms --load idle");
+        shared().run(&format!("{subject} {words}"), &run)
+    };
+    one_line(
+        with("--program /nowhere/x"),
+        2,
+        &["--program /nowhere/x: there is no such file"],
+    );
+    one_line(with("--probe follow:x"), 2, &["name its file (program)"]);
+    one_line(with("--program-args 1"), 2, &["arguments go with a program"]);
+    one_line(
+        with("--program /bin/true --probe noise"),
+        2,
+        &["follow:true", "is the only probe"],
+    );
+    one_line(with("--program /bin/false"), 4, &["ended with exit code 1"]);
+    one_line(
+        with("--program /bin/true"),
+        4,
+        &["no thread of true waited again and again"],
+    );
+}
