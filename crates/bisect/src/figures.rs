@@ -44,7 +44,7 @@ fn summaries<'a>(cell: &SeedGroup, records: &'a [Record]) -> Vec<&'a Summary> {
     let Some(quantity) = cell.seeds.iter().find_map(|seed| seed.quantities.keys().next()) else {
         return Vec::new();
     };
-    let is_of_cell = |r: &&Record| r.subject.id() == cell.subject && CellConditions::from(&r.cell) == cell.how;
+    let is_of_cell = |r: &&Record| r.subject.id() == cell.subject && CellConditions::from(*r) == cell.how;
     let of_cell = records.iter().filter(is_of_cell);
     of_cell.filter_map(|record| record.summary(*quantity)).collect()
 }

@@ -3,8 +3,8 @@
 use super::CompareError;
 use super::baseline;
 use crate::record::{
-    CellId, CellRecord, GapAccount, MethodRecord, Quantity, Record, Run, RunError, Subject, SubjectId, SubjectMachine,
-    Venue, judged,
+    CellId, GapAccount, MethodRecord, Quantity, Record, Run, RunError, Subject, SubjectId, SubjectMachine, Venue,
+    judged,
 };
 use crate::stats::Percentile;
 use crate::verdict::{another_model, interference, lost};
@@ -82,9 +82,11 @@ pub struct CellConditions {
 /// Numbers of periods, and periods, that differ by one in so many are alike, where they are not asked for but found.
 const NEARLY: u64 = 50;
 
-impl From<&CellRecord> for CellConditions {
-    fn from(cell: &CellRecord) -> CellConditions {
-        CellConditions {
+impl From<&Record> for CellConditions {
+    /// Of a program in the lab those that were asked for: its own period, priority and CPUs are results, of each seed its own.
+    fn from(record: &Record) -> CellConditions {
+        let cell = &record.cell;
+        let found = CellConditions {
             load: cell.load.clone(),
             probe: cell.probe.clone(),
             cpu: cell.cpu,
@@ -93,6 +95,16 @@ impl From<&CellRecord> for CellConditions {
             warmup: Nanos(cell.warmup_ns),
             priority: cell.priority,
             method: cell.method.clone(),
+        };
+        match record.followed.as_ref().and_then(|followed| followed.asked) {
+            None => found,
+            Some(asked) => CellConditions {
+                period: Nanos(asked.period_ns),
+                periods: asked.periods,
+                priority: 0,
+                method: None,
+                ..found
+            },
         }
     }
 }
@@ -205,7 +217,7 @@ impl Side {
     pub fn of_records(records: &[Record]) -> Side {
         let mut groups: Vec<(SubjectId, CellConditions, Vec<&Record>)> = Vec::new();
         for record in records {
-            let (subject, mut how) = (record.subject.id(), CellConditions::from(&record.cell));
+            let (subject, mut how) = (record.subject.id(), CellConditions::from(record));
             if let Some((_, like, _)) = groups
                 .iter()
                 .find(|g| record.foreign.is_some() && g.0 == subject && g.1.same_cell(&how) && g.1.nearly_as_long(&how))

@@ -81,7 +81,7 @@ fn its_cycles_are_the_samples_and_the_same_bits_every_time() {
 #[test]
 fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
     let folder = folder();
-    let words = words(&control(folder.path()));
+    let words = words(&control(folder.path())).replace("--seed 1", "--seeds 2");
     let run = folder.path().join("run");
     let mut command = shared().run(&format!("{words} --load idle"), &run);
     command.args(["--program-args", "1000 1500"]).assert().success();
@@ -93,6 +93,12 @@ fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
     assert!(cause.contains("futex") && cause.contains("logger"), "{cause}");
     let explained = told(&["explain"], &run);
     assert!(explained.contains("logger"), "{explained}");
+    // How many cycles there were is each seed's own result: they are one cell.
+    let compared = told(&["compare", &run.display().to_string()], &run);
+    assert!(
+        compared.starts_with("1 cell compared") || compared.contains("\n1 cell compared"),
+        "{compared}"
+    );
 }
 
 #[test]
