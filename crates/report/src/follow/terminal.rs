@@ -16,6 +16,9 @@ const CAUSES: usize = 6;
 /// Parts below this share of a cycle are summed up.
 const SMALL: f64 = 0.005;
 
+/// And so are all but so many.
+const LINES: usize = 20;
+
 /// The whole answer.
 pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
     let followed = report.followed;
@@ -184,7 +187,7 @@ pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
         seconds(cycle.release_ns)
     ))];
     text.push(format!("{:>12}{:>12}", "at us", "for us"));
-    let small = (cycle.response_ns.0 as f64 * SMALL) as u64;
+    let small = ((cycle.response_ns.0 as f64 * SMALL) as u64).max(nth_largest(cycle, LINES));
     let (mut others, mut sum) = (0, 0);
     for line in &cycle.parts {
         if line.length_ns.0 < small {
@@ -205,6 +208,18 @@ pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
         ));
     }
     text
+}
+
+/// The length of a cycle's nth part by length, 0 if it has fewer.
+fn nth_largest(cycle: &CycleLines, nth: usize) -> u64 {
+    let mut all: Vec<u64> = cycle
+        .parts
+        .iter()
+        .filter(|part| !part.sum)
+        .map(|part| part.length_ns.0)
+        .collect();
+    all.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
+    all.get(nth).copied().unwrap_or_default()
 }
 
 fn of_line(line: &BreakdownLine) -> Vec<String> {

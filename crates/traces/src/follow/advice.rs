@@ -307,12 +307,7 @@ fn own_call(cause: &PartCause) -> Option<String> {
 
 fn own_code(cause: &PartCause) -> Option<String> {
     let is_own = cause.via.is_empty() && cause.what == Doing::User;
-    is_own.then(|| {
-        format!(
-            "nothing held it up: its own code took that long; perf record -t {} shows where",
-            cause.thread.tid
-        )
-    })
+    is_own.then(|| "nothing held it up: its own code took that long; a profile of it (perf record) shows where".into())
 }
 
 fn late_timer(cause: &PartCause) -> Option<String> {
