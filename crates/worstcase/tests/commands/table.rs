@@ -135,6 +135,10 @@ pub static ROWS: &[Row] = &[
         0,
         "kept in out-",
     ),
+    not(
+        "worstcase lab run --kernel debian:6.12 --program ./control",
+        "a program of the user's own, to be compiled first; test followed has one",
+    ),
     not("worstcase lab run --kernel ./", OWN_KERNEL),
     not("worstcase lab run --kernel core.rpm", OWN_KERNEL),
     not(
