@@ -12,13 +12,15 @@ use tempfile::TempDir;
 const NOBODY: u32 = 65_534;
 
 /// What cannot be done, its exit code, and whether that needs a user without rights. OUT is the folder.
-const STARTS: [(&str, i32, bool); 7] = [
+const STARTS: [(&str, i32, bool); 9] = [
     ("host run --time 1s --load cmd:/no/such -o OUT", 4, false),
     ("host run --time 1s --load cmd:/no/such -o OUT/below", 4, false),
     ("host run --time 1s --probe response -o OUT", 3, true),
     ("host run --on no-such-host.invalid --time 1s -o OUT", 3, false),
     ("host watch --time 1s --load cmd:/no/such -o OUT", 4, false),
     ("host isolate --cpus 0 --time 100ms -o OUT", 3, true),
+    ("host follow --time 100ms -o OUT -- /no/such", 3, false),
+    ("host follow --time 100ms -o OUT -- true", 3, true),
     (
         "host try --switch false --back true --time 1s --rounds 1 -o OUT",
         2,

@@ -50,7 +50,7 @@ const READERS: [&str; 34] = [
 ];
 
 /// Each command that writes where the user says: OUT is in a folder that may not be written.
-const WRITERS: [&str; 20] = [
+const WRITERS: [&str; 21] = [
     "report RUN -o OUT.html",
     "plot RUN -o OUT",
     "gate RUN --write-baseline OUT",
@@ -69,6 +69,7 @@ const WRITERS: [&str; 20] = [
     "host watch --time 1s -o OUT",
     "host watch --time 1s -o watch --textfile OUT",
     "host isolate --cpus 0 -o OUT",
+    "host follow --time 1s -o OUT -- true",
     "host try --switch true --back true --time 1s --rounds 1 -o OUT",
     "kernels get debian:6.1",
 ];

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use told::{DeadlineVerdict, KernelNames, document, report, text};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
+use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Progress;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
@@ -103,6 +104,7 @@ const SHOWN: Nanos = Nanos::from_millis(250);
 pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     let request = asked(args)?;
     let scratch = RunFolder::of(args)?;
+    let _begun = BegunFolder::at(scratch.folder());
     let online = MachineFacts::of(Path::new("/")).cpu.online.unwrap_or_default();
     let (machine, began) = (FollowedMachine::of_here(&online), Utc::now());
     let stop = stop::in_order("telling what was seen until now");
@@ -170,6 +172,7 @@ impl RunFolder {
         match &args.output {
             Some(folder) => {
                 Run::check_begun(folder, false)?;
+                Run::check_place(folder)?;
                 Ok(RunFolder::Asked(folder.clone()))
             }
             None => {
