@@ -75,13 +75,15 @@ impl FollowTarget {
 }
 
 fn is_called(thread: u32, name: &str) -> bool {
-    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|text| text.trim_end_matches('\n') == name)
+    let comm = fs::read(format!("/proc/{thread}/comm")).unwrap_or_default();
+    comm.strip_suffix(b"\n").unwrap_or(&comm) == name.as_bytes()
 }
 
 /// Threads of the kernel have no program, so no command line and no executable.
 fn is_of_kernel(process: u32) -> bool {
     const KERNEL: u64 = 0x20_0000;
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = String::from_utf8_lossy(&stat);
     let flags = stat
         .rsplit_once(')')
         .and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse().ok());

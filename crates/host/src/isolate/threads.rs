@@ -116,7 +116,10 @@ fn ask(tid: u32) -> Known {
             name: "idle".into(),
         };
     }
-    let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}")).unwrap_or_default();
+    let read = |file: &str| {
+        let bytes = fs::read(format!("/proc/{tid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
     let ended = Known {
         kind: ThreadKind::Program(tid),
         name: ShortName::EMPTY,
@@ -141,7 +144,9 @@ fn flags_and_name(stat: &str) -> Option<(u64, ShortName)> {
 
 /// The process of a thread.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    // A name may be of any bytes.
+    let status = fs::read(format!("/proc/{tid}/status")).ok()?;
+    let status = String::from_utf8_lossy(&status);
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     line.trim().parse().ok()
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use worstcase_base::format::plain;
 use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{FunctionNames, doing, thread, waited};
 use worstcase_traces::follow::{ExplainedCycle, Part};
@@ -99,8 +100,8 @@ fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Na
                 at_ns: first.from.saturating_sub(release),
                 length_ns: first.to.saturating_sub(first.from),
                 depth,
-                thread: first.cause.thread.comm.to_string(),
-                words: doing(&first.cause.what, names),
+                thread: plain(&first.cause.thread.comm.to_string()),
+                words: plain(&doing(&first.cause.what, names)),
                 sum: false,
             });
             rest = &rest[1..];
@@ -121,8 +122,8 @@ fn add(lines: &mut Vec<BreakdownLine>, parts: &[Part], depth: usize, release: Na
             at_ns: first.from.saturating_sub(release),
             length_ns: end.saturating_sub(first.from),
             depth,
-            thread: blocked.thread.comm.to_string(),
-            words: format!("{} {}", waited(blocked), thread(next)),
+            thread: plain(&blocked.thread.comm.to_string()),
+            words: plain(&format!("{} {}", waited(blocked), thread(next))),
             sum: true,
         });
         add(lines, within, depth + 1, release, names);

@@ -10,7 +10,11 @@ use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{sentence, thread};
 use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, LateCause, WokenBy, advice};
 
-const NO_CYCLES: &str = "No thread of the program waited again and again: no cycles.";
+const NO_CYCLES: &str = "No cycles: no thread that was asked for waited again and again in a call that was.";
+/// Other threads that are named.
+const OTHERS: usize = 4;
+/// Waits that are shown, if there is no cycle.
+const SEEN: usize = 8;
 /// Causes that are shown.
 const CAUSES: usize = 6;
 /// Parts below this share of a cycle are summed up.
@@ -32,10 +36,12 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
                 plain(&cycle(&wait, followed))
             ));
             text.extend(causes(report));
+            text.extend(others(followed));
             text.push(String::new());
             text.extend(figures(followed));
-            for cycle in worst(report) {
+            for (which, cycle) in worst(report) {
                 text.push(String::new());
+                text.push(which);
                 text.extend(breakdown(&CycleLines::of(cycle, report.names), style));
             }
             let habits = habits(followed, &report.facts);
@@ -47,7 +53,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
         }
         _ => {
             text.push(style.bold(NO_CYCLES));
-            text.push("Name the thread (--thread) or the call that ends a cycle (--wait), or follow it longer.".into());
+            text.extend(seen(followed));
         }
     }
     text.push(String::new());
@@ -76,11 +82,50 @@ pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Other threads that have a period.
+fn others(followed: &Followed) -> Option<String> {
+    let own = followed.thread?.tid;
+    let mut others: Vec<String> = Vec::new();
+    for wait in followed.waits.iter().filter(|wait| wait.thread.tid != own) {
+        let Some(period) = wait.period else { continue };
+        let words = format!("{}, {}", thread(&wait.thread), duration::about(period));
+        if others.len() < OTHERS && others.iter().all(|there| !there.starts_with(&thread(&wait.thread))) {
+            others.push(words);
+        }
+    }
+    let text = format!("With a period are also {} (--thread).", others.join("; "));
+    (!others.is_empty()).then(|| plain(&text))
+}
+
+/// What waits there were, if none is a cycle's.
+fn seen(followed: &Followed) -> Vec<String> {
+    let mut text = vec![
+        "Name a thread (--thread), or the call that ends a cycle (--wait), or follow it longer. Waits that were seen:"
+            .into(),
+    ];
+    let waits = followed.waits.iter().take(SEEN);
+    text.extend(waits.map(|wait| {
+        plain(&format!(
+            "{:>10}  {} in {}",
+            grouped(wait.count),
+            thread(&wait.thread),
+            wait.call
+        ))
+    }));
+    if followed.waits.is_empty() {
+        text.push("      none".into());
+    }
+    text
+}
+
 /// `49 of 3 886 cycles of ctl end later than 1 ms after their release; 113 periods were missed.`
 fn answer(followed: &Followed, name: &str) -> String {
     let count = followed.cycles.len() as u64;
     let of_all = counted(count, "cycle");
-    let limit = duration::show(followed.limit);
+    let limit = match followed.wait.and_then(|wait| wait.period) {
+        Some(period) if period == followed.limit => format!("{}, the period,", duration::about(period)),
+        _ => duration::about(followed.limit),
+    };
     let late = match followed.late {
         0 => format!("All {of_all} of {name} end within {limit} of their release"),
         1 => format!("1 of {of_all} of {name} ends later than {limit} after its release"),
@@ -166,13 +211,24 @@ fn figures(followed: &Followed) -> Vec<String> {
     text
 }
 
-/// The cycles that are shown: the worst of the most frequent causes, then the slowest.
-fn worst<'a>(report: &FollowReport<'a>) -> Vec<&'a ExplainedCycle> {
-    let mut cycles: Vec<&ExplainedCycle> = Vec::new();
-    let of_causes = report.followed.causes.iter().filter_map(|cause| cause.worst.as_ref());
-    for cycle in of_causes.chain(&report.followed.slowest) {
-        if cycles.len() < report.shown && cycles.iter().all(|there| there.times != cycle.times) {
-            cycles.push(cycle);
+/// The cycles that are shown: the worst of each cause, the most frequent first, then the slowest.
+fn worst<'a>(report: &FollowReport<'a>) -> Vec<(String, &'a ExplainedCycle)> {
+    let followed = report.followed;
+    let of_causes = followed.causes.iter().enumerate().filter_map(|(nth, cause)| {
+        let which = match nth {
+            0 => "The worst of the first cause:".to_string(),
+            nth => format!("The worst of cause {}:", nth + 1),
+        };
+        Some((which, cause.worst.as_ref()?))
+    });
+    let slowest = followed
+        .slowest
+        .iter()
+        .map(|cycle| ("One of the slowest:".to_string(), cycle));
+    let mut cycles: Vec<(String, &ExplainedCycle)> = Vec::new();
+    for (which, cycle) in of_causes.chain(slowest) {
+        if cycles.len() < report.shown && cycles.iter().all(|(_, there)| there.times != cycle.times) {
+            cycles.push((which, cycle));
         }
     }
     cycles
@@ -186,7 +242,7 @@ pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
         micros_exact(cycle.response_ns),
         seconds(cycle.release_ns)
     ))];
-    text.push(format!("{:>12}{:>12}", "at us", "for us"));
+    text.push(format!("{:>12} {:>13}", "at us", "for us"));
     let small = ((cycle.response_ns.0 as f64 * SMALL) as u64).max(nth_largest(cycle, LINES));
     let (mut others, mut sum) = (0, 0);
     for line in &cycle.parts {
@@ -225,7 +281,7 @@ fn nth_largest(cycle: &CycleLines, nth: usize) -> u64 {
 fn of_line(line: &BreakdownLine) -> Vec<String> {
     let (open, close) = if line.sum { ("(", ")") } else { ("", "") };
     let head = format!(
-        "{:>12}{:>12}  {:depth$}",
+        "{:>12} {:>13}  {:depth$}",
         micros_exact(line.at_ns),
         format!("{open}{}{close}", micros_exact(line.length_ns)),
         "",

@@ -9,13 +9,16 @@ use syscalls::Sysno;
 type Rule = fn(&PartCause) -> Option<String>;
 
 /// The rules; the first that knows the cause tells.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 22] = [
+    starts_programs,
     stopped_by_signal,
     plain_mutex,
     memory_map,
     disk,
     full_pipe,
+    other_sleeps,
     lower_helper,
+    other_computes,
     page_fault,
     signal_handler,
     higher_thread,
@@ -26,6 +29,7 @@ const RULES: [Rule; 18] = [
     interrupt,
     idle,
     own_call,
+    own_sleep,
     own_code,
     late_timer,
 ];
@@ -49,6 +53,40 @@ const fn priority(thread: &TracedThread) -> u8 {
     }
 }
 
+fn starts_programs(cause: &PartCause) -> Option<String> {
+    const STARTS: [&str; 6] = ["execve", "clone", "clone3", "fork", "vfork", "wait4"];
+    let is_one = |call: CallKind| STARTS.contains(&call.name().as_str());
+    let waits = cause.via.iter().filter_map(|blocked| blocked.call).any(is_one);
+    let runs = matches!(&cause.what, Doing::Call(call) if is_one(*call));
+    (waits || runs)
+        .then(|| "start no programs, and wait for none, in the loop: let a thread outside of it do that".into())
+}
+
+/// Whether more priority would help: something else has the thread's CPU.
+const fn is_ready(what: &Doing) -> bool {
+    matches!(what, Doing::Ready { .. })
+}
+
+fn other_sleeps(cause: &PartCause) -> Option<String> {
+    let (blocked, other) = cause
+        .links()
+        .last()
+        .filter(|_| matches!(cause.what, Doing::Sleeps(_)))?;
+    Some(format!(
+        "{} sleeps while {} waits for it: take the sleep out, or do not wait for it in the loop",
+        other.comm, blocked.thread.comm
+    ))
+}
+
+fn other_computes(cause: &PartCause) -> Option<String> {
+    let computes = matches!(cause.what, Doing::User | Doing::Code | Doing::Call(_) | Doing::Fault);
+    let (blocked, other) = cause.links().last().filter(|_| computes)?;
+    Some(format!(
+        "{} computes while {} waits for it: make that part shorter, or do not wait for it in the loop",
+        other.comm, blocked.thread.comm
+    ))
+}
+
 /// A garbage collector stops threads so.
 fn stopped_by_signal(cause: &PartCause) -> Option<String> {
     let (stopped, by) = cause.links().find(|(blocked, _)| blocked.handler.is_some())?;
@@ -60,6 +98,9 @@ fn stopped_by_signal(cause: &PartCause) -> Option<String> {
 }
 
 fn plain_mutex(cause: &PartCause) -> Option<String> {
+    if matches!(cause.what, Doing::Sleeps(_)) {
+        return None;
+    }
     let (_, owner) = cause.links().find(|(blocked, owner)| {
         blocked.call.is_some_and(|call| call.is_plain_mutex()) && owner.priority > blocked.thread.priority
     })?;
@@ -109,10 +150,13 @@ fn full_pipe(cause: &PartCause) -> Option<String> {
 }
 
 fn lower_helper(cause: &PartCause) -> Option<String> {
-    let lower = cause
-        .links()
-        .filter(|(blocked, next)| blocked.thread.is_real_time() && next.priority > blocked.thread.priority);
-    let (blocked, helper) = lower.max_by_key(|(_, next)| next.priority)?;
+    // A thread that is blocked outside of a call was stopped, or waits for a page.
+    let lower = cause.links().filter(|(blocked, next)| {
+        blocked.call.is_some() && blocked.thread.is_real_time() && next.priority > blocked.thread.priority
+    });
+    let (blocked, helper) = lower
+        .max_by_key(|(_, next)| next.priority)
+        .filter(|_| is_ready(&cause.what))?;
     let inherits = blocked.call.is_some_and(|call| call.inherits());
     if inherits {
         return None;
@@ -303,6 +347,16 @@ fn own_call(cause: &PartCause) -> Option<String> {
         true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
         false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),
     })
+}
+
+fn own_sleep(cause: &PartCause) -> Option<String> {
+    let Doing::Sleeps(Some(call)) = &cause.what else {
+        return None;
+    };
+    cause
+        .via
+        .is_empty()
+        .then(|| format!("the cycle itself waits there: {call} does not belong into the loop"))
 }
 
 fn own_code(cause: &PartCause) -> Option<String> {

@@ -31,12 +31,14 @@ pub struct CallKind {
     pub number: u32,
     /// The descriptor or futex that it works on.
     pub object: Option<u64>,
-    /// For a futex: the operation without its flags.
+    /// Of futex the operation without its flags, of clock_nanosleep whether it sleeps until an instant.
     pub operation: u32,
 }
 
 /// The operation bits of futex(2).
 const FUTEX_OPERATION: u64 = 0x7f;
+/// The flag of clock_nanosleep(2) to sleep until an instant.
+const TIMER_ABSTIME: u64 = 1;
 /// FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
 const FUTEX_LOCK_PI: [u32; 2] = [6, 13];
 /// FUTEX_WAIT, with which a mutex of the C library is awaited.
@@ -51,6 +53,7 @@ impl Call {
             object: (first != First::Other).then_some(self.arguments[0]),
             operation: match first {
                 First::Futex => (self.arguments[1] & FUTEX_OPERATION) as u32,
+                _ if self.number == Sysno::clock_nanosleep.id() as u32 => (self.arguments[1] & TIMER_ABSTIME) as u32,
                 _ => 0,
             },
         }
@@ -79,6 +82,20 @@ impl CallKind {
         self.is(Sysno::futex) && FUTEX_LOCK_PI.contains(&self.operation)
     }
 
+    /// Whether it sleeps for a time, not until an instant.
+    pub fn is_relative_sleep(&self) -> bool {
+        match self.is(Sysno::clock_nanosleep) {
+            true => self.operation == 0,
+            false => ["nanosleep", "poll", "ppoll", "select", "pselect6"].contains(&self.name().as_str()),
+        }
+    }
+
+    /// The same wait for a loop: a futex is waited for in several ways.
+    pub fn is_same_wait(&self, other: &CallKind) -> bool {
+        let is_futex = self.is(Sysno::futex);
+        (self.number, self.object) == (other.number, other.object) && (is_futex || self.operation == other.operation)
+    }
+
     /// Its name.
     pub fn name(&self) -> String {
         match Sysno::new(self.number as usize) {
@@ -94,6 +111,7 @@ impl fmt::Display for CallKind {
         match self.object {
             Some(address) if self.is(Sysno::futex) => write!(f, "(0x{address:x})"),
             Some(descriptor) => write!(f, "(descriptor {descriptor})"),
+            None if self.is(Sysno::clock_nanosleep) && self.operation == 0 => f.write_str("(relative)"),
             None => Ok(()),
         }
     }

@@ -33,9 +33,13 @@ const LEAST: usize = 8;
 /// Fewer waits are no cycle, if the user has named the call.
 const LEAST_NAMED: usize = 2;
 /// So many of the releases of a regular wait lie on multiples of its period.
-const ON_GRID: f64 = 0.9;
+const ON_GRID: f64 = 0.8;
 /// A release lies on the grid if it is off by less than this part of the period.
 const OFF: f64 = 0.02;
+/// So many waits off the grid are sleeps within a cycle; the next one begins another phase.
+const PHASES: u32 = 3;
+/// Fewer irregular waits are no cycle.
+const LEAST_IRREGULAR: usize = 50;
 /// So many of the waits in a call are regular, or the call waits for other things, and now and then for a timer.
 const SHARE: f64 = 0.25;
 /// Classes that are kept.
@@ -99,7 +103,7 @@ impl Candidates {
             }
             releases.latest.push_back(release);
             releases.count += 1;
-            releases.is_relative = is_relative(wait);
+            releases.is_relative = class.call.is_relative_sleep();
             releases.clock = class.call.is(Sysno::clock_nanosleep).then_some(wait.call.arguments[0]);
         }
     }
@@ -123,6 +127,9 @@ impl Candidates {
             let of_call = all.get(&(class.tid, class.call)).copied().unwrap_or_default();
             let is_usual = releases.count as f64 >= SHARE * of_call as f64;
             let period = releases.period().filter(|_| is_usual);
+            if period.is_none() && request.wait.is_none() && releases.latest.len() < LEAST_IRREGULAR {
+                continue;
+            }
             let thread = machine.task(class.tid).map(|task| task.thread);
             let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
             let rank = Rank {
@@ -149,6 +156,51 @@ impl Candidates {
             }
         }
         best.map(|(_, wait)| wait)
+    }
+}
+
+/// A wait that was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenWait {
+    /// The thread.
+    pub thread: TracedThread,
+    /// The call.
+    pub call: CallKind,
+    /// How often.
+    pub count: u64,
+    /// The distance of two releases, if they are regular.
+    pub period: Option<Nanos>,
+}
+
+/// Waits that are told.
+const SEEN: usize = 20;
+
+impl Candidates {
+    /// The waits that were seen, those with a period first, then the most frequent.
+    pub fn seen(&self, machine: &Machine) -> Vec<SeenWait> {
+        let mut seen: Vec<SeenWait> = self
+            .classes
+            .iter()
+            .filter(|(class, _)| !matches!(class.by, WokenBy::Timer { timer: Some(_), .. }))
+            .filter_map(|(class, releases)| {
+                Some(SeenWait {
+                    thread: machine.task(class.tid)?.usual(),
+                    call: class.call,
+                    count: releases.count,
+                    period: releases.period(),
+                })
+            })
+            .collect();
+        seen.sort_by_key(|wait| {
+            (
+                wait.period.is_none(),
+                std::cmp::Reverse(wait.count),
+                wait.thread.tid,
+                wait.call,
+            )
+        });
+        seen.truncate(SEEN);
+        seen
     }
 }
 
@@ -182,16 +234,6 @@ fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> b
     thread && wait
 }
 
-/// Whether it sleeps for a time, not until an instant.
-fn is_relative(wait: &Wait) -> bool {
-    const TIMER_ABSTIME: u64 = 1;
-    let kind = wait.call.kind();
-    match kind.is(Sysno::clock_nanosleep) {
-        true => wait.call.arguments[1] & TIMER_ABSTIME == 0,
-        false => ["nanosleep", "poll", "ppoll", "select", "pselect6"].contains(&kind.name().as_str()),
-    }
-}
-
 /// A cycle's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CycleSpan {
@@ -213,6 +255,8 @@ pub(super) struct CycleMaker {
     pub missed: u64,
     /// Cycles whose wait did not block, because what it waits for had happened.
     pub at_once: u64,
+    /// So many waits one after the other ended where no cycle is due.
+    off_grid: u32,
 }
 
 impl CycleMaker {
@@ -223,6 +267,7 @@ impl CycleMaker {
             last: None,
             missed: 0,
             at_once: 0,
+            off_grid: 0,
         }
     }
 
@@ -233,8 +278,7 @@ impl CycleMaker {
 
     /// Takes a wait that has returned, and gives the cycle that ended when it began.
     pub fn take(&mut self, wait: &Wait) -> Option<CycleSpan> {
-        let kind = wait.call.kind();
-        if wait.tid != self.wait.tid || (kind.number, kind.object) != (self.wait.call.number, self.wait.call.object) {
+        if wait.tid != self.wait.tid || !wait.call.kind().is_same_wait(&self.wait.call) || self.is_within(wait) {
             return None;
         }
         let ended = self.open.take().map(|(index, release, start)| CycleSpan {
@@ -258,6 +302,20 @@ impl CycleMaker {
             self.open = Some((index, release, wait.returned));
         }
         ended.filter(|cycle| cycle.end > cycle.release)
+    }
+
+    /// A sleep within a cycle, by the same call: it ends where no cycle is due. Several of them one after the other are a loop
+    /// that has got another phase.
+    fn is_within(&mut self, wait: &Wait) -> bool {
+        let (Some(period), Some((last, _)), Some(_)) = (self.wait.period, self.last, self.open) else {
+            return false;
+        };
+        let release = wait.release();
+        let after = release.0.saturating_sub(last.0) % period.0;
+        let off = after.min(period.0 - after) as f64 / period.0 as f64;
+        let is_within = !self.wait.is_relative && release > last && off > OFF && self.off_grid < PHASES;
+        self.off_grid = if is_within { self.off_grid + 1 } else { 0 };
+        is_within
     }
 
     /// The number of a release; periods that lie between it and the last one are missed.

@@ -1,7 +1,7 @@
 //! Follows a program through its events.
 
 use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
-use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait};
+use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait, SeenWait};
 use super::machine::{Event, Machine};
 use super::path::{Doing, Part, path};
 use super::task::Task;
@@ -75,6 +75,8 @@ pub struct Followed {
     pub unexplained: Nanos,
     /// Page faults of the program's threads, with their number.
     pub faults: Vec<(TracedThread, u64)>,
+    /// The program's waits.
+    pub waits: Vec<SeenWait>,
     /// Events of the thread in its cycles.
     pub events: u64,
     /// Events that were lost.
@@ -264,6 +266,7 @@ impl Follower {
             slowest: std::mem::take(&mut self.tally.slowest),
             cycles: self.cycles,
             faults,
+            waits: self.candidates.seen(&self.machine),
             events: task.map(|task| task.events).unwrap_or_default(),
             lost: self.lost,
             holes: self.machine.holes,

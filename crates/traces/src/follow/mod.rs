@@ -27,7 +27,7 @@ pub mod words;
 pub use advice::advice;
 pub use calls::CallKind;
 pub use causes::{ExplainedCycle, LateCause, UsualPart};
-pub use cycles::CycleWait;
+pub use cycles::{CycleWait, SeenWait};
 pub use follower::{Followed, Follower, MOST_CYCLES};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};
 pub use waits::WokenBy;

@@ -362,6 +362,30 @@ fn a_switch_from_idle_that_is_not_reported_hides_only_when_it_was() {
 }
 
 #[test]
+fn a_sleep_within_a_cycle_by_the_same_call_does_not_end_it() {
+    let followed = cycles(with_deadline(), |trace, at| (trace.sleeps(at, at + 300), at + 340));
+    adds_up(&followed);
+    assert_eq!((followed.cycles.len(), followed.missed, followed.late), (12, 0, 1));
+    let cause = &followed.causes[0].cause;
+    assert_eq!(said(cause), "ctl slept in clock_nanosleep until its timer was due");
+    assert!(advice(cause).unwrap().contains("the cycle itself waits there"));
+}
+
+#[test]
+fn what_other_waits_there_are_is_told() {
+    let followed = cycles(FollowRequest::default(), |trace, at| (trace, at));
+    let wait = followed.waits[0];
+    assert_eq!((wait.thread.tid, wait.count, wait.period), (CTL, 12, Some(Nanos(1_000))));
+    let named = FollowRequest {
+        thread: WantedThread::Named("nobody".into()),
+        ..FollowRequest::default()
+    };
+    let none = cycles(named, |trace, at| (trace, at));
+    assert!(none.thread.is_none());
+    assert_eq!(none.waits.len(), 1);
+}
+
+#[test]
 fn a_soft_interrupt_wakes_for_whoever_raised_it() {
     let followed = cycles(with_deadline(), |trace, at| {
         let disk = CpuContext::Device {

@@ -75,6 +75,7 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         Doing::KernelLock(call) => format!("waited for a lock of the kernel{}", within(*call)),
         Doing::Interrupted(by) => format!("was interrupted by {}", context(by, names)),
         Doing::Ready { is_woken, behind } => ready(*is_woken, behind, names),
+        Doing::Sleeps(Some(call)) if !call.name().contains("sleep") => format!("waited in {call} until its timeout"),
         Doing::Sleeps(call) => format!("slept{} until its timer was due", within(*call)),
         Doing::Slack(call) => format!("had its timer put off{} by its timer slack", within(*call)),
         Doing::TimerLate => "waited for its timer's interrupt, which came late".into(),

@@ -39,16 +39,8 @@ const FAULTS: [PlantedFault; 12] = [
         ],
         "O_NONBLOCK",
     ),
-    long(
-        "helper",
-        &["ctl waited in futex", "for helper"],
-        "the cycle depends on helper",
-    ),
-    long(
-        "chain",
-        &["for end", "which waited in futex", "for middle"],
-        "the cycle depends on middle",
-    ),
+    long("helper", &["ctl waited in futex", "for helper"], "helper"),
+    long("chain", &["for end", "which waited in futex", "for middle"], "middle"),
     long(
         "slack",
         &["ctl had its timer put off in clock_nanosleep by its timer slack"],

@@ -71,7 +71,7 @@ pub struct FollowArgs {
     /// No cycle ends later than this after its release: PASS, FAIL or INCONCLUSIVE, as exit code too
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     deadline: Option<Nanos>,
-    /// End with the first cycle later than --deadline
+    /// End with a cycle later than --deadline, once its wait was found (1.5 s)
     #[arg(long = "break", requires = "deadline")]
     is_break: bool,
     /// Send this signal to the program after a cycle later than --deadline, e.g. USR1, at most once a second
@@ -130,29 +130,25 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     let report = report(args, &session, &names);
     let mut document = document(&report, &session);
     let here = machine.at(began, Utc::now());
-    let run = kept(
-        scratch.folder(),
-        &here,
-        args,
-        &request.target,
-        &session,
-        &format!("{document:#}\n"),
-    )?;
-    let verdict = args
-        .deadline
-        .map(|deadline| DeadlineVerdict::of(deadline, run.as_ref()))
-        .transpose()?;
+    let found = format!("{document:#}\n");
+    let run = kept(scratch.folder(), &here, args, &request.target, &session, &found);
+    let judged = match (&run, args.deadline) {
+        (Ok(run), Some(deadline)) => Some(DeadlineVerdict::of(deadline, run.as_ref())?),
+        _ => None,
+    };
     match args.json {
         true => {
-            document["verdict"] = serde_json::json!(verdict);
+            document["verdict"] = serde_json::json!(judged);
             print(&format!("{document:#}\n"))?;
         }
-        false => print(&fitted(&text(&report, verdict.as_ref(), Style::of_stdout())))?,
+        false => print(&fitted(&text(&report, judged.as_ref(), Style::of_stdout())))?,
     }
+    // What was found is told, even if it cannot be kept.
+    let run = run?;
     if let (Some(folder), None) = (&args.output, &run) {
         eprintln!("worstcase: nothing is kept in {}: no cycle was seen", folder.display());
     }
-    Ok(match (session.end, &verdict) {
+    Ok(match (session.end, &judged) {
         (SessionEnd::Asked, _) => stop::interrupted(),
         (_, None) => ExitCode::SUCCESS,
         (_, Some(verdict)) => ExitCode::from(verdict.outcome.exit_code()),
@@ -171,7 +167,13 @@ impl RunFolder {
     fn of(args: &FollowArgs) -> Result<RunFolder, Error> {
         match &args.output {
             Some(folder) => {
-                Run::check_begun(folder, false)?;
+                if Run::check_begun(folder, false).is_err() {
+                    return Err(HostError::Argument(format!(
+                        "{} holds a run already: name another folder with --output",
+                        folder.display()
+                    ))
+                    .into());
+                }
                 Run::check_place(folder)?;
                 Ok(RunFolder::Asked(folder.clone()))
             }

@@ -63,23 +63,26 @@ pub(super) fn document(report: &FollowReport<'_>, session: &FollowSession) -> Va
     document
 }
 
-/// The text for people, with the verdict first.
+/// The text for people: the verdict's word before the answer, its reasons last.
 pub(super) fn text(report: &FollowReport<'_>, verdict: Option<&DeadlineVerdict>, style: Style) -> String {
-    let mut text = String::new();
-    if let Some(verdict) = verdict {
-        let line = format!(
-            "{:<14}{}",
-            verdict.outcome.to_string(),
-            plain(&verdict.reasons.join("; "))
-        );
-        text += &format!("{}\n", style.bold(&line));
-        for reservation in &verdict.reservations {
-            text += &wrapped("              but ", &plain(reservation)).join("\n");
-            text += "\n";
-        }
-        text += "\n";
+    let Some(verdict) = verdict else {
+        return terminal(report, style);
+    };
+    let mut text = format!(
+        "{}  {}\n",
+        style.bold(&verdict.outcome.to_string()),
+        terminal(report, style).trim_end()
+    );
+    let head = format!("Why {}: ", verdict.outcome);
+    let reasons = wrapped(&head, &plain(&verdict.reasons.join("; ")));
+    let but = verdict
+        .reservations
+        .iter()
+        .flat_map(|reservation| wrapped("  but ", &plain(reservation)));
+    for line in reasons.into_iter().chain(but) {
+        text += &format!("{line}\n");
     }
-    text + &terminal(report, style)
+    text
 }
 
 /// Whether the deadline was kept.
