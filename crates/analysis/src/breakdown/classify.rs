@@ -197,7 +197,9 @@ impl LabClassifier<'_> {
         // A thread that runs on unmarked after the probe woke comes before the probe, as does any thread that was
         // switched in.
         let marked = p.is_marked(i.start);
-        let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked);
+        // So does one that is back in its program although it was to give way: the scheduler has chosen it once more.
+        let is_back = i.start >= p.wake.max(p.entry_end) && self.walk.stacks.frame(i.stack).kind == FrameKind::User;
+        let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked) || is_back;
         if comes_first && i.pid != 0 {
             return SpanKind::OtherThread {
                 task: (self.task_of)(i.pid),

@@ -375,7 +375,10 @@ fn a_sleep_within_a_cycle_by_the_same_call_does_not_end_it() {
 fn what_other_waits_there_are_is_told() {
     let followed = cycles(FollowRequest::default(), |trace, at| (trace, at));
     let wait = followed.waits[0];
-    assert_eq!((wait.thread.tid, wait.count, wait.period), (CTL, 12, Some(Nanos(1_000))));
+    assert_eq!(
+        (wait.thread.tid, wait.count, wait.period),
+        (CTL, 12, Some(Nanos(1_000)))
+    );
     let named = FollowRequest {
         thread: WantedThread::Named("nobody".into()),
         ..FollowRequest::default()
