@@ -29,6 +29,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("nice", "-5"),
     ("add", r#"["/bin/true", "/bin/true:/opt/t"]"#),
     ("module", r#"["/d/a.ko", "/d/b.ko x=1 y=2"]"#),
+    ("program", r#""/d/control""#),
+    ("program_args", r#""1000 'a b'""#),
     ("timer", r#""timerfd""#),
     ("distance", r#""5us""#),
     ("threshold", r#""5us""#),
@@ -37,6 +39,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("work_dir", r#""/var/tmp""#),
     ("apply", r#"["ksm", "swap"]"#),
 ];
+
+/// The probe that a program of one's own is.
+const FOLLOWED: &str = r#"["follow:control"]"#;
 
 /// The example of a parameter, and what it needs beside.
 fn example(venue: Venue, parameter: &Parameter) -> (String, Vec<(&'static str, &'static str)>) {
@@ -56,6 +61,8 @@ fn example(venue: Venue, parameter: &Parameter) -> (String, Vec<(&'static str, &
     };
     let beside = match parameter.key {
         "nice" => vec![("policy", r#""other""#)],
+        "program" => vec![("probes", FOLLOWED)],
+        "program_args" => vec![("program", r#""/d/control""#), ("probes", FOLLOWED)],
         "io_scheduler" if venue == Venue::Lab => vec![("disk", r#""hdd""#)],
         _ => vec![],
     };
