@@ -120,28 +120,17 @@ impl Tally {
     }
 
     fn place(&mut self, cause: &PartCause) -> Option<u32> {
-        let general = general(cause);
-        if let Some(place) = self.places.get(&general) {
+        let cause = among_ordinary(cause.clone());
+        let key = without_ids(cause.clone());
+        if let Some(place) = self.places.get(&key) {
             return Some(*place as u32);
         }
         if self.parts.len() >= CAUSES {
             return None;
         }
-        self.places.insert(general.clone(), self.parts.len());
+        self.places.insert(key, self.parts.len());
         self.parts.push(PartStats {
-            cause: match &general.what {
-                Doing::Ready {
-                    behind: Behind::Ordinary,
-                    is_woken,
-                } => PartCause {
-                    what: Doing::Ready {
-                        behind: Behind::Ordinary,
-                        is_woken: *is_woken,
-                    },
-                    ..cause.clone()
-                },
-                _ => cause.clone(),
-            },
+            cause,
             values: Vec::new(),
             cycles: 0,
             sum: 0,
@@ -224,20 +213,19 @@ impl Tally {
 
     /// The parts that take most of all cycles.
     pub fn usual(&self, most: usize) -> Vec<UsualPart> {
-        let mut usual: Vec<UsualPart> = self
-            .parts
-            .iter()
-            .enumerate()
-            .map(|(place, stats)| UsualPart {
+        let mut places: Vec<usize> = (0..self.parts.len()).collect();
+        places.sort_by_key(|place| std::cmp::Reverse(self.parts[*place].sum));
+        places.truncate(most);
+        let usual = places.into_iter().map(|place| {
+            let stats = &self.parts[place];
+            UsualPart {
                 cause: stats.cause.clone(),
                 cycles: stats.cycles,
                 median: Nanos(self.median(place)),
                 sum: Nanos(stats.sum),
-            })
-            .collect();
-        usual.sort_by_key(|part| std::cmp::Reverse(part.sum));
-        usual.truncate(most);
-        usual
+            }
+        });
+        usual.collect()
     }
 
     /// The response that so many of a hundred cycles do not exceed.
@@ -258,24 +246,27 @@ impl Tally {
     }
 }
 
-/// A cause without what differs from cycle to cycle: threads of one name and priority are one cause, and so are all
-/// ordinary threads with which an ordinary thread shares its CPU.
-fn general(cause: &PartCause) -> PartCause {
-    let mut general = cause.clone();
-    let forget = |thread: &mut TracedThread| thread.tid = 0;
-    forget(&mut general.thread);
-    general.via.iter_mut().for_each(|blocked| forget(&mut blocked.thread));
-    if let Doing::Ready { behind, .. } = &mut general.what
+/// All ordinary threads with which an ordinary thread shares its CPU are one cause.
+fn among_ordinary(mut cause: PartCause) -> PartCause {
+    if let Doing::Ready { behind, .. } = &mut cause.what
         && matches!(behind, Behind::Equal(other) if !other.is_real_time())
     {
         *behind = Behind::Ordinary;
     }
-    let other = match &mut general.what {
+    cause
+}
+
+/// Threads of one name and priority are one cause.
+fn without_ids(mut cause: PartCause) -> PartCause {
+    let forget = |thread: &mut TracedThread| thread.tid = 0;
+    forget(&mut cause.thread);
+    cause.via.iter_mut().for_each(|blocked| forget(&mut blocked.thread));
+    let other = match &mut cause.what {
         Doing::Ready { behind, .. } => behind.thread_mut(),
         Doing::WokenBy { by, .. } => Some(by),
         Doing::Handler { sender, .. } => sender.as_mut(),
         _ => None,
     };
     other.map(forget);
-    general
+    cause
 }

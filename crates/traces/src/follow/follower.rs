@@ -73,8 +73,6 @@ pub struct Followed {
     pub usual: Vec<UsualPart>,
     /// Time of all cycles that is not explained.
     pub unexplained: Nanos,
-    /// Page faults of the program's threads, with their number.
-    pub faults: Vec<(TracedThread, u64)>,
     /// The program's waits.
     pub waits: Vec<SeenWait>,
     /// Events of the thread in its cycles.
@@ -244,13 +242,6 @@ impl Follower {
             .or(wait.and_then(|wait| wait.period))
             .unwrap_or(percentile);
         let (late, causes) = self.tally.causes(limit);
-        let mut faults: Vec<(TracedThread, u64)> = self
-            .machine
-            .own()
-            .filter(|task| task.faults > 0)
-            .map(|task| (task.thread, task.faults))
-            .collect();
-        faults.sort_by_key(|(thread, count)| (std::cmp::Reverse(*count), thread.tid));
         let task = wait.and_then(|wait| self.machine.task(wait.tid));
         Followed {
             cpus: task.map(|task| task.cpus.iter().copied().collect()).unwrap_or_default(),
@@ -265,7 +256,6 @@ impl Follower {
             unexplained: self.tally.unexplained(),
             slowest: std::mem::take(&mut self.tally.slowest),
             cycles: self.cycles,
-            faults,
             waits: self.candidates.seen(&self.machine),
             events: task.map(|task| task.events).unwrap_or_default(),
             lost: self.lost,

@@ -67,11 +67,6 @@ impl Machine {
         self.cpus.get(&cpu)
     }
 
-    /// The program's threads.
-    pub fn own(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.values().filter(|task| task.is_own)
-    }
-
     /// Times within this one in which events were lost.
     pub fn losses(&self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Nanos, Nanos)> {
         let within = self.losses.iter().filter(move |(a, b)| *a < to && *b > from);
@@ -148,7 +143,6 @@ impl Machine {
             TracedChange::SysEnter { call, arguments } => self.enter_call(at, tid, call, arguments),
             TracedChange::SysExit { call, result } => ended = self.leave_call(at, tid, call, result),
             TracedChange::PageFault => {
-                self.task_mut(tid).faults += 1;
                 self.begin(at, cpu, Some(Activity::Fault));
                 return None;
             }

@@ -108,7 +108,6 @@ pub(super) struct Task {
     early: Option<Waker>,
     /// The timer that woke it last from each call.
     pub woken_by: BTreeMap<CallKind, u64>,
-    pub faults: u64,
     /// Events while it was current.
     pub events: u64,
     /// How often it ran with each priority.
@@ -137,7 +136,6 @@ impl Task {
             woken: None,
             early: None,
             woken_by: BTreeMap::new(),
-            faults: 0,
             events: 0,
             priorities: BTreeMap::new(),
             cpus: BTreeSet::new(),
