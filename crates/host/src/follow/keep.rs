@@ -6,7 +6,7 @@ use crate::run::keep::BOOT_ID;
 use crate::run::{origin, subject};
 use crate::spec::ThreadScheduling;
 use crate::state::boot_id;
-use crate::{CpuList, HostError, MachineFacts};
+use crate::{HostError, MachineFacts};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -17,14 +17,11 @@ use worstcase_contract::Nanos;
 use worstcase_contract::probe::ProbeInfo;
 use worstcase_instruments::environment;
 use worstcase_results::record::build::SAMPLES_FILE;
-use worstcase_results::record::cycles::{OWN_TIMER, account, rows};
+use worstcase_results::record::cycles::{account, method, rows, sums};
 use worstcase_results::record::parquet::{FileLabels, SamplesWriter};
-use worstcase_results::record::passes::FirstPasses;
-use worstcase_results::record::samples::RunningDigest;
 use worstcase_results::record::{
-    Accounting, CellEntry, CellId, CellRecord, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS, MethodRecord,
-    Periods, Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel, Summaries, TRACE_COST,
-    folder,
+    Accounting, CellEntry, CellId, CellRecord, FOLLOW_FILE, FollowCommand, FollowedProgram, LOST_EVENTS, Periods,
+    Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel, TRACE_COST, folder,
 };
 
 /// Nothing is chosen by a seed.
@@ -42,14 +39,15 @@ pub struct FollowedMachine {
 }
 
 impl FollowedMachine {
-    /// This one, before a program is followed that may run on `cpus`.
-    pub fn of_here(cpus: &CpuList) -> FollowedMachine {
+    /// This one, before a program is followed, which may run on any CPU.
+    pub fn of_here() -> FollowedMachine {
         let facts = MachineFacts::of("/".as_ref());
+        let cpus = facts.cpu.online.clone().unwrap_or_default();
         let mut environment = environment::read();
         let subject = subject::of(&facts, &environment);
         environment.insert(BOOT_ID.to_string(), boot_id());
         FollowedMachine {
-            origin: origin::of(&facts, &examine(&facts, cpus)),
+            origin: origin::of(&facts, &examine(&facts, &cpus)),
             subject,
             environment,
         }
@@ -115,7 +113,7 @@ pub fn keep(dir: &Path, machine: &FollowedMachine, followed: &FollowedCycles) ->
         source,
     };
     let labels = FileLabels::new(&id, &machine.subject).of_cycles();
-    let written = write(&samples, followed, &Accounting::Periods(account), &labels).map_err(failed)?;
+    let written = write(&samples, followed.cycles, &Accounting::Periods(account), &labels).map_err(failed)?;
     let record = record(id, machine, followed, cell, Accounting::Periods(account), written)?;
     let mut files = vec![(SAMPLES_FILE, samples.as_path())];
     if let Some(json) = followed.found {
@@ -146,54 +144,24 @@ fn cell(followed: &FollowedCycles, account: &Periods) -> Result<CellRecord, Host
         priority: followed.scheduling.priority(),
         // A thread may run on any: the cell is the thread's.
         cpu: None,
-        method: Some(MethodRecord {
-            timer: OWN_TIMER.to_string(),
-            policy: followed.scheduling.to_string(),
-            cpus: followed.cpus.clone(),
-            distance_ns: 0,
-            threshold_ns: None,
-        }),
+        method: Some(method(followed.scheduling.to_string(), followed.cpus.clone())),
     })
 }
 
-/// What the samples gave.
-struct WrittenCycles {
-    summary: Summaries,
-    digest: String,
-    file: SamplesFile,
-}
-
-fn write(
-    path: &Path,
-    followed: &FollowedCycles,
-    account: &Accounting,
-    labels: &FileLabels,
-) -> io::Result<WrittenCycles> {
-    let expected = u32::try_from(account.expected()).map_err(io::Error::other)?;
+/// Writes the samples.
+fn write(path: &Path, cycles: &[CycleTimes], account: &Accounting, labels: &FileLabels) -> io::Result<SamplesFile> {
     let mut writer = SamplesWriter::new(BufWriter::new(File::create_new(path)?), labels)?;
-    let mut digest = RunningDigest::new(expected);
-    let mut first = FirstPasses::new(followed.period.unwrap_or_default());
-    for row in rows(followed.cycles) {
-        digest.add(&row);
-        first.add(&row);
-        writer.push(row)?;
-    }
+    rows(cycles).try_for_each(|row| writer.push(row))?;
     writer
         .finish(account)?
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
-    let mut second = first.second(expected);
-    rows(followed.cycles).for_each(|row| second.add(&row));
-    Ok(WrittenCycles {
-        summary: second.finish(),
-        digest: digest.finish(),
-        file: SamplesFile {
-            file: SAMPLES_FILE.to_string(),
-            rows: account.rows(),
-            bytes: std::fs::metadata(path)?.len(),
-            sha256: folder::sha256_of_file(path)?,
-            selection: None,
-        },
+    Ok(SamplesFile {
+        file: SAMPLES_FILE.to_string(),
+        rows: account.rows(),
+        bytes: std::fs::metadata(path)?.len(),
+        sha256: folder::sha256_of_file(path)?,
+        selection: None,
     })
 }
 
@@ -203,8 +171,9 @@ fn record(
     followed: &FollowedCycles,
     cell: CellRecord,
     accounting: Accounting,
-    written: WrittenCycles,
+    samples: SamplesFile,
 ) -> Result<Record, HostError> {
+    let (summary, digest) = sums(followed.cycles, followed.period.unwrap_or_default(), cell.periods);
     let lost = (followed.lost_events > 0).then(|| {
         let events = counted(followed.lost_events, "event");
         format!("{events} of the trace lost: cycles may be missing, and times around them wrong")
@@ -215,7 +184,7 @@ fn record(
         subject: machine.subject.clone(),
         cell,
         accounting,
-        summary: written.summary,
+        summary,
         instructions: None,
         self_cost: None,
         work: Vec::new(),
@@ -226,10 +195,10 @@ fn record(
         followed: Some(followed.program.clone()),
         scheduler: None,
         environment: environment(machine, followed),
-        digest: written.digest,
+        digest,
         causes: Vec::new(),
         details: None,
-        samples: written.file,
+        samples,
     };
     record.check().map_err(HostError::Contradiction)?;
     Ok(record)

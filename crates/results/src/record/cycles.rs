@@ -5,14 +5,14 @@ use super::passes::FirstPasses;
 use super::samples::RunningDigest;
 use super::{
     Accounting, CellId, CellRecord, CellResult, CycleParts, FollowedProgram, MethodRecord, Periods, Record,
-    RecordBuildError, SCHEMA, SampleRow, SelfCostRecord, Subject, WorkRecord, parquet,
+    RecordBuildError, SCHEMA, SampleRow, SelfCostRecord, Subject, Summaries, WorkRecord, parquet,
 };
 use std::collections::BTreeMap;
 use worstcase_contract::{CellSpec, Instructions, Nanos, RawRecord};
 use worstcase_traces::follow::CycleTimes;
 
 /// In the place of a timer's name: the program waits as it likes.
-pub const OWN_TIMER: &str = "own";
+const OWN_TIMER: &str = "own";
 
 /// What became of every period, from the first cycle's to the last one's. The error says how the cycles contradict each other.
 pub fn account(cycles: &[CycleTimes], missed: u64) -> Result<Periods, String> {
@@ -60,6 +60,30 @@ pub fn rows(cycles: &[CycleTimes]) -> impl Iterator<Item = SampleRow> {
     })
 }
 
+/// What all cycles together gave: their figures, and the digest of their samples.
+pub fn sums(cycles: &[CycleTimes], period: Nanos, expected: u32) -> (Summaries, String) {
+    let mut digest = RunningDigest::new(expected);
+    let mut first = FirstPasses::new(period);
+    for row in rows(cycles) {
+        digest.add(&row);
+        first.add(&row);
+    }
+    let mut second = first.second(expected);
+    rows(cycles).for_each(|row| second.add(&row));
+    (second.finish(), digest.finish())
+}
+
+/// How a program is measured: it waits as it likes.
+pub fn method(policy: String, cpus: Vec<u32>) -> MethodRecord {
+    MethodRecord {
+        timer: OWN_TIMER.to_string(),
+        policy,
+        cpus,
+        distance_ns: 0,
+        threshold_ns: None,
+    }
+}
+
 /// A program that ran in a machine of the lab.
 #[derive(Clone, Debug)]
 pub struct LabCycles<'a> {
@@ -98,14 +122,7 @@ impl CellResult {
         let period = followed.period.unwrap_or_default();
         let accounting = Accounting::Periods(account);
         let rows: Vec<SampleRow> = rows(followed.cycles).collect();
-        let mut digest = RunningDigest::new(periods);
-        let mut first = FirstPasses::new(period);
-        for row in &rows {
-            digest.add(row);
-            first.add(row);
-        }
-        let mut second = first.second(periods);
-        rows.iter().for_each(|row| second.add(row));
+        let (summary, digest) = sums(followed.cycles, period, periods);
         let id = CellId::new(&subject.id(), &spec.load, &spec.probe.to_string(), spec.seed, None);
         let labels = parquet::FileLabels::new(&id, &subject).of_cycles();
         let samples = parquet::encode(&rows, &labels, &accounting)?;
@@ -118,17 +135,11 @@ impl CellResult {
                 period_ns: period.0,
                 periods,
                 priority,
-                method: Some(MethodRecord {
-                    timer: OWN_TIMER.to_string(),
-                    policy,
-                    cpus: followed.cpus,
-                    distance_ns: 0,
-                    threshold_ns: None,
-                }),
+                method: Some(method(policy, followed.cpus)),
                 ..CellRecord::from(&spec)
             },
             accounting,
-            summary: second.finish(),
+            summary,
             instructions: Some(instructions),
             self_cost: Some(SelfCostRecord::from(&raw.self_cost)),
             work: raw.work.iter().map(WorkRecord::from).collect(),
@@ -139,7 +150,7 @@ impl CellResult {
             followed: Some(followed.program),
             scheduler: None,
             environment: raw.environment.clone().into_iter().chain(followed.facts).collect(),
-            digest: digest.finish(),
+            digest,
             causes: Vec::new(),
             details: None,
             samples: samples_file(&samples, rows.len() as u64),

@@ -153,7 +153,7 @@ fn what_is_kept_is_read_back() {
 fn this_machine_is_told_as_any_run_of_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
-    let here = FollowedMachine::of_here(&"0".parse().unwrap()).at(Utc::at(1_700_000_000), Utc::at(1_700_000_080));
+    let here = FollowedMachine::of_here().at(Utc::at(1_700_000_000), Utc::at(1_700_000_080));
     let run = keep(&path, &here, &followed(&cycles(1, 0))).unwrap();
     let record = run.records().unwrap().remove(0);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();

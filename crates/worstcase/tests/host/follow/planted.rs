@@ -174,3 +174,78 @@ fn a_mutex_that_lends_its_priority_is_no_cause() {
     let causes = document["causes"].to_string();
     assert!(!causes.contains("PTHREAD_PRIO_INHERIT"), "{causes}");
 }
+
+#[test]
+fn a_late_cycle_ends_it_or_is_answered_by_a_command_or_a_signal() {
+    worstcase_skips::needs_root!();
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let planted = ["--", program.to_str().unwrap(), "fault", "20"];
+    let ended = |options: &[&str]| {
+        let said = follow(&["--show", "0", "--deadline", "500us"])
+            .args(options)
+            .args(planted)
+            .output()
+            .unwrap();
+        assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
+        (text(&said.stdout), text(&said.stderr))
+    };
+    let (told, _) = ended(&["--break"]);
+    assert!(
+        told.contains("note: it ended with the first late cycle (--break)"),
+        "{told}"
+    );
+    let (told, printed) = ended(&[
+        "--break",
+        "--on-late",
+        "sh -c 'echo late cycle $WORSTCASE_CYCLE of $WORSTCASE_PID'",
+    ]);
+    assert!(
+        printed.contains("late cycle ") && printed.contains(" of "),
+        "{told}{printed}"
+    );
+    let (told, _) = ended(&["--signal", "TERM"]);
+    assert!(told.contains("note: signal 15 ended the program"), "{told}");
+}
+
+#[test]
+fn a_kept_run_is_explained_with_its_cycle_and_written_as_files() {
+    worstcase_skips::needs_root!();
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let run = folder.path().join("run");
+    let followed = follow(&["--deadline", "500us", "-o"])
+        .arg(&run)
+        .args(["--", program.to_str().unwrap(), "fault", SECONDS])
+        .output()
+        .unwrap();
+    assert_eq!(followed.status.code(), Some(1), "{}", text(&followed.stderr));
+    let [trace, folded] = ["trace.json", "folded"].map(|name| folder.path().join(name));
+    let explained = Command::new(assert_cmd::cargo::cargo_bin("worstcase"))
+        .args([
+            "explain",
+            "--perfetto",
+            trace.to_str().unwrap(),
+            "--folded",
+            folded.to_str().unwrap(),
+        ])
+        .arg(&run)
+        .output()
+        .unwrap();
+    let told = text(&explained.stdout);
+    assert!(
+        told.contains("ctl had page faults") && told.contains("Cycle "),
+        "{told}"
+    );
+    let trace: Value = serde_json::from_slice(&std::fs::read(trace).unwrap()).unwrap();
+    assert!(!trace["traceEvents"].as_array().unwrap().is_empty());
+    assert!(std::fs::read_to_string(folded).unwrap().contains("ctl had page faults"));
+    // A folder that holds a run is not written over.
+    let again = follow(&["-o"]).arg(&run).args(["--", "true"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(
+        text(&again.stderr).contains("name another folder with --output"),
+        "{}",
+        text(&again.stderr)
+    );
+}

@@ -9,24 +9,19 @@ use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
 use clap::{ArgGroup, Args};
-use keep::kept;
+use keep::KeptPlace;
 use late::LateReaction;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use tempfile::TempDir;
 use told::{DeadlineVerdict, KernelNames, document, report, text};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
-use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Progress;
-use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
-use worstcase_host::follow::keep::FollowedMachine;
+use worstcase_host::HostError;
 use worstcase_host::follow::{FollowTarget, ProgramFacts, SessionEnd, SessionRequest, follow, wanted_wait};
-use worstcase_host::{HostError, MachineFacts};
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_results::record::Run;
 use worstcase_traces::follow::{WantedThread, WantedWait};
 
 const HELP: &str = "\
@@ -103,10 +98,7 @@ const SHOWN: Nanos = Nanos::from_millis(250);
 /// Runs the command.
 pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     let request = asked(args)?;
-    let scratch = RunFolder::of(args)?;
-    let _begun = BegunFolder::at(scratch.folder());
-    let online = MachineFacts::of(Path::new("/")).cpu.online.unwrap_or_default();
-    let (machine, began) = (FollowedMachine::of_here(&online), Utc::now());
+    let place = KeptPlace::of(args)?;
     let stop = stop::in_order("telling what was seen until now");
     // A command writes to the terminal itself.
     let is_shown = args.command.is_empty() || !io::stderr().is_terminal();
@@ -129,9 +121,11 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     let names = |address| names.of(address);
     let report = report(args, &session, &names);
     let mut document = document(&report, &session);
-    let here = machine.at(began, Utc::now());
     let found = format!("{document:#}\n");
-    let run = kept(scratch.folder(), &here, args, &request.target, &session, &found);
+    let run = match &place {
+        Some(place) => place.keep(args, &request.target, &session, &found),
+        None => Ok(None),
+    };
     let judged = match (&run, args.deadline) {
         (Ok(run), Some(deadline)) => Some(DeadlineVerdict::of(deadline, run.as_ref())?),
         _ => None,
@@ -153,49 +147,6 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
         (_, None) => ExitCode::SUCCESS,
         (_, Some(verdict)) => ExitCode::from(verdict.outcome.exit_code()),
     })
-}
-
-/// Where the run is made.
-enum RunFolder {
-    /// The user's folder.
-    Asked(PathBuf),
-    /// One that is there until the verdict is told.
-    Scratch { _removed: TempDir, folder: PathBuf },
-}
-
-impl RunFolder {
-    fn of(args: &FollowArgs) -> Result<RunFolder, Error> {
-        match &args.output {
-            Some(folder) => {
-                if Run::check_begun(folder, false).is_err() {
-                    return Err(HostError::Argument(format!(
-                        "{} holds a run already: name another folder with --output",
-                        folder.display()
-                    ))
-                    .into());
-                }
-                Run::check_place(folder)?;
-                Ok(RunFolder::Asked(folder.clone()))
-            }
-            None => {
-                let scratch = tempfile::tempdir().map_err(|source| HostError::Samples {
-                    path: std::env::temp_dir(),
-                    source,
-                })?;
-                let folder = scratch.path().join("run");
-                Ok(RunFolder::Scratch {
-                    _removed: scratch,
-                    folder,
-                })
-            }
-        }
-    }
-
-    fn folder(&self) -> &Path {
-        match self {
-            RunFolder::Asked(folder) | RunFolder::Scratch { folder, .. } => folder,
-        }
-    }
 }
 
 fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
