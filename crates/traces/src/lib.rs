@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! events   records of tracepoints as typed events on CLOCK_MONOTONIC
+//! contexts the interrupts that are open on a CPU, one within the other
 //! purpose  what traces are for
 //! table    the tracepoints: fields, what they tell, who asks
 //! format   one format file -> offsets
@@ -11,6 +12,7 @@
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
 
+pub mod contexts;
 pub mod events;
 pub mod follow;
 pub mod format;

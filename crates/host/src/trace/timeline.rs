@@ -2,8 +2,8 @@
 
 use super::events::{CpuContext, CpuEvent, ENDED, TracedChange, TracedThread};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
+use worstcase_traces::contexts::OpenContexts;
 
 /// The owner of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,17 +31,12 @@ pub struct TimeStretch {
     pub thread: TracedThread,
 }
 
-/// Limit for threads that were switched out within a soft interrupt, as PREEMPT_RT does.
-const SUSPENDED: usize = 64;
-
 /// Follows one CPU.
 #[derive(Debug, Default)]
 pub struct Timeline {
     at: Option<Nanos>,
     thread: TracedThread,
-    /// The nested contexts, innermost last.
-    stack: Vec<CpuContext>,
-    suspended: BTreeMap<u32, Vec<CpuContext>>,
+    contexts: OpenContexts,
 }
 
 impl Timeline {
@@ -65,7 +60,7 @@ impl Timeline {
         let is_missed = !is_lost && event.tid != ENDED && self.thread.tid != event.tid;
         if is_missed {
             stretch(start, end, StretchOwner::Unknown, TracedThread::default());
-            self.stack.clear();
+            self.contexts.forget_open();
             self.thread = TracedThread {
                 tid: event.tid,
                 ..TracedThread::default()
@@ -76,17 +71,13 @@ impl Timeline {
         match event.what {
             TracedChange::Lost { .. } => {
                 stretch(start, end, StretchOwner::Unknown, TracedThread::default());
-                self.stack.clear();
-                self.suspended.clear();
+                self.contexts.forget();
                 self.thread = TracedThread::default();
             }
-            TracedChange::Exit(context) => match self.stack.iter().rposition(|open| open.is_same(&context)) {
-                Some(depth) => {
-                    stretch(start, end, owner, self.thread);
-                    self.stack.truncate(depth);
-                }
+            TracedChange::Exit(context) => match self.contexts.leave(&context) {
+                true => stretch(start, end, owner, self.thread),
                 // The context was entered before the first event, or within a loss.
-                None => stretch(start, end, StretchOwner::Context(context), self.thread),
+                false => stretch(start, end, StretchOwner::Context(context), self.thread),
             },
             TracedChange::Nmi { length } => {
                 let began = end.saturating_sub(length).max(start);
@@ -96,7 +87,7 @@ impl Timeline {
             _ => stretch(start, end, owner, self.thread),
         }
         match event.what {
-            TracedChange::Enter(context) => self.stack.push(context),
+            TracedChange::Enter(context) => self.contexts.enter(context),
             TracedChange::Switch { from, to, .. } => self.switch(from.tid, to),
             _ => {}
         }
@@ -114,17 +105,13 @@ impl Timeline {
     }
 
     fn owner(&self) -> StretchOwner {
-        self.stack
-            .last()
-            .map_or(StretchOwner::Thread, |context| StretchOwner::Context(*context))
+        self.contexts
+            .innermost()
+            .map_or(StretchOwner::Thread, StretchOwner::Context)
     }
 
     fn switch(&mut self, from: u32, to: TracedThread) {
-        let stack = std::mem::take(&mut self.stack);
-        if !stack.is_empty() && self.suspended.len() < SUSPENDED {
-            self.suspended.insert(from, stack);
-        }
-        self.stack = self.suspended.remove(&to.tid).unwrap_or_default();
+        self.contexts.switch(from, to.tid);
         self.thread = to;
     }
 }

@@ -2,6 +2,7 @@
 
 use super::calls::Call;
 use super::task::Waker;
+use crate::contexts::OpenContexts;
 use crate::events::{CpuContext, TracedThread};
 use std::collections::{BTreeMap, VecDeque};
 use worstcase_contract::Nanos;
@@ -52,10 +53,8 @@ pub(super) struct Cpu {
     stretches: VecDeque<Stretch>,
     /// The current thread; none before the first event.
     pub thread: Option<TracedThread>,
-    /// The nested contexts, innermost last.
-    pub contexts: Vec<CpuContext>,
-    /// Contexts of threads that were switched out within a soft interrupt, as PREEMPT_RT does.
-    suspended: BTreeMap<u32, Vec<CpuContext>>,
+    /// What interrupts it.
+    pub contexts: OpenContexts,
     /// Who raised each soft interrupt last.
     pub raised: BTreeMap<u8, Raiser>,
     /// The timer whose function runs.
@@ -63,9 +62,6 @@ pub(super) struct Cpu {
     /// The instant of the last event.
     pub last: Nanos,
 }
-
-/// Threads switched out within a context that are remembered.
-const SUSPENDED: usize = 64;
 
 impl Cpu {
     /// Something else begins.
@@ -85,26 +81,20 @@ impl Cpu {
         while self.stretches.back().is_some_and(|s| s.from > since) {
             self.stretches.pop_back();
         }
-        self.contexts.clear();
+        self.contexts.forget_open();
         self.expired = None;
         self.begin(since, TracedThread::default(), Activity::Unknown);
     }
 
     /// Goes over to another thread.
     pub fn switch(&mut self, from: u32, to: TracedThread) {
-        let contexts = std::mem::take(&mut self.contexts);
-        if !contexts.is_empty() && self.suspended.len() < SUSPENDED {
-            self.suspended.insert(from, contexts);
-        }
-        self.contexts = self.suspended.remove(&to.tid).unwrap_or_default();
+        self.contexts.switch(from, to.tid);
         self.thread = Some(to);
     }
 
     /// A context ends.
     pub fn leave(&mut self, context: &CpuContext) {
-        if let Some(depth) = self.contexts.iter().rposition(|open| open.is_same(context)) {
-            self.contexts.truncate(depth);
-        }
+        self.contexts.leave(context);
         if matches!(context, CpuContext::TimerFunction { .. }) {
             self.expired = None;
         }
@@ -114,6 +104,7 @@ impl Cpu {
     pub fn waker(&self, at: Nanos) -> Waker {
         let current = self.thread.unwrap_or_default();
         let timer = self.expired;
+        let open = self.contexts.all();
         let by_contexts = |contexts: Vec<CpuContext>| Waker {
             at,
             thread: None,
@@ -123,14 +114,14 @@ impl Cpu {
         let by_thread = |thread| Waker {
             at,
             thread: Some(thread),
-            contexts: self.contexts.clone(),
+            contexts: open.to_vec(),
             timer,
         };
         let is_soft = |context: &CpuContext| matches!(context, CpuContext::Soft(_));
-        if timer.is_some() || self.contexts.iter().any(|context| !is_soft(context)) {
-            return by_contexts(self.contexts.clone());
+        if timer.is_some() || open.iter().any(|context| !is_soft(context)) {
+            return by_contexts(open.to_vec());
         }
-        let Some(CpuContext::Soft(vector)) = self.contexts.last() else {
+        let Some(CpuContext::Soft(vector)) = open.last() else {
             return match current.tid {
                 0 => by_contexts(Vec::new()),
                 _ => by_thread(current),
@@ -139,11 +130,11 @@ impl Cpu {
         match self.raised.get(vector) {
             Some(raiser) if !raiser.contexts.is_empty() => {
                 let mut contexts = raiser.contexts.clone();
-                contexts.extend(&self.contexts);
+                contexts.extend(open);
                 by_contexts(contexts)
             }
             Some(raiser) if raiser.thread.tid != 0 => by_thread(raiser.thread),
-            _ if current.tid == 0 => by_contexts(self.contexts.clone()),
+            _ if current.tid == 0 => by_contexts(open.to_vec()),
             _ => by_thread(current),
         }
     }

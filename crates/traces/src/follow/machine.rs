@@ -96,7 +96,7 @@ impl Machine {
                 return None;
             }
             TracedChange::Enter(context) => {
-                on.contexts.push(context);
+                on.contexts.enter(context);
                 if let CpuContext::TimerFunction { timer, function } = context {
                     let set = self.timers.get(&timer).copied();
                     if let Some(set) = set {
@@ -114,7 +114,7 @@ impl Machine {
             TracedChange::Raise { vector } => {
                 let raiser = Raiser {
                     thread: on.thread.unwrap_or_default(),
-                    contexts: on.contexts.clone(),
+                    contexts: on.contexts.all().to_vec(),
                 };
                 on.raised.insert(vector, raiser);
                 return None;
@@ -132,7 +132,7 @@ impl Machine {
                     latest,
                 };
                 self.timers.insert(timer, set);
-                if on.contexts.is_empty()
+                if on.contexts.all().is_empty()
                     && let Some(task) = self.tasks.get_mut(&tid)
                     && task.call.is_some()
                 {
@@ -147,7 +147,7 @@ impl Machine {
                 return None;
             }
             TracedChange::LockWait | TracedChange::LockTaken => {
-                if !on.contexts.is_empty() {
+                if !on.contexts.all().is_empty() {
                     return None;
                 }
                 self.task_mut(tid).on_lock = what == TracedChange::LockWait;
@@ -181,9 +181,9 @@ impl Machine {
     fn begin(&mut self, at: Nanos, cpu: u32, what: Option<Activity>) {
         let Some(on) = self.cpus.get_mut(&cpu) else { return };
         let thread = on.thread.unwrap_or_default();
-        let activity = match (what, on.contexts.last(), self.tasks.get(&thread.tid)) {
+        let activity = match (what, on.contexts.innermost(), self.tasks.get(&thread.tid)) {
             (Some(what), ..) => what,
-            (None, Some(context), _) => Activity::Context(*context),
+            (None, Some(context), _) => Activity::Context(context),
             (None, None, _) if thread.tid == 0 => Activity::Idle,
             (None, None, Some(task)) if task.is_own => match (task.on_lock, task.call, task.handler) {
                 (true, call, _) => Activity::KernelLock(call),

@@ -2,6 +2,7 @@
 
 mod planted;
 
+use crate::program::copy_to;
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -263,7 +264,7 @@ fn without_root_it_is_refused_in_one_line() {
     let state = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(state.path(), Some(65534), Some(65534)).unwrap();
     let program = state.path().join("worstcase");
-    fs::copy(cargo_bin("worstcase"), &program).unwrap();
+    copy_to(&program);
     let said = Command::new(program)
         .args(["host", "follow", "--", "true"])
         .uid(65534)

@@ -2,6 +2,7 @@
 //!
 //! The CPU that is observed belongs to a thread of this test. Nothing here asserts a time: this machine is shared.
 
+use crate::program::copy_to;
 use assert_cmd::cargo::cargo_bin;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Signal, kill_process};
@@ -341,7 +342,7 @@ fn without_root_it_is_refused_in_one_line() {
     let state = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(state.path(), Some(65534), Some(65534)).unwrap();
     let program = state.path().join("worstcase");
-    fs::copy(cargo_bin("worstcase"), &program).unwrap();
+    copy_to(&program);
     let mut command = Command::new(program);
     command.args(["host", "isolate", "--cpus", "1", "--time", "100ms", "--occupy", "none"]);
     let said = command

@@ -19,6 +19,8 @@ mod machine;
 mod nothing_left;
 mod others;
 mod priorities;
+#[path = "../commands/program.rs"]
+mod program;
 mod run;
 mod setup;
 mod try_settings;

@@ -1,5 +1,6 @@
 //! A start that failed leaves nothing in the way of the corrected command.
 
+use crate::program::copy_to;
 use crate::setup::{MACHINE, a_setting};
 use assert_cmd::cargo::cargo_bin;
 use std::fs;
@@ -36,7 +37,7 @@ fn types(words: &str, folder: &TempDir, without_rights: bool) -> Output {
     };
     if without_rights {
         // Where the tests run from may not be for everybody.
-        fs::copy(cargo_bin("worstcase"), &program).unwrap();
+        copy_to(&program);
     }
     let mut command = Command::new(program);
     command.args(words.replace("OUT", &out).split_whitespace());

@@ -1,6 +1,7 @@
 //! The exit codes that scripts decide by: wrong input is 2 and what may not be written 5, whatever the command.
 
 use crate::fixture::write;
+use crate::program::copy_to;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -87,7 +88,7 @@ impl Place {
         }
         let place = Place { dir };
         // Where the tests run from may not be for everybody.
-        fs::copy(assert_cmd::cargo::cargo_bin("worstcase"), place.at("worstcase")).unwrap();
+        copy_to(&place.at("worstcase"));
         for (name, mode) in [("", 0o755), ("here", 0o777), ("home", 0o777), ("locked", 0o555)] {
             fs::set_permissions(place.at(name), Permissions::from_mode(mode)).unwrap();
         }

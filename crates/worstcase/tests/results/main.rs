@@ -32,6 +32,8 @@ mod odd_files;
 mod others;
 mod pictures;
 mod plain_data;
+#[path = "../commands/program.rs"]
+mod program;
 mod recipes;
 mod records;
 mod run_folder;

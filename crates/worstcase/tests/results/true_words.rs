@@ -1,6 +1,7 @@
 //! What is said of a wrong word is true, and names nothing that only the source knows.
 
 use crate::fixture::write;
+use crate::program::copy_to;
 use assert_cmd::cargo::cargo_bin;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -93,7 +94,7 @@ fn a_folder_that_may_not_be_read_is_not_said_to_be_no_run() {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     let (program, closed) = (dir.path().join("worstcase"), dir.path().join("closed"));
-    fs::copy(cargo_bin("worstcase"), &program).unwrap();
+    copy_to(&program);
     write(&closed.join("run"));
     fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
     for command in ["show", "report", "verdict", "explain", "census", "plot", "history"] {
