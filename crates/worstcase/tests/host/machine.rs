@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use worstcase_lab::cpio::CpioArchive;
 
 /// What scripts may type besides worstcase.
-const PROGRAMS: [&str; 7] = ["sh", "mount", "mkdir", "grep", "cat", "sleep", "stty"];
+const PROGRAMS: [&str; 8] = ["sh", "mount", "mkdir", "grep", "cat", "sleep", "stty", "taskset"];
 const KERNEL: &str = "debian:6.1";
 /// It takes some ten seconds; a machine that hangs is ended after this.
 const PATIENCE: &str = "600";

@@ -2,6 +2,7 @@
  *
  * The thread "ctl" (SCHED_FIFO 50, on the last CPU) wakes every 2 ms and works for 100 us; in each FAULT_EVERY-th cycle it does
  * what the fault needs. What it waits for then takes at least LONG, so that its cause is told apart from what else is late.
+ * Both CPUs always have something to run: kernels there are that report nothing of what an idle CPU does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 enum { MS = 1000000, PERIOD = 2 * MS, WORK = MS / 10, FAULT_EVERY = 40, LONG = 8 * MS, PAGES = 16 << 20 };
+enum { HOG_EVERY = 10 };
 
 static int last_cpu, other_cpu;
 static pid_t ctl;
@@ -66,13 +68,25 @@ static void become(const char *name, int fifo, int cpu)
 	}
 }
 
+static void *keep_awake(void *cpu)
+{
+	struct sched_param none = { 0 };
+
+	become("awake", 0, *(int *)cpu);
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	for (;;)
+		sink++;
+}
+
 /* Threads of the faults. */
 
 static void *hog(void *unused)
 {
 	become("hog", 20, last_cpu);
-	for (;; pause_for(20 * MS))
+	for (;;) {
+		sem_wait(&asked);
 		spin(LONG);
+	}
 }
 
 static void *above(void *unused)
@@ -85,10 +99,13 @@ static void *above(void *unused)
 static void *logger(void *unused)
 {
 	become("logger", 0, last_cpu);
-	for (;; pause_for(3 * MS)) {
+	for (long line = 0;; line++) {
 		pthread_mutex_lock(&mutex);
-		spin(2 * MS);
+		spin(MS);
+		if (line % HOG_EVERY == 0)
+			sem_post(&asked);
 		pthread_mutex_unlock(&mutex);
+		pause_for(3 * MS);
 	}
 }
 
@@ -292,6 +309,8 @@ int main(int count, char **words)
 	file = mkstemp(name);
 	unlink(name);
 	ctl = syscall(SYS_gettid);
+	pthread_create(&thread, NULL, keep_awake, &last_cpu);
+	pthread_create(&thread, NULL, keep_awake, &other_cpu);
 	for (int i = 0; i < 3 && fault->threads[i]; i++)
 		pthread_create(&thread, NULL, fault->threads[i], NULL);
 	if (!strcmp(fault->name, "slack")) {
