@@ -64,7 +64,7 @@ impl ShownGate<'_> {
                 share => format!(" by more than {} %", percent(share)),
             };
             return format!(
-                "worse: the highest maximum of the seeds, or their missed periods, above the baseline's{by}"
+                "worse: the highest median, p99, maximum or count of missed periods of the seeds above the baseline's{by}"
             );
         }
         if self.gate.cells.iter().any(|c| c.replicates == Replicates::Runs) {
@@ -108,7 +108,18 @@ fn why(cell: &GateCell, limits: &GateLimits) -> Vec<String> {
     lines.extend(beyond.into_iter().map(|m| worst_seed(m, cell)));
     lines.extend(cell.reasons.iter().cloned());
     if limits.exact {
-        lines.extend(within.into_iter().map(|m| values_of_worst(m, cell)));
+        let (same, lower): (Vec<&JudgedMeasure>, Vec<&JudgedMeasure>) = within
+            .into_iter()
+            .partition(|m| m.worst_seed.run == m.worst_seed.baseline);
+        lines.extend(lower.into_iter().map(|m| values_of_worst(m, cell)));
+        if !same.is_empty() {
+            let names: Vec<&str> = same.into_iter().map(|m| m.name.as_str()).collect();
+            lines.push(format!(
+                "worst {}: the same {}",
+                cell.replicates.one(),
+                names.join(", ")
+            ));
+        }
         return lines;
     }
     let rest: Vec<String> = cell.measures.iter().filter(|m| !m.regression).map(at_most).collect();
@@ -137,13 +148,16 @@ fn worst_seed(m: &JudgedMeasure, cell: &GateCell) -> String {
 /// A worst seed with its values.
 fn values_of_worst(m: &JudgedMeasure, cell: &GateCell) -> String {
     let (worst, measure) = (&m.worst_seed, m.change.measure);
-    let by = worst.ratio.map_or(String::new(), |r| format!(", x{}", times(r)));
+    let [before, after] = [worst.baseline, worst.run].map(|shown| value(measure, shown));
+    let by = match worst.ratio {
+        Some(_) if before == after => format!(", by {:+} ns", worst.run as i64 - worst.baseline as i64),
+        Some(ratio) => format!(", x{}", times(ratio)),
+        None => String::new(),
+    };
     format!(
-        "worst {}: {} {} -> {} {}{by}",
+        "worst {}: {} {before} -> {after} {}{by}",
         cell.replicates.one(),
         m.name,
-        value(measure, worst.baseline),
-        value(measure, worst.run),
         m.unit(&cell.unit)
     )
 }

@@ -6,7 +6,7 @@
 //! six. But the lab is exact, so the value of one seed is a fact, and a FAIL; on a host other work may have caused it, so
 //! there it is INCONCLUSIVE. A measure that is worse and could not be tested is INCONCLUSIVE too, never a PASS.
 //!
-//! An exact gate asks the second question alone, of maxima and missed periods, over the same seeds on both sides.
+//! An exact gate asks the second question alone, over the same seeds on both sides.
 
 use super::change::{ComparedMeasure, MeasureChange, Pair};
 use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
@@ -77,7 +77,7 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
     let pairs: Vec<PairedCell> = pairing
         .pairs
         .iter()
-        .map(|(a, b)| PairedCell::new(baseline, a, run, b, limits))
+        .map(|(a, b)| PairedCell::new(baseline, a, run, b))
         .collect();
     let tested = pairs.iter().filter(|_| !limits.exact).flat_map(PairedCell::judged);
     let tests = Tests::of(&tested.collect::<Vec<_>>());
@@ -146,19 +146,9 @@ struct PairedCell {
 }
 
 impl PairedCell {
-    fn new(
-        baseline: &Side,
-        of_baseline: &SeedGroup,
-        run: &Side,
-        of_run: &SeedGroup,
-        limits: &GateLimits,
-    ) -> PairedCell {
-        let mut pair = Pair::new(baseline, of_baseline, run, of_run);
-        if limits.exact {
-            pair.changes.retain(|change| limits.judge(change));
-        }
+    fn new(baseline: &Side, of_baseline: &SeedGroup, run: &Side, of_run: &SeedGroup) -> PairedCell {
         let mut found = PairedCell {
-            pair,
+            pair: Pair::new(baseline, of_baseline, run, of_run),
             run_seeds: of_run.seeds.iter().map(|s| s.seed).collect(),
             proven: None,
             doubts: doubts(of_baseline, of_run),
@@ -229,6 +219,7 @@ impl PairedCell {
             false => self.open(&cell.measures, tests),
         };
         cell.outcome = match cell.measures.iter().any(proof) {
+            true if limits.exact && !cell.reasons.is_empty() => Outcome::Inconclusive,
             true => Outcome::Fail,
             false if !cell.reasons.is_empty() => Outcome::Inconclusive,
             false => Outcome::Pass,
@@ -236,7 +227,7 @@ impl PairedCell {
         cell
     }
 
-    /// Why the maxima of both sides are not of the same seeds: a maximum grows with their number.
+    /// Why the figures of both sides are not of the same seeds: a highest one grows with their number.
     fn other_seeds(&self) -> Vec<String> {
         let common = self.pair.exact.as_ref().map_or(0, |exact| exact.common);
         let mut open = Vec::new();

@@ -14,19 +14,8 @@ pub struct GateLimits {
     pub tolerance: f64,
     /// The worst seed of the run against the worst of the baseline.
     pub worst_seed: f64,
-    /// The worst seed alone decides, by its maximum and its missed periods: no test, so one seed is enough. Lab only.
+    /// The worst seed alone decides: no test, so one seed is enough. Lab only.
     pub exact: bool,
-}
-
-impl GateLimits {
-    /// Whether a change takes part.
-    pub fn judge(&self, change: &MeasureChange) -> bool {
-        !self.exact
-            || matches!(
-                change.measure,
-                ComparedMeasure::Max | ComparedMeasure::MaxSingle | ComparedMeasure::Missed
-            )
-    }
 }
 
 impl Default for GateLimits {

@@ -36,9 +36,9 @@ In the lab the same inputs give the same samples: a rerun always PASSes.
 INCONCLUSIVE: too few seeds to tell, a worst seed of a host above its limit, cells that are missing or were not measured
 alike, interference, new warnings.
 With 10 seeds on each side up to 51 tests can tell (3 to 4 for each cell); see docs/ci.md.
-With --exact a cell of the lab FAILs if its maximum, of all seeds, is above the baseline's by as little as 1 ns (or by more
-than --worst-seed, if that is given), or if more periods were missed; else it PASSes. It needs the same seeds on both sides;
-one is enough.")]
+With --exact a cell of the lab FAILs if its median, p99, maximum or count of missed periods, the highest of all seeds, is
+above the baseline's by as little as 1 ns (or by more than --worst-seed, if that is given); else it PASSes. It needs the
+same seeds on both sides; one is enough.")]
 pub struct GateArgs {
     /// The run's folder; of a real machine several runs, made in turns with those of the baseline
     #[arg(value_name = "RUN", required = true)]
@@ -55,7 +55,7 @@ pub struct GateArgs {
     /// What the worst seed's may be higher by than those of the baseline's worst [default: 60%; with --exact 0%]
     #[arg(long, value_name = "SHARE")]
     worst_seed: Option<TypedShare>,
-    /// Lab: no test over the seeds; the maximum may not be above the baseline's
+    /// Lab: no test over the seeds; no figure of the worst seed may be above the baseline's
     #[arg(long, conflicts_with = "tolerance")]
     exact: bool,
     /// No latency above this either, e.g. 100us, or no percentile, e.g. p99.9=50us
