@@ -8,12 +8,22 @@ use worstcase_results::record::{FOLLOW_FILE, Record, Run};
 
 /// contrib/control.c, as its head says.
 fn control(folder: &Path) -> PathBuf {
-    let program = folder.join("control");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/control.c");
+    changed_control(folder, &[])
+}
+
+/// The same after a commit: each text is another one.
+fn changed_control(folder: &Path, changes: &[(&str, &str)]) -> PathBuf {
+    let (program, changed) = (folder.join("control"), folder.join("control.c"));
+    let mut source = include_str!("../../../../contrib/control.c").to_string();
+    for (old, new) in changes {
+        assert!(source.contains(old), "{old}");
+        source = source.replace(old, new);
+    }
+    std::fs::write(&changed, source).unwrap();
     let mut compiler = Command::new("cc");
     compiler
         .args(["-O2", "-static", "-pthread", "-o"])
-        .args([&program, &source]);
+        .args([&program, &changed]);
     assert!(compiler.status().expect("cc is there, as Rust needs it").success());
     program
 }
@@ -99,6 +109,72 @@ fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
         compared.starts_with("1 cell compared") || compared.contains("\n1 cell compared"),
         "{compared}"
     );
+}
+
+/// Later commits of the program that make it worse.
+const REGRESSIONS: [(&str, &[(&str, &str)]); 5] = [
+    ("a loop that is 3 % longer", &[("work(10000)", "work(10300)")]),
+    (
+        "a policy that is lost",
+        &[
+            (".sched_priority = 50", ".sched_priority = 0"),
+            ("SCHED_FIFO", "SCHED_OTHER"),
+        ],
+    ),
+    (
+        "memory that is neither locked nor touched before",
+        &[
+            ("mlockall(MCL_CURRENT | MCL_FUTURE)", "0"),
+            (
+                "static volatile long position;",
+                "static volatile long position;\nstatic char history[1000][4096];",
+            ),
+            (
+                "\t\twork(10000);\n",
+                "\t\twork(10000);\n\t\thistory[due.tv_nsec / 1000000][0]++;\n",
+            ),
+        ],
+    ),
+    (
+        "a mutex that is held more often",
+        &[("sleep_for(7300)", "sleep_for(3100)")],
+    ),
+    (
+        "a line that is written now and then",
+        &[(
+            "\t\twork(10000);\n",
+            "\t\twork(10000);\n\t\tif (due.tv_nsec / 1000000 % 16 == 0)\n\t\t\tdprintf(1, \"late\\n\");\n",
+        )],
+    ),
+];
+
+#[test]
+fn each_small_regression_of_a_program_fails_an_exact_gate() {
+    let folder = folder();
+    let run_of = |name: &str, changes: &[(&str, &str)]| {
+        let place = folder.path().join(name.replace(' ', "-"));
+        std::fs::create_dir(&place).unwrap();
+        let words = words(&changed_control(&place, changes));
+        let run = place.join("run");
+        let mut command = shared().run(&format!("{words} --load fork"), &run);
+        command.args(["--program-args", "1000 60"]).assert().success();
+        run
+    };
+    let baseline = run_of("baseline", &[]);
+    let gate = |run: &Path| {
+        let mut gate = shared().worstcase("gate --exact");
+        let output = gate.arg("--baseline").arg(&baseline).arg(run).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, said) = gate(&run_of("the same", &[]));
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("identical to the bit"), "{said}");
+    for (name, changes) in REGRESSIONS {
+        let (code, said) = gate(&run_of(name, changes));
+        assert_eq!(code, 1, "{name}: {said}");
+        let is_told = |line: &str| line.contains("worst seed: ") && line.contains("above its limit");
+        assert!(said.lines().any(is_told), "{name}: {said}");
+    }
 }
 
 #[test]
