@@ -208,15 +208,17 @@ pub struct LabModule {
 impl FromStr for Added {
     type Err = InvalidValue;
 
-    /// Reads `PATH[:DEST]`; without a destination a file goes to `/usr/bin` under its own name.
+    /// Reads `PATH[:DEST]`; without a destination a file goes to `/usr/bin` under its own name, and a folder to where it is here.
     fn from_str(text: &str) -> Result<Added, InvalidValue> {
         let (source, dest) = match text.split_once(':') {
-            Some((source, dest)) => (source, dest.to_string()),
-            None => {
-                let name = Path::new(text).file_name().unwrap_or_default().to_string_lossy();
-                (text, format!("/usr/bin/{name}"))
-            }
+            Some((source, dest)) => (source, Some(dest.to_string())),
+            None => (text, None),
         };
+        let source = std::path::absolute(source).map_err(InvalidValue::new)?;
+        let dest = dest.unwrap_or_else(|| match source.is_dir() {
+            true => source.display().to_string().trim_end_matches('/').to_string(),
+            false => format!("/usr/bin/{}", source.file_name().unwrap_or_default().to_string_lossy()),
+        });
         let clean = dest.starts_with('/') && !dest.ends_with('/') && !dest.split('/').any(|part| part == "..");
         if !clean || dest == "/init" || dest.starts_with("/modules/") {
             return Err(InvalidValue(format!(
@@ -224,7 +226,6 @@ impl FromStr for Added {
                 dest.escape_debug()
             )));
         }
-        let source = std::path::absolute(source).map_err(InvalidValue::new)?;
         Ok(Added { source, dest })
     }
 }

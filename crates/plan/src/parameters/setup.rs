@@ -6,7 +6,7 @@ use crate::{Added, Apply, Experiment, IoSchedulers, Venue};
 
 pub(super) const LAB: &[Parameter] = &[
     Parameter {
-        help: "A program for cmd: loads, put into the machine with its libraries, another file, or a folder with all that is in it; \
+        help: "A program for cmd: loads, put into the machine with its libraries, another file, or a folder with all that is in it (to its own place); \
                may be given again",
         values: ValueCount::Several(whole),
         group: group::WHAT,

@@ -33,7 +33,9 @@ const LEAST: usize = 8;
 /// Fewer waits are no cycle, if the user has named the call.
 const LEAST_NAMED: usize = 2;
 /// So many of the releases of a regular wait lie on multiples of its period.
-const ON_GRID: f64 = 0.8;
+const ON_GRID: f64 = 0.7;
+/// Who is late may sleep for no time, at an instant of its own: a release lies on the grid by one of so many before it.
+const AFTER_SLEEPS: usize = 3;
 /// A release lies on the grid if it is off by less than this part of the period.
 const OFF: f64 = 0.02;
 /// So many waits off the grid are sleeps within a cycle; the next one begins another phase.
@@ -42,6 +44,8 @@ const PHASES: u32 = 3;
 const LEAST_IRREGULAR: usize = 50;
 /// So many of the waits in a call are regular, or the call waits for other things, and now and then for a timer.
 const SHARE: f64 = 0.25;
+/// A timer that is due so many times as often as another wait of the thread.
+const MUCH_MORE_OFTEN: u64 = 2;
 /// Classes that are kept.
 const CLASSES: usize = 4_096;
 
@@ -60,23 +64,31 @@ struct Releases {
 }
 
 impl Releases {
-    /// The median distance, if most releases lie on multiples of it.
+    /// The median distance of two, if most releases lie on multiples of it.
     fn period(&self) -> Option<Nanos> {
         if self.latest.len() < LEAST {
             return None;
         }
-        let pairs = self.latest.iter().zip(self.latest.iter().skip(1));
-        let mut steps: Vec<u64> = pairs.map(|(a, b)| b.0.saturating_sub(a.0)).collect();
-        steps.sort_unstable();
-        let median = steps[steps.len() / 2];
+        let releases: Vec<u64> = self.latest.iter().map(|release| release.0).collect();
+        let mut steps: Vec<u64> = releases
+            .windows(2)
+            .map(|pair| pair[1].saturating_sub(pair[0]))
+            .collect();
+        let (_, median, _) = steps.select_nth_unstable(releases.len() / 2 - 1);
+        let median = *median;
         if median == 0 {
             return None;
         }
-        let is_on_grid = |step: &&u64| {
-            let periods = **step as f64 / median as f64;
+        let is_whole = |from: &u64, to: u64| {
+            let periods = to.saturating_sub(*from) as f64 / median as f64;
             periods.round() >= 1.0 && (periods - periods.round()).abs() < OFF
         };
-        let on_grid = steps.iter().filter(is_on_grid).count();
+        let before = if self.clock.is_some() { AFTER_SLEEPS } else { 1 };
+        let is_on_grid = |nth: &usize| {
+            let earlier = &releases[nth.saturating_sub(before)..*nth];
+            earlier.iter().any(|from| is_whole(from, releases[*nth]))
+        };
+        let on_grid = (1..releases.len()).filter(is_on_grid).count();
         let least = if self.is_relative { 0.5 } else { ON_GRID };
         (on_grid as f64 >= least * steps.len() as f64).then_some(Nanos(median))
     }
@@ -130,6 +142,9 @@ impl Candidates {
             if period.is_none() && request.wait.is_none() && releases.latest.len() < LEAST_IRREGULAR {
                 continue;
             }
+            if request.wait.is_none() && self.is_within_a_timers(class, releases) {
+                continue;
+            }
             let thread = machine.task(class.tid).map(|task| task.thread);
             let is_by_timer = matches!(class.by, WokenBy::Timer { .. });
             let rank = Rank {
@@ -156,6 +171,20 @@ impl Candidates {
             }
         }
         best.map(|(_, wait)| wait)
+    }
+}
+
+impl Candidates {
+    /// Whether the thread has a regular timer that is due much more often: then it waits here within some of its cycles.
+    fn is_within_a_timers(&self, class: &WaitClass, releases: &Releases) -> bool {
+        let is_timers = |class: &WaitClass| matches!(class.by, WokenBy::Timer { .. });
+        !is_timers(class)
+            && self.classes.iter().any(|(other, of_other)| {
+                other.tid == class.tid
+                    && is_timers(other)
+                    && of_other.count >= MUCH_MORE_OFTEN * releases.count
+                    && of_other.period().is_some()
+            })
     }
 }
 

@@ -101,7 +101,12 @@ impl Trace {
 
     /// The current thread sleeps until `due`; the CPU is idle until its timer wakes it, and it returns at `due` + 30.
     fn sleeps(self, at: u64, due: u64) -> Trace {
-        self.call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        self.sleeps_with(1, at, due)
+    }
+
+    /// The same with these flags: 0 is for a time instead of until an instant.
+    fn sleeps_with(self, flags: u64, at: u64, due: u64) -> Trace {
+        self.call(at, Sysno::clock_nanosleep, [1, flags, 0, 0])
             .push(
                 at + 1,
                 TracedChange::TimerSet {
@@ -192,6 +197,47 @@ fn cycles_are_found_with_period_and_times() {
         (cycle.interference, cycle.execution, cycle.blocked),
         (Nanos(20), Nanos(110), Nanos(0))
     );
+    adds_up(&followed);
+}
+
+#[test]
+fn a_wait_that_comes_in_some_cycles_ends_none_however_regular_it_is() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let mut at = 600;
+    for nth in 1..=40_u64 {
+        let due = nth * 1_000;
+        trace = trace.sleeps_with(0, at, due);
+        at = due + 130;
+        if nth % 4 == 0 {
+            trace = trace
+                .call(at, Sysno::futex, MUTEX)
+                .switch(at + 2, LOGGER, true)
+                .wakes(at + 50, CTL)
+                .switch(at + 60, CTL, false)
+                .returns(at + 70, Sysno::futex);
+            at += 80;
+        }
+    }
+    let followed = trace.sleeps_with(0, at, 41_000).finish();
+    let wait = followed.wait.unwrap();
+    assert!(wait.call.is(Sysno::clock_nanosleep) && wait.is_relative, "{wait:?}");
+    assert_eq!(wait.period, Some(Nanos(1_000)));
+    adds_up(&followed);
+}
+
+/// Ten periods, as a loop has them that is late by more than two of them, and then sleeps for no time.
+#[test]
+fn a_loop_that_catches_up_by_sleeps_for_no_time_has_its_period() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let mut at = 600;
+    for due in (0..10)
+        .flat_map(|ten| [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 9_125, 9_385].map(|due| ten * 10_000 + due))
+    {
+        trace = trace.sleeps(at, due);
+        at = due + 130;
+    }
+    let followed = trace.sleeps(at, 101_000).finish();
+    assert_eq!(followed.wait.unwrap().period, Some(Nanos(1_000)));
     adds_up(&followed);
 }
 

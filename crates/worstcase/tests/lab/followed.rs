@@ -177,6 +177,56 @@ fn each_small_regression_of_a_program_fails_an_exact_gate() {
     }
 }
 
+/// What holds a thread of the example up, as its worst cycle tells.
+fn explained(words: &str, program_args: &str, time: &str) -> String {
+    let folder = folder();
+    let run = folder.path().join("run");
+    let mut command = shared().run(
+        &format!("--kernel {GENERIC} --preempt full --seed 1 --load idle --time {time} {words}"),
+        &run,
+    );
+    command.args(["--program-args", program_args]).assert().success();
+    told(&["explain"], &run)
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib").join(name)
+}
+
+#[test]
+fn a_program_in_rust_is_one_too() {
+    let folder = folder();
+    let program = folder.path().join("control");
+    let mut compiler = Command::new("rustc");
+    compiler
+        .args(["-O", "-C", "target-feature=+crt-static", "-o"])
+        .args([&program, &example("control.rs")]);
+    assert!(compiler.status().unwrap().success());
+    let words = format!("--program {}", program.display());
+    let said = explained(&words, "1000 1500", "300ms");
+    for part in ["1 ms, the period", "control waited in futex", "for logger"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_program_in_python_comes_with_its_interpreter() {
+    let python = "/usr/bin/python3";
+    let mut asked = Command::new(python);
+    asked.args(["-c", "import os; print(os.path.dirname(os.__file__))"]);
+    let library = asked.output().expect("scripts/prepare-tests installs Python").stdout;
+    let library = String::from_utf8(library).unwrap();
+    let words = format!(
+        "--program {python} --add {} --add {}:/control.py",
+        library.trim(),
+        example("control.py").display()
+    );
+    let said = explained(&words, "/control.py", "500ms");
+    for part in ["1 ms, the period", "python3 waited in futex", "for python3"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
 #[test]
 fn a_program_that_cannot_be_followed_is_one_line() {
     let folder = folder();
