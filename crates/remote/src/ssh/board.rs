@@ -1,4 +1,4 @@
-//! `worstcase host run` on another machine: copies worstcase there, measures, fetches the run, and leaves nothing
+//! `worstcase host run` or `host follow` on another machine: copies worstcase there, measures, fetches the run, and leaves nothing
 //! behind.
 
 use super::command::SshMachine;
@@ -18,9 +18,15 @@ use worstcase_base::output::{FolderPlace, MissingFolders};
 use worstcase_base::tail::ByteTail;
 
 /// The name of the measurement's folder there, and in the archive that comes back.
-const RUN: &str = "run";
-/// Exit codes of a run that is kept: all of it; up to the first sample above `--break`; up to the user's end.
-const KEPT: [i32; 3] = [0, ExitKind::Fail as i32, ExitKind::Interrupted as i32];
+pub const RUN: &str = "run";
+/// Exit codes of a run that is kept: all of it; up to the first sample above `--break`, or above a deadline; without enough to
+/// tell; up to the user's end.
+const KEPT: [i32; 4] = [
+    0,
+    ExitKind::Fail as i32,
+    ExitKind::Inconclusive as i32,
+    ExitKind::Interrupted as i32,
+];
 /// Limit in bytes for a run that comes back, because it is held in memory.
 const LARGEST: u64 = 1 << 30;
 /// Limit for files and folders of a run that comes back; each cell has a few.

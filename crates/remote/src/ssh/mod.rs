@@ -8,6 +8,6 @@ mod message;
 mod slot;
 pub mod worker;
 
-pub use board::{RemoteBoard, measure_on};
+pub use board::{RUN, RemoteBoard, measure_on};
 pub use executor::{SshExecutor, SshRunOptions};
 pub use hosts::{Host, read as read_hosts};

@@ -7,7 +7,7 @@ use std::process::Command;
 use worstcase_results::record::{FOLLOW_FILE, Record, Run};
 
 /// contrib/control.c, as its head says.
-fn control(folder: &Path) -> PathBuf {
+pub fn control(folder: &Path) -> PathBuf {
     changed_control(folder, &[])
 }
 

@@ -2,6 +2,7 @@
 //! with a cache of its own.
 
 use crate::controller::{Controller, GENERIC, entries, folder, give_boot, shared, tree, wait_until};
+use crate::followed::control;
 use assert_cmd::Command;
 use std::fs;
 use std::net::TcpListener;
@@ -257,4 +258,31 @@ fn the_same_measurement_on_two_boards_leaves_nothing_there() {
         assert_eq!(run.missing().count(), 0);
     }
     assert!(!table.contains("dead"), "{table}");
+}
+
+#[test]
+fn a_program_is_followed_on_a_board() {
+    worstcase_skips::needs_root!();
+    let (boards, folder) = (Boards::start(), folder());
+    let (program, kept) = (control(folder.path()), folder.path().join("boards"));
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command
+        .args("host follow --on board1,dead --time 2s --deadline 1s --output".split(' '))
+        .arg(&kept)
+        .arg("--")
+        .arg(&program)
+        .env("WORSTCASE_SSH", boards.ssh());
+    let assert = command.assert().code(10);
+    let told = stderr(&assert);
+    assert!(told.contains("dead: cannot be reached"), "{told}");
+    let table = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    assert!(table.contains("board1"), "{table}");
+    let run = worstcase_results::record::Run::open(&kept.join("board1")).unwrap();
+    let records = run.records().unwrap();
+    assert_eq!(records[0].cell.probe, "follow:control");
+    assert!(
+        run.beside(&records[0].id, worstcase_results::record::FOLLOW_FILE)
+            .unwrap()
+            .is_some()
+    );
 }

@@ -11,11 +11,11 @@ use worstcase_host::HostError;
 pub(crate) struct HookArgs {
     /// Run this at once when a sample is above --break. It is split into words like a shell's, and no shell runs it; it finds
     /// WORSTCASE_RUN, WORSTCASE_CPU, WORSTCASE_SAMPLE and WORSTCASE_LATENCY_NS in its environment
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "boards")]
     on_break: Option<String>,
     /// Run this when the run is kept, in the same way; it finds WORSTCASE_RUN and WORSTCASE_OUTCOME (complete, interrupted or
     /// break)
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "boards")]
     on_end: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `worstcase host run --on`: the same measurement on other machines, at the same time.
+//! `--on` of `worstcase host run` and `host follow`: the same measurement on other machines, at the same time.
 
 use super::folder;
 use crate::cli::error::Error;
@@ -11,12 +11,13 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::{BegunFolder, OutputFolder};
-use worstcase_plan::ExperimentPlan;
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
 use worstcase_report::machines::{MachineRecords, table};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Run, parallel};
+
+pub use worstcase_remote::ssh::RUN;
 
 /// Longest name of a machine that its folder has, too.
 const LONGEST_NAME: usize = 64;
@@ -26,15 +27,15 @@ const LONGEST_NAME: usize = 64;
 pub struct OnArgs {
     /// Measure on these machines instead, all at once, by ssh: worstcase is copied there, its run is brought back, and nothing
     /// stays (docs/cluster.md)
-    #[arg(long = "on", value_name = "HOST,...", value_delimiter = ',', conflicts_with_all = ["resume", "on_break", "on_end"])]
+    #[arg(long = "on", value_name = "HOST,...", value_delimiter = ',')]
     pub boards: Vec<String>,
     /// With --on: the worstcase to copy, for machines that cannot execute this one [default: this one]
     #[arg(long, value_name = "FILE", requires = "boards")]
     on_executable: Option<PathBuf>,
 }
 
-/// Measures on each machine, and shows a table of all.
-pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Result<ExitCode, Error> {
+/// Gives worstcase these arguments on each machine, of which it keeps a run in the folder [`RUN`], and shows a table of all.
+pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result<ExitCode, Error> {
     if let Some(wrong) = args.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
         let what = "is no host; write --on HOST,HOST".to_string();
         return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
@@ -49,9 +50,6 @@ pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Resul
     for name in &args.boards {
         Run::check_begun(&folder.join(folder_of(name)), false)?;
     }
-    let arguments = worstcase_plan::command(&plan.experiment, None, Path::new("run"));
-    let mut arguments = arguments[1..].to_vec();
-    arguments.push("--quiet".into());
     let stop = stop::in_order("ending the measurements, and fetching what was taken");
     let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
     let measured = parallel(all, &args.boards, |name| {
@@ -59,7 +57,7 @@ pub fn run(args: &OnArgs, plan: &ExperimentPlan, output: Option<&Path>) -> Resul
         let board = RemoteBoard {
             name,
             executable: &executable,
-            arguments: &arguments,
+            arguments,
         };
         let ended = measure_on(&board, &into, &stop);
         match &ended {

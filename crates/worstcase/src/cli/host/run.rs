@@ -13,7 +13,7 @@ use crate::cli::parameters::ParameterArgs;
 use crate::cli::progress::is_quiet;
 use crate::cli::{show, stop};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +58,7 @@ pub struct HostRunArgs {
     #[command(flatten)]
     kept: KeptArgs,
     /// Go on with the run in the folder of --output: measure what it lacks
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", conflicts_with = "boards")]
     resume: bool,
     #[command(flatten)]
     view: ViewArgs,
@@ -92,7 +92,9 @@ impl HostRunArgs {
 pub fn run(args: &HostRunArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let (plan, dir) = args.plan()?;
     if !args.on.boards.is_empty() {
-        return on::run(&args.on, &plan, args.kept.output.as_deref());
+        let mut arguments = worstcase_plan::command(&plan.experiment, None, Path::new(on::RUN)).split_off(1);
+        arguments.push("--quiet".into());
+        return on::run(&args.on, &arguments, args.kept.output.as_deref());
     }
     let resume = args.resume;
     let hooks = args.hooks.parsed()?;

@@ -1,10 +1,12 @@
 //! `worstcase host follow`.
 
+mod boards;
 mod keep;
 mod late;
 mod told;
 
 use crate::cli::error::Error;
+use crate::cli::host::on::{self, OnArgs};
 use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
@@ -31,6 +33,7 @@ Examples:
   worstcase host follow --deadline 1ms -- ./motion --rate 1000
   worstcase host follow --wait read:5 --json -- ./motion
   worstcase host follow --pid 1234 --deadline 1ms --break -o RUN
+  worstcase host follow --on board1,board2 --comm motion --time 60s -o boards
 
 A cycle begins when the thread's wait is over (its release: when its timer is due, or it is woken) and ends when it waits
 again. Needs root, or CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_IPC_LOCK. Ctrl-C ends it early and tells what was seen
@@ -80,11 +83,13 @@ pub struct FollowArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     show: usize,
     /// Print JSON, times in ns
-    #[arg(long)]
+    #[arg(long, conflicts_with = "boards")]
     json: bool,
     /// Keep what was measured in this folder
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    on: OnArgs,
     /// The program is this command, followed from its first instruction on
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -97,6 +102,9 @@ const SHOWN: Nanos = Nanos::from_millis(250);
 
 /// Runs the command.
 pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
+    if !args.on.boards.is_empty() {
+        return on::run(&args.on, &args.for_board(on::RUN), args.output.as_deref());
+    }
     let request = asked(args)?;
     let place = KeptPlace::of(args)?;
     let stop = stop::in_order("telling what was seen until now");
