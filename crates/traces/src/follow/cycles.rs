@@ -325,7 +325,7 @@ impl CycleMaker {
         };
         let release = wait.release();
         if begins && self.last.is_none_or(|(last, _)| release > last) {
-            self.at_once += u64::from(!wait.was_blocked);
+            self.at_once += u64::from(!wait.was_blocked && release <= wait.call.entered);
             let index = self.index(release);
             self.last = Some((release, index));
             self.open = Some((index, release, wait.returned));

@@ -241,6 +241,54 @@ fn a_loop_that_catches_up_by_sleeps_for_no_time_has_its_period() {
     adds_up(&followed);
 }
 
+/// A thread that yields stays able to run: its timer gives it the next period's runtime.
+#[test]
+fn a_thread_with_a_deadline_waits_for_its_period_by_yielding() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let mut at = 600;
+    for due in (1..=12).map(|nth| nth * 1_000) {
+        let function = CpuContext::TimerFunction {
+            timer: 0xdead,
+            function: 0xd1,
+        };
+        trace = trace
+            .call(at, Sysno::sched_yield, [0; 4])
+            .push(
+                at + 1,
+                TracedChange::TimerSet {
+                    timer: 0xdead,
+                    function: 0xd1,
+                    earliest: Nanos(due),
+                    latest: Nanos(due),
+                },
+            )
+            .switch(at + 2, OTHER, false)
+            .push(due + 1, TracedChange::Enter(CpuContext::Timer))
+            .push(due + 2, TracedChange::Enter(function))
+            .push(due + 3, TracedChange::Exit(function))
+            .push(due + 4, TracedChange::Exit(CpuContext::Timer))
+            .switch(due + 20, CTL, false)
+            .returns(due + 30, Sysno::sched_yield);
+        at = due + 130;
+    }
+    let followed = trace
+        .call(at, Sysno::sched_yield, [0; 4])
+        .returns(at + 1, Sysno::sched_yield)
+        .finish();
+    let wait = followed.wait.unwrap();
+    assert!(wait.call.is(Sysno::sched_yield), "{wait:?}");
+    assert_eq!(
+        (wait.period, followed.cycles.len(), followed.at_once),
+        (Some(Nanos(1_000)), 11, 0)
+    );
+    let cycle = followed.cycles[3];
+    assert_eq!(
+        (cycle.release, cycle.start, cycle.interference),
+        (Nanos(4_000), Nanos(4_030), Nanos(20))
+    );
+    adds_up(&followed);
+}
+
 fn with_deadline() -> FollowRequest {
     FollowRequest {
         deadline: Some(Nanos(300)),
