@@ -150,6 +150,7 @@ fn cycle(wait: &CycleWait, followed: &Followed) -> String {
         Some(WokenBy::Timer { .. }) => "a timer".into(),
         Some(WokenBy::Interrupt(name)) => format!("{name}"),
         Some(WokenBy::Thread(name)) => format!("the thread {name}"),
+        Some(WokenBy::Mark) => format!("a {}", wait.call),
         None => "different things".into(),
     };
     let at_once = match followed.at_once {

@@ -257,10 +257,7 @@ fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> b
             .task(class.tid)
             .is_some_and(|task| task.thread.comm.to_string() == *name),
     };
-    let wait = request.wait.is_none_or(|wanted| {
-        class.call.number == wanted.call && wanted.argument.is_none_or(|object| class.call.object == Some(object))
-    });
-    thread && wait
+    thread && request.wait.is_none_or(|wanted| wanted.is(&class.call))
 }
 
 /// A cycle's limits.
@@ -325,7 +322,8 @@ impl CycleMaker {
         };
         let release = wait.release();
         if begins && self.last.is_none_or(|(last, _)| release > last) {
-            self.at_once += u64::from(!wait.was_blocked && release <= wait.call.entered);
+            let is_at_once = !wait.was_blocked && !wait.is_mark && release <= wait.call.entered;
+            self.at_once += u64::from(is_at_once);
             let index = self.index(release);
             self.last = Some((release, index));
             self.open = Some((index, release, wait.returned));

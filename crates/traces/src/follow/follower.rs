@@ -6,7 +6,7 @@ use super::machine::{Event, Machine};
 use super::path::{Doing, Part, path};
 use super::task::Task;
 use super::waits::Wait;
-use super::{CycleTimes, FollowRequest};
+use super::{CycleTimes, FollowRequest, WantedWait};
 use crate::events::{CpuEvent, TracedThread};
 use worstcase_contract::Nanos;
 
@@ -148,7 +148,9 @@ impl Follower {
         self.late.take()
     }
 
-    fn waited(&mut self, wait: Wait) {
+    fn waited(&mut self, mut wait: Wait) {
+        let is_named = |wanted: &WantedWait| wanted.is(&wait.call.kind());
+        wait.is_mark = self.request.wait.as_ref().is_some_and(is_named);
         self.candidates.note(&wait);
         match &mut self.maker {
             Some(maker) => {

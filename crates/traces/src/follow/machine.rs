@@ -244,6 +244,7 @@ impl Machine {
             woken,
             set,
             past: past.and_then(|timer| self.expired.get(&timer).copied()),
+            is_mark: false,
         })
     }
 

@@ -61,13 +61,21 @@ pub enum WantedThread {
     Named(String),
 }
 
-/// A wait that a user names.
+/// A wait that a user names, or any call, which is a mark then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WantedWait {
     /// The system call's number.
     pub call: u32,
     /// Its first argument, such as a file descriptor.
     pub argument: Option<u64>,
+}
+
+impl WantedWait {
+    /// Whether it is this call.
+    fn is(&self, call: &CallKind) -> bool {
+        let is_object = self.argument.is_none_or(|object| call.object == Some(object));
+        call.number == self.call && is_object
+    }
 }
 
 impl fmt::Display for WantedWait {

@@ -289,6 +289,44 @@ fn a_thread_with_a_deadline_waits_for_its_period_by_yielding() {
     adds_up(&followed);
 }
 
+/// A loop that never waits: a write, which the user names, is what a cycle begins and ends with.
+#[test]
+fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
+    let of = |wait: Option<WantedWait>| {
+        let request = FollowRequest {
+            wait,
+            deadline: Some(Nanos(1_500)),
+            ..FollowRequest::default()
+        };
+        let mut trace = Trace::new(request).switch(500, CTL, false);
+        for at in [
+            1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000,
+        ] {
+            trace = trace
+                .call(at, Sysno::write, [7, 0, 1, 0])
+                .returns(at + 5, Sysno::write)
+                .call(at + 300, Sysno::write, [8, 0, 1, 0])
+                .returns(at + 301, Sysno::write);
+            if at == 5_000 {
+                trace = trace.switch(5_400, HOG, false).switch(6_900, CTL, true);
+            }
+        }
+        trace.finish()
+    };
+    let write = |descriptor| WantedWait {
+        call: Sysno::write.id() as u32,
+        argument: Some(descriptor),
+    };
+    assert!(of(None).wait.is_none() && of(Some(write(9))).wait.is_none());
+    let followed = of(Some(write(7)));
+    adds_up(&followed);
+    assert_eq!((followed.cycles.len(), followed.late, followed.at_once), (10, 1, 0));
+    assert_eq!(
+        said(&followed.causes[0].cause),
+        "ctl was preempted while hog (thread 12, RT 20) ran, whose priority is lower"
+    );
+}
+
 fn with_deadline() -> FollowRequest {
     FollowRequest {
         deadline: Some(Nanos(300)),

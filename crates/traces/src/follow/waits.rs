@@ -20,6 +20,8 @@ pub(super) struct Wait {
     pub set: Option<SetTimer>,
     /// It did not wait: the timer that had woken the thread from this call before has expired so since.
     pub past: Option<SetTimer>,
+    /// The user names it: it ends a cycle, though it never waits.
+    pub is_mark: bool,
 }
 
 /// What ends a wait.
@@ -36,6 +38,8 @@ pub enum WokenBy {
     Interrupt(ShortName),
     /// A thread, by its name.
     Thread(ShortName),
+    /// Nothing: the call itself, which the user names, is a mark.
+    Mark,
 }
 
 /// Waits that may end cycles: one thread, one call, one kind of waker.
@@ -87,6 +91,7 @@ impl Wait {
                 Some(thread) => WokenBy::Thread(thread.comm),
                 None => WokenBy::Interrupt(interrupt(&waker.contexts)),
             },
+            (None, None, None) if self.is_mark => WokenBy::Mark,
             (None, None, None) => return None,
         };
         Some(WaitClass {

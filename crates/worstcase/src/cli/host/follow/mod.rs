@@ -60,7 +60,8 @@ pub struct FollowArgs {
     /// The thread whose cycles are told, by its name or id [default: the one with a period and the highest priority]
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
-    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5 [default: found]
+    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; it need not wait: a write:5 into
+    /// /dev/null is a mark [default: found]
     #[arg(long, value_name = "CALL[:ARG]", value_parser = wanted_wait)]
     wait: Option<WantedWait>,
     /// How long, e.g. 60s [default: 10s; of a command until it ends]
