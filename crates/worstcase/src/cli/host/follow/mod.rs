@@ -174,6 +174,7 @@ fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
         deadline: args.deadline,
         time: args.time.or((!is_command).then_some(USUAL)),
         is_output_to_errors: args.json,
+        recorder: None,
     })
 }
 
