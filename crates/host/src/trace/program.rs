@@ -217,3 +217,31 @@ impl ProgramTrace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::TracedChange;
+    use rustix::process::getppid;
+    use rustix::thread::gettid;
+    use worstcase_instruments::sys::affinity;
+
+    #[test]
+    fn perf_records_where_it_is_wanted() {
+        worstcase_skips::needs_root!();
+        let cpus = affinity::current().unwrap();
+        let ready = ReadyTrace::new(&cpus, Some(TraceRecorder::Perf)).unwrap();
+        assert!(ready.call_ns.is_some() && ready.note.is_none());
+        let own = gettid().as_raw_nonzero().get() as u32;
+        let (mut trace, is_whole) = ready.begin(|| vec![own]).unwrap();
+        assert!(is_whole && trace.recorder() == TraceRecorder::Perf);
+        let before = clock::monotonic();
+        std::hint::black_box(getppid());
+        let mut calls = 0;
+        let (count, reached) = trace.drain(|event| {
+            calls += u32::from(event.tid == own && matches!(event.what, TracedChange::SysEnter { .. }));
+        });
+        assert!(calls > 0 && count >= 2 && reached > before);
+        assert_eq!((trace.lost(), trace.end()), (0, None));
+    }
+}

@@ -299,6 +299,29 @@ fn however_it_ends_its_instances_of_the_trace_are_removed() {
     }
 }
 
+/// In mounts of its own tracefs cannot be written to.
+const READ_ONLY: &str = "for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+    mountpoint -q $place && { mount -o remount,bind,ro $place || exit 9; }
+done
+exec \"$0\" host follow --json -- sh -c 'sleep 0.1'";
+
+#[test]
+fn where_no_instance_can_be_made_perf_records_and_it_is_told() {
+    worstcase_skips::needs_root!();
+    let recorded = |said: &Output| {
+        let document = document(said);
+        (document["cost"]["recorder"].clone(), document["notes"].to_string())
+    };
+    if Path::new(INSTANCES).is_dir() {
+        let (recorder, notes) = recorded(&output(&["--json", "--", "sh", "-c", "sleep 0.1"]));
+        assert!(recorder == "tracefs" && !notes.contains("perf"), "{recorder} {notes}");
+    }
+    let mut refused = Command::new("unshare");
+    refused.args(["--mount", "sh", "-c", READ_ONLY]).arg(cargo_bin("worstcase"));
+    let (recorder, notes) = recorded(&refused.stdin(Stdio::null()).output().unwrap());
+    assert!(recorder == "perf" && notes.contains("perf recorded"), "{recorder} {notes}");
+}
+
 #[test]
 fn without_root_it_is_refused_in_one_line() {
     worstcase_skips::needs_root!();

@@ -19,7 +19,7 @@ use crate::{HostError, Journal};
 use instance::Instance;
 use rustix::fs::{Access, access};
 use std::path::{Path, PathBuf};
-use stream::CpuStream;
+use stream::{CpuStream, LARGEST_PAGE};
 use worstcase_base::unforeseen;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
@@ -45,6 +45,9 @@ pub(super) struct Instances {
     /// Of each.
     points: Vec<(FollowInstance, String)>,
     reader: PageReader,
+    /// Where a page is read to.
+    page: Vec<u8>,
+    /// Bytes of the larger one for each CPU.
     room: usize,
     /// So much longer takes a system call of the program.
     pub call_ns: Option<Nanos>,
@@ -75,6 +78,7 @@ impl Instances {
             program,
             points,
             reader,
+            page: vec![0; LARGEST_PAGE],
             room: room_kib.iter().max().map_or(0, |kib| *kib as usize) << 10,
             call_ns: None,
             began: Nanos(0),
@@ -143,7 +147,7 @@ impl Instances {
         let (began, reached, lost) = (self.began, self.reached, &mut self.lost);
         let mut count = 0;
         for stream in &mut self.streams {
-            let taken = stream.drain(&self.reader, now, self.room, |event| {
+            let taken = stream.drain(&self.reader, &mut self.page, now, self.room, |event| {
                 if event.at < began {
                     return;
                 }

@@ -10,8 +10,8 @@ use std::path::Path;
 use worstcase_contract::Nanos;
 use worstcase_traces::pages::PageReader;
 
-/// Bytes of the largest page: that of the machine, or what `buffer_subbuf_size_kb` says.
-const LARGEST_PAGE: usize = 64 << 10;
+/// Bytes of the largest page that a machine has.
+pub(super) const LARGEST_PAGE: usize = 64 << 10;
 /// `stats` is a few lines.
 const STATS: usize = 1 << 10;
 
@@ -21,7 +21,6 @@ pub(super) struct CpuStream {
     cpu: u32,
     pages: File,
     stats: File,
-    page: Vec<u8>,
     /// The instant of the last event.
     last: Nanos,
     /// Events so far of which no page says that they are missing.
@@ -44,7 +43,6 @@ impl CpuStream {
             cpu,
             pages: open("trace_pipe_raw", OFlags::NONBLOCK)?,
             stats: open("stats", OFlags::empty())?,
-            page: vec![0; LARGEST_PAGE],
             last: Nanos(0),
             vanished: 0,
             looked: Nanos(0),
@@ -56,10 +54,12 @@ impl CpuStream {
         (self.last, self.looked) = (now, now);
     }
 
-    /// Hands over what is there, at most `bytes`; returns how many bytes of records it was. What cannot be read is lost.
+    /// Hands over what is there, at most `bytes`, through `page`; returns how many bytes of records it was. What cannot be read is
+    /// lost.
     pub fn drain(
         &mut self,
         reader: &PageReader,
+        page: &mut [u8],
         now: Nanos,
         bytes: usize,
         mut each: impl FnMut(CpuEvent<'static>),
@@ -73,7 +73,7 @@ impl CpuStream {
         };
         let (mut read, mut taken) = (0, 0);
         while read < bytes {
-            let length = match self.pages.read(&mut self.page) {
+            let length = match self.pages.read(page) {
                 Ok(0) => break,
                 Ok(length) => length,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
@@ -84,7 +84,7 @@ impl CpuStream {
                 }
             };
             read += length;
-            match reader.read_page(self.cpu, &self.page[..length], &mut self.last, &mut each) {
+            match reader.read_page(self.cpu, &page[..length], &mut self.last, &mut each) {
                 Ok(records) => taken += records,
                 Err(_) => each(lost(now, self.last, 0)),
             }
