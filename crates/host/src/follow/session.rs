@@ -34,8 +34,6 @@ pub struct SessionRequest {
     pub time: Option<Nanos>,
     /// What a command writes to standard output goes to standard errors.
     pub is_output_to_errors: bool,
-    /// What records; none: the best that can be had.
-    pub recorder: Option<TraceRecorder>,
 }
 
 /// What came out.
@@ -152,7 +150,7 @@ pub fn follow(
     let mut ours = OwnPlace::new(online);
     let cpus: Vec<u32> = ours.online.iter().collect();
     let untraced = |e: TracingError| HostError::Missing(e.to_string());
-    let ready = ReadyTrace::new(&cpus, request.recorder).map_err(untraced)?;
+    let ready = ReadyTrace::new(&cpus, TraceRecorder::Tracefs);
     let call_ns = ready.call_ns;
     notes.extend(ready.note.clone());
     let (mut program, (mut trace, is_whole), thread) = match &request.target {
@@ -164,11 +162,7 @@ pub fn follow(
         FollowTarget::Command(command) => {
             let held = HeldProgram::start(command, request.is_output_to_errors)?;
             let begun = ready.begin(|| vec![held.id()]).map_err(untraced)?;
-            (
-                FollowedProgram::started(held.release()?)?,
-                begun,
-                WantedThread::Found,
-            )
+            (FollowedProgram::started(held.release()?)?, begun, WantedThread::Found)
         }
     };
     if trace.tids.is_empty() {

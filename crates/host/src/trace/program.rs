@@ -73,11 +73,11 @@ const LOOKS: usize = 3;
 const OWNER: &str = "worstcase host follow";
 
 impl ReadyTrace {
-    /// Makes ready what takes time, for a trace of these CPUs by this recorder, or by the best that can be had.
-    pub fn new(cpus: &[u32], wanted: Option<TraceRecorder>) -> Result<ReadyTrace, TracingError> {
-        let made = match wanted {
-            Some(TraceRecorder::Perf) => Err(None),
-            _ => made(cpus).map_err(Some),
+    /// Makes ready what takes time, for a trace of these CPUs by this recorder; perf is always left.
+    pub fn new(cpus: &[u32], recorder: TraceRecorder) -> ReadyTrace {
+        let made = match recorder {
+            TraceRecorder::Tracefs => made(cpus).map_err(Some),
+            TraceRecorder::Perf => Err(None),
         };
         let (instances, note) = match made {
             Ok(instances) => (Some(instances), None),
@@ -87,12 +87,12 @@ impl ReadyTrace {
             Some(instances) => instances.call_ns,
             None => cost_of_a_call(perf_of_calls),
         };
-        Ok(ReadyTrace {
+        ReadyTrace {
             cpus: cpus.to_vec(),
             instances,
             call_ns,
             note,
-        })
+        }
     }
 
     /// Begins with the threads that `list` gives, and with those that it gives after that. The second value is whether all are
@@ -106,10 +106,7 @@ impl ReadyTrace {
 }
 
 /// Threads that begin while the instances are switched on are added.
-fn with_instances(
-    mut instances: Instances,
-    list: impl Fn() -> Vec<u32>,
-) -> Result<(ProgramTrace, bool), TracingError> {
+fn with_instances(mut instances: Instances, list: impl Fn() -> Vec<u32>) -> Result<(ProgramTrace, bool), TracingError> {
     let mut tids = list();
     instances.begin(&tids)?;
     let mut is_whole = false;
@@ -230,7 +227,7 @@ mod tests {
     fn perf_records_where_it_is_wanted() {
         worstcase_skips::needs_root!();
         let cpus = affinity::current().unwrap();
-        let ready = ReadyTrace::new(&cpus, Some(TraceRecorder::Perf)).unwrap();
+        let ready = ReadyTrace::new(&cpus, TraceRecorder::Perf);
         assert!(ready.call_ns.is_some() && ready.note.is_none());
         let own = gettid().as_raw_nonzero().get() as u32;
         let (mut trace, is_whole) = ready.begin(|| vec![own]).unwrap();

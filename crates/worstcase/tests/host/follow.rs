@@ -317,9 +317,14 @@ fn where_no_instance_can_be_made_perf_records_and_it_is_told() {
         assert!(recorder == "tracefs" && !notes.contains("perf"), "{recorder} {notes}");
     }
     let mut refused = Command::new("unshare");
-    refused.args(["--mount", "sh", "-c", READ_ONLY]).arg(cargo_bin("worstcase"));
+    refused
+        .args(["--mount", "sh", "-c", READ_ONLY])
+        .arg(cargo_bin("worstcase"));
     let (recorder, notes) = recorded(&refused.stdin(Stdio::null()).output().unwrap());
-    assert!(recorder == "perf" && notes.contains("perf recorded"), "{recorder} {notes}");
+    assert!(
+        recorder == "perf" && notes.contains("perf recorded"),
+        "{recorder} {notes}"
+    );
 }
 
 #[test]

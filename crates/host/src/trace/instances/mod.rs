@@ -10,10 +10,10 @@
 mod instance;
 mod stream;
 
+use super::TracingError;
 use super::call_cost::cost_of_a_call;
 use super::events::{CpuEvent, TracedChange};
 use super::tracefs::Tracefs;
-use super::TracingError;
 use crate::facts::rights::TRACEFS;
 use crate::{HostError, Journal};
 use instance::Instance;
@@ -102,7 +102,11 @@ impl Instances {
     /// Records the system calls of one thread.
     fn record_calls(&self, tid: u32) -> Result<(), TracingError> {
         self.program.set("set_event_pid", &tid.to_string())?;
-        for (_, point) in self.points.iter().filter(|(_, point)| point.starts_with("raw_syscalls/")) {
+        for (_, point) in self
+            .points
+            .iter()
+            .filter(|(_, point)| point.starts_with("raw_syscalls/"))
+        {
             self.program.enable(point)?;
         }
         self.program.switch(true)
@@ -190,7 +194,10 @@ fn points(tracefs: &Tracefs) -> Result<(Vec<(FollowInstance, String)>, PageReade
             false => {}
         }
     }
-    let vectors = tracefs.names(VECTORS).into_iter().filter(|own| of_vector(own).is_some());
+    let vectors = tracefs
+        .names(VECTORS)
+        .into_iter()
+        .filter(|own| of_vector(own).is_some());
     points.extend(vectors.map(|own| (FollowInstance::All, format!("{VECTORS}/{own}"))));
     let format = |(_, name): &(_, String)| Ok((name.clone(), tracefs.text(&format!("events/{name}/format"))?));
     let formats: Result<Vec<(String, String)>, TracingError> = points.iter().map(format).collect();

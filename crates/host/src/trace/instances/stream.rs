@@ -108,7 +108,11 @@ impl CpuStream {
 /// Events that found no room where no page tells it: the oldest were not written over, because one that interrupted another was
 /// too deep in the buffer.
 fn vanished(stats: &str) -> u64 {
-    let count = |key: &str| stats.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    let count = |key: &str| {
+        stats
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
+    };
     ["commit overrun:", "dropped events:"]
         .iter()
         .filter_map(|key| count(key))
@@ -121,7 +125,8 @@ mod tests {
 
     #[test]
     fn what_no_page_tells_is_counted_by_the_kernel() {
-        let stats = "entries: 122\noverrun: 9\ncommit overrun: 2\nbytes: 5020\nnow ts: 68042.609604\ndropped events: 3\n";
+        let stats =
+            "entries: 122\noverrun: 9\ncommit overrun: 2\nbytes: 5020\nnow ts: 68042.609604\ndropped events: 3\n";
         assert_eq!(vanished(stats), 5);
         assert_eq!(vanished(""), 0);
     }

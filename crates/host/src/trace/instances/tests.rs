@@ -120,9 +120,5 @@ fn what_found_no_room_is_told_where_it_is_missing() {
     assert!(instances.lost() == count);
     calls(100);
     let after = drained(&mut instances);
-    assert!(
-        !after
-            .iter()
-            .any(|(.., what)| matches!(what, TracedChange::Lost { .. }))
-    );
+    assert!(!after.iter().any(|(.., what)| matches!(what, TracedChange::Lost { .. })));
 }
