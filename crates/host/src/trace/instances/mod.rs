@@ -26,8 +26,8 @@ use worstcase_instruments::sys::clock;
 use worstcase_traces::pages::PageReader;
 use worstcase_traces::table::{FollowInstance, VECTORS, followed, of_vector};
 
-/// KiB for each CPU, of each instance: 400 000 events of what every thread does.
-const ROOM_KIB: [u64; 2] = [16 << 10, 8 << 10];
+/// KiB for each CPU, of each instance: some 300 000 events, as an ordinary thread reads them, which a busy machine keeps waiting.
+const ROOM_KIB: u64 = 16 << 10;
 /// Above so many CPUs each has a quarter of it.
 const MANY_CPUS: u64 = 16;
 /// The part of the free memory that all may have.
@@ -217,12 +217,9 @@ pub(super) fn folder() -> Result<PathBuf, String> {
 /// KiB for each CPU, of each instance, with so much free memory.
 pub(super) fn room_kib(cpus: usize, free_kib: u64) -> [u64; 2] {
     let cpus = (cpus as u64).max(1);
-    let of_all: u64 = ROOM_KIB.iter().sum();
-    let most = free_kib / PART_OF_MEMORY / cpus;
-    ROOM_KIB.map(|kib| {
-        let wanted = if cpus > MANY_CPUS { kib / 4 } else { kib };
-        wanted.min(most * kib / of_all)
-    })
+    let wanted = if cpus > MANY_CPUS { ROOM_KIB / 4 } else { ROOM_KIB };
+    let most = free_kib / PART_OF_MEMORY / cpus / FollowInstance::BOTH.len() as u64;
+    [wanted.min(most); 2]
 }
 
 fn listed(tids: &[u32]) -> String {

@@ -7,9 +7,9 @@ use worstcase_instruments::sys::affinity;
 
 #[test]
 fn room_is_less_of_many_cpus_and_of_little_memory() {
-    assert_eq!(room_kib(2, 8 << 20), [16 << 10, 8 << 10]);
-    assert_eq!(room_kib(64, 512 << 20), [4 << 10, 2 << 10]);
-    assert_eq!(room_kib(4, 24 << 10), [512, 256]);
+    assert_eq!(room_kib(2, 8 << 20), [16 << 10; 2]);
+    assert_eq!(room_kib(64, 512 << 20), [4 << 10; 2]);
+    assert_eq!(room_kib(4, 24 << 10), [384; 2]);
 }
 
 #[test]
