@@ -13,8 +13,7 @@ use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVE
 use worstcase_traces::events::{CpuEvent, PriorityClass, TracedChange, TracedThread};
 use worstcase_traces::follow::{FollowRequest, Followed, Follower};
 use worstcase_traces::pages::PageReader;
-use worstcase_traces::purpose::Purpose;
-use worstcase_traces::table::{RecordFilter, TABLE, TracePointRow, VECTORS};
+use worstcase_traces::table::{FollowInstance, VECTORS, followed};
 
 /// Events that are fed at once.
 const CHUNK: usize = 50_000;
@@ -30,20 +29,10 @@ pub struct FollowTelling {
 
 /// The tracepoints that the machine is to enable, a line each.
 pub(crate) fn points() -> String {
-    let line = |row: &TracePointRow| {
-        let used = row.uses.iter().find(|used| (used.of)(&purpose()))?;
-        let instance = match used.passes {
-            RecordFilter::Program => "program",
-            _ => "all",
-        };
-        Some(format!("{instance} {}\n", row.name))
-    };
-    let lines = TABLE.iter().filter_map(line);
-    lines.chain([format!("all {VECTORS}/\n")]).collect()
-}
-
-fn purpose() -> Purpose {
-    Purpose::Follow { tids: Vec::new() }
+    let lines = followed().map(|(instance, row)| format!("{} {}\n", instance.name(), row.name));
+    lines
+        .chain([format!("{} {VECTORS}/\n", FollowInstance::All.name())])
+        .collect()
 }
 
 /// The result of a cell whose probe is a program; an error in words if there are no cycles.
@@ -132,8 +121,7 @@ fn full(trace: &RawTrace, followed: &Followed) -> Option<String> {
 /// Follows the program through its trace.
 fn follow(trace: &RawTrace, deadline: Option<Nanos>) -> Result<Followed, String> {
     let has = |name: &str| trace.formats.iter().any(|format| format.name == name);
-    let is_used = |row: &&TracePointRow| row.uses.iter().any(|used| (used.of)(&purpose()));
-    if let Some(row) = TABLE.iter().filter(is_used).find(|row| row.needed && !has(row.name)) {
+    if let Some((_, row)) = followed().find(|(_, row)| row.needed && !has(row.name)) {
         return Err(format!("this kernel has no tracepoint {}", row.name));
     }
     let formats = trace.formats.iter().map(|f| (f.name.as_str(), f.text.as_str()));

@@ -79,30 +79,38 @@ impl PageReader {
     pub fn read(&self, cpu: u32, pages: &[u8], mut each: impl FnMut(CpuEvent<'static>)) -> Result<(), PageError> {
         let mut last = Nanos(0);
         for page in pages.chunks(PAGE) {
-            let page = Page::of(page)?;
-            if let Some(count) = page.missed {
-                each(CpuEvent {
-                    at: Nanos(page.time),
-                    cpu,
-                    tid: 0,
-                    what: TracedChange::Lost { since: last, count },
-                    chain: &[],
-                });
-            }
-            page.records(|at, record| {
-                last = at;
-                if let Some((tid, what)) = self.event(record) {
-                    each(CpuEvent {
-                        at,
-                        cpu,
-                        tid,
-                        what,
-                        chain: &[],
-                    });
-                }
-            })?;
+            self.read_page(cpu, page, &mut last, &mut each)?;
         }
         Ok(())
+    }
+
+    /// Hands over the events of one page, of any size, in order; `last` is the instant of the last one. Returns the bytes of
+    /// its records.
+    pub fn read_page(
+        &self,
+        cpu: u32,
+        page: &[u8],
+        last: &mut Nanos,
+        mut each: impl FnMut(CpuEvent<'static>),
+    ) -> Result<usize, PageError> {
+        let page = Page::of(page)?;
+        let event = |at, tid, what| CpuEvent {
+            at,
+            cpu,
+            tid,
+            what,
+            chain: &[],
+        };
+        if let Some(count) = page.missed {
+            each(event(Nanos(page.time), 0, TracedChange::Lost { since: *last, count }));
+        }
+        page.records(|at, record| {
+            *last = at;
+            if let Some((tid, what)) = self.event(record) {
+                each(event(at, tid, what));
+            }
+        })?;
+        Ok(page.records.len())
     }
 
     /// The thread that ran, and what it tells.

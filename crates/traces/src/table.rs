@@ -486,6 +486,40 @@ pub const TABLE: &[TracePointRow] = &[
     },
 ];
 
+/// The instances of the kernel's trace by which a program is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowInstance {
+    /// What every thread does.
+    All,
+    /// What the program's threads do.
+    Program,
+}
+
+impl FollowInstance {
+    /// Both.
+    pub const BOTH: [FollowInstance; 2] = [FollowInstance::All, FollowInstance::Program];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FollowInstance::All => "all",
+            FollowInstance::Program => "program",
+        }
+    }
+}
+
+/// The tracepoints of the table by which a program is followed; [`VECTORS`] are in `All`.
+pub fn followed() -> impl Iterator<Item = (FollowInstance, &'static TracePointRow)> {
+    let purpose = Purpose::Follow { tids: Vec::new() };
+    TABLE.iter().filter_map(move |row| {
+        let used = row.uses.iter().find(|used| (used.of)(&purpose))?;
+        match used.passes {
+            RecordFilter::Program => Some((FollowInstance::Program, row)),
+            _ => Some((FollowInstance::All, row)),
+        }
+    })
+}
+
 /// The system of the tracepoints of interrupt vectors.
 pub const VECTORS: &str = "irq_vectors";
 

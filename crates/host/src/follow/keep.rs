@@ -6,6 +6,7 @@ use crate::run::keep::BOOT_ID;
 use crate::run::{origin, subject};
 use crate::spec::ThreadScheduling;
 use crate::state::boot_id;
+use crate::trace::TraceRecorder;
 use crate::{HostError, MachineFacts};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,6 +25,8 @@ use worstcase_results::record::{
     Record, RecordOrigin, Run, RunPlan, SCHEMA, SamplesFile, Subject, SubjectKernel, TRACE_COST, folder,
 };
 
+/// Key of a record's environment: what recorded the trace.
+const RECORDER: &str = "trace_recorder";
 /// Nothing is chosen by a seed.
 const SEED: u64 = 1;
 
@@ -84,6 +87,8 @@ pub struct FollowedCycles<'a> {
     pub lost_events: u64,
     /// So much later does the trace make a wake-up, if that was measured.
     pub trace_cost: Option<Nanos>,
+    /// What recorded it, if that is known.
+    pub recorder: Option<TraceRecorder>,
     /// Whether the kernel held real-time threads back meanwhile, if that is known.
     pub throttled: Option<bool>,
     /// The time that a hypervisor took from the CPUs meanwhile, if that is known.
@@ -216,5 +221,7 @@ fn environment(machine: &FollowedMachine, followed: &FollowedCycles) -> BTreeMap
     ];
     let known = facts.into_iter().filter_map(|(key, value)| Some((key, value?)));
     environment.extend(known.map(|(key, value)| (key.to_string(), value.to_string())));
+    let recorder = followed.recorder.map(|recorder| recorder.to_string());
+    environment.extend(recorder.map(|recorder| (RECORDER.to_string(), recorder)));
     environment
 }

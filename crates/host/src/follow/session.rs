@@ -5,7 +5,8 @@ use super::held::HeldProgram;
 use super::started::{ProgramExit, StartedProgram};
 use super::target::FollowTarget;
 use crate::isolate::threads::threads_of;
-use crate::trace::{Purpose, Tracer, TracingError, cost_of_a_call};
+use crate::trace::program::ReadyTrace;
+use crate::trace::{TraceRecorder, TracingError};
 use crate::{CpuList, HostError, MachineFacts, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -15,7 +16,6 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_contract::Nanos;
-use worstcase_instruments::sys::rlimit::{Raised, Resource};
 use worstcase_instruments::sys::{affinity, clock, usage};
 use worstcase_traces::follow::{CycleTimes, FollowRequest, Followed, Follower, WantedThread, WantedWait};
 
@@ -72,8 +72,10 @@ pub enum SessionEnd {
 }
 
 /// What a trace takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TraceCost {
+    /// What recorded.
+    pub recorder: TraceRecorder,
     /// Events of all CPUs.
     pub events: u64,
     /// Events that the kernel could not keep.
@@ -122,8 +124,6 @@ const LOOK: Nanos = Nanos::from_millis(15);
 const FIRST_FACTS: Nanos = Nanos::from_millis(200);
 /// And then so often.
 const FACTS: Nanos = Nanos::from_millis(1000);
-/// So often at most the trace is opened anew, because threads began meanwhile.
-const OPENINGS: usize = 3;
 
 /// How far a session is.
 #[derive(Clone, Copy, Debug)]
@@ -148,27 +148,36 @@ pub fn follow(
     let online = facts.cpu.online.clone().unwrap_or_default();
     let mut notes = Vec::new();
     let mut ours = OwnPlace::new(online);
-    let call_ns = cost_of_a_call();
-    let (mut program, open, thread) = match &request.target {
+    let cpus: Vec<u32> = ours.online.iter().collect();
+    let untraced = |e: TracingError| HostError::Missing(e.to_string());
+    let ready = ReadyTrace::new(&cpus, TraceRecorder::Tracefs);
+    let call_ns = ready.call_ns;
+    notes.extend(ready.note.clone());
+    let (mut program, (mut trace, is_whole), thread) = match &request.target {
         FollowTarget::Running { process, thread } => {
-            let open = OpenTrace::of_process(*process, &ours.online, &mut notes)?;
-            (FollowedProgram::running(*process)?, open, thread.clone())
+            let program = FollowedProgram::running(*process)?;
+            let begun = ready.begin(|| threads_of(*process).collect()).map_err(untraced)?;
+            (program, begun, thread.clone())
         }
         FollowTarget::Command(command) => {
             let held = HeldProgram::start(command, request.is_output_to_errors)?;
-            let open = OpenTrace::of_threads(vec![held.id()], &ours.online)?;
-            (FollowedProgram::started(held.release()?)?, open, WantedThread::Found)
+            let begun = ready.begin(|| vec![held.id()]).map_err(untraced)?;
+            (FollowedProgram::started(held.release()?)?, begun, WantedThread::Found)
         }
     };
-    let cpus: Vec<u32> = ours.online.iter().collect();
+    if trace.tids.is_empty() {
+        return Err(HostError::Argument(format!("process {} has ended", program.process)));
+    }
+    if !is_whole {
+        notes.push("the program starts threads all the time: some of them may not be seen as its own".into());
+    }
     let stolen = machine::steal(&cpus);
     let mut follower = Follower::new(FollowRequest {
-        program: open.tids.clone(),
+        program: trace.tids.clone(),
         thread: request.thread.clone().unwrap_or(thread),
         wait: request.wait,
         deadline: request.deadline,
     });
-    let mut tracer = open.tracer;
     let (began, used) = (clock::monotonic(), usage::own_process());
     let until = request.time.map(|time| began + time);
     let mut known = ProgramFacts::of(program.process);
@@ -178,8 +187,9 @@ pub fn follow(
     let (now, end) = loop {
         let now = clock::monotonic();
         let end = program.end(until.is_some_and(|until| now >= until), stop);
-        events += tracer.drain(|event| follower.feed(event));
-        follower.complete(now);
+        let (fresh, reached) = trace.drain(|event| follower.feed(event));
+        events += fresh;
+        follower.complete(reached);
         let state = SessionState {
             time: now.saturating_sub(began),
             events,
@@ -209,15 +219,16 @@ pub fn follow(
     }
     let time = now.saturating_sub(began);
     let mut cost = TraceCost {
+        recorder: trace.recorder(),
         events,
-        lost: tracer.lost(),
-        bytes: tracer.bytes(),
+        lost: trace.lost(),
+        bytes: trace.bytes(),
         cpu_ns: (usage::own_process() - used).cpu,
         time_ns: time,
         call_ns,
         events_a_cycle: 0,
     };
-    drop(tracer);
+    notes.extend(trace.end());
     // A command that still runs ends here, before its cycles are told.
     drop(program);
     let followed = follower.finish();
@@ -244,46 +255,6 @@ pub fn follow(
         end,
         notes,
     })
-}
-
-/// An open trace, and the program's threads when it began.
-struct OpenTrace {
-    tracer: Tracer,
-    tids: Vec<u32>,
-    /// Each thread needs some descriptors on each CPU.
-    _files: Option<Raised>,
-}
-
-impl OpenTrace {
-    fn of_threads(tids: Vec<u32>, online: &CpuList) -> Result<OpenTrace, HostError> {
-        let files = Resource::Files.raise(Resource::Files.limit().hard).ok();
-        let cpus: Vec<u32> = online.iter().collect();
-        let purpose = Purpose::Follow { tids: tids.clone() };
-        let tracer = Tracer::open(&cpus, &purpose).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
-        Ok(OpenTrace {
-            tracer,
-            tids,
-            _files: files,
-        })
-    }
-
-    /// A thread that begins while the trace is opened may be missing in it, so it is opened anew.
-    fn of_process(process: u32, online: &CpuList, notes: &mut Vec<String>) -> Result<OpenTrace, HostError> {
-        let list = || threads_of(process).collect::<Vec<u32>>();
-        let mut tids = list();
-        for _ in 0..OPENINGS {
-            if tids.is_empty() {
-                return Err(HostError::Argument(format!("process {process} has ended")));
-            }
-            let open = OpenTrace::of_threads(tids, online)?;
-            tids = list();
-            if tids.iter().all(|tid| open.tids.contains(tid)) {
-                return Ok(open);
-            }
-        }
-        notes.push("the program starts threads all the time: some of them may not be seen as its own".into());
-        OpenTrace::of_threads(tids, online)
-    }
 }
 
 /// The program that is followed.

@@ -35,6 +35,16 @@ pub enum TracingError {
         /// Why.
         source: io::Error,
     },
+    /// An instance of the kernel's trace refuses its value.
+    #[error("cannot write {value:?} to {}: {source}", path.display())]
+    Instance {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: String,
+        /// Why.
+        source: io::Error,
+    },
     /// This kernel lacks a tracepoint that is needed.
     #[error("this kernel has no tracepoint {0}; it needs CONFIG_FTRACE and CONFIG_PERF_EVENTS")]
     NoTracepoint(&'static str),

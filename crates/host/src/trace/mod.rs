@@ -7,6 +7,7 @@
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! recorder  the events around the latest samples, kept                timerlat  the lines of the kernel's own tracer
 //! entered   what enters a CPU, and who sent it                        call_cost what following a thread adds to its calls
+//! program   a program's trace: by two instances of tracefs, or perf   instances both of them
 //! ```
 //! Typed events, the table of tracepoints and what a trace is for are those of `worstcase_traces`.
 //!
@@ -16,23 +17,25 @@ mod call_cost;
 pub(crate) mod entered;
 mod error;
 pub use worstcase_traces::events;
+mod instances;
 pub mod noise;
 pub mod parts;
 mod perf;
 mod points;
 mod probes;
+pub(crate) mod program;
 pub mod recorder;
 pub mod timeline;
 pub mod timerlat;
 mod tracefs;
 mod tracer;
 
-pub(crate) use call_cost::cost_of_a_call;
 pub use error::TracingError;
 pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;
+pub use program::TraceRecorder;
 pub use recorder::{EventRecorder, EventSnapshot};
 pub(crate) use tracefs::timerlat_available;
 pub use tracer::Tracer;

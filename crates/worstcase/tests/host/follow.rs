@@ -258,6 +258,75 @@ fn kill_9_leaves_no_program() {
     assert!(!is_there(id.trim()), "{id}");
 }
 
+/// The instances of the kernel's trace that this process has made.
+fn instances(child: &Child) -> Vec<String> {
+    let own = format!("worstcase-{}-", child.id());
+    let all = fs::read_dir(INSTANCES).into_iter().flatten().flatten();
+    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&own)).collect()
+}
+
+const INSTANCES: &str = "/sys/kernel/tracing/instances";
+
+#[test]
+fn however_it_ends_its_instances_of_the_trace_are_removed() {
+    worstcase_skips::needs_root!();
+    if !Path::new(INSTANCES).is_dir() {
+        worstcase_skips::skip!("tracefs is not mounted at /sys/kernel/tracing");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        let runs = folder.path().join(format!("{}", signal.as_raw()));
+        let script = format!("echo $$ >{}; exec sleep 1000 >/dev/null 2>&1", runs.display());
+        let mut child = follow(&["--", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        written(&runs);
+        let made = instances(&child);
+        assert_eq!(made.len(), 2, "{signal:?}: {made:?}");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap();
+        // The process that outlives it takes its time.
+        for _ in 0..500 {
+            if !instances(&child).is_empty() {
+                assert_eq!(signal, Signal::KILL, "{made:?}");
+                sleep(Duration::from_millis(20));
+            }
+        }
+        assert_eq!(instances(&child), [""; 0], "{signal:?}");
+    }
+}
+
+/// In mounts of its own tracefs cannot be written to.
+const READ_ONLY: &str = "for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+    mountpoint -q $place && { mount -o remount,bind,ro $place || exit 9; }
+done
+exec \"$0\" host follow --json -- sh -c 'sleep 0.1'";
+
+#[test]
+fn where_no_instance_can_be_made_perf_records_and_it_is_told() {
+    worstcase_skips::needs_root!();
+    let recorded = |said: &Output| {
+        let document = document(said);
+        (document["cost"]["recorder"].clone(), document["notes"].to_string())
+    };
+    if Path::new(INSTANCES).is_dir() {
+        let (recorder, notes) = recorded(&output(&["--json", "--", "sh", "-c", "sleep 0.1"]));
+        assert!(recorder == "tracefs" && !notes.contains("perf"), "{recorder} {notes}");
+    }
+    let mut refused = Command::new("unshare");
+    refused
+        .args(["--mount", "sh", "-c", READ_ONLY])
+        .arg(cargo_bin("worstcase"));
+    let (recorder, notes) = recorded(&refused.stdin(Stdio::null()).output().unwrap());
+    assert!(
+        recorder == "perf" && notes.contains("perf recorded"),
+        "{recorder} {notes}"
+    );
+}
+
 #[test]
 fn without_root_it_is_refused_in_one_line() {
     worstcase_skips::needs_root!();

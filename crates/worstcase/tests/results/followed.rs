@@ -82,6 +82,7 @@ fn followed(cycles: &[CycleTimes]) -> FollowedCycles<'_> {
         deadline: Some(Nanos(1_000_000)),
         lost_events: 0,
         trace_cost: None,
+        recorder: None,
         throttled: Some(false),
         steal: Some(Nanos(0)),
         warnings: Vec::new(),

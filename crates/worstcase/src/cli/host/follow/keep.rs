@@ -92,6 +92,7 @@ impl KeptPlace {
             deadline: args.deadline,
             lost_events: followed.lost,
             trace_cost: session.cost.a_cycle(),
+            recorder: Some(session.cost.recorder),
             throttled: session.throttled,
             steal: session.steal,
             warnings: Vec::new(),

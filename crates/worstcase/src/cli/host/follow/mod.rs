@@ -36,8 +36,8 @@ Examples:
   worstcase host follow --on board1,board2 --comm motion --time 60s -o boards
 
 A cycle begins when the thread's wait is over (its release: when its timer is due, or it is woken) and ends when it waits
-again. Needs root, or CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_IPC_LOCK. Ctrl-C ends it early and tells what was seen
-until then.
+again. Needs root, which records in two instances of tracefs (removed at the end, even after kill -9), or CAP_PERFMON,
+CAP_DAC_READ_SEARCH and CAP_IPC_LOCK, for perf. Ctrl-C ends it early and tells what was seen until then.
 A program that it started ends with it; one that ran already is left alone. With --json what the program prints goes to
 standard error.
 Exit code: 0 told, or PASS; with --deadline 1 FAIL, 10 INCONCLUSIVE; 2 wrong arguments; 3 a right or the program is

@@ -126,7 +126,8 @@ impl DeadlineVerdict {
 /// What the trace took.
 fn trace(cost: &TraceCost) -> String {
     let mut text = format!(
-        "The trace: {} events/s, {:.1} MB/s; worstcase itself used {} of a CPU",
+        "The trace, by {}: {} events/s, {:.1} MB/s; worstcase itself used {} of a CPU",
+        cost.recorder,
         grouped(cost.events_a_second() as u64),
         cost.bytes_a_second() / 1e6,
         percent(cost.cpu_share())
