@@ -27,8 +27,8 @@ pub struct RepeatableCell {
     matrix: LabMatrix,
     snapshot: MachineSnapshot,
     /// The result of the cell, from the cache or from a new run: the same as the record.
-    raw: RawResult,
-    kernel: KernelSymbols,
+    pub(super) raw: RawResult,
+    pub(super) kernel: KernelSymbols,
     limit: Option<Duration>,
 }
 
@@ -143,7 +143,21 @@ impl RepeatableCell {
             each(index, &execution);
             Ok(())
         };
-        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each).map(drop)
+    }
+
+    /// Hands over what ran in this window; gives the functions of modules.
+    pub(super) fn replay_window(
+        &self,
+        cache: &Cache,
+        window: Range<Instructions>,
+        mut each: impl FnMut(Execution),
+    ) -> Result<Symbols, LabError> {
+        let each = |_, execution| {
+            each(execution);
+            Ok(())
+        };
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, &[window], each)
     }
 
     /// Makes replays and censuses follow this CPU instead of the probe's.
@@ -164,11 +178,11 @@ impl RepeatableCell {
         Ok(taken)
     }
 
-    fn prepared(&self) -> &Prepared {
+    pub(super) fn prepared(&self) -> &Prepared {
         self.matrix.subject(&self.matrix.cells()[0])
     }
 
-    fn spec(&self) -> &CellSpec {
+    pub(super) fn spec(&self) -> &CellSpec {
         &self.matrix.cells()[0].spec
     }
 

@@ -42,12 +42,14 @@ pub mod cell;
 pub mod census;
 mod confine;
 pub mod cpio;
+pub mod cycle_replay;
 pub mod execution;
 pub mod executor;
 pub mod followed;
 mod fork;
 #[doc(hidden)]
 pub mod fuzz;
+mod guest_clock;
 mod handed;
 pub mod image;
 mod invocation;

@@ -280,6 +280,22 @@ pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<O
     }
 }
 
+/// X
+pub fn cycle(
+    means: &ReplayMeans,
+    run: &Run,
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<(), ExplainError> {
+    let chosen = choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
+        cell: record.id.clone(),
+        asked: choice,
+    })?;
+    let mut ready = PreparedReplay::of(means, run, record)?;
+    ready.cycle(chosen.1.due)?;
+    Ok(())
+}
+
 /// All samples of a cell with their place in the record.
 fn rows(run: &Run, record: &Record) -> Result<Vec<(usize, SampleRow)>, ExplainError> {
     let mut rows = Vec::new();

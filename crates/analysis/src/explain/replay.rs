@@ -93,6 +93,12 @@ impl<'a> PreparedReplay<'a> {
         Ok(key.hex())
     }
 
+    pub(crate) fn cycle(&mut self, release: worstcase_contract::Nanos) -> Result<(), ExplainError> {
+        let cache = self.cache();
+        self.again.replay_cycle(cache, release)?;
+        Ok(())
+    }
+
     /// Runs the cell again, for these samples (place in the record, row).
     pub(crate) fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
         let cache = self.cache();

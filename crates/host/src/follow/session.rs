@@ -167,6 +167,7 @@ pub fn follow(
         thread: request.thread.clone().unwrap_or(thread),
         wait: request.wait,
         deadline: request.deadline,
+        cycle: None,
     });
     let mut tracer = open.tracer;
     let (began, used) = (clock::monotonic(), usage::own_process());

@@ -92,6 +92,7 @@ fn followed() -> Followed {
             worst: Some(cycle.clone()),
         }],
         slowest: vec![cycle],
+        wanted: None,
         usual: Vec::new(),
         unexplained: Nanos(0),
         waits: Vec::new(),

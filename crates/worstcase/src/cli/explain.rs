@@ -121,6 +121,13 @@ fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Str
     let Some(record) = named.as_ref().or(worst).filter(|r| r.followed.is_some()) else {
         return Ok(None);
     };
+    if record.subject.venue() == Venue::Lab {
+        let terminal = ProgressDisplay::new();
+        let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+        let additions = args.replay.added.named()?;
+        let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
+        explain::cycle(&means, run, record, args.sample)?;
+    }
     let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
     if asks_for_more {
         return Err(ShowBreakdownError::AsFollowed(record.id.clone()).into());
