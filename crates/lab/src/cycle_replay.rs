@@ -56,7 +56,8 @@ impl RepeatableCell {
         let window = window(&anchors, &cycle, shift).ok_or_else(|| misfit("there is no timer interrupt"))?;
         let length = window.end.0 - window.start.0;
         if length > LONGEST {
-            let why = format!("the cycle has {length} instructions, too many to be told one by one; choose another --sample");
+            let why =
+                format!("the cycle has {length} instructions, too many to be told one by one; choose another --sample");
             return Err(told(why));
         }
         let mut found = None;
@@ -70,7 +71,10 @@ impl RepeatableCell {
             .collect();
         let known = within.iter().filter(|at| clock.knows(**at)).count();
         if (known as f64) < FOUND * within.len() as f64 {
-            return Err(misfit(&format!("{known} of {} events of the cycle were found", within.len())));
+            return Err(misfit(&format!(
+                "{known} of {} events of the cycle were found",
+                within.len()
+            )));
         }
         self.kernel.code.add_modules(modules);
         Ok(CycleReplay {

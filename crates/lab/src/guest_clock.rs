@@ -43,7 +43,10 @@ pub(crate) fn anchors(entries: &[Instructions], events: &[ClockEvent], shift: u3
     let off = |first: usize| {
         let own = &entries[first..first + timers.len()];
         let steps = own.iter().zip(own.iter().skip(1)).map(|(a, b)| b.0 - a.0);
-        let busy = timers.iter().zip(timers.iter().skip(1)).map(|(a, b)| (b.1 - a.1) >> shift);
+        let busy = timers
+            .iter()
+            .zip(timers.iter().skip(1))
+            .map(|(a, b)| (b.1 - a.1) >> shift);
         let off = |(step, busy): (u64, u64)| step.abs_diff(busy).min(WAY_TO_IDLE);
         steps.zip(busy).map(off).sum::<u64>()
     };
@@ -154,7 +157,10 @@ impl GuestClock {
         }
         let place = before.points.partition_point(|point| point.at <= at) - 1;
         let known = before.points[place];
-        let end = before.points.get(place + 1).map_or(before.counts.end, |next| next.count);
+        let end = before
+            .points
+            .get(place + 1)
+            .map_or(before.counts.end, |next| next.count);
         end.min(known.count + ((at.0 - known.at.0) >> self.shift))
     }
 
@@ -225,7 +231,10 @@ impl Search<'_> {
         let range = event.saturating_sub(Self::AROUND)..(event + Self::AROUND).min(self.events.len());
         let at = self.events[event].at;
         let point = ClockPoint { at, count: read + 1 };
-        self.events[range].iter().filter(|other| self.find(point, other.at).is_some()).count()
+        self.events[range]
+            .iter()
+            .filter(|other| self.find(point, other.at).is_some())
+            .count()
     }
 
     /// The read of the event at `at`, seen from a point that is known.
@@ -237,7 +246,9 @@ impl Search<'_> {
         };
         let off = 1 + (1 + away / Self::DRIFT >> self.shift);
         let first = self.reads.partition_point(|read| read + 1 + off < expected);
-        let near = self.reads[first..].iter().take_while(|read| **read + 1 <= expected + off);
+        let near = self.reads[first..]
+            .iter()
+            .take_while(|read| **read + 1 <= expected + off);
         let nearest = near.min_by_key(|read| (**read + 1).abs_diff(expected))?;
         Some(ClockPoint { at, count: nearest + 1 })
     }

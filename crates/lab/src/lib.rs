@@ -21,6 +21,7 @@
 //! execution what ran around one sample
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! again     a recorded cell, ready to be run again
+//! cycle_replay  a cycle of a followed program again; guest_clock: which instruction ran when
 //! matrix    many cells, with the subjects that they run on
 //! planned   the cells of a matrix as an executor sees them: their tasks, keys and records, without a machine
 //! parcel    a Subject on its way to another machine, and the cells that are measured there
@@ -49,7 +50,7 @@ pub mod followed;
 mod fork;
 #[doc(hidden)]
 pub mod fuzz;
-mod guest_clock;
+pub mod guest_clock;
 mod handed;
 pub mod image;
 mod invocation;

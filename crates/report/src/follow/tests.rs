@@ -35,6 +35,7 @@ fn cycle() -> ExplainedCycle {
             thread,
             what,
         },
+        cpu: Some(0),
     };
     let behind = Doing::Ready {
         is_woken: false,
