@@ -178,3 +178,66 @@ fn functions(file: &File<'_>) -> Vec<FileFunction> {
     functions.dedup_by_key(|own| own.address);
     functions
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(address: u64, code: &[u8]) -> Block {
+        Block {
+            address,
+            lengths: vec![1; code.len()],
+            code: code.to_vec(),
+        }
+    }
+
+    fn file() -> CodeFile {
+        let code: Vec<u8> = (0..3 * PAGE).map(|at| (at % 251) as u8 ^ (at / 251) as u8).collect();
+        let function = |address, size, name: &str| FileFunction {
+            address,
+            size,
+            name: name.into(),
+        };
+        CodeFile {
+            name: "p".into(),
+            parts: vec![(0x1000, code)],
+            functions: vec![function(0x1100, 0x80, "a"), function(0x1200, 0, "b")],
+            lines: None,
+        }
+    }
+
+    #[test]
+    fn a_file_lies_where_its_bytes_ran() {
+        let file = file();
+        let moved = 0x7fff_1234_5000;
+        let own = |at: usize, length: usize| block(0x1000 + at as u64 + moved, &file.parts[0].1[at..at + length]);
+        let mut blocks = vec![own(0x100, 20), own(0x1234, 30), own(0x210, 4)];
+        // Another program's code, and the kernel's.
+        blocks.push(block(0x40_1100, &[0x90; 20]));
+        blocks.push(block(0xffff_ffff_8100_0100, &file.parts[0].1[0x100..0x120]));
+        assert_eq!(file.places(&blocks), [moved]);
+        let user = UserCode {
+            blocks: blocks
+                .iter()
+                .map(|block| file.has(block, moved).then_some((0, moved)))
+                .collect(),
+            files: vec![file],
+        };
+        let names: Vec<Option<String>> = user
+            .functions(&blocks)
+            .into_iter()
+            .map(|own| own.map(|own| own.function))
+            .collect();
+        assert_eq!(
+            names,
+            [Some("a"), Some("b"), Some("b"), None, None].map(|name| name.map(String::from))
+        );
+    }
+
+    #[test]
+    fn what_lies_behind_a_function_is_not_its_own() {
+        let file = file();
+        let names = [0x10ff, 0x1100, 0x117f, 0x1180, 0x1200].map(|address| file.function(address));
+        assert_eq!(names, [None, Some("a"), Some("a"), None, Some("b")]);
+    }
+}
