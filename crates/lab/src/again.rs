@@ -5,6 +5,7 @@ use super::additions::Additions;
 use super::boot;
 use super::cell::{self, CellRun, RawResult};
 use super::census::{self, CensusReplay};
+use super::kernel_memory::{self, KernelMemory};
 use super::machine::Mips;
 use super::matrix::{self, LabMatrix};
 use super::moments::{self, SampleMoment};
@@ -110,6 +111,12 @@ impl RepeatableCell {
     /// The build-id of its kernel, if the kernel shows it.
     pub fn build_id(&self) -> Result<Option<BuildId>, LabError> {
         self.kernel.build_id(&self.snapshot)
+    }
+
+    /// The code that its kernel gives every program, an ELF file.
+    pub fn vdso(&self) -> Result<Option<Vec<u8>>, LabError> {
+        let memory = KernelMemory::open(&self.snapshot.memory())?;
+        Ok(kernel_memory::vdso(&memory))
     }
 
     /// The symbols, by value, when nothing is to be replayed any more.

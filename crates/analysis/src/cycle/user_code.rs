@@ -4,7 +4,7 @@
 //! addresses that the file has: the distance is where its bytes are those that ran. No report of the guest is needed, and code that
 //! is not the file's is never taken for it.
 
-use crate::breakdown::frames::UserFunction;
+use crate::breakdown::frames::{NO_SYMBOL, UserFunction};
 use crate::breakdown::lines::{SourceLine, SourceLines};
 use crate::debuginfo::{LineTable, program_lines};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -76,8 +76,9 @@ impl UserCode {
         let function = |(block, place): (&Block, &Option<(usize, u64)>)| {
             let (file, moved) = (*place)?;
             let file = &self.files[file];
+            let function = file.function(block.address.wrapping_sub(moved));
             Some(UserFunction {
-                function: file.function(block.address.wrapping_sub(moved))?.to_string(),
+                function: function.unwrap_or(NO_SYMBOL).to_string(),
                 file: file.name.clone(),
             })
         };

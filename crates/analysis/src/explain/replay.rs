@@ -16,6 +16,9 @@ use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow};
 
+/// The name of the code that the kernel gives every program.
+const VDSO: &str = "vdso";
+
 /// The means to replay a cell of the lab.
 #[derive(Clone, Copy)]
 pub struct ReplayMeans<'a> {
@@ -102,7 +105,8 @@ impl<'a> PreparedReplay<'a> {
         let kernel = origin.kernel(&self.again)?;
         let replayed = self.again.replay_cycle(cache, release)?;
         let lines = origin.with_modules(kernel, &self.again);
-        let files = self.additions.files()?;
+        let mut files = self.additions.files()?;
+        files.extend(self.again.vdso()?.map(|vdso| (VDSO.to_string(), vdso)));
         let machine = self.record.subject.virtual_machine();
         let subject = CycleSubject {
             cell: self.record.id.to_string(),

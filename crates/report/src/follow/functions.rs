@@ -119,7 +119,9 @@ fn add(document: &mut Value, time: &CodeTime) {
 
 /// All that ran in a cycle; the lines add up to it.
 fn whole(all: &CodeTime, length: Nanos) -> Vec<String> {
-    let (shown, others) = all.functions.split_at(all.functions.len().min(OF_ALL));
+    let is_shown = |own: &FunctionTime| own.self_ns.0 as f64 >= OF_CYCLE * length.0 as f64;
+    let shown = all.functions.iter().take_while(|own| is_shown(own)).count();
+    let (shown, others) = all.functions.split_at(shown.min(OF_ALL));
     let mut text: Vec<String> = shown
         .iter()
         .map(|own| share(own.self_ns, length, &named(own)))

@@ -23,6 +23,7 @@ mod walk;
 
 use super::roles::FunctionRole;
 use super::stacks::{StackId, Stacks};
+pub(crate) use names::NO_SYMBOL;
 pub use sites::SiteId;
 use sites::Sites;
 use std::collections::HashMap;
