@@ -166,8 +166,12 @@ impl GuestClock {
 
     /// The instant at which so many instructions were completed; none where that is not known.
     pub fn time_of(&self, count: u64) -> Option<Nanos> {
+        // What ends an idle stretch comes behind it; only the last stretch ends with itself.
         let place = self.stretches.partition_point(|own| own.counts.end <= count);
-        let own = self.stretches.get(place).filter(|own| own.counts.start <= count)?;
+        let own = self.stretches.get(place.min(self.stretches.len().checked_sub(1)?))?;
+        if count < own.counts.start || count > own.counts.end {
+            return None;
+        }
         let after = own.points.partition_point(|point| point.count <= count);
         Some(match after.checked_sub(1) {
             Some(before) => {
@@ -436,6 +440,7 @@ mod tests {
             (19_000, 19_000),
             (20_000, IDLE + 20_000),
             (35_000, IDLE + 35_000),
+            (40_000, IDLE + 40_000),
         ] {
             assert_eq!(clock.time_of(count), Some(Nanos(AHEAD + at)), "{count}");
         }
