@@ -142,7 +142,11 @@ fn replayed(args: &ExplainArgs, run: &Run, record: &Record) -> Result<String, Er
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
-    let needs_replay = args.json || args.files.are_asked_for() || args.sample != SampleChoice::Worst;
+    let needs_replay = args.json
+        || args.files.are_asked_for()
+        || args.sample != SampleChoice::Worst
+        || args.debug_info.is_some()
+        || args.replay.qemu.is_some();
     match explain::cycle(&means, run, record, args.sample) {
         Ok(cycle) => followed::replayed(run, record, &cycle, args.json, &args.files),
         Err(e) if !needs_replay && matches!(e.exit(), ExitKind::Missing | ExitKind::Usage) => {

@@ -143,7 +143,17 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
             (&json!(0), &json!(0)),
             "{part:#}"
         );
+        // The trace says to the nanosecond when the program's own code ran, and so do the functions.
+        let functions = part["functions"].as_array().unwrap();
+        let is_own = part["thread"] == "control" && part["words"] == "ran its own code";
+        assert_eq!(
+            functions.iter().any(|own| own["function"] == "main"),
+            is_own,
+            "{part:#}"
+        );
     }
+    let tracing = document["tracing_ns"].as_u64().unwrap();
+    assert!(tracing > 0 && tracing < latency / 2, "{tracing}");
     assert_eq!(parts.iter().map(|part| times(part)).sum::<u64>(), latency);
     assert_eq!(times(&document), latency);
     // The loop of work() is inlined, and takes 10 000 turns.
