@@ -3,6 +3,7 @@
 //! ```text
 //! explain    finds a sample of a run, replays its cell, makes its breakdown
 //! breakdown      one sample: consecutive spans that add up to its latency      <- replay, trace
+//! cycle      a cycle of a program that was followed: its parts, and the functions of each   <- replay, trace
 //! census     every section that can delay a wake-up                        <- replays
 //! trial      what each of a machine's settings brought                   <- runs of this machine
 //! operation  the longest operation on files: what the lab's disk did      <- a record
@@ -12,6 +13,7 @@
 
 pub mod breakdown;
 pub mod census;
+pub mod cycle;
 pub mod debuginfo;
 pub mod explain;
 pub mod isolate;

@@ -3,6 +3,7 @@
 use super::LabError;
 use super::added;
 use super::own_module::OwnModule;
+use std::collections::BTreeMap;
 use worstcase_plan::{Added, Experiment, LabModule};
 
 /// See the module.
@@ -57,6 +58,15 @@ impl Additions {
             followed: Vec::new(),
         };
         all.with_program(experiment)
+    }
+
+    /// The files that were put into the machine, with the libraries of programs, by path.
+    pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, LabError> {
+        let mut files = BTreeMap::new();
+        for program in &self.programs {
+            added::collect(program, &mut files)?;
+        }
+        Ok(files)
     }
 
     /// The user's own module by this name.

@@ -5,6 +5,7 @@ use super::additions::Additions;
 use super::boot;
 use super::cell::{self, CellRun, RawResult};
 use super::census::{self, CensusReplay};
+use super::kernel_memory::{self, KernelMemory};
 use super::machine::Mips;
 use super::matrix::{self, LabMatrix};
 use super::moments::{self, SampleMoment};
@@ -27,8 +28,8 @@ pub struct RepeatableCell {
     matrix: LabMatrix,
     snapshot: MachineSnapshot,
     /// The result of the cell, from the cache or from a new run: the same as the record.
-    raw: RawResult,
-    kernel: KernelSymbols,
+    pub(super) raw: RawResult,
+    pub(super) kernel: KernelSymbols,
     limit: Option<Duration>,
 }
 
@@ -112,6 +113,12 @@ impl RepeatableCell {
         self.kernel.build_id(&self.snapshot)
     }
 
+    /// The code that its kernel gives every program, an ELF file.
+    pub fn vdso(&self) -> Result<Option<Vec<u8>>, LabError> {
+        let memory = KernelMemory::open(&self.snapshot.memory())?;
+        Ok(kernel_memory::vdso(&memory))
+    }
+
     /// The symbols, by value, when nothing is to be replayed any more.
     pub fn into_symbols(self) -> Symbols {
         self.kernel.code
@@ -143,7 +150,21 @@ impl RepeatableCell {
             each(index, &execution);
             Ok(())
         };
-        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each)
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each).map(drop)
+    }
+
+    /// Hands over what ran in this window; gives the functions of modules.
+    pub(super) fn replay_window(
+        &self,
+        cache: &Cache,
+        window: Range<Instructions>,
+        mut each: impl FnMut(Execution),
+    ) -> Result<Symbols, LabError> {
+        let each = |_, execution| {
+            each(execution);
+            Ok(())
+        };
+        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, &[window], each)
     }
 
     /// Makes replays and censuses follow this CPU instead of the probe's.
@@ -164,11 +185,11 @@ impl RepeatableCell {
         Ok(taken)
     }
 
-    fn prepared(&self) -> &Prepared {
+    pub(super) fn prepared(&self) -> &Prepared {
         self.matrix.subject(&self.matrix.cells()[0])
     }
 
-    fn spec(&self) -> &CellSpec {
+    pub(super) fn spec(&self) -> &CellSpec {
         &self.matrix.cells()[0].spec
     }
 

@@ -120,17 +120,23 @@ impl Execution {
 
     /// The address of each instruction in a range, in order.
     pub fn for_each_address(&self, range: Range<u64>, mut each: impl FnMut(u64)) {
+        self.for_each_instruction(range, |_, address| each(address));
+    }
+
+    /// The block and the address of each instruction in a range, in order.
+    pub fn for_each_instruction(&self, range: Range<u64>, mut each: impl FnMut(usize, u64)) {
         let after = self.steps.partition_point(|s| s.count.0 <= range.start);
         for number in after.saturating_sub(1)..self.steps.len() {
             let span = self.span(number);
             if span.start >= range.end {
                 break;
             }
-            let block = &self.blocks[self.steps[number].block as usize];
+            let place = self.steps[number].block as usize;
+            let block = &self.blocks[place];
             let mut address = block.address;
             for (count, length) in span.zip(&block.lengths) {
                 if range.contains(&count) {
-                    each(address);
+                    each(place, address);
                 }
                 address = address.wrapping_add(u64::from(*length));
             }

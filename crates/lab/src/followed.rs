@@ -11,7 +11,7 @@ use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::cycles::LabCycles;
 use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVENTS, Subject};
 use worstcase_traces::events::{CpuEvent, PriorityClass, TracedChange, TracedThread};
-use worstcase_traces::follow::{FollowRequest, Followed, Follower};
+use worstcase_traces::follow::{ExplainedCycle, FollowRequest, Followed, Follower};
 use worstcase_traces::pages::PageReader;
 use worstcase_traces::table::{FollowInstance, VECTORS, followed};
 
@@ -46,7 +46,8 @@ pub(crate) fn result(
 ) -> Result<CellResult, String> {
     let spec: CellSpec = raw.record.spec.parse().map_err(|e| format!("{e}"))?;
     let command = &prepared.subject.additions.followed;
-    let followed = follow(trace, telling.and_then(|telling| telling.deadline))?;
+    let deadline = telling.and_then(|telling| telling.deadline);
+    let followed = follow(trace, &events(trace)?, deadline, None);
     let program = command.first().and_then(|path| Path::new(path).file_name());
     let program = program.unwrap_or_default().to_string_lossy().into_owned();
     let Some(thread) = followed.thread.filter(|_| !followed.cycles.is_empty()) else {
@@ -118,8 +119,13 @@ fn full(trace: &RawTrace, followed: &Followed) -> Option<String> {
     })
 }
 
-/// Follows the program through its trace.
-fn follow(trace: &RawTrace, deadline: Option<Nanos>) -> Result<Followed, String> {
+/// The cycle that is released at this instant, with its parts.
+pub(crate) fn cycle(trace: &RawTrace, events: &[CpuEvent<'_>], release: Nanos) -> Option<ExplainedCycle> {
+    follow(trace, events, None, Some(release)).wanted
+}
+
+/// The trace's events in order of time.
+pub(crate) fn events(trace: &RawTrace) -> Result<Vec<CpuEvent<'static>>, String> {
     let has = |name: &str| trace.formats.iter().any(|format| format.name == name);
     if let Some((_, row)) = followed().find(|(_, row)| row.needed && !has(row.name)) {
         return Err(format!("this kernel has no tracepoint {}", row.name));
@@ -132,9 +138,15 @@ fn follow(trace: &RawTrace, deadline: Option<Nanos>) -> Result<Followed, String>
     }
     // Stable, so that the events of one CPU and instance stay in order.
     events.sort_by_key(|event| event.at);
+    Ok(events)
+}
+
+/// Follows the program through its trace.
+fn follow(trace: &RawTrace, events: &[CpuEvent<'_>], deadline: Option<Nanos>, cycle: Option<Nanos>) -> Followed {
     let mut follower = Follower::new(FollowRequest {
         program: vec![trace.pid],
         deadline,
+        cycle,
         ..FollowRequest::default()
     });
     for chunk in events.chunks(CHUNK) {
@@ -143,7 +155,7 @@ fn follow(trace: &RawTrace, deadline: Option<Nanos>) -> Result<Followed, String>
             follower.complete(last.at);
         }
     }
-    Ok(follower.finish())
+    follower.finish()
 }
 
 fn read(

@@ -4,7 +4,6 @@
 //! limited to images of machines that have the disk.
 
 use super::LabError;
-use super::added;
 use super::cpio::CpioArchive;
 use super::followed;
 use super::own_module;
@@ -26,9 +25,7 @@ pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
     files.insert("init".into(), payload::GUEST.to_vec());
     add_modules(kernel, &subject.machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
-    for program in &additions.programs {
-        added::collect(program, &mut files)?;
-    }
+    files.extend(additions.files()?);
     if !additions.followed.is_empty() {
         files.insert(POINTS.trim_start_matches('/').into(), followed::points().into_bytes());
     }

@@ -15,6 +15,8 @@ use worstcase_kernels::debuginfo::BuildId;
 /// The address at which all memory is mapped unless `page_offset_base` differs (four-level page tables).
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
+const PAGE: usize = 4096;
+
 /// Most BTF that is read; kernels have 4 to 8 MiB.
 const MAX_BTF: u64 = 64 << 20;
 
@@ -153,6 +155,33 @@ pub(crate) fn current_task(symbols: &SymbolTable) -> Option<u64> {
 
 /// The notes with the build-id lie before the BTF, with at most a page of padding between them.
 const NOTES: u64 = 2 * 4096;
+
+/// Longest vDSO that is looked for.
+const VDSO: usize = 8 * 4096;
+
+/// The code that the kernel gives every program of 64 bits, an ELF file, as the machine has it; none if it is not where a page
+/// begins.
+pub fn vdso(memory: &KernelMemory) -> Option<Vec<u8>> {
+    const PAGES: usize = 256 * PAGE;
+    const HEAD: &[u8] = b"\x7fELF\x02";
+    const NAME: &[u8] = b"linux-vdso.so.1";
+    let mut pages = vec![0; PAGES];
+    for from in (0..).step_by(PAGES) {
+        let read = memory.file.read_at(&mut pages, from).ok().filter(|read| *read > 0)?;
+        for (number, page) in pages[..read].chunks(PAGE).enumerate() {
+            if !page.starts_with(HEAD) {
+                continue;
+            }
+            let mut found = vec![0; VDSO];
+            let read = memory.file.read_at(&mut found, from + (number * PAGE) as u64).ok()?;
+            found.truncate(read);
+            if found.windows(NAME.len()).any(|window| window == NAME) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
 
 /// The kernel's build-id, if it lies where kernels with BTF have it.
 pub fn build_id(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Option<BuildId> {

@@ -21,6 +21,7 @@
 //! execution what ran around one sample
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
 //! again     a recorded cell, ready to be run again
+//! cycle_replay  a cycle of a followed program again; guest_clock: which instruction ran when
 //! matrix    many cells, with the subjects that they run on
 //! planned   the cells of a matrix as an executor sees them: their tasks, keys and records, without a machine
 //! parcel    a Subject on its way to another machine, and the cells that are measured there
@@ -42,12 +43,14 @@ pub mod cell;
 pub mod census;
 mod confine;
 pub mod cpio;
+pub mod cycle_replay;
 pub mod execution;
 pub mod executor;
 pub mod followed;
 mod fork;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod guest_clock;
 mod handed;
 pub mod image;
 mod invocation;

@@ -95,7 +95,7 @@ pub fn replay_each(
 }
 
 /// Like [`replay_each`], for stretches of the run instead of samples: `each` gets the stretch's index. An execution's
-/// due time and sample are the ends of its stretch.
+/// due time and sample are the ends of its stretch. Returns the functions of modules.
 pub(crate) fn replay_stretches(
     cache: &Cache,
     run: &CellRun,
@@ -103,7 +103,7 @@ pub(crate) fn replay_stretches(
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
     mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
-) -> Result<(), LabError> {
+) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let one = |(index, stretch): (usize, &Range<Instructions>)| WantedLog {
         moment: SampleMoment {
@@ -118,7 +118,7 @@ pub(crate) fn replay_stretches(
     let mut wanted: Vec<WantedLog> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
     let each = |index, execution, _: &Symbols| each(index, execution);
-    replay_wanted(cache, run, raw, kernel, &wanted, each).map(drop)
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
 }
 
 /// Replays in order of time.

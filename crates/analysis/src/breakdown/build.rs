@@ -120,7 +120,8 @@ fn begin(sources: &Sources, symbols: &Symbols, since: Since) -> Option<(Mileston
     Some((points, lead.spans, lead.notes))
 }
 
-fn tasks(execution: &Execution) -> Vec<KernelTask> {
+/// The threads of a window.
+pub(crate) fn tasks(execution: &Execution) -> Vec<KernelTask> {
     let mut tasks: Vec<KernelTask> = Vec::new();
     // The last name counts: a thread gets its name after it begins.
     for from in execution.tasks.iter().rev() {

@@ -1,6 +1,8 @@
 //! Folded stacks, in virtual nanoseconds between due time and sample.
 
 use super::build::Explanation;
+use super::frames::WindowWalk;
+use super::stacks::StackId;
 use std::collections::BTreeMap;
 
 /// One line for each call chain: `outer;inner 123`, sorted, for every tool that reads folded stacks.
@@ -10,11 +12,17 @@ pub fn folded(explanation: &Explanation) -> String {
         .walk
         .within(explanation.points.due, explanation.points.sample)
     {
-        let frames = explanation.walk.stacks.chain(interval.stack);
-        let names: Vec<String> = frames.iter().map(|f| name(&f.function)).collect();
-        *times.entry(names.join(";")).or_default() += (interval.end - interval.start) << explanation.shift;
+        let chain = folded_chain(&explanation.walk, interval.stack);
+        *times.entry(chain).or_default() += (interval.end - interval.start) << explanation.shift;
     }
     times.iter().map(|(chain, ns)| format!("{chain} {ns}\n")).collect()
+}
+
+/// A call chain in one word.
+pub(crate) fn folded_chain(walk: &WindowWalk, stack: StackId) -> String {
+    let frames = walk.stacks.chain(stack);
+    let names: Vec<String> = frames.iter().map(|f| name(&f.function)).collect();
+    names.join(";")
 }
 
 /// Semicolons and line ends separate frames and chains; task names may hold them.

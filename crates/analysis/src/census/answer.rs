@@ -136,8 +136,10 @@ fn ahead(cells: &[ChosenCell], cache: &Cache, jobs: NonZeroUsize) -> String {
 /// Refuses cells that have no census.
 fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError> {
     if let Some(ChosenCell { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
-        return Err(CensusTakeError::NoTimer {
-            cell: record.id.clone(),
+        let cell = record.id.clone();
+        return Err(match record.followed {
+            Some(_) => CensusTakeError::Program { cell },
+            None => CensusTakeError::NoTimer { cell },
         });
     }
     for ChosenCell { record, .. } in cells {

@@ -32,7 +32,7 @@ pub struct DebugInfo {
 }
 
 /// A table that looks addresses up.
-pub(super) struct LineTable {
+pub(crate) struct LineTable {
     context: Context<DwarfReader>,
     /// The top of the source, by all its names.
     pub(crate) tops: Vec<String>,

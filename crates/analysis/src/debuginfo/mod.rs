@@ -19,5 +19,6 @@ mod testing;
 mod tests;
 
 pub use lookup::DebugInfo;
-pub(crate) use module::Modules;
+pub(crate) use lookup::LineTable;
+pub(crate) use module::{Modules, program_lines};
 pub(crate) use of_cell::LineOrigin;

@@ -63,9 +63,19 @@ fn table(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
 fn read(file: &[u8], name: &str, symbols: &Symbols) -> Option<LineTable> {
     let elf = File::parse(file).ok()?;
     let places = places(&elf, name, symbols);
-    let dwarf =
-        Dwarf::load(|id| Ok::<_, object::Error>(DwarfReader::new(section(&elf, &places, id)?, LittleEndian))).ok()?;
-    if places.is_empty() || dwarf.debug_line.reader().bytes().is_empty() {
+    if places.is_empty() { None } else { lines(&elf, &places) }
+}
+
+/// The lines of a program or a shared library, by the addresses that its file has. None without debug information, or if it is
+/// damaged.
+pub(crate) fn program_lines(file: &[u8]) -> Option<LineTable> {
+    guarded(|| lines(&File::parse(file).ok()?, &SectionPlaces::new())).unwrap_or(None)
+}
+
+fn lines(elf: &File<'_>, places: &SectionPlaces) -> Option<LineTable> {
+    let load = |id| Ok::<_, object::Error>(DwarfReader::new(section(elf, places, id)?, LittleEndian));
+    let dwarf = Dwarf::load(load).ok()?;
+    if dwarf.debug_line.reader().bytes().is_empty() {
         return None;
     }
     let tops = tops(&dwarf);

@@ -19,6 +19,7 @@ use crate::breakdown::lines::SourceLines;
 use crate::breakdown::spans::Peer;
 use crate::breakdown::spans::{ExplainedSample, Since};
 use crate::breakdown::{Breakdown, Explanation, LabSurroundings};
+use crate::cycle::CycleBreakdown;
 use crate::kept::kept;
 use choice::choose;
 pub(crate) use replay::PreparedReplay;
@@ -133,20 +134,11 @@ pub fn one(
             cell: record.id.clone(),
         });
     }
-    let samples = record.accounting.rows() as usize;
-    if let SampleChoice::Percentile(share) = choice
-        && !choice.is_below_the_latest_of(samples)
-    {
-        let cell = record.id.clone();
-        return Err(ExplainError::TooFew { cell, share, samples });
-    }
+    must_be_below_the_latest(record, choice)?;
     if record.subject.venue() == Venue::Host {
         return Ok(Explained::Host(Box::new(host::one(run, records, record, choice)?)));
     }
-    let chosen = choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
-        cell: record.id.clone(),
-        asked: choice,
-    })?;
+    let chosen = chosen(run, record, choice)?;
     let progress = means.options.progress;
     progress.state(&format!("replaying {}", record.id));
     let told = PreparedReplay::of(means, run, record)
@@ -154,6 +146,26 @@ pub fn one(
     progress.end();
     let (mut explanation, lines) = told?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
+}
+
+fn must_be_below_the_latest(record: &Record, choice: SampleChoice) -> Result<(), ExplainError> {
+    let samples = record.accounting.rows() as usize;
+    match choice {
+        SampleChoice::Percentile(share) if !choice.is_below_the_latest_of(samples) => {
+            let cell = record.id.clone();
+            Err(ExplainError::TooFew { cell, share, samples })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The sample that is asked for, with its place in the record.
+fn chosen(run: &Run, record: &Record, choice: SampleChoice) -> Result<(usize, SampleRow), ExplainError> {
+    must_be_below_the_latest(record, choice)?;
+    choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
+        cell: record.id.clone(),
+        asked: choice,
+    })
 }
 
 /// Explains the worst samples of every cell, or of `only` one: so many of each, and so many cells at once.
@@ -278,6 +290,21 @@ pub fn worst_of_host(run: &Run, records: &[Record], record: &Record) -> Result<O
         Err(ExplainError::NoRecordings { .. }) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// Explains a cycle of a program that was followed in the lab: its parts, and the functions of each.
+pub fn cycle(
+    means: &ReplayMeans,
+    run: &Run,
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<CycleBreakdown, ExplainError> {
+    let (_, chosen) = chosen(run, record, choice)?;
+    let progress = means.options.progress;
+    progress.state(&format!("replaying {}", record.id));
+    let told = PreparedReplay::of(means, run, record).and_then(|ready| ready.cycle(chosen.due));
+    progress.end();
+    told
 }
 
 /// All samples of a cell with their place in the record.

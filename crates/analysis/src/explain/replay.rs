@@ -2,17 +2,22 @@
 
 use super::error::ExplainError;
 use crate::breakdown::lines::SourceLines;
+use crate::cycle::{self, CycleBreakdown, CycleSubject};
 use crate::debuginfo::LineOrigin;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
+use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
-use worstcase_results::record::{Record, Run, SampleRow};
+use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow};
+
+/// The name of the code that the kernel gives every program.
+const VDSO: &str = "vdso";
 
 /// The means to replay a cell of the lab.
 #[derive(Clone, Copy)]
@@ -91,6 +96,38 @@ impl<'a> PreparedReplay<'a> {
             key.text(&named.display().to_string());
         }
         Ok(key.hex())
+    }
+
+    /// Runs the cell again for the cycle that was released at this instant, and tells its parts and their functions.
+    pub(crate) fn cycle(mut self, release: Nanos) -> Result<CycleBreakdown, ExplainError> {
+        let cache = self.cache();
+        let origin = LineOrigin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
+        let kernel = origin.kernel(&self.again)?;
+        let replayed = self.again.replay_cycle(cache, release)?;
+        let lines = origin.with_modules(kernel, &self.again);
+        let mut files = self.additions.files()?;
+        files.extend(self.again.vdso()?.map(|vdso| (VDSO.to_string(), vdso)));
+        let machine = self.record.subject.virtual_machine();
+        let subject = CycleSubject {
+            cell: self.record.id.to_string(),
+            program: self
+                .record
+                .followed
+                .as_ref()
+                .map(FollowedProgram::named)
+                .unwrap_or_default(),
+            unit: self.record.subject.time_unit(),
+            cpu: machine
+                .filter(|machine| machine.smp.cpus > 1)
+                .map(|_| self.again.followed()),
+        };
+        Ok(cycle::tell(
+            replayed,
+            self.again.into_symbols(),
+            &lines,
+            &files,
+            subject,
+        ))
     }
 
     /// Runs the cell again, for these samples (place in the record, row).

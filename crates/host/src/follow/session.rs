@@ -177,6 +177,7 @@ pub fn follow(
         thread: request.thread.clone().unwrap_or(thread),
         wait: request.wait,
         deadline: request.deadline,
+        cycle: None,
     });
     let (began, used) = (clock::monotonic(), usage::own_process());
     let until = request.time.map(|time| began + time);

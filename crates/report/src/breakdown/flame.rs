@@ -34,6 +34,11 @@ pub fn svg(explanation: &Explanation) -> String {
     draw(&title, &time(explanation), &folded(explanation), None)
 }
 
+/// A flame graph of folded stacks.
+pub(crate) fn svg_of(title: &str, time: &str, folded: &str) -> String {
+    draw(title, time, folded, None)
+}
+
 /// A flame graph of `after`, coloured by the change since `before`: red grew, blue shrank.
 pub fn differential_svg(before: &Explanation, after: &Explanation) -> String {
     let title = format!(

@@ -6,9 +6,9 @@
 
 use serde_json::{Value, json};
 use worstcase_analysis::breakdown::build::Explanation;
-use worstcase_analysis::breakdown::frames::StackInterval;
+use worstcase_analysis::breakdown::frames::{StackInterval, WindowWalk};
 use worstcase_analysis::breakdown::lines::SourceLines;
-use worstcase_analysis::breakdown::spans::Span;
+use worstcase_analysis::breakdown::spans::{KernelTask, Span};
 use worstcase_analysis::breakdown::stacks::{FrameKind, StackId};
 
 /// Process numbers group the tracks.
@@ -45,8 +45,13 @@ pub fn trace(explanation: &Explanation, lines: &dyn SourceLines) -> String {
             ));
         }
     }
+    let window = SlicedWindow {
+        walk: &explanation.walk,
+        lines,
+        at: &|count| Some(ns(explanation, count)),
+    };
     for task in &explanation.tasks {
-        events.extend(functions(explanation, lines, task.pid));
+        events.extend(window.functions(task.pid));
     }
     let sample = explanation.breakdown.sample();
     let out = json!({
@@ -88,18 +93,14 @@ fn slice(process: u32, track: u32, name: &str, start: i64, length: u64, args: Va
 }
 
 fn headings(explanation: &Explanation) -> Vec<Value> {
-    let name = |what: &str, process: u32, track: u32, name: &str| json!({"ph": "M", "pid": process, "tid": track, "name": what, "args": {"name": name}});
     let mut out = vec![
         name("process_name", BREAKDOWN, 0, "breakdown"),
         name("thread_name", BREAKDOWN, 1, "spans"),
         name("process_name", CPU, 0, "CPU"),
         name("thread_name", CPU, 1, "mode"),
         name("thread_name", CPU, 2, "interrupts"),
-        name("process_name", THREADS, 0, "threads"),
     ];
-    for task in &explanation.tasks {
-        out.push(name("thread_name", THREADS, track(task.pid), &task.named()));
-    }
+    out.extend(thread_names(&explanation.tasks));
     out
 }
 
@@ -147,39 +148,67 @@ struct OpenFrame {
     called_at: Option<u64>,
 }
 
-/// A thread's frames as slices: each from its first to its last instruction, closed while the thread does not run.
-fn functions(explanation: &Explanation, lines: &dyn SourceLines, pid: u32) -> Vec<Value> {
-    let stacks = &explanation.walk.stacks;
-    let mut events = Vec::new();
-    let mut open: Vec<OpenFrame> = Vec::new();
-    let mut end = 0;
-    let mut close = |open: &mut Vec<OpenFrame>, keep: usize, end: u64| {
+/// A window whose functions become slices.
+pub(crate) struct SlicedWindow<'a> {
+    pub(crate) walk: &'a WindowWalk,
+    pub(crate) lines: &'a dyn SourceLines,
+    /// The instant, in ns, at which so many instructions were completed.
+    pub(crate) at: &'a dyn Fn(u64) -> Option<i64>,
+}
+
+impl SlicedWindow<'_> {
+    /// A thread's frames as slices: each from its first to its last instruction, closed while the thread does not run.
+    pub(crate) fn functions(&self, pid: u32) -> Vec<Value> {
+        let stacks = &self.walk.stacks;
+        let mut events = Vec::new();
+        let mut open: Vec<OpenFrame> = Vec::new();
+        let mut end = 0;
+        for interval in self.walk.intervals.iter().filter(|i| i.pid == pid) {
+            if interval.start != end {
+                self.close(&mut open, 0, end, pid, &mut events);
+            }
+            let sites = self.walk.sites.called_at(interval.site);
+            let mut chain: Vec<(StackId, Option<u64>)> = stacks.upwards(interval.stack).zip(sites).collect();
+            chain.reverse();
+            let same = open.iter().zip(&chain).take_while(|(a, b)| a.id == b.0).count();
+            self.close(&mut open, same, interval.start, pid, &mut events);
+            open.extend(chain[same..].iter().map(|(id, called_at)| OpenFrame {
+                id: *id,
+                start: interval.start,
+                called_at: *called_at,
+            }));
+            end = interval.end;
+        }
+        self.close(&mut open, 0, end, pid, &mut events);
+        events
+    }
+
+    fn close(&self, open: &mut Vec<OpenFrame>, keep: usize, end: u64, pid: u32, events: &mut Vec<Value>) {
         for OpenFrame { id, start, called_at } in open.drain(keep..).rev() {
-            let frame = stacks.frame(id);
+            let (Some(begun), Some(ended)) = ((self.at)(start), (self.at)(end)) else {
+                continue;
+            };
+            let frame = self.walk.stacks.frame(id);
             let mut args = json!({"kind": frame.kind, "module": frame.module, "instructions": end - start});
-            if let Some(source) = called_at.and_then(|address| lines.source(address)) {
+            if let Some(source) = called_at.and_then(|address| self.lines.source(address)) {
                 args["called_at"] = source.whole().into();
             }
-            let (start, length) = (ns(explanation, start), (end - start) << explanation.shift);
-            events.push(slice(THREADS, track(pid), &frame.function, start, length, args));
+            let length = u64::try_from(ended - begun).unwrap_or_default();
+            events.push(slice(THREADS, track(pid), &frame.function, begun, length, args));
         }
-    };
-    for interval in explanation.walk.intervals.iter().filter(|i| i.pid == pid) {
-        if interval.start != end {
-            close(&mut open, 0, end);
-        }
-        let sites = explanation.walk.sites.called_at(interval.site);
-        let mut chain: Vec<(StackId, Option<u64>)> = stacks.upwards(interval.stack).zip(sites).collect();
-        chain.reverse();
-        let same = open.iter().zip(&chain).take_while(|(a, b)| a.id == b.0).count();
-        close(&mut open, same, interval.start);
-        open.extend(chain[same..].iter().map(|(id, called_at)| OpenFrame {
-            id: *id,
-            start: interval.start,
-            called_at: *called_at,
-        }));
-        end = interval.end;
     }
-    close(&mut open, 0, end);
-    events
+}
+
+/// The names of the tracks with the functions of these threads.
+pub(crate) fn thread_names(tasks: &[KernelTask]) -> Vec<Value> {
+    let mut names = vec![name("process_name", THREADS, 0, "threads")];
+    let tracks = tasks
+        .iter()
+        .map(|task| name("thread_name", THREADS, track(task.pid), &task.named()));
+    names.extend(tracks);
+    names
+}
+
+fn name(what: &str, process: u32, track: u32, name: &str) -> Value {
+    json!({"ph": "M", "pid": process, "tid": track, "name": what, "args": {"name": name}})
 }

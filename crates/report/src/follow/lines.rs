@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use worstcase_base::format::plain;
 use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{FunctionNames, doing, thread, waited};
@@ -52,20 +53,38 @@ impl CycleLines {
 
     /// Folded stacks in ns: a thread that was waited for stands on the one that waited.
     pub fn folded(&self) -> String {
-        let mut stack: Vec<String> = Vec::new();
+        self.folded_with(|_| None)
+    }
+
+    /// The same with call chains upon each part, by its number among those that are no sums.
+    pub(super) fn folded_with<'c>(&self, chains: impl Fn(usize) -> Option<&'c BTreeMap<String, u64>>) -> String {
+        let (mut stack, mut part): (Vec<String>, usize) = (Vec::new(), 0);
         let mut text = String::new();
         for line in &self.parts {
             stack.truncate(line.depth);
             stack.push(format!("{} {}", line.thread, line.words).replace(';', ","));
-            if !line.sum {
-                text += &format!("{} {}\n", stack.join(";"), line.length_ns.0);
+            if line.sum {
+                continue;
             }
+            let stack = stack.join(";");
+            match chains(part).filter(|chains| !chains.is_empty()) {
+                Some(chains) => chains
+                    .iter()
+                    .for_each(|(chain, ns)| text += &format!("{stack};{chain} {ns}\n")),
+                None => text += &format!("{stack} {}\n", line.length_ns.0),
+            }
+            part += 1;
         }
         text
     }
 
     /// The JSON Trace Event format, which ui.perfetto.dev opens: a track for each thread, in us since the release.
     pub fn trace(&self) -> String {
+        self.trace_with(Vec::new())
+    }
+
+    /// The same with further events.
+    pub(super) fn trace_with(&self, further: Vec<Value>) -> String {
         let mut threads: Vec<&str> = Vec::new();
         let mut events = Vec::new();
         for line in &self.parts {
@@ -82,7 +101,7 @@ impl CycleLines {
         let named = threads.iter().enumerate().map(|(track, thread)| {
             json!({"ph": "M", "pid": 1, "tid": track + 1, "name": "thread_name", "args": {"name": thread}})
         });
-        let events: Vec<Value> = named.chain(events).collect();
+        let events: Vec<Value> = named.chain(events).chain(further).collect();
         json!({
             "displayTimeUnit": "ns",
             "otherData": {"cycle": self.index, "release_ns": self.release_ns.0},

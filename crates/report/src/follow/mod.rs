@@ -1,5 +1,6 @@
 //! A followed program: the answer, why its cycles were late, what a real-time thread should not do, and the worst cycle.
 
+mod functions;
 mod habits;
 mod json;
 mod lines;
@@ -7,6 +8,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use functions::FunctionReport;
 pub use habits::ThreadHabits;
 pub use json::{json, kept};
 pub use lines::{BreakdownLine, CycleLines};

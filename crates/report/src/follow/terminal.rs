@@ -237,6 +237,11 @@ fn worst<'a>(report: &FollowReport<'a>) -> Vec<(String, &'a ExplainedCycle)> {
 
 /// A cycle with all parts that are not small.
 pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
+    breakdown_with(cycle, |_| Vec::new(), style)
+}
+
+/// The same with further lines below each part, by its number among those that are no sums.
+pub(super) fn breakdown_with(cycle: &CycleLines, below: impl Fn(usize) -> Vec<String>, style: Style) -> Vec<String> {
     let mut text = vec![style.bold(&format!(
         "Cycle {}: {} us, released at {} s of CLOCK_MONOTONIC",
         grouped(cycle.index.into()),
@@ -245,8 +250,10 @@ pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
     ))];
     text.push(format!("{:>12} {:>13}", "at us", "for us"));
     let small = ((cycle.response_ns.0 as f64 * SMALL) as u64).max(nth_largest(cycle, LINES));
-    let (mut others, mut sum) = (0, 0);
+    let (mut others, mut sum, mut part) = (0, 0, 0);
     for line in &cycle.parts {
+        let number = part;
+        part += usize::from(!line.sum);
         if line.length_ns.0 < small {
             if !line.sum {
                 others += 1;
@@ -255,6 +262,9 @@ pub fn breakdown(cycle: &CycleLines, style: Style) -> Vec<String> {
             continue;
         }
         text.extend(of_line(line));
+        if !line.sum {
+            text.extend(below(number));
+        }
     }
     if others > 0 {
         text.push(format!(

@@ -35,6 +35,7 @@ fn cycle() -> ExplainedCycle {
             thread,
             what,
         },
+        cpu: Some(0),
     };
     let behind = Doing::Ready {
         is_woken: false,
@@ -92,6 +93,7 @@ fn followed() -> Followed {
             worst: Some(cycle.clone()),
         }],
         slowest: vec![cycle],
+        wanted: None,
         usual: Vec::new(),
         unexplained: Nanos(0),
         waits: Vec::new(),

@@ -385,7 +385,7 @@ impl Record {
 impl Record {
     /// Whether its samples are the lateness of a timer.
     pub fn awaits_timer(&self) -> bool {
-        self.details.is_none() && self.accounting.periods().is_some()
+        self.details.is_none() && self.followed.is_none() && self.accounting.periods().is_some()
     }
 
     /// Whether its probe was an ordinary thread, because the right to be a real-time one was missing.

@@ -42,6 +42,8 @@ pub struct Follower {
     lost: u64,
     /// The first late cycle since it was asked for.
     late: Option<CycleTimes>,
+    /// The cycle whose parts are asked for.
+    wanted: Option<ExplainedCycle>,
     /// Times from which nothing is known, because more happened than is remembered.
     forgotten: u64,
 }
@@ -69,6 +71,8 @@ pub struct Followed {
     pub causes: Vec<LateCause>,
     /// The slowest cycles, the slowest first.
     pub slowest: Vec<ExplainedCycle>,
+    /// The cycle whose parts were asked for.
+    pub wanted: Option<ExplainedCycle>,
     /// What takes time in all cycles, the largest part first.
     pub usual: Vec<UsualPart>,
     /// Time of all cycles that is not explained.
@@ -103,6 +107,7 @@ impl Follower {
             asked: Nanos(0),
             lost: 0,
             late: None,
+            wanted: None,
             forgotten: 0,
         }
     }
@@ -180,7 +185,11 @@ impl Follower {
             self.late.get_or_insert(times);
         }
         let limit = self.request.deadline.or(wait.period);
-        self.tally.add(ExplainedCycle { times, parts }, limit);
+        let cycle = ExplainedCycle { times, parts };
+        if self.request.cycle == Some(times.release) {
+            self.wanted = Some(cycle.clone());
+        }
+        self.tally.add(cycle, limit);
     }
 
     /// Chooses the wait that ends a cycle, once there was time to see some.
@@ -211,6 +220,7 @@ impl Follower {
         }
         self.maker = Some(CycleMaker::new(wait));
         self.tally = Tally::default();
+        self.wanted = None;
         self.cycles.clear();
         for wait in std::mem::take(&mut self.waits) {
             if let Some(span) = self.maker.as_mut().and_then(|maker| maker.take(&wait)) {
@@ -257,6 +267,7 @@ impl Follower {
             usual: self.tally.usual(USUAL),
             unexplained: self.tally.unexplained(),
             slowest: std::mem::take(&mut self.tally.slowest),
+            wanted: self.wanted,
             cycles: self.cycles,
             waits: self.candidates.seen(&self.machine),
             events: task.map(|task| task.events).unwrap_or_default(),

@@ -47,6 +47,8 @@ pub struct FollowRequest {
     /// A cycle that ends later than this after its release is late. Without it the period is the limit, and without a
     /// period the slowest hundredth are looked at.
     pub deadline: Option<Nanos>,
+    /// The parts of the cycle that is released at this instant are wanted, whether it is late or not.
+    pub cycle: Option<Nanos>,
 }
 
 /// The thread of the program whose cycles are wanted.

@@ -16,6 +16,8 @@ pub struct Part {
     pub to: Nanos,
     /// Who and what.
     pub cause: PartCause,
+    /// The CPU of which it tells, if it is one.
+    pub cpu: Option<u32>,
 }
 
 /// Whose part it is, and what that thread did.
@@ -154,6 +156,7 @@ pub(super) fn path(machine: &Machine, tid: u32, from: Nanos, to: Nanos) -> Vec<P
     let mut path = Path {
         machine,
         parts: Vec::new(),
+        cpu: None,
     };
     path.follow(tid, from, to, &mut Vec::new());
     let lost: Vec<_> = machine.losses(from, to).collect();
@@ -182,9 +185,10 @@ fn hide(parts: Vec<Part>, lost: &[(Nanos, Nanos)], machine: &Machine, tid: u32) 
             }
             let is_lost = lost.iter().any(|(a, b)| *a <= from && to <= *b);
             let cause = if is_lost { cause.clone() } else { part.cause.clone() };
+            let cpu = part.cpu.filter(|_| !is_lost);
             match hidden.last_mut() {
-                Some(last) if last.to == from && last.cause == cause => last.to = to,
-                _ => hidden.push(Part { from, to, cause }),
+                Some(last) if last.to == from && last.cause == cause && last.cpu == cpu => last.to = to,
+                _ => hidden.push(Part { from, to, cause, cpu }),
             }
             from = to;
         }
@@ -195,6 +199,8 @@ fn hide(parts: Vec<Part>, lost: &[(Nanos, Nanos)], machine: &Machine, tid: u32) 
 struct Path<'m> {
     machine: &'m Machine,
     parts: Vec<Part>,
+    /// The CPU of which is told now.
+    cpu: Option<u32>,
 }
 
 impl Path<'_> {
@@ -207,9 +213,10 @@ impl Path<'_> {
             thread,
             what,
         };
+        let cpu = self.cpu;
         match self.parts.last_mut() {
-            Some(last) if last.to == from && last.cause == cause => last.to = to,
-            _ => self.parts.push(Part { from, to, cause }),
+            Some(last) if last.to == from && last.cause == cause && last.cpu == cpu => last.to = to,
+            _ => self.parts.push(Part { from, to, cause, cpu }),
         }
     }
 
@@ -225,6 +232,11 @@ impl Path<'_> {
         let mut at = from;
         for span in task.spans(from, to) {
             self.push(at, span.from, via, thread, Doing::Unexplained(Missing::Hidden));
+            self.cpu = match &span.state {
+                TaskState::Running { cpu } => Some(*cpu),
+                TaskState::Ready { cpu, .. } => *cpu,
+                TaskState::Unknown | TaskState::Blocked { .. } => None,
+            };
             match &span.state {
                 TaskState::Unknown => {
                     self.push(span.from, span.to, via, thread, Doing::Unexplained(Missing::Hidden));
@@ -256,6 +268,7 @@ impl Path<'_> {
                     self.blocked(&span, blocked, waker.as_ref(), via);
                 }
             }
+            self.cpu = None;
             at = span.to;
         }
         self.push(at, to, via, thread, Doing::Unexplained(Missing::Hidden));

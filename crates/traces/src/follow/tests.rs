@@ -198,6 +198,22 @@ fn cycles_are_found_with_period_and_times() {
         (Nanos(20), Nanos(110), Nanos(0))
     );
     adds_up(&followed);
+    assert!(followed.wanted.is_none());
+}
+
+#[test]
+fn a_cycle_that_is_asked_for_is_kept_with_its_parts_whether_it_is_late_or_not() {
+    let request = FollowRequest {
+        cycle: Some(Nanos(4_000)),
+        ..FollowRequest::default()
+    };
+    let followed = cycles(request, |trace, at| (trace, at));
+    let wanted = followed.wanted.as_ref().unwrap();
+    assert_eq!(wanted.times, followed.cycles[3]);
+    let lengths = wanted.parts.iter().map(|part| part.to.0 - part.from.0);
+    assert_eq!(lengths.sum::<u64>(), 130);
+    let ran = wanted.parts.last().unwrap();
+    assert_eq!((ran.cpu, &ran.cause.what), (Some(0), &Doing::User));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use worstcase_analysis::breakdown::folded::folded;
 use worstcase_analysis::explain::Explained;
 use worstcase_base::output;
 use worstcase_report::breakdown::{flame, perfetto};
-use worstcase_report::follow::CycleLines;
+use worstcase_report::follow::{CycleLines, FunctionReport};
 use worstcase_results::record::CellId;
 
 /// Which files are written.
@@ -46,6 +46,9 @@ worstcase_base::errors! {
             "{0} is a program that was followed, of which is told what was found then: leave out --sample, --compare, --all, --flame"
         )]
         AsFollowed(CellId) => Usage,
+        /// The options do not fit a program that was followed in the lab, of which one cycle is told.
+        #[error("{0} is a program that was followed, of which one cycle is told: leave out --compare, --all")]
+        OneCycle(CellId) => Usage,
         /// No cycle of a followed program was kept with its parts.
         #[error("{0} has no cycle to write: no one was kept with its parts")]
         NoCycle(CellId) => Usage,
@@ -82,6 +85,20 @@ impl BreakdownFiles {
         }
         if let Some(path) = &self.perfetto {
             write(path, cycle.trace().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files that were asked for of a cycle with its functions.
+    pub(super) fn write_functions(&self, cycle: &FunctionReport<'_>) -> Result<(), ShowBreakdownError> {
+        if let Some(path) = &self.folded {
+            write(path, cycle.folded().as_bytes())?;
+        }
+        if let Some(path) = &self.perfetto {
+            write(path, cycle.trace().as_bytes())?;
+        }
+        if let Some(path) = &self.flame {
+            write(path, cycle.flame().as_bytes())?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use worstcase_analysis::explain::{
 };
 use worstcase_analysis::noise::{self, Entered};
 use worstcase_analysis::operation::{self, Operation};
+use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
@@ -39,8 +40,8 @@ Of this machine, breakdowns are made from the traces that `worstcase host run --
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
 Of io in the lab: what the disk did during the longest operation of the run, of a cell (--cell) or of each (--all); no replay.
 switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
-Of inversion, why a blocked thread waited. Of a program of your own (host follow, lab run --program), what was found
-while it was followed.
+Of inversion, why a blocked thread waited. Of a program of your own, what was found while it was followed; in the lab (lab run
+--program) with the functions of a cycle, the kernel's and its own.
 The replay must give the same samples and events again; if it does not, nothing is explained.
 After `worstcase kernels get --debug KERNEL` its breakdowns have lines of source code.")]
 pub struct ExplainArgs {
@@ -121,11 +122,39 @@ fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Str
     let Some(record) = named.as_ref().or(worst).filter(|r| r.followed.is_some()) else {
         return Ok(None);
     };
+    if record.subject.venue() == Venue::Lab {
+        return Ok(Some(replayed(args, run, record)?));
+    }
     let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
     if asks_for_more {
         return Err(ShowBreakdownError::AsFollowed(record.id.clone()).into());
     }
     Ok(Some(followed::told(run, record, args.json, &args.files)?))
+}
+
+/// A cycle of a program that was followed in the lab, with its functions. Where its cell cannot be replayed here, what was found
+/// while it was followed, if no more is asked for.
+fn replayed(args: &ExplainArgs, run: &Run, record: &Record) -> Result<String, Error> {
+    if args.all || args.compare.is_some() {
+        return Err(ShowBreakdownError::OneCycle(record.id.clone()).into());
+    }
+    let terminal = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let additions = args.replay.added.named()?;
+    let means = args.replay.means(&additions, &options, args.debug_info.as_deref());
+    let needs_replay = args.json
+        || args.files.are_asked_for()
+        || args.sample != SampleChoice::Worst
+        || args.debug_info.is_some()
+        || args.replay.qemu.is_some();
+    match explain::cycle(&means, run, record, args.sample) {
+        Ok(cycle) => followed::replayed(run, record, &cycle, args.json, &args.files),
+        Err(e) if !needs_replay && matches!(e.exit(), ExitKind::Missing | ExitKind::Usage) => {
+            let told = followed::told(run, record, false, &args.files)?;
+            Ok(format!("{told}its functions are not known: {e}\n"))
+        }
+        Err(e) => Err(e.into()),
+    }
 }
 
 /// The longest operation of the cell with files that is asked for, or of the one that has the longest if there are no other

@@ -3,8 +3,9 @@
 use super::breakdown_files::{BreakdownFiles, ShowBreakdownError};
 use super::error::Error;
 use serde::Deserialize;
+use worstcase_analysis::cycle::CycleBreakdown;
 use worstcase_base::format::plain;
-use worstcase_report::follow::{CycleLines, breakdown};
+use worstcase_report::follow::{CycleLines, FunctionReport, breakdown};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{FOLLOW_FILE, Record, Run};
 
@@ -32,28 +33,59 @@ impl FoundThen {
     }
 }
 
-/// It in sentences with the worst cycle, or the file as it is; and files of that cycle.
-pub fn told(run: &Run, record: &Record, json: bool, files: &BreakdownFiles) -> Result<String, Error> {
+/// What was kept: the file, and what is told of it again.
+fn kept(run: &Run, record: &Record) -> Result<(Vec<u8>, FoundThen), Error> {
     let bytes = run.beside(&record.id, FOLLOW_FILE)?;
     let bytes = bytes.ok_or_else(|| ShowBreakdownError::NothingFound(record.id.clone()))?;
-    let other = |what: String| Error::from(run.other_version(&record.id, FOLLOW_FILE, what));
-    let found: FoundThen = serde_json::from_slice(&bytes).map_err(|e| other(e.to_string()))?;
+    let found = serde_json::from_slice(&bytes);
+    let found = found.map_err(|e| run.other_version(&record.id, FOLLOW_FILE, e.to_string()))?;
+    Ok((bytes, found))
+}
+
+/// It in sentences with the worst cycle, or the file as it is; and files of that cycle.
+pub fn told(run: &Run, record: &Record, json: bool, files: &BreakdownFiles) -> Result<String, Error> {
+    let (bytes, found) = kept(run, record)?;
     let sentences = found.sentences.clone();
     let cycle = found.cycle();
     files.write_cycle(&record.id, cycle.as_ref())?;
     if json {
-        return String::from_utf8(bytes).map_err(|e| other(e.to_string()));
+        let other = |e: std::string::FromUtf8Error| run.other_version(&record.id, FOLLOW_FILE, e.to_string());
+        return Ok(String::from_utf8(bytes).map_err(other)?);
     }
+    let cycle = cycle.map(|cycle| breakdown(&cycle, Style::of_stdout()));
+    Ok(whole(run, record, sentences, cycle))
+}
+
+/// The same of a cycle that was replayed, with its functions.
+pub fn replayed(
+    run: &Run,
+    record: &Record,
+    cycle: &CycleBreakdown,
+    json: bool,
+    files: &BreakdownFiles,
+) -> Result<String, Error> {
+    let (bytes, found) = kept(run, record)?;
+    let report = FunctionReport::of(cycle);
+    files.write_functions(&report)?;
+    if json {
+        let found = serde_json::from_slice(&bytes);
+        return Ok(report.json(found.map_err(|e| run.other_version(&record.id, FOLLOW_FILE, e.to_string()))?));
+    }
+    let cycle = report.terminal(Style::of_stdout());
+    Ok(whole(run, record, found.sentences, Some(cycle)))
+}
+
+fn whole(run: &Run, record: &Record, sentences: Vec<String>, cycle: Option<Vec<String>>) -> String {
     let name = record.followed.as_ref().map(|followed| followed.named());
     let mut text: Vec<String> = name.into_iter().chain(sentences).map(|line| plain(&line)).collect();
-    if let Some(cycle) = &cycle {
+    if let Some(cycle) = cycle {
         text.push(String::new());
-        text.extend(breakdown(cycle, Style::of_stdout()));
+        text.extend(cycle);
     }
     let file = run.cell_dir(&record.id).join(FOLLOW_FILE);
-    Ok(format!(
+    format!(
         "{}\n\nall of it: {}\n",
         text.join("\n"),
         plain(&file.display().to_string())
-    ))
+    )
 }

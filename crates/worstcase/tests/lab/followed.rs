@@ -2,6 +2,7 @@
 
 use crate::controller::{GENERIC, folder, shared};
 use crate::failures::one_line;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_results::record::{FOLLOW_FILE, Record, Run};
@@ -13,6 +14,10 @@ pub fn control(folder: &Path) -> PathBuf {
 
 /// The same after a commit: each text is another one.
 fn changed_control(folder: &Path, changes: &[(&str, &str)]) -> PathBuf {
+    compiled(folder, &["-static"], changes)
+}
+
+fn compiled(folder: &Path, how: &[&str], changes: &[(&str, &str)]) -> PathBuf {
     let (program, changed) = (folder.join("control"), folder.join("control.c"));
     let mut source = include_str!("../../../../contrib/control.c").to_string();
     for (old, new) in changes {
@@ -22,7 +27,8 @@ fn changed_control(folder: &Path, changes: &[(&str, &str)]) -> PathBuf {
     std::fs::write(&changed, source).unwrap();
     let mut compiler = Command::new("cc");
     compiler
-        .args(["-O2", "-static", "-pthread", "-o"])
+        .args(how)
+        .args(["-O2", "-pthread", "-o"])
         .args([&program, &changed]);
     assert!(compiler.status().expect("cc is there, as Rust needs it").success());
     program
@@ -97,7 +103,7 @@ fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
     command.args(["--program-args", "1000 1500"]).assert().success();
     let record = &measured(&run)[0];
     let found = Run::open(&run).unwrap().beside(&record.id, FOLLOW_FILE).unwrap();
-    let found: serde_json::Value = serde_json::from_slice(&found.unwrap()).unwrap();
+    let found: Value = serde_json::from_slice(&found.unwrap()).unwrap();
     assert!(found["late"].as_u64().unwrap() > 0, "{found:#}");
     let cause = found["causes"][0]["sentence"].as_str().unwrap();
     assert!(cause.contains("futex") && cause.contains("logger"), "{cause}");
@@ -225,6 +231,118 @@ fn a_program_in_python_comes_with_its_interpreter() {
     for part in ["1 ms, the period", "python3 waited in futex", "for python3"] {
         assert!(said.contains(part), "{part}: {said}");
     }
+}
+
+/// A part of a cycle, or all of it: its functions' times with what else adds up to its length.
+fn times(of: &Value) -> u64 {
+    let functions = of["functions"].as_array().unwrap();
+    let own = |function: &Value| function["self_ns"].as_u64().unwrap();
+    let others = [&of["idle_ns"], &of["unseen_ns"]];
+    functions.iter().map(own).sum::<u64>() + others.iter().map(|ns| ns.as_u64().unwrap()).sum::<u64>()
+}
+
+/// The longest function of a cycle that is the kernel's, or the program's.
+fn longest<'d>(document: &'d Value, owner: &str) -> &'d Value {
+    let mut functions = document["functions"].as_array().unwrap().iter();
+    functions.find(|own| own["owner"] == owner).unwrap()
+}
+
+#[test]
+fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
+    let folder = folder();
+    let words = words(&control(folder.path()));
+    let run = folder.path().join("run");
+    shared().run(&format!("{words} --load fork"), &run).assert().success();
+    let explained = told(&["explain", "--json"], &run);
+    assert_eq!(told(&["explain", "--json"], &run), explained, "the same bits again");
+    let document: Value = serde_json::from_str(&explained).unwrap();
+    assert_eq!(document["schema"], "worstcase-cycle/1");
+    let latency = measured(&run)[0].summary.latency.as_ref().unwrap().max_ns;
+    assert_eq!(document["response_ns"], latency);
+    let parts = document["parts"].as_array().unwrap().iter();
+    let parts: Vec<&Value> = parts.filter(|part| part["sum"] == false).collect();
+    for part in &parts {
+        assert_eq!(times(part), part["length_ns"].as_u64().unwrap(), "{part:#}");
+        // A busy CPU does not idle, and there is no other.
+        assert_eq!(
+            (&part["idle_ns"], &part["unseen_ns"]),
+            (&json!(0), &json!(0)),
+            "{part:#}"
+        );
+        // The trace says to the nanosecond when the program's own code ran, and so do the functions.
+        let functions = part["functions"].as_array().unwrap();
+        let is_own = part["thread"] == "control" && part["words"] == "ran its own code";
+        assert_eq!(
+            functions.iter().any(|own| own["function"] == "main"),
+            is_own,
+            "{part:#}"
+        );
+    }
+    let tracing = document["tracing_ns"].as_u64().unwrap();
+    assert!(tracing > 0 && tracing < latency / 2, "{tracing}");
+    assert_eq!(parts.iter().map(|part| times(part)).sum::<u64>(), latency);
+    assert_eq!(times(&document), latency);
+    // The loop of work() is inlined, and takes 10 000 turns.
+    let own = longest(&document, "program");
+    assert_eq!((&own["function"], &own["file"]), (&json!("main"), &json!("control")));
+    assert!((20_000..latency).contains(&own["self_ns"].as_u64().unwrap()), "{own}");
+    // In the timer's interrupt the kernel runs the timer's function, and not the program.
+    let interrupt = |part: &&&Value| part["words"].as_str().unwrap().contains("timer function");
+    let interrupt = parts.iter().find(interrupt).unwrap();
+    let functions = interrupt["functions"].as_array().unwrap();
+    assert!(functions.iter().all(|own| own["owner"] == "kernel"), "{interrupt:#}");
+    assert!(explained.contains("hrtimer_wakeup"), "{explained}");
+    assert_eq!(document["found"]["schema"], "worstcase-follow/1");
+
+    let text = told(&["explain", "--sample", "p50"], &run);
+    assert!(text.contains("main (control)"), "{text}");
+    let files = ["folded", "perfetto", "flame"].map(|form| (format!("--{form}"), folder.path().join(form)));
+    let mut command = shared().worstcase("explain");
+    let asked = files
+        .iter()
+        .flat_map(|(option, file)| [option.into(), file.as_os_str().to_owned()]);
+    command.args(asked).arg(&run).assert().success();
+    let [folded, perfetto, flame] = files.map(|(_, file)| std::fs::read_to_string(file).unwrap());
+    let ns = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+    assert_eq!(folded.lines().map(ns).sum::<u64>(), latency);
+    for text in [&folded, &perfetto, &flame] {
+        assert!(text.contains("[user] control") && text.contains("main"), "{text}");
+    }
+
+    let one_line = |words: &str, says: &[&str]| {
+        let mut command = shared().worstcase(words);
+        command.arg(&run);
+        one_line(command, 2, says);
+    };
+    one_line("explain --all", &["one cycle is told", "--all"]);
+    one_line("explain --sample 100000", &["has no sample 100000"]);
+    one_line("census", &["a program's cycles", "worstcase explain"]);
+}
+
+/// Of a program that lies anywhere in memory, where it waits for another thread, with the lines of both.
+#[test]
+fn a_program_with_debug_information_is_told_with_its_lines() {
+    let folder = folder();
+    let words = words(&compiled(folder.path(), &["-static-pie", "-g"], &[]));
+    let run = folder.path().join("run");
+    let mut command = shared().run(&format!("{words} --load idle"), &run);
+    command.args(["--program-args", "1000 1500"]).assert().success();
+    let document: Value = serde_json::from_str(&told(&["explain", "--json"], &run)).unwrap();
+    let parts = document["parts"].as_array().unwrap();
+    let parts = || parts.iter().filter(|part| part["sum"] == false);
+    for part in parts() {
+        assert_eq!(times(part), part["length_ns"].as_u64().unwrap(), "{part:#}");
+    }
+    let logger = parts().find(|part| part["thread"] == "logger" && part["words"] == "ran its own code");
+    let own = longest(logger.unwrap(), "program");
+    assert_eq!(own["function"], "keep_log", "{own}");
+    let source = own["source"]["file"].as_str().unwrap();
+    assert!(source.ends_with("control.c"), "{own}");
+    // The line of the loop, in work().
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/control.c")).unwrap();
+    let line = own["source"]["inlined"][0]["line"].as_u64().unwrap();
+    let line = text.lines().nth(line as usize - 1).unwrap();
+    assert!(line.contains("position += i") || line.contains("i < turns"), "{line}");
 }
 
 #[test]

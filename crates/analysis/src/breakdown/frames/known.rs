@@ -1,5 +1,6 @@
 //! Frames and what is known about them: names, what a thread starts with, the kind of call.
 
+use super::UserFunction;
 use super::shadow::{Revealed, Shadow, ShadowThread};
 use super::sites::SiteId;
 use super::walk::Walker;
@@ -72,6 +73,22 @@ impl Walker<'_> {
             source: None,
         };
         self.outermost(frame)
+    }
+
+    /// User code in a function of its program.
+    pub(super) fn user_in(&mut self, pid: u32, function: Option<&UserFunction>) -> Shadow {
+        let mut thread = self.user(pid);
+        if let Some(UserFunction { function, file }) = function {
+            let frame = StackFrame {
+                function: function.clone(),
+                module: Some(file.clone()),
+                kind: FrameKind::User,
+                source: None,
+            };
+            thread.node = self.walk.stacks.push(Some(thread.node), frame);
+            thread.site = self.walk.sites.push(Some(thread.site), None);
+        }
+        thread
     }
 
     fn outermost(&mut self, frame: StackFrame) -> Shadow {

@@ -23,6 +23,7 @@ mod walk;
 
 use super::roles::FunctionRole;
 use super::stacks::{StackId, Stacks};
+pub(crate) use names::NO_SYMBOL;
 pub use sites::SiteId;
 use sites::Sites;
 use std::collections::HashMap;
@@ -90,11 +91,27 @@ pub struct WindowWalk {
     pub irregular: u32,
 }
 
+/// A function of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserFunction {
+    /// Its name.
+    pub function: String,
+    /// The file that holds it.
+    pub file: String,
+}
+
 /// Rebuilds the call chains of a window.
 pub fn walk(execution: &Execution, symbols: &Symbols) -> WindowWalk {
-    let first = walk::Walker::new(execution, names::WindowNames::new(symbols), HashMap::new()).run();
+    walk_with_user(execution, symbols, &[])
+}
+
+/// The same where the functions of user code are known, by block: a chain's user code has a frame for its thread, and one for the
+/// function that runs. Without any, it has the first alone.
+pub fn walk_with_user(execution: &Execution, symbols: &Symbols, user: &[Option<UserFunction>]) -> WindowWalk {
+    let names = names::WindowNames::new(symbols);
+    let first = walk::Walker::new(execution, names, user, HashMap::new()).run();
     let (revealed, names) = first.revealed();
-    walk::Walker::new(execution, names, revealed).run().finish()
+    walk::Walker::new(execution, names, user, revealed).run().finish()
 }
 
 impl WindowWalk {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use worstcase_lab::execution::{Symbol, Symbols};
 
 /// Code without symbols: a module that a program loaded, or code that the kernel generates.
-const NO_SYMBOL: &str = "[no symbol]";
+pub(crate) const NO_SYMBOL: &str = "[no symbol]";
 
 /// The function that holds an address.
 #[derive(Clone, Copy, Debug)]

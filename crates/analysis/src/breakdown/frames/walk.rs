@@ -2,7 +2,7 @@
 
 use super::names::{Named, WindowNames};
 use super::shadow::{Revealed, Shadow, ShadowThread, Transfer, TransferKind};
-use super::{FrameEvent, FrameMark, WindowWalk};
+use super::{FrameEvent, FrameMark, UserFunction, WindowWalk};
 use crate::breakdown::decode::{Decoded, Leave, decode};
 use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::FrameKind;
@@ -17,6 +17,10 @@ pub(crate) struct Walker<'a> {
     pub(super) execution: &'a Execution,
     pub(super) names: WindowNames<'a>,
     pub(super) blocks: Vec<Decoded>,
+    /// By block: the program's function that it is of, as far as that is known.
+    pub(super) user: &'a [Option<UserFunction>],
+    /// The frames of user code that were made already.
+    pub(super) user_frames: HashMap<(u32, usize), Shadow>,
     pub(super) revealed: Revelations,
     pub(super) threads: HashMap<u32, ShadowThread>,
     pub(super) pid: u32,
@@ -36,11 +40,18 @@ fn is_user(address: u64) -> bool {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) fn new(execution: &'a Execution, names: WindowNames<'a>, revealed: Revelations) -> Walker<'a> {
+    pub(crate) fn new(
+        execution: &'a Execution,
+        names: WindowNames<'a>,
+        user: &'a [Option<UserFunction>],
+        revealed: Revelations,
+    ) -> Walker<'a> {
         Walker {
             execution,
             names,
             blocks: execution.blocks.iter().map(decode).collect(),
+            user,
+            user_frames: HashMap::new(),
             revealed,
             threads: HashMap::new(),
             pid: 0,
@@ -118,6 +129,7 @@ impl<'a> Walker<'a> {
         self.here = address;
         if is_user(address) {
             self.arrive_in_user(span.start);
+            self.name_user(block);
         } else if self.is_entry(address, named) {
             self.enter(address, span.start);
         } else {
@@ -180,6 +192,20 @@ impl<'a> Walker<'a> {
         self.irqs = Some(true);
         self.clis.clear();
         self.mark(count, FrameEvent::IrqsOn);
+    }
+
+    /// User code has one frame, which becomes the function's.
+    fn name_user(&mut self, block: usize) {
+        if self.user.is_empty() {
+            return;
+        }
+        let known = self.user_frames.get(&(self.pid, block)).cloned();
+        let frame = known.unwrap_or_else(|| {
+            let frame = self.user_in(self.pid, self.user[block].as_ref());
+            self.user_frames.insert((self.pid, block), frame.clone());
+            frame
+        });
+        self.thread.frames = vec![frame];
     }
 
     /// Kernel code goes on at `address`, after `transfer`.
