@@ -49,9 +49,15 @@ impl HeldProgram {
             let spawned = start.spawn();
             // Closes its ends of the pipes, so that nobody waits for a child that there is not.
             drop(start);
+            let (told, child) = match spawned {
+                Ok(child) => (Ok(()), Some(child)),
+                Err(why) => (Err(why), None),
+            };
             // Whoever dropped the program asks no more.
-            let _ = say.send(spawned.map(|_| ()));
+            let _ = say.send(told);
             let _ = stay.recv();
+            // One that was not released has ended by itself, and nobody else waits for it.
+            let _ = child.map(|mut child| child.wait());
         });
         let mut id = [0; 4];
         match File::from(told).read_exact(&mut id) {
@@ -98,11 +104,13 @@ fn hold(start: &mut Command, tell: OwnedFd, wait: OwnedFd, gate: &OwnedFd) {
         let id = std::process::id().to_ne_bytes();
         rustix::io::write(&tell, &id)?;
         match rustix::io::retry_on_intr(|| rustix::io::read(&wait, &mut [0; 1]))? {
-            0 => Err(io::ErrorKind::Interrupted.into()),
+            // An error would be told to the parent, which may be gone, and then written to the user's terminal.
+            // SAFETY: it ends this process, which has begun nothing.
+            0 => unsafe { libc::_exit(1) },
             _ => Ok(()),
         }
     };
-    // SAFETY: between fork and exec only close, getpid, write and read are called, which are async-signal-safe.
+    // SAFETY: between fork and exec only close, getpid, write, read and _exit are called, which are async-signal-safe.
     unsafe { start.pre_exec(held) };
 }
 
