@@ -264,7 +264,7 @@ fn without_ids(mut cause: PartCause) -> PartCause {
     let other = match &mut cause.what {
         Doing::Ready { behind, .. } => behind.thread_mut(),
         Doing::WokenBy { by, .. } => Some(by),
-        Doing::Handler { sender, .. } => sender.as_mut(),
+        Doing::Handler { sender, .. } | Doing::Stopped { sender } => sender.as_mut(),
         _ => None,
     };
     other.map(forget);

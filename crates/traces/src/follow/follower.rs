@@ -308,7 +308,9 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
             | Doing::Slack(_)
             | Doing::TimerLate
             | Doing::TimerInterrupt => &mut times.interference,
-            Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } => &mut times.blocked,
+            Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } | Doing::Stopped { .. } => {
+                &mut times.blocked
+            }
         };
         sum.0 += length;
     }

@@ -14,6 +14,9 @@ const MOST_TASKS: usize = 50_000;
 /// Timers that are remembered, with those that have expired.
 const MOST_TIMERS: usize = 100_000;
 
+/// Signals that stop who has no handler of them: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.
+const STOPS: std::ops::RangeInclusive<u32> = 19..=22;
+
 /// An event without its call chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
@@ -158,7 +161,9 @@ impl Machine {
                 return None;
             }
             TracedChange::SignalTaken { signal, has_handler } => {
-                self.task_mut(tid).handler = has_handler.then_some(signal);
+                let task = self.task_mut(tid);
+                task.handler = has_handler.then_some(signal);
+                task.is_stopped = !has_handler && STOPS.contains(&signal);
             }
             TracedChange::Named {
                 tid: named,

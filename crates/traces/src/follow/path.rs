@@ -75,6 +75,11 @@ pub enum Doing {
         /// Who sent one last.
         sender: Option<TracedThread>,
     },
+    /// A signal stopped it, until it was to go on.
+    Stopped {
+        /// Who sent it one last.
+        sender: Option<TracedThread>,
+    },
     /// It waited for a lock of the kernel without leaving the CPU.
     KernelLock(Option<CallKind>),
     /// It was interrupted.
@@ -257,6 +262,7 @@ impl Path<'_> {
                     call,
                     on_lock,
                     handler,
+                    is_stopped: false,
                     waker,
                 } => {
                     let blocked = BlockedThread {
@@ -266,6 +272,10 @@ impl Path<'_> {
                         handler: *handler,
                     };
                     self.blocked(&span, blocked, waker.as_ref(), via);
+                }
+                TaskState::Blocked { is_stopped: true, .. } => {
+                    let sender = task.signalled_by;
+                    self.push(span.from, span.to, via, thread, Doing::Stopped { sender });
                 }
             }
             self.cpu = None;

@@ -68,6 +68,8 @@ pub enum TaskState {
         on_lock: bool,
         /// In its handler of this signal.
         handler: Option<u32>,
+        /// A signal had stopped it.
+        is_stopped: bool,
         /// Who ended it.
         waker: Option<Waker>,
     },
@@ -96,6 +98,8 @@ pub(super) struct Task {
     pub on_lock: bool,
     /// The signal whose handler it runs.
     pub handler: Option<u32>,
+    /// It has taken a signal that stops it.
+    pub is_stopped: bool,
     /// Who sent it a signal last.
     pub signalled_by: Option<TracedThread>,
     /// The first timer that it set in this call.
@@ -130,6 +134,7 @@ impl Task {
             call: None,
             on_lock: false,
             handler: None,
+            is_stopped: false,
             signalled_by: None,
             set: None,
             was_blocked: false,
@@ -208,6 +213,7 @@ impl Task {
                 call: self.call,
                 on_lock: self.on_lock,
                 handler: self.handler,
+                is_stopped: std::mem::take(&mut self.is_stopped),
                 waker: None,
             },
             false => TaskState::Ready {

@@ -343,6 +343,35 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
     );
 }
 
+#[test]
+fn a_thread_that_is_stopped_waits_for_nobody() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let taken = TracedChange::SignalTaken {
+            signal: 19,
+            has_handler: false,
+        };
+        let trace = trace
+            .on(1)
+            .switch(at, OTHER, false)
+            .push(at, TracedChange::SignalSent { tid: CTL, signal: 19 })
+            .on(0)
+            .push(at + 1, taken)
+            .switch(at + 2, 0, true)
+            .on(1)
+            .wakes(at + 500, CTL)
+            .on(0)
+            .switch(at + 510, CTL, false);
+        (trace, at + 520)
+    });
+    adds_up(&followed);
+    let cause = &followed.causes[0].cause;
+    assert_eq!(
+        said(cause),
+        "ctl was stopped by a signal, which other (thread 13, SCHED_OTHER) had sent"
+    );
+    assert_eq!(advice(cause), None);
+}
+
 fn with_deadline() -> FollowRequest {
     FollowRequest {
         deadline: Some(Nanos(300)),

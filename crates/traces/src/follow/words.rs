@@ -67,11 +67,9 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         Doing::Call(call) => format!("ran in {call}"),
         Doing::Fault => "had page faults, and ran on after them".into(),
         Doing::Handler { signal, sender } => {
-            let by = sender
-                .map(|by| format!(", which {} had sent", thread(&by)))
-                .unwrap_or_default();
-            format!("ran its handler of {}{by}", signal_name(*signal))
+            format!("ran its handler of {}{}", signal_name(*signal), sent_by(sender))
         }
+        Doing::Stopped { sender } => format!("was stopped by a signal{}", sent_by(sender)),
         Doing::KernelLock(call) => format!("waited for a lock of the kernel{}", within(*call)),
         Doing::Interrupted(by) => format!("was interrupted by {}", context(by, names)),
         Doing::Ready { is_woken, behind } => ready(*is_woken, behind, names),
@@ -90,6 +88,10 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         Doing::FromIdle(None) => "was woken on an idle CPU, and ran: when it began was not reported".into(),
         Doing::Unexplained(Missing::Hidden) => "did what is not known: the kernel did not report all events".into(),
     }
+}
+
+fn sent_by(sender: &Option<TracedThread>) -> String {
+    sender.map_or_else(String::new, |by| format!(", which {} had sent", thread(&by)))
 }
 
 fn ready(is_woken: bool, behind: &Behind, names: FunctionNames<'_>) -> String {
