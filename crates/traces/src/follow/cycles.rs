@@ -34,6 +34,14 @@ const LEAST: usize = 8;
 const LEAST_NAMED: usize = 2;
 /// So many of the releases of a regular wait lie on multiples of its period.
 const ON_GRID: f64 = 0.7;
+/// So many of the distances are multiples of a period that is shorter than the usual one of them.
+const ALMOST_ALL: f64 = 0.95;
+/// A multiple is off by less than this part of such a period.
+const NEAR: f64 = 0.1;
+/// Fewer distances that differ from the usual one say nothing.
+const LEAST_FAR: usize = 4;
+/// Of a shorter period than this part of the usual distance too little is seen.
+const MOST_MISSED: u64 = 16;
 /// Who is late may sleep for no time, at an instant of its own: a release lies on the grid by one of so many before it.
 const AFTER_SLEEPS: usize = 3;
 /// A release lies on the grid if it is off by less than this part of the period.
@@ -90,7 +98,30 @@ impl Releases {
         };
         let on_grid = (1..releases.len()).filter(is_on_grid).count();
         let least = if self.is_relative { 0.5 } else { ON_GRID };
-        (on_grid as f64 >= least * steps.len() as f64).then_some(Nanos(median))
+        let usual = (on_grid as f64 >= least * steps.len() as f64).then_some(median);
+        self.finer(&steps, median).or(usual).map(Nanos)
+    }
+
+    /// A loop that always misses periods, now four of them and now five: its period is what the distances differ by, if each
+    /// distance is a multiple of that.
+    fn finer(&self, steps: &[u64], median: u64) -> Option<u64> {
+        if self.is_relative || self.clock.is_none() {
+            return None;
+        }
+        let far = steps.iter().map(|step| step.abs_diff(median));
+        let mut far: Vec<u64> = far.filter(|far| *far as f64 > OFF * median as f64).collect();
+        if far.len() < LEAST_FAR {
+            return None;
+        }
+        far.sort_unstable();
+        let period = far[far.len() / 4];
+        let is_multiple = |step: &&u64| {
+            let periods = **step as f64 / period as f64;
+            (periods - periods.round()).abs() < NEAR
+        };
+        let multiples = steps.iter().filter(is_multiple).count();
+        let is_period = period < median && period * MOST_MISSED >= median;
+        (is_period && multiples as f64 >= ALMOST_ALL * steps.len() as f64).then_some(period)
     }
 }
 

@@ -372,6 +372,22 @@ fn a_thread_that_is_stopped_waits_for_nobody() {
     assert_eq!(advice(cause), None);
 }
 
+/// Its timers are put off by more than four periods of 2000, and it leaves out those that are over.
+#[test]
+fn a_loop_that_always_misses_periods_has_its_own_period() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let (mut at, mut due) = (600, 0);
+    for nth in 0..40 {
+        due += if nth % 3 == 0 { 10_000 } else { 8_000 };
+        trace = trace.sleeps(at, due);
+        at = due + 6_130;
+    }
+    let followed = trace.sleeps(at, due + 8_000).finish();
+    assert_eq!(followed.wait.unwrap().period, Some(Nanos(2_000)));
+    assert_eq!((followed.cycles.len(), followed.late), (40, 40));
+    adds_up(&followed);
+}
+
 fn with_deadline() -> FollowRequest {
     FollowRequest {
         deadline: Some(Nanos(300)),
