@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use syscalls::Sysno;
 use worstcase_base::near;
-use worstcase_traces::follow::WantedWait;
+use worstcase_traces::follow::{CallKind, WantedWait};
 
 /// Reads `CALL` or `CALL:ARG`: a system call's name, and its first argument.
 pub fn wanted_wait(text: &str) -> Result<WantedWait, String> {
@@ -14,6 +14,11 @@ pub fn wanted_wait(text: &str) -> Result<WantedWait, String> {
     let names = || Sysno::iter().map(|call| call.name());
     let call =
         Sysno::from_str(name).map_err(|()| near::unknown("system call", name, names(), "man 2 syscalls lists all"))?;
+    if let (Some(argument), false) = (argument, CallKind::works_on_first(call.id() as u32)) {
+        return Err(format!(
+            "{name} waits for nothing that its first argument names: leave ':{argument}' out"
+        ));
+    }
     Ok(WantedWait {
         call: call.id() as u32,
         argument,
@@ -48,6 +53,8 @@ mod tests {
         assert!(error.contains("did you mean clock_nanosleep"), "{error}");
         let error = wait("nobody-has-this").unwrap_err();
         assert!(error.contains("man 2 syscalls"), "{error}");
+        let error = wait("clock_nanosleep:1").unwrap_err();
+        assert!(error.contains("leave ':1' out"), "{error}");
         assert!(wait("read:").is_err() && wait("read:five").is_err());
     }
 }

@@ -78,6 +78,7 @@ fn followed() -> Followed {
             }),
             period: Some(Nanos(500_000)),
             is_relative: false,
+            is_exact: true,
             clock: Some(1),
         }),
         cycles: vec![cycle.times],

@@ -61,6 +61,11 @@ impl Call {
 }
 
 impl CallKind {
+    /// Whether the first argument of the call with this number is what it works on: a descriptor or a futex.
+    pub fn works_on_first(number: u32) -> bool {
+        first(number) != First::Other
+    }
+
     /// It is a call of this name.
     pub fn is(&self, call: Sysno) -> bool {
         self.number == call.id() as u32

@@ -50,7 +50,7 @@ const VALUES: usize = 20_000;
 /// Different parts that are told apart.
 const CAUSES: usize = 20_000;
 /// The slowest cycles whose parts are kept.
-const SLOWEST: usize = 64;
+pub const SLOWEST: usize = 64;
 
 #[derive(Debug)]
 struct PartStats {

@@ -22,8 +22,17 @@ pub struct CycleWait {
     pub period: Option<Nanos>,
     /// It sleeps for a time instead of until an instant: what the cycle takes is added to the period.
     pub is_relative: bool,
+    /// Most releases are exact multiples of the period apart: a timer that is set to instants.
+    pub is_exact: bool,
     /// The clock that it sleeps by, as clock_nanosleep names it.
     pub clock: Option<u64>,
+}
+
+impl CycleWait {
+    /// What takes longer is late where nobody has said what is. From one mark to the next it takes a period at least.
+    pub fn limit(&self) -> Option<Nanos> {
+        self.period.filter(|_| self.by != Some(WokenBy::Mark))
+    }
 }
 
 /// Releases of a class that are looked at.
@@ -46,8 +55,13 @@ const MOST_MISSED: u64 = 16;
 const AFTER_SLEEPS: usize = 3;
 /// A release lies on the grid if it is off by less than this part of the period.
 const OFF: f64 = 0.02;
+/// A release is an exact multiple of the period after another if it is off by less than this part of the period.
+const EXACT: f64 = 1e-4;
 /// So many waits off the grid are sleeps within a cycle; the next one begins another phase.
 const PHASES: u32 = 3;
+/// If more of so many waits are within cycles, the loop has got another period.
+const MOST_WITHIN: u32 = 11;
+const LOOKED_BACK: u32 = 32;
 /// Fewer irregular waits are no cycle.
 const LEAST_IRREGULAR: usize = 50;
 /// So many of the waits in a call are regular, or the call waits for other things, and now and then for a timer.
@@ -100,6 +114,16 @@ impl Releases {
         let least = if self.is_relative { 0.5 } else { ON_GRID };
         let usual = (on_grid as f64 >= least * steps.len() as f64).then_some(median);
         self.finer(&steps, median).or(usual).map(Nanos)
+    }
+
+    /// Whether most distances are exact multiples of this period.
+    fn is_exact(&self, period: Nanos) -> bool {
+        let pairs = self.latest.iter().zip(self.latest.iter().skip(1));
+        let is_exact = |(a, b): &(&Nanos, &Nanos)| {
+            let periods = b.0.saturating_sub(a.0) as f64 / period.0.max(1) as f64;
+            (periods - periods.round()).abs() < EXACT
+        };
+        2 * pairs.filter(is_exact).count() >= self.latest.len()
     }
 
     /// A loop that always misses periods, now four of them and now five: its period is what the distances differ by, if each
@@ -195,6 +219,7 @@ impl Candidates {
                 by: period.is_some().then_some(class.by),
                 period,
                 is_relative: releases.is_relative,
+                is_exact: period.is_some_and(|period| releases.is_exact(period)),
                 clock: releases.clock,
             };
             if best.as_ref().is_none_or(|(there, _)| rank > *there) {
@@ -314,6 +339,11 @@ pub(super) struct CycleMaker {
     pub at_once: u64,
     /// So many waits one after the other ended where no cycle is due.
     off_grid: u32,
+    /// Waits, and those within a cycle, since that was judged.
+    seen: u32,
+    within: u32,
+    /// Too many were: the loop has got another period.
+    has_changed: bool,
 }
 
 impl CycleMaker {
@@ -325,6 +355,9 @@ impl CycleMaker {
             missed: 0,
             at_once: 0,
             off_grid: 0,
+            seen: 0,
+            within: 0,
+            has_changed: false,
         }
     }
 
@@ -371,8 +404,17 @@ impl CycleMaker {
         let release = wait.release();
         let after = release.0.saturating_sub(last.0) % period.0;
         let off = after.min(period.0 - after) as f64 / period.0 as f64;
-        let is_within = !self.wait.is_relative && release > last && off > OFF && self.off_grid < PHASES;
+        // Who is late may sleep for no time: that ends a cycle. And where a wait comes at any time there is no grid.
+        let has_slept = release.saturating_sub(wait.call.entered).0 as f64 > OFF * period.0 as f64;
+        let is_sleep = has_slept && self.wait.is_exact && !wait.is_mark;
+        let is_within = is_sleep && !self.has_changed && release > last && off > OFF && self.off_grid < PHASES;
         self.off_grid = if is_within { self.off_grid + 1 } else { 0 };
+        self.seen += 1;
+        self.within += u32::from(is_within);
+        if self.seen == LOOKED_BACK {
+            self.has_changed |= self.within > MOST_WITHIN;
+            (self.seen, self.within) = (0, 0);
+        }
         is_within
     }
 

@@ -184,7 +184,7 @@ impl Follower {
         {
             self.late.get_or_insert(times);
         }
-        let limit = self.request.deadline.or(wait.period);
+        let limit = self.request.deadline.or(wait.limit());
         let cycle = ExplainedCycle { times, parts };
         if self.request.cycle == Some(times.release) {
             self.wanted = Some(cycle.clone());
@@ -251,7 +251,7 @@ impl Follower {
         let limit = self
             .request
             .deadline
-            .or(wait.and_then(|wait| wait.period))
+            .or(wait.and_then(|wait| wait.limit()))
             .unwrap_or(percentile);
         let (late, causes) = self.tally.causes(limit);
         let task = wait.and_then(|wait| self.machine.task(wait.tid));

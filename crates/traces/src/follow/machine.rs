@@ -170,7 +170,11 @@ impl Machine {
                 name,
                 is_new,
             } => {
-                self.task_mut(named).thread.comm = name;
+                let task = self.task_mut(named);
+                task.thread.comm = name;
+                if is_new.is_some() {
+                    task.is_made(at);
+                }
                 if is_new.is_some() && self.program.contains(&tid) {
                     self.adopt(named);
                 }

@@ -26,7 +26,7 @@ pub mod words;
 
 pub use advice::advice;
 pub use calls::CallKind;
-pub use causes::{ExplainedCycle, LateCause, UsualPart};
+pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart};
 pub use cycles::{CycleWait, SeenWait};
 pub use follower::{Followed, Follower, MOST_CYCLES};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};

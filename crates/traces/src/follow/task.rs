@@ -194,6 +194,18 @@ impl Task {
         self.to(at, TaskState::Running { cpu });
     }
 
+    /// It was made, and has not run yet.
+    pub fn is_made(&mut self, at: Nanos) {
+        if self.state == TaskState::Unknown {
+            let ready = TaskState::Ready {
+                is_woken: true,
+                cpu: None,
+                priority: self.thread.priority,
+            };
+            self.to(at, ready);
+        }
+    }
+
     /// Since when it is in its state.
     pub fn since(&self) -> Nanos {
         self.since

@@ -295,7 +295,7 @@ fn a_thread_with_a_deadline_waits_for_its_period_by_yielding() {
     assert!(wait.call.is(Sysno::sched_yield), "{wait:?}");
     assert_eq!(
         (wait.period, followed.cycles.len(), followed.at_once),
-        (Some(Nanos(1_000)), 11, 0)
+        (Some(Nanos(1_000)), 12, 0)
     );
     let cycle = followed.cycles[3];
     assert_eq!(
@@ -308,15 +308,16 @@ fn a_thread_with_a_deadline_waits_for_its_period_by_yielding() {
 /// A loop that never waits: a write, which the user names, is what a cycle begins and ends with.
 #[test]
 fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
-    let of = |wait: Option<WantedWait>| {
+    let with = |wait: Option<WantedWait>, deadline: Option<u64>| {
         let request = FollowRequest {
             wait,
-            deadline: Some(Nanos(1_500)),
+            deadline: deadline.map(Nanos),
             ..FollowRequest::default()
         };
         let mut trace = Trace::new(request).switch(500, CTL, false);
+        // A mark that comes late is one, too.
         for at in [
-            1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000,
+            1_000, 2_000, 3_200, 4_000, 5_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000,
         ] {
             trace = trace
                 .call(at, Sysno::write, [7, 0, 1, 0])
@@ -333,7 +334,10 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
         call: Sysno::write.id() as u32,
         argument: Some(descriptor),
     };
+    let of = |wait| with(wait, Some(1_500));
     assert!(of(None).wait.is_none() && of(Some(write(9))).wait.is_none());
+    // Every cycle takes a period.
+    assert!(with(Some(write(7)), None).late <= 1);
     let followed = of(Some(write(7)));
     adds_up(&followed);
     assert_eq!((followed.cycles.len(), followed.late, followed.at_once), (10, 1, 0));
@@ -386,6 +390,69 @@ fn a_loop_that_always_misses_periods_has_its_own_period() {
     assert_eq!(followed.wait.unwrap().period, Some(Nanos(2_000)));
     assert_eq!((followed.cycles.len(), followed.late), (40, 40));
     adds_up(&followed);
+}
+
+/// As `time.sleep` of Python does it: until an instant, which is now and a time.
+#[test]
+fn a_sleep_that_ends_late_ends_a_cycle() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let mut at = 600;
+    for nth in 0..60 {
+        trace = trace.sleeps(at, at + 1_000);
+        at += 1_130 + if nth % 10 == 9 { 400 } else { nth * 7 % 11 };
+    }
+    let followed = trace.sleeps(at, at + 1_000).finish();
+    assert_eq!(followed.cycles.len(), 60);
+    assert_eq!(followed.late, 0);
+    adds_up(&followed);
+}
+
+#[test]
+fn another_period_later_is_no_sleep_within_a_cycle() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let (mut at, mut due) = (600, 0);
+    for nth in 0..500 {
+        due += if nth < 300 { 1_000 } else { 700 };
+        trace = trace.sleeps(at, due);
+        at = due + 130;
+    }
+    let followed = trace.sleeps(at, due + 700).finish();
+    assert!(followed.cycles.len() > 450, "{}", followed.cycles.len());
+    adds_up(&followed);
+}
+
+#[test]
+fn a_thread_that_was_made_is_ready_until_it_runs() {
+    const MADE: u32 = 14;
+    let followed = cycles(with_deadline(), |trace, at| {
+        let made = TracedChange::Named {
+            tid: MADE,
+            name: "made".into(),
+            is_new: Some(true),
+        };
+        let trace = trace
+            .on(1)
+            .switch(at, OTHER, false)
+            .on(0)
+            .push(at + 1, made)
+            .call(at + 2, Sysno::futex, MUTEX)
+            .switch(at + 3, 0, true)
+            .on(1)
+            .switch(at + 500, MADE, false)
+            .wakes(at + 520, CTL)
+            .on(0)
+            .switch(at + 530, CTL, false)
+            .returns(at + 540, Sysno::futex);
+        (trace, at + 550)
+    });
+    adds_up(&followed);
+    assert_eq!(followed.unexplained, Nanos(0));
+    let cause = &followed.causes[0].cause;
+    assert!(
+        said(cause).contains("which was ready while other ordinary threads ran"),
+        "{}",
+        said(cause)
+    );
 }
 
 fn with_deadline() -> FollowRequest {

@@ -40,6 +40,11 @@ pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result
         let what = "is no host; write --on HOST,HOST".to_string();
         return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
     }
+    let is_twice = |(nth, name): &(usize, &String)| args.boards[..*nth].contains(name);
+    if let Some((_, name)) = args.boards.iter().enumerate().find(is_twice) {
+        let what = "is named twice in --on".to_string();
+        return Err(RemoteError::Choice(format!("'{name}'"), what).into());
+    }
     let folder = output.map_or_else(|| folder::new("boards"), Path::to_path_buf);
     let executable = match &args.on_executable {
         Some(path) => Executable::at(path.clone())?,

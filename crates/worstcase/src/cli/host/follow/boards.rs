@@ -1,26 +1,19 @@
 //! `worstcase host follow --on`: the arguments that each machine is given.
 
 use super::FollowArgs;
-use worstcase_base::duration;
-use worstcase_contract::Nanos;
 
 impl FollowArgs {
     /// The same command for a machine that keeps its run in `folder`.
     pub(super) fn for_board(&self, folder: &str) -> Vec<String> {
         let options = [
-            ("pid", self.pid.map(|id| id.to_string())),
-            ("comm", self.comm.clone()),
-            ("thread", self.thread.clone()),
-            ("wait", self.wait.map(|wait| wait.to_string())),
-            ("time", self.time.map(typed)),
-            ("deadline", self.deadline.map(typed)),
-            ("signal", self.signal.map(|number| number.to_string())),
-            ("on-late", self.on_late.clone()),
-            ("output", Some(folder.to_string())),
+            ("--signal", self.signal.map(|number| number.to_string())),
+            ("--on-late", self.on_late.clone()),
+            ("--output", Some(folder.to_string())),
         ];
         let mut words: Vec<String> = ["host", "follow", "--quiet"].map(String::from).into();
+        words.extend(self.words());
         for (name, value) in options {
-            words.extend(value.map(|value| format!("--{name}={value}")));
+            words.extend(value.into_iter().flat_map(|value| [name.to_string(), value]));
         }
         words.extend(self.is_break.then(|| "--break".to_string()));
         if !self.command.is_empty() {
@@ -29,11 +22,6 @@ impl FollowArgs {
         }
         words
     }
-}
-
-/// A duration as the command line takes it.
-fn typed(time: Nanos) -> String {
-    duration::show(time).replace(' ', "")
 }
 
 #[cfg(test)]
@@ -63,8 +51,8 @@ mod tests {
         let given = parsed(&words).for_board("run").join(" ");
         assert_eq!(
             given,
-            "host follow --quiet --comm=ctl --thread=t --wait=read:5 --time=1.5s --deadline=1ms --signal=10 \
-             --on-late=echo late --output=run --break"
+            "host follow --quiet --comm ctl --thread t --wait read:5 --time 1.5s --deadline 1ms --signal 10 \
+             --on-late echo late --output run --break"
         );
         for argument in Typed::command()
             .get_arguments()
@@ -79,12 +67,8 @@ mod tests {
         let given = parsed(&["--time", "2s", "--", "/opt/motion", "--rate", "1000"]).for_board("run");
         assert_eq!(
             given[3..],
-            ["--time=2s", "--output=run", "--", "/opt/motion", "--rate", "1000"]
+            ["--time", "2s", "--output", "run", "--", "/opt/motion", "--rate", "1000"]
         );
-        assert!(
-            parsed(&["--pid", "7"])
-                .for_board("run")
-                .contains(&"--pid=7".to_string())
-        );
+        assert!(parsed(&["--pid", "7"]).for_board("run").contains(&"--pid".to_string()));
     }
 }

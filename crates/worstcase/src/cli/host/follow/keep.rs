@@ -6,7 +6,7 @@ use crate::cli::error::Error;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use worstcase_base::duration;
-use worstcase_base::output::BegunFolder;
+use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_host::HostError;
@@ -48,8 +48,13 @@ impl KeptPlace {
                 (scratch.path().join("run"), Some(scratch))
             }
         };
+        let begun = BegunFolder::at(&folder);
+        OutputFolder::create(&folder).map_err(|source| HostError::Samples {
+            path: folder.clone(),
+            source,
+        })?;
         Ok(Some(KeptPlace {
-            _begun: BegunFolder::at(&folder),
+            _begun: begun,
             folder,
             machine: FollowedMachine::of_here(),
             began: Utc::now(),
@@ -109,7 +114,7 @@ impl KeptPlace {
 
 impl FollowArgs {
     /// The options as typed, but for the folder and the program's command.
-    fn words(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         let show = |time: Nanos| duration::show(time).replace(' ', "");
         let options = [
             ("--pid", self.pid.map(|id| id.to_string())),

@@ -10,6 +10,7 @@ use crate::cli::host::on::{self, OnArgs};
 use crate::cli::output::print;
 use crate::cli::progress::ProgressDisplay;
 use crate::cli::stop;
+use clap::builder::RangedU64ValueParser;
 use clap::{ArgGroup, Args};
 use keep::KeptPlace;
 use late::LateReaction;
@@ -24,7 +25,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::HostError;
 use worstcase_host::follow::{FollowTarget, ProgramFacts, SessionEnd, SessionRequest, follow, wanted_wait};
 use worstcase_report::terminal::{Style, fitted};
-use worstcase_traces::follow::{WantedThread, WantedWait};
+use worstcase_traces::follow::{SLOWEST, WantedThread, WantedWait};
 
 const HELP: &str = "\
 Examples:
@@ -80,8 +81,8 @@ pub struct FollowArgs {
     /// runs it; it finds WORSTCASE_PID, WORSTCASE_CYCLE and WORSTCASE_RESPONSE_NS in its environment
     #[arg(long, value_name = "COMMAND", requires = "deadline")]
     on_late: Option<String>,
-    /// So many of the worst cycles are shown
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// So many of the worst cycles are shown, at most 64
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(..=SLOWEST as u64))]
     show: usize,
     /// Print JSON, times in ns
     #[arg(long, conflicts_with = "boards")]
