@@ -57,10 +57,10 @@ const AFTER_SLEEPS: usize = 3;
 const OFF: f64 = 0.02;
 /// A release is an exact multiple of the period after another if it is off by less than this part of the period.
 const EXACT: f64 = 1e-4;
-/// So many waits off the grid are sleeps within a cycle; the next one begins another phase.
-const PHASES: u32 = 3;
-/// If more of so many waits are within cycles, the loop has got another period.
-const MOST_WITHIN: u32 = 11;
+/// So many waits off the grid can be sleeps within a cycle; the next one begins another phase.
+const HELD: usize = 3;
+/// If more of so many waits are off the grid, the loop has got another period.
+const MOST_OFF_GRID: u32 = 11;
 const LOOKED_BACK: u32 = 32;
 /// Fewer irregular waits are no cycle.
 const LEAST_IRREGULAR: usize = 50;
@@ -337,11 +337,11 @@ pub(super) struct CycleMaker {
     pub missed: u64,
     /// Cycles whose wait did not block, because what it waits for had happened.
     pub at_once: u64,
-    /// So many waits one after the other ended where no cycle is due.
-    off_grid: u32,
-    /// Waits, and those within a cycle, since that was judged.
+    /// Waits that ended where no cycle is due.
+    held: Vec<Wait>,
+    /// Waits, and those off the grid, since that was judged.
     seen: u32,
-    within: u32,
+    off_grid: u32,
     /// Too many were: the loop has got another period.
     has_changed: bool,
 }
@@ -354,9 +354,9 @@ impl CycleMaker {
             last: None,
             missed: 0,
             at_once: 0,
-            off_grid: 0,
+            held: Vec::new(),
             seen: 0,
-            within: 0,
+            off_grid: 0,
             has_changed: false,
         }
     }
@@ -366,11 +366,39 @@ impl CycleMaker {
         self.open.map(|(_, release, _)| release)
     }
 
-    /// Takes a wait that has returned, and gives the cycle that ended when it began.
-    pub fn take(&mut self, wait: &Wait) -> Option<CycleSpan> {
-        if wait.tid != self.wait.tid || !wait.call.kind().is_same_wait(&self.wait.call) || self.is_within(wait) {
-            return None;
+    /// Takes a wait that has returned, and gives the cycles that are known to have ended.
+    pub fn take(&mut self, wait: &Wait) -> Vec<CycleSpan> {
+        if wait.tid != self.wait.tid || !wait.call.kind().is_same_wait(&self.wait.call) {
+            return Vec::new();
         }
+        self.seen += 1;
+        let mut ended = Vec::new();
+        if self.is_off(wait) {
+            if self
+                .held
+                .last()
+                .is_none_or(|held| !self.is_whole(held.release(), wait.release()))
+                && self.held.len() < HELD
+            {
+                self.held.push(wait.clone());
+                return ended;
+            }
+            // The last one that was held, and this one, are a period apart: the loop has got another phase. Or nothing fits.
+            let first = self.held.last().cloned();
+            ended.extend(first.and_then(|held| self.border(&held)));
+        }
+        self.off_grid += self.held.len() as u32;
+        self.held.clear();
+        if self.seen >= LOOKED_BACK {
+            self.has_changed |= self.off_grid > MOST_OFF_GRID;
+            (self.seen, self.off_grid) = (0, 0);
+        }
+        ended.extend(self.border(wait));
+        ended
+    }
+
+    /// The cycle that ends with this wait; the next one begins with it.
+    fn border(&mut self, wait: &Wait) -> Option<CycleSpan> {
         let ended = self.open.take().map(|(index, release, start)| CycleSpan {
             index,
             release,
@@ -395,27 +423,24 @@ impl CycleMaker {
         ended.filter(|cycle| cycle.end > cycle.release)
     }
 
-    /// A sleep within a cycle, by the same call: it ends where no cycle is due. Several of them one after the other are a loop
-    /// that has got another phase.
-    fn is_within(&mut self, wait: &Wait) -> bool {
+    /// Whether it ends where no cycle is due: a sleep within a cycle, by the same call, or the first of another phase. The next
+    /// one tells.
+    fn is_off(&self, wait: &Wait) -> bool {
         let (Some(period), Some((last, _)), Some(_)) = (self.wait.period, self.last, self.open) else {
             return false;
         };
         let release = wait.release();
-        let after = release.0.saturating_sub(last.0) % period.0;
-        let off = after.min(period.0 - after) as f64 / period.0 as f64;
         // Who is late may sleep for no time: that ends a cycle. And where a wait comes at any time there is no grid.
         let has_slept = release.saturating_sub(wait.call.entered).0 as f64 > OFF * period.0 as f64;
-        let is_sleep = has_slept && self.wait.is_exact && !wait.is_mark;
-        let is_within = is_sleep && !self.has_changed && release > last && off > OFF && self.off_grid < PHASES;
-        self.off_grid = if is_within { self.off_grid + 1 } else { 0 };
-        self.seen += 1;
-        self.within += u32::from(is_within);
-        if self.seen == LOOKED_BACK {
-            self.has_changed |= self.within > MOST_WITHIN;
-            (self.seen, self.within) = (0, 0);
-        }
-        is_within
+        let is_sleep = has_slept && self.wait.is_exact && !wait.is_mark && !self.has_changed;
+        is_sleep && release > last && !self.is_whole(last, release)
+    }
+
+    /// Whether these releases are whole periods apart.
+    fn is_whole(&self, from: Nanos, to: Nanos) -> bool {
+        let Some(period) = self.wait.period else { return false };
+        let after = to.saturating_sub(from).0 % period.0;
+        after.min(period.0 - after) as f64 <= OFF * period.0 as f64
     }
 
     /// The number of a release; periods that lie between it and the last one are missed.

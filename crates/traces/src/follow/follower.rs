@@ -159,7 +159,7 @@ impl Follower {
         self.candidates.note(&wait);
         match &mut self.maker {
             Some(maker) => {
-                if let Some(span) = maker.take(&wait) {
+                for span in maker.take(&wait) {
                     self.explain(span);
                 }
             }
@@ -223,9 +223,8 @@ impl Follower {
         self.wanted = None;
         self.cycles.clear();
         for wait in std::mem::take(&mut self.waits) {
-            if let Some(span) = self.maker.as_mut().and_then(|maker| maker.take(&wait)) {
-                self.explain(span);
-            }
+            let ended = self.maker.as_mut().map(|maker| maker.take(&wait));
+            ended.into_iter().flatten().for_each(|span| self.explain(span));
         }
     }
 

@@ -407,6 +407,29 @@ fn a_sleep_that_ends_late_ends_a_cycle() {
     adds_up(&followed);
 }
 
+/// After a cycle that took too long it counts its periods from there.
+#[test]
+fn another_phase_begins_with_a_cycle() {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let (mut at, mut due) = (600, 0);
+    for nth in 0..90 {
+        due += 1_000;
+        trace = trace.sleeps(at, due);
+        at = due + 130;
+        if nth % 20 == 19 {
+            at = due + 1_350;
+            due = at;
+        }
+    }
+    let followed = trace.sleeps(at, due + 1_000).finish();
+    assert_eq!((followed.cycles.len(), followed.late), (90, 4));
+    assert_eq!(
+        followed.cycles.iter().map(|cycle| cycle.response().0).max(),
+        Some(1_350)
+    );
+    adds_up(&followed);
+}
+
 #[test]
 fn another_period_later_is_no_sleep_within_a_cycle() {
     let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
