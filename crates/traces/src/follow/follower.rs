@@ -20,7 +20,7 @@ const SETTLE: Nanos = Nanos::from_millis(3_000);
 const AGAIN: Nanos = Nanos::from_millis(2_000);
 /// Waits that are remembered before a cycle was found.
 const WAITS: usize = 200_000;
-/// Stretches that are remembered.
+/// Stretches of CPUs and threads that are remembered.
 const STRETCHES: usize = 3_000_000;
 /// Parts of all cycles that are told.
 const USUAL: usize = 500;

@@ -347,6 +347,7 @@ impl Machine {
 
     /// How many stretches are kept.
     pub fn len(&self) -> usize {
-        self.cpus.values().map(Cpu::len).sum()
+        let of_tasks: usize = self.tasks.values().map(Task::len).sum();
+        of_tasks + self.cpus.values().map(Cpu::len).sum::<usize>()
     }
 }

@@ -282,6 +282,11 @@ impl Task {
         cut.filter(|span| span.from < span.to).collect()
     }
 
+    /// How many times in one state are kept.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
     /// Forgets what ended before an instant.
     pub fn prune(&mut self, before: Nanos) {
         let keep = self.spans.partition_point(|span| span.to <= before);
