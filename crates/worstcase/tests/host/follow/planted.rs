@@ -214,7 +214,7 @@ fn a_kept_run_is_explained_with_its_cycle_and_written_as_files() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path());
     let run = folder.path().join("run");
-    let followed = follow(&["--deadline", "500us", "-o"])
+    let followed = follow(&["--deadline", "5ms", "-o"])
         .arg(&run)
         .args(["--", program.to_str().unwrap(), "fault", SECONDS])
         .output()
