@@ -21,7 +21,7 @@ const AGAIN: Nanos = Nanos::from_millis(2_000);
 /// Waits that are remembered before a cycle was found.
 const WAITS: usize = 200_000;
 /// Stretches of CPUs and threads that are remembered.
-const STRETCHES: usize = 3_000_000;
+const STRETCHES: usize = 1_500_000;
 /// Parts of all cycles that are told.
 const USUAL: usize = 500;
 
