@@ -157,7 +157,7 @@ pub(crate) fn current_task(symbols: &SymbolTable) -> Option<u64> {
 const NOTES: u64 = 2 * 4096;
 
 /// Longest vDSO that is looked for.
-const VDSO: usize = 8 * 4096;
+const VDSO: usize = 8 * PAGE;
 
 /// The code that the kernel gives every program of 64 bits, an ELF file, as the machine has it; none if it is not where a page
 /// begins.

@@ -65,7 +65,7 @@ impl UserCode {
         UserCode {
             blocks: blocks
                 .iter()
-                .map(|block| place_of(block).filter(|_| is_user(block)))
+                .map(|block| is_user(block).then(|| place_of(block)).flatten())
                 .collect(),
             files,
         }

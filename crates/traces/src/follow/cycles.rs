@@ -372,29 +372,22 @@ impl CycleMaker {
             return Vec::new();
         }
         self.seen += 1;
-        let mut ended = Vec::new();
-        if self.is_off(wait) {
-            if self
-                .held
-                .last()
-                .is_none_or(|held| !self.is_whole(held.release(), wait.release()))
-                && self.held.len() < HELD
-            {
-                self.held.push(wait.clone());
-                return ended;
-            }
-            // The last one that was held, and this one, are a period apart: the loop has got another phase. Or nothing fits.
-            let first = self.held.last().cloned();
-            ended.extend(first.and_then(|held| self.border(&held)));
+        let is_off = self.is_off(wait);
+        let held = self.held.last();
+        let is_another_phase = held.is_some_and(|held| self.is_whole(held.release(), wait.release()));
+        if is_off && !is_another_phase && self.held.len() < HELD {
+            self.held.push(wait.clone());
+            return Vec::new();
         }
-        self.off_grid += self.held.len() as u32;
-        self.held.clear();
+        let held = std::mem::take(&mut self.held);
+        self.off_grid += held.len() as u32;
         if self.seen >= LOOKED_BACK {
             self.has_changed |= self.off_grid > MOST_OFF_GRID;
             (self.seen, self.off_grid) = (0, 0);
         }
-        ended.extend(self.border(wait));
-        ended
+        // If this one is off the grid too, the last one that was held began another phase; otherwise all of them were within.
+        let begun = held.last().filter(|_| is_off).and_then(|held| self.border(held));
+        begun.into_iter().chain(self.border(wait)).collect()
     }
 
     /// The cycle that ends with this wait; the next one begins with it.

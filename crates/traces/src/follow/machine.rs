@@ -155,15 +155,19 @@ impl Machine {
                 }
                 self.task_mut(tid).on_lock = what == TracedChange::LockWait;
             }
-            TracedChange::SignalSent { tid, .. } => {
+            TracedChange::SignalSent { tid, signal } => {
                 let by = on.thread;
-                self.task_mut(tid).signalled_by = by;
+                let senders = &mut self.task_mut(tid).senders;
+                match by {
+                    Some(by) => senders.insert(signal, by),
+                    None => senders.remove(&signal),
+                };
                 return None;
             }
             TracedChange::SignalTaken { signal, has_handler } => {
                 let task = self.task_mut(tid);
                 task.handler = has_handler.then_some(signal);
-                task.is_stopped = !has_handler && STOPS.contains(&signal);
+                task.stopped = (!has_handler && STOPS.contains(&signal)).then_some(signal);
             }
             TracedChange::Named {
                 tid: named,

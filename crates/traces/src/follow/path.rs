@@ -262,7 +262,7 @@ impl Path<'_> {
                     call,
                     on_lock,
                     handler,
-                    is_stopped: false,
+                    stopped: None,
                     waker,
                 } => {
                     let blocked = BlockedThread {
@@ -273,8 +273,10 @@ impl Path<'_> {
                     };
                     self.blocked(&span, blocked, waker.as_ref(), via);
                 }
-                TaskState::Blocked { is_stopped: true, .. } => {
-                    let sender = task.signalled_by;
+                TaskState::Blocked {
+                    stopped: Some(signal), ..
+                } => {
+                    let sender = task.senders.get(signal).copied();
                     self.push(span.from, span.to, via, thread, Doing::Stopped { sender });
                 }
             }
@@ -297,7 +299,9 @@ impl Path<'_> {
                 Activity::Fault => Doing::Fault,
                 Activity::Handler(signal) => Doing::Handler {
                     signal,
-                    sender: machine.task(thread.tid).and_then(|task| task.signalled_by),
+                    sender: machine
+                        .task(thread.tid)
+                        .and_then(|task| task.senders.get(&signal).copied()),
                 },
                 Activity::KernelLock(call) => Doing::KernelLock(call.map(kind)),
                 Activity::Context(context) => Doing::Interrupted(nameless(context)),

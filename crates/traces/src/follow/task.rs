@@ -68,8 +68,8 @@ pub enum TaskState {
         on_lock: bool,
         /// In its handler of this signal.
         handler: Option<u32>,
-        /// A signal had stopped it.
-        is_stopped: bool,
+        /// This signal had stopped it.
+        stopped: Option<u32>,
         /// Who ended it.
         waker: Option<Waker>,
     },
@@ -98,10 +98,10 @@ pub(super) struct Task {
     pub on_lock: bool,
     /// The signal whose handler it runs.
     pub handler: Option<u32>,
-    /// It has taken a signal that stops it.
-    pub is_stopped: bool,
-    /// Who sent it a signal last.
-    pub signalled_by: Option<TracedThread>,
+    /// It has taken this signal, which stops it.
+    pub stopped: Option<u32>,
+    /// Who sent it each signal last.
+    pub senders: BTreeMap<u32, TracedThread>,
     /// The first timer that it set in this call.
     pub set: Option<SetTimer>,
     /// It was blocked in this call.
@@ -134,8 +134,8 @@ impl Task {
             call: None,
             on_lock: false,
             handler: None,
-            is_stopped: false,
-            signalled_by: None,
+            stopped: None,
+            senders: BTreeMap::new(),
             set: None,
             was_blocked: false,
             woken: None,
@@ -225,7 +225,7 @@ impl Task {
                 call: self.call,
                 on_lock: self.on_lock,
                 handler: self.handler,
-                is_stopped: std::mem::take(&mut self.is_stopped),
+                stopped: self.stopped.take(),
                 waker: None,
             },
             false => TaskState::Ready {

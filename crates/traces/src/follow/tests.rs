@@ -362,6 +362,8 @@ fn a_thread_that_is_stopped_waits_for_nobody() {
             .push(at + 1, taken)
             .switch(at + 2, 0, true)
             .on(1)
+            .switch(at + 490, HOG, true)
+            .push(at + 495, TracedChange::SignalSent { tid: CTL, signal: 18 })
             .wakes(at + 500, CTL)
             .on(0)
             .switch(at + 510, CTL, false);
@@ -369,6 +371,7 @@ fn a_thread_that_is_stopped_waits_for_nobody() {
     });
     adds_up(&followed);
     let cause = &followed.causes[0].cause;
+    // Not the one that let it go on.
     assert_eq!(
         said(cause),
         "ctl was stopped by a signal, which other (thread 13, SCHED_OTHER) had sent"
