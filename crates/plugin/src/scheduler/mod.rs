@@ -26,7 +26,7 @@ mod settings;
 mod slices;
 
 #[cfg(not(test))]
-pub(crate) use extra_time::{fetched, paused};
+pub(crate) use extra_time::{fetched, paused, paused_until};
 #[cfg(not(test))]
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
 #[cfg(not(test))]

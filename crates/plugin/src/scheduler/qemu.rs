@@ -10,7 +10,7 @@ mod version;
 
 use super::clocks::VIRTUAL;
 use super::disk;
-use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
+use super::extra_time::{PAUSE, PAUSED, await_words, port_time, was_left_at_pause};
 use super::patch::{Finder, functions, replace};
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
@@ -279,7 +279,11 @@ impl Machine for OnCpuThread {
             let before = (call.icount_get_raw)();
             version::prepare(qemu.versioned.prepare, handle, most);
             (call.cpu_exec_start)(handle);
-            let code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
+            let mut code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
+            // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
+            while code == EXCP_INTERRUPT && was_left_at_pause(api::count_of_all()) {
+                code = (call.cpu_exec)(handle);
+            }
             (call.cpu_exec_end)(handle);
             (call.icount_process_data)(handle);
             (code, (call.icount_get_raw)() - before)
