@@ -65,3 +65,103 @@ fn has_entry(kernel: &[u8]) -> Option<bool> {
     }
     Some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// A kernel of one segment to load and one of notes.
+    fn kernel(note: NoteType) -> Vec<u8> {
+        let mut notes = Vec::new();
+        for (name, kind) in [(b"GNU\0", NoteType(3)), (b"Xen\0", note)] {
+            for number in [4, 8, kind.0] {
+                notes.extend(u32::to_le_bytes(number));
+            }
+            notes.extend(name);
+            notes.extend(0x100_0000_u64.to_le_bytes());
+        }
+        let code = [0x90; 64];
+        let (first, second) = (64 + 2 * 56, 64 + 2 * 56 + code.len());
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(16, 0);
+        for half in [2_u16, EM_X86_64.0] {
+            elf.extend(half.to_le_bytes());
+        }
+        elf.extend(1_u32.to_le_bytes());
+        for word in [0x100_0000, 64, 0_u64] {
+            elf.extend(word.to_le_bytes());
+        }
+        elf.extend(0_u32.to_le_bytes());
+        for half in [64_u16, 56, 2, 0, 0, 0] {
+            elf.extend(half.to_le_bytes());
+        }
+        for (kind, at, length) in [(1_u32, first, code.len()), (4, second, notes.len())] {
+            elf.extend(kind.to_le_bytes());
+            elf.extend(4_u32.to_le_bytes());
+            for word in [at as u64, 0, 0x100_0000, length as u64, length as u64, 4] {
+                elf.extend(word.to_le_bytes());
+            }
+        }
+        elf.extend(code);
+        elf.extend(notes);
+        elf
+    }
+
+    fn xz(bytes: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::new();
+        liblzma::read::XzEncoder::new(bytes, 6)
+            .read_to_end(&mut packed)
+            .unwrap();
+        packed
+    }
+
+    /// An image with this behind its unpacking code; as the kernel's build does it, the unpacked length follows.
+    fn image(packed: &[u8]) -> Vec<u8> {
+        let mut image = crate::files::sample_image("6.1");
+        let code = (usize::from(image[SETUP_SECTORS]) + 1) * SECTOR;
+        image.resize(code + 100, 0);
+        image[VERSION..VERSION + 2].copy_from_slice(&0x20f_u16.to_le_bytes());
+        image[OFFSET..OFFSET + 4].copy_from_slice(&100_u32.to_le_bytes());
+        image[LENGTH..LENGTH + 4].copy_from_slice(&(packed.len() as u32 + 4).to_le_bytes());
+        image.extend(packed);
+        image.extend(1_000_u32.to_le_bytes());
+        image
+    }
+
+    #[test]
+    fn the_kernel_in_an_image_is_found_however_it_is_packed() {
+        let kernel = kernel(ENTRY);
+        let mut gzip = Vec::new();
+        flate2::read::GzEncoder::new(&kernel[..], flate2::Compression::best())
+            .read_to_end(&mut gzip)
+            .unwrap();
+        let zstd = ruzstd::encoding::compress_to_vec(&kernel[..], ruzstd::encoding::CompressionLevel::Fastest);
+        for packed in [xz(&kernel), gzip, zstd] {
+            assert_eq!(direct(&image(&packed)), Some(kernel.clone()), "{:x?}", &packed[..4]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_started_so_is_none() {
+        let whole = image(&xz(&kernel(ENTRY)));
+        assert!(direct(&whole).is_some());
+        assert_eq!(direct(&image(&xz(&kernel(NoteType(1))))), None, "no such note");
+        assert_eq!(direct(&image(&xz(b"no kernel"))), None);
+        assert_eq!(direct(&image(b"\x02\x21\x4c\x18 of lz4")), None);
+        let mut of_another_machine = kernel(ENTRY);
+        of_another_machine[18] = 3;
+        assert_eq!(direct(&image(&xz(&of_another_machine))), None);
+        let mut cut = kernel(ENTRY);
+        // The length in the file of what is to be loaded.
+        cut[64 + 32] = 0xff;
+        cut[64 + 33] = 0xff;
+        assert_eq!(direct(&image(&xz(&cut))), None);
+        let mut old = whole.clone();
+        old[VERSION..VERSION + 2].copy_from_slice(&(WITH_PLACE - 1).to_le_bytes());
+        assert_eq!(direct(&old), None);
+        for length in 0..whole.len() - 4 {
+            assert_eq!(direct(&whole[..length]), None, "{length} bytes");
+        }
+    }
+}

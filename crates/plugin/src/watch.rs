@@ -175,7 +175,7 @@ struct LonePause;
 
 impl OnStart for LonePause {
     fn run(before: u64) {
-        scheduler::paused_until(api::count_of_all() + before);
+        scheduler::pauses_alone(api::count_of_all() + before);
     }
 }
 

@@ -10,10 +10,6 @@ pub(super) const PAUSE: i64 = 50;
 /// The CPU that runs has executed a PAUSE.
 pub(super) static PAUSED: AtomicBool = AtomicBool::new(false);
 
-/// What the count is after the last PAUSE of a CPU that is alone, once; QEMU leaves its execution at each.
-static PAUSED_UNTIL: AtomicU64 = AtomicU64::new(NEVER);
-const NEVER: u64 = u64::MAX;
-
 /// Words that an INS which has started is to fetch, and those that it has fetched.
 static TO_FETCH: AtomicU64 = AtomicU64::new(0);
 static FETCHED: AtomicU64 = AtomicU64::new(0);
@@ -39,15 +35,4 @@ pub(super) fn port_time() -> i64 {
 /// The CPU that runs executes a PAUSE.
 pub(crate) fn paused() {
     PAUSED.store(true, Relaxed);
-}
-
-/// The only CPU executes a PAUSE, after which the count is `count`.
-pub(crate) fn paused_until(count: u64) {
-    PAUSED_UNTIL.store(count, Relaxed);
-}
-
-/// Whether the only CPU, at this count, was left for nothing but a PAUSE. One that a hypervisor of the guest's intercepts goes on
-/// elsewhere, with another count.
-pub(super) fn was_left_at_pause(count: u64) -> bool {
-    PAUSED_UNTIL.swap(NEVER, Relaxed) == count
 }

@@ -17,6 +17,8 @@ mod extra_time;
 mod followed;
 #[cfg(any(test, feature = "api-v4"))]
 mod index;
+#[cfg_attr(test, expect(dead_code, reason = "used beside QEMU only"))]
+mod lone_pause;
 #[cfg(not(test))]
 mod patch;
 #[cfg(not(test))]
@@ -26,10 +28,10 @@ mod settings;
 mod slices;
 
 #[cfg(not(test))]
-pub(crate) use extra_time::{fetched, paused, paused_until};
+pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
 #[cfg(not(test))]
-pub(crate) use qemu::{begin_kicks, fetches, handle, take_over, time_at, word_at};
+pub(crate) use qemu::{begin_kicks, fetches, handle, pauses_alone, take_over, time_at, word_at};
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};

@@ -10,7 +10,8 @@ mod version;
 
 use super::clocks::VIRTUAL;
 use super::disk;
-use super::extra_time::{PAUSE, PAUSED, await_words, port_time, was_left_at_pause};
+use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
+use super::lone_pause::LONE_PAUSE;
 use super::patch::{Finder, functions, replace};
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
@@ -281,7 +282,7 @@ impl Machine for OnCpuThread {
             (call.cpu_exec_start)(handle);
             let mut code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
             // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
-            while code == EXCP_INTERRUPT && was_left_at_pause(api::count_of_all()) {
+            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(api::count_of_all()) {
                 code = (call.cpu_exec)(handle);
             }
             (call.cpu_exec_end)(handle);
@@ -327,6 +328,11 @@ pub(crate) fn word_at(address: u64) -> Option<u64> {
 /// QEMU's handle of the CPU that runs.
 pub(crate) fn handle() -> *mut c_void {
     RUNNING.load(Relaxed)
+}
+
+/// The only CPU executes a PAUSE, after which the count is `count`.
+pub(crate) fn pauses_alone(count: u64) {
+    LONE_PAUSE.begins(count);
 }
 
 /// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.
