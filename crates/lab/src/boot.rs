@@ -48,9 +48,9 @@ const MOST: u64 = 10 << 30;
 const LARGEST_GAP: Nanos = Nanos::from_micros(20);
 const ATTEMPTS: usize = 6;
 
-/// Limit in bytes for image, devices' state and console of a boot. QEMU dies from SIGBUS, without a message, if the
+/// Limit in bytes for image, uncompressed kernel, devices' state and console of a boot. QEMU dies from SIGBUS, without a message, if the
 /// disk is full while it writes guest memory, so there must be room for everything.
-const SPACE_FOR_THE_REST: u64 = 64 << 20;
+const SPACE_FOR_THE_REST: u64 = 192 << 20;
 
 /// Takes the snapshot from the cache if it fits its checksums. Otherwise boots the subject and makes it; the boot must
 /// agree with this subject's first boot.
