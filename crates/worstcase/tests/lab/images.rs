@@ -6,6 +6,8 @@ use assert_cmd::Command;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use worstcase_base::cache::Cache;
+use worstcase_kernels::{to_fetch, vmlinux};
 
 pub fn boot(controller: &Controller, image: &Path, run: &Path) -> Command {
     let mut command = controller.run("--samples 200 --seeds 1 --preempt full", run);
@@ -128,6 +130,21 @@ fn two_kernels_of_one_release_have_names_of_their_own() {
     assert_eq!(ids, [of("old"), of("new")]);
     // It is the same kernel.
     assert_eq!(records[0].digest, records[1].digest);
+}
+
+/// As docs/lab.md says of Debian's kernels; those that are here.
+#[test]
+fn which_kernels_boot_uncompressed() {
+    let cache = Cache::open().unwrap();
+    for series in ["5.10", "6.1", "6.12", "6.18", "7.3"] {
+        for flavour in ["", "-cloud", "-rt"] {
+            let name = format!("debian:{series}{flavour}");
+            if to_fetch(&name, &cache).is_none() {
+                let image = fs::read(kernel(&name).bzimage).unwrap();
+                assert_eq!(vmlinux::direct(&image).is_some(), name != "debian:5.10-cloud", "{name}");
+            }
+        }
+    }
 }
 
 /// By itself it is the same machine but for what the boot left in memory, and takes many times as long.
