@@ -11,6 +11,7 @@ mod version;
 use super::clocks::VIRTUAL;
 use super::disk;
 use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
+use super::lone_pause::LONE_PAUSE;
 use super::patch::{Finder, functions, replace};
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
@@ -282,7 +283,11 @@ impl Machine for OnCpuThread {
             let before = (call.icount_get_raw)();
             version::prepare(qemu.versioned.prepare, handle, most);
             (call.cpu_exec_start)(handle);
-            let code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
+            let mut code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
+            // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
+            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(api::count_of_all()) {
+                code = (call.cpu_exec)(handle);
+            }
             (call.cpu_exec_end)(handle);
             (call.icount_process_data)(handle);
             (code, (call.icount_get_raw)() - before)
@@ -335,6 +340,11 @@ pub(crate) fn word_at(address: u64) -> Option<u64> {
 /// QEMU's handle of the CPU that runs.
 pub(crate) fn handle() -> *mut c_void {
     RUNNING.load(Relaxed)
+}
+
+/// The only CPU executes a PAUSE, after which the count is `count`.
+pub(crate) fn pauses_alone(count: u64) {
+    LONE_PAUSE.begins(count);
 }
 
 /// An INS starts, or the next round of one that is repeated. Its slice is interrupted after it, to account for it.

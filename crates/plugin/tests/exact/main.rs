@@ -22,10 +22,12 @@ unsafe extern "C" {
 
 /// Where the image is loaded; `BASE` in guest.s.
 const BASE: u64 = 0x10_0000;
-/// Marks of a run: Begin, two rounds of 23, End.
-const MARKS: usize = 48;
+/// Cases of a round, of which there are two.
+const ROUND: usize = 24;
+/// Marks of a run: Begin, the rounds, End.
+const MARKS: usize = 2 + 2 * ROUND;
 /// Marks before which a string instruction faults: its failed attempt is counted, as docs/plugin.md says.
-const STRINGS: [usize; 2] = [23, 23 + 23];
+const STRINGS: [usize; 2] = [23, 23 + ROUND];
 /// Calls of the watched entry, in two rounds.
 const TICKS: usize = 200;
 /// Instructions of the entry, and of what is left of a round after it.
@@ -177,8 +179,14 @@ fn check(shift: u32, early: &[usize], more: &[&str]) {
 
     for (i, (mark, read)) in marks.iter().zip(&reads).enumerate() {
         // rdtsc, shl, or, the no-op, the store; case 21's store faults: its handler's twelve instructions too.
-        let expected = if [21, 21 + 23].contains(&i) { 4 + 12 } else { 4 };
+        let expected = if [21, 21 + ROUND].contains(&i) { 4 + 12 } else { 4 };
         assert_eq!(mark.count.0 - read.count.0, expected, "mark {i}");
+    }
+
+    // Case 24: its timer is due 1000 ns after it was set, among some tens of instructions.
+    for mark in [24, 24 + ROUND] {
+        let took = clock[mark] - clock[mark - 1];
+        assert!((1_000..1_000 + (40 << shift)).contains(&took), "mark {mark}: {took} ns");
     }
 
     let ticks: Vec<_> = of(EventKind::TimerEntry).collect();
@@ -203,7 +211,7 @@ fn the_count_is_the_clock_at_another_speed() {
 /// that fault are counted for their failed attempt too.
 #[test]
 fn the_count_is_the_clock_one_instruction_a_block() {
-    const ALONE: [usize; 6] = [8, 18, 23, 8 + 23, 18 + 23, 23 + 23];
+    const ALONE: [usize; 6] = [8, 18, 23, 8 + ROUND, 18 + ROUND, 23 + ROUND];
     if qemu_version().0 < 10 {
         check(0, &ALONE, &["-singlestep"]);
     } else {
