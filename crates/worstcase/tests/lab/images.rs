@@ -141,7 +141,8 @@ fn which_kernels_boot_uncompressed() {
             let name = format!("debian:{series}{flavour}");
             if to_fetch(&name, &cache).is_none() {
                 let image = fs::read(kernel(&name).bzimage).unwrap();
-                assert_eq!(vmlinux::direct(&image).is_some(), name != "debian:5.10-cloud", "{name}");
+                let is_packed_otherwise = ["debian:5.10-cloud", "debian:6.1-cloud"].contains(&name.as_str());
+                assert_eq!(vmlinux::direct(&image).is_some(), !is_packed_otherwise, "{name}");
             }
         }
     }
