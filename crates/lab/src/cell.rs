@@ -1,7 +1,7 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Fork, LEFTOVERS, PluginRequest};
+use super::fork::{Course, Fork, LEFTOVERS, PluginRequest};
 use super::message::LONGEST_MESSAGE;
 use super::plugin_log;
 use super::prepared::Prepared;
@@ -163,23 +163,46 @@ pub fn obtain(cache: &Cache, run: &CellRun) -> Result<RawResult, LabError> {
 
 /// Runs the cell with its files in `folder`.
 pub fn execute(run: &CellRun, folder: &Path) -> Result<RawResult, LabError> {
-    execute_watched(run, folder, &PluginRequest::default())
+    execute_watched(run, folder, &PluginRequest::default(), &Course::Whole)
 }
 
-/// Runs the cell, with a further request to the plugin.
-pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginRequest) -> Result<RawResult, LabError> {
-    let fork = Fork {
-        prepared: run.prepared,
-        snapshot: run.snapshot,
-        order: &order(run.prepared, run.spec)?,
-        asked,
-        limits: MachineLimits::new(most_instructions(run), run.limit),
-        what: describe(run),
-    };
-    fork.run(folder)?;
+/// Runs the whole cell, with a further request to the plugin.
+pub(super) fn execute_watched(
+    run: &CellRun,
+    folder: &Path,
+    asked: &PluginRequest,
+    course: &Course,
+) -> Result<RawResult, LabError> {
+    let order = order(run.prepared, run.spec)?;
+    let fork = fork(run, &order, asked);
+    fork.run_along(folder, course)?;
     let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
     hold_against_marks(&raw, run.prepared, run.spec, || describe(run))?;
     Ok(raw)
+}
+
+/// Runs a part of the cell, and gives the events of that part.
+pub(super) fn execute_part(
+    run: &CellRun,
+    folder: &Path,
+    asked: &PluginRequest,
+    part: &Course,
+) -> Result<Vec<Event>, LabError> {
+    let order = order(run.prepared, run.spec)?;
+    let fork = fork(run, &order, asked);
+    fork.run_along(folder, part)?;
+    plugin_log::read(&folder.join("events")).map_err(|reason| fork.no_result(folder, reason))
+}
+
+fn fork<'a>(run: &CellRun<'a>, order: &'a [u8], asked: &'a PluginRequest) -> Fork<'a> {
+    Fork {
+        prepared: run.prepared,
+        snapshot: run.snapshot,
+        order,
+        asked,
+        limits: MachineLimits::new(most_instructions(run), run.limit),
+        what: describe(run),
+    }
 }
 
 /// Refuses a record that contradicts what the plugin saw.
