@@ -14,7 +14,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use worstcase_base::room::HeldEntry;
 use worstcase_contract::Instructions;
 
@@ -31,7 +31,7 @@ const MOST_PAGES: usize = 16 << 10;
 /// Time between two looks at a machine that is to be stopped.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The plugin tells its count every 100 ms; a machine that has stood still for longer has told all.
+/// The plugin tells a count that has changed every 100 ms: a machine that has stood still for longer has told all.
 const TOLD: Duration = Duration::from_millis(130);
 
 /// A machine that was saved, in a folder of its own.
@@ -109,7 +109,7 @@ pub(crate) fn save_on_the_way(
 
 /// Saves a machine that is stopped; none if it has changed too much.
 fn save(qemu: &mut Process, folder: &Path, memory: &Path, number: usize) -> Result<Option<SavedMachine>, LabError> {
-    let stopped = Instant::now();
+    let (stopped, at) = (Instant::now(), SystemTime::now());
     qemu.talk(|qmp| qmp.execute("xen-save-devices-state", json!({"filename": DEVICES, "live": false})))?;
     let of_memory = |e| LabError::io(memory)(e);
     let guest = GuestPages::of(qemu.id(), memory).map_err(of_memory)?;
@@ -134,7 +134,9 @@ fn save(qemu: &mut Process, folder: &Path, memory: &Path, number: usize) -> Resu
     let state = state.ok_or_else(|| LabError::Qemu("the form of its devices' state is not known".into()))?;
     let path = own.join(STATE);
     std::fs::write(&path, state).map_err(LabError::io(&path))?;
-    std::thread::sleep(TOLD.saturating_sub(stopped.elapsed()));
+    while stopped.elapsed() < TOLD && !has_told_since(folder, at) {
+        std::thread::sleep(LOOK);
+    }
     Ok(Some(SavedMachine {
         at: told(folder)?,
         folder: own,
@@ -146,6 +148,12 @@ fn told(folder: &Path) -> Result<Instructions, LabError> {
     let path = folder.join(PROGRESS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(path))?;
     Ok(Instructions(bytes.try_into().map_or(0, u64::from_le_bytes)))
+}
+
+/// Whether the plugin has told its count since then. The file's time may be a little early, and is never late.
+fn has_told_since(folder: &Path, then: SystemTime) -> bool {
+    let told = std::fs::metadata(folder.join(PROGRESS)).and_then(|file| file.modified());
+    told.is_ok_and(|told| told > then)
 }
 
 /// How fast a machine runs, to know what it has executed between two times at which that is told.

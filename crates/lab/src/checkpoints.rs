@@ -13,7 +13,7 @@ use super::cell::{self, CellRun, RawResult};
 use super::checkpoint::{Checkpoint, PAGES, STATE, SavedMachine};
 use super::fork::{Course, PluginRequest};
 use super::machine;
-use super::replay::{MODULES, modules_in};
+use super::replay::{MODULES, differs, modules_in, same_again};
 use crate::execution::Symbols;
 use std::cell::RefCell;
 use std::fs;
@@ -40,6 +40,30 @@ const MOST_OF_CELL: u64 = 16;
 
 /// So long before measuring begins the first one is made: before the window of the first sample.
 const BEFORE_FIRST: u64 = 5_000_000;
+
+/// Runs a cell from each of its checkpoints to its end, each time with its files in a folder of its own below `folder`. An error
+/// unless it gives the record, and from there on the events, of the whole cell. Gives how many checkpoints there are.
+pub fn verify(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> Result<usize, LabError> {
+    let Some(checkpoints) = CellCheckpoints::of(cache, run)? else {
+        return Ok(0);
+    };
+    let end = Instructions(u64::MAX);
+    for at in &checkpoints.at {
+        let Some(from) = checkpoints.open(*at)? else {
+            continue;
+        };
+        let own = folder.join(at.0.to_string());
+        fs::create_dir(&own).map_err(LabError::io(&own))?;
+        let again = cell::execute_watched(run, &own, &PluginRequest::default(), &Course::Part(Some(&from), end))?;
+        if again.record != raw.record {
+            return differs(run, "the records");
+        }
+        if !are_those(&again.events, *at, &raw.events, end) {
+            return differs(run, "the plugin's events");
+        }
+    }
+    Ok(checkpoints.at.len())
+}
 
 /// The checkpoints of a cell.
 pub(crate) struct CellCheckpoints<'a> {
@@ -125,7 +149,7 @@ impl<'a> CellCheckpoints<'a> {
             true => Course::Saved(&places, &saved),
             false => Course::Whole,
         };
-        super::replay::same_again(run, raw, folder, asked, &course)?;
+        same_again(run, raw, folder, asked, &course)?;
         for machine in saved.into_inner() {
             self.keep(&machine, folder)?;
         }

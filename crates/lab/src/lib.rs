@@ -44,7 +44,7 @@ mod boot_state;
 pub mod cell;
 pub mod census;
 mod checkpoint;
-mod checkpoints;
+pub mod checkpoints;
 mod confine;
 pub mod cpio;
 pub mod cycle_replay;

@@ -272,14 +272,18 @@ pub(super) fn same_again(
     course: &Course,
 ) -> Result<(), LabError> {
     let again = cell::execute_watched(run, folder, asked, course)?;
-    let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
     if again.record != raw.record {
-        return differs("the records");
+        return differs(run, "the records");
     }
     if again.events != raw.events {
-        return differs("the plugin's events");
+        return differs(run, "the plugin's events");
     }
     Ok(())
+}
+
+/// The error for a cell that is another execution than the one that was measured.
+pub(super) fn differs<T>(run: &CellRun, what: &'static str) -> Result<T, LabError> {
+    Err(LabError::OtherExecution(cell::describe(run), what))
 }
 
 /// The part of the log for one sample.
