@@ -42,6 +42,12 @@ impl<'a> LineOrigin<'a> {
         })
     }
 
+    /// The build whose lines the cache keeps.
+    pub(crate) fn kept_lines(&self) -> String {
+        let build = self.build_id.as_ref().filter(|_| self.kept.is_some());
+        build.map_or(String::new(), |build| format!("lines of {build}"))
+    }
+
     /// Reads the kernel's. The file that was named must be of this kernel.
     pub(crate) fn kernel(&self, again: &RepeatableCell) -> Result<Box<dyn SourceLines>, DebugInfoError> {
         Ok(match (self.named, &self.kept) {
