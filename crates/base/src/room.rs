@@ -56,8 +56,8 @@ impl Cache {
         }
     }
 
-    /// `None` if another process holds, builds or verifies the entry now.
-    fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
+    /// Removes an entry; `None` if it is not there, or another process holds, builds or verifies it now.
+    pub fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
         let _lock = self.try_lock(area, key)?;
         let _unused = FileLock::try_exclusive(self.use_file(area, key).ok()?).ok()??;

@@ -23,6 +23,68 @@ use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo::BuildId;
 use worstcase_results::record::Record;
 
+/// A cell whose subject is made again, to the byte.
+pub struct RecordedCell {
+    matrix: LabMatrix,
+}
+
+impl RecordedCell {
+    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an addition differs from what the
+    /// record was made with.
+    pub fn of(
+        record: &Record,
+        additions: &Additions,
+        qemu: &Qemu,
+        options: &ResolveOptions<'_>,
+    ) -> Result<RecordedCell, LabError> {
+        let planned = matrix::planned(record)?;
+        let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
+        match matrix.subject(&matrix.cells()[0]).changed_since(record) {
+            Some(what) => Err(other_inputs(record, what)),
+            None => Ok(RecordedCell { matrix }),
+        }
+    }
+
+    /// The cell's content key.
+    pub fn key(&self) -> Result<String, LabError> {
+        let cell = &self.matrix.cells()[0];
+        cell::key(self.matrix.subject(cell), &cell.spec)
+    }
+
+    /// Boots it and runs the cell, as far as the cache has not both. Fails if the cell gives other samples than the record.
+    pub fn ready(self, record: &Record, cache: &Cache, limit: Option<Duration>) -> Result<RepeatableCell, LabError> {
+        let RecordedCell { matrix } = self;
+        let cell = &matrix.cells()[0];
+        let (prepared, spec) = (matrix.subject(cell), &cell.spec);
+        let snapshot = boot::obtain(cache, prepared, limit)?;
+        let run = CellRun {
+            prepared,
+            snapshot: &snapshot,
+            spec,
+            limit,
+        };
+        let raw = cell::obtain(cache, &run)?;
+        if matrix::result(prepared, &snapshot.ready, &raw, None)?.record.digest != record.digest {
+            return Err(other_inputs(record, "it gave other samples".into()));
+        }
+        let kernel = KernelSymbols::obtain(cache, prepared, &snapshot, &spec.load)?;
+        Ok(RepeatableCell {
+            matrix,
+            snapshot,
+            raw,
+            kernel,
+            limit,
+        })
+    }
+}
+
+fn other_inputs(record: &Record, what: String) -> LabError {
+    LabError::OtherInputs {
+        cell: record.id.to_string(),
+        what,
+    }
+}
+
 /// A cell with everything that it needs to run.
 pub struct RepeatableCell {
     matrix: LabMatrix,
@@ -34,8 +96,7 @@ pub struct RepeatableCell {
 }
 
 impl RepeatableCell {
-    /// Makes the recorded cell's subject again. Fails if the kernel, QEMU, worstcase or an addition differs from what
-    /// the record was made with, or if the cell gives other samples.
+    /// See [`RecordedCell::of`] and [`RecordedCell::ready`].
     pub fn of(
         record: &Record,
         additions: &Additions,
@@ -43,35 +104,7 @@ impl RepeatableCell {
         options: &ResolveOptions<'_>,
         limit: Option<Duration>,
     ) -> Result<RepeatableCell, LabError> {
-        let other = |what: &str| LabError::OtherInputs {
-            cell: record.id.to_string(),
-            what: what.to_string(),
-        };
-        let planned = matrix::planned(record)?;
-        let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
-        let prepared = matrix.subject(&matrix.cells()[0]);
-        if let Some(what) = prepared.changed_since(record) {
-            return Err(other(&what));
-        }
-        let snapshot = boot::obtain(&options.cache, prepared, limit)?;
-        let run = CellRun {
-            prepared,
-            snapshot: &snapshot,
-            spec: &planned.spec,
-            limit,
-        };
-        let raw = cell::obtain(&options.cache, &run)?;
-        if matrix::result(prepared, &snapshot.ready, &raw, None)?.record.digest != record.digest {
-            return Err(other("it gave other samples"));
-        }
-        let kernel = KernelSymbols::obtain(&options.cache, prepared, &snapshot, &planned.spec.load)?;
-        Ok(RepeatableCell {
-            matrix,
-            snapshot,
-            raw,
-            kernel,
-            limit,
-        })
+        RecordedCell::of(record, additions, qemu, options)?.ready(record, &options.cache, limit)
     }
 
     /// What ran around each of these samples (indices in the record), in the order of `samples`.

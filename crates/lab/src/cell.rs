@@ -1,7 +1,7 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
-use super::fork::{Fork, LEFTOVERS, PluginRequest};
+use super::fork::{Course, Fork, LEFTOVERS, PluginRequest};
 use super::message::LONGEST_MESSAGE;
 use super::plugin_log;
 use super::prepared::Prepared;
@@ -166,24 +166,48 @@ pub fn obtain(cache: &Cache, run: &CellRun) -> Result<RawResult, LabError> {
 
 /// Runs the cell with its files in `folder`.
 pub fn execute(run: &CellRun, folder: &Path) -> Result<RawResult, LabError> {
-    execute_watched(run, folder, &PluginRequest::default())
+    execute_watched(run, folder, &PluginRequest::default(), &Course::Whole)
 }
 
-/// Runs the cell, with a further request to the plugin.
-pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginRequest) -> Result<RawResult, LabError> {
-    let asked = asked.clone().and(untimed(run));
-    let fork = Fork {
+/// Runs the cell to its end, with a further request to the plugin.
+pub(super) fn execute_watched(
+    run: &CellRun,
+    folder: &Path,
+    asked: &PluginRequest,
+    course: &Course,
+) -> Result<RawResult, LabError> {
+    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked);
+    fork.run_along(folder, course)?;
+    let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
+    if !matches!(course, Course::Part(..)) {
+        hold_against_marks(&raw, run.prepared, run.spec, || describe(run))?;
+    }
+    Ok(raw)
+}
+
+/// Runs a part of the cell, and gives the events of that part.
+pub(super) fn execute_part(
+    run: &CellRun,
+    folder: &Path,
+    asked: &PluginRequest,
+    part: &Course,
+) -> Result<Vec<Event>, LabError> {
+    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked);
+    fork.run_along(folder, part)?;
+    plugin_log::read(&folder.join("events")).map_err(|reason| fork.no_result(folder, reason))
+}
+
+fn fork<'a>(run: &CellRun<'a>, order: &'a [u8], asked: &'a PluginRequest) -> Fork<'a> {
+    Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
-        order: &order(run.prepared, run.spec)?,
-        asked: &asked,
+        order,
+        asked,
         limits: MachineLimits::new(most_instructions(run), run.limit),
         what: describe(run),
-    };
-    fork.run(folder)?;
-    let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
-    hold_against_marks(&raw, run.prepared, run.spec, || describe(run))?;
-    Ok(raw)
+    }
 }
 
 /// The tracer by which a program is followed takes no time: it is not part of what is measured.

@@ -2,7 +2,7 @@
 
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
-use super::fork::PluginRequest;
+use super::fork::{Course, PluginRequest};
 use super::place::ERRORS;
 use super::process::last_lines;
 use super::replay::{MODULES, modules_asked, modules_in, same_again};
@@ -94,7 +94,7 @@ fn observe(
         writes: vec![CENSUS],
         memory: true,
     };
-    same_again(run, raw, folder, &asked.and(modules_asked(kernel)))?;
+    same_again(run, raw, folder, &asked.and(modules_asked(kernel)), &Course::Whole)?;
     let census = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {

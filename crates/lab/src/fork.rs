@@ -1,6 +1,7 @@
 //! One fork of a snapshot: resumed with an order to the guest, and run to its end.
 
 use super::LabError;
+use super::checkpoint::{self, Checkpoint, SavedMachine};
 use super::handed::Handed;
 use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
 use super::message::{LONGEST_MESSAGE, console_end, guest_error};
@@ -10,8 +11,10 @@ use super::process::{Process, QemuLaunch};
 use super::snapshot::MachineSnapshot;
 use super::watchdog::MachineLimits;
 use serde_json::json;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
+use worstcase_contract::Instructions;
 
 /// Files of a fork that nobody needs after a success.
 pub const LEFTOVERS: [&str; 4] = [ORDER, PLUGIN, "errors", PROGRESS];
@@ -40,6 +43,16 @@ impl PluginRequest {
     }
 }
 
+/// Where a fork begins, and where it ends.
+pub(crate) enum Course<'a> {
+    /// From the snapshot until the guest powers off.
+    Whole,
+    /// The same; it is stopped and saved when so many instructions have been executed.
+    Saved(&'a [Instructions], &'a RefCell<Vec<SavedMachine>>),
+    /// From a checkpoint, or the snapshot, until so many instructions have been executed since then.
+    Part(Option<&'a Checkpoint>, Instructions),
+}
+
 /// A fork to be run.
 pub struct Fork<'a> {
     /// The subject.
@@ -59,6 +72,11 @@ pub struct Fork<'a> {
 impl Fork<'_> {
     /// Runs the fork with its files in `folder` (the plugin's events in `events`), and gives the guest's message.
     pub fn run(&self, folder: &Path) -> Result<Vec<u8>, LabError> {
+        self.run_along(folder, &Course::Whole)
+    }
+
+    /// The same; a part has no message.
+    pub(crate) fn run_along(&self, folder: &Path, course: &Course) -> Result<Vec<u8>, LabError> {
         let qemu = &self.prepared.qemu;
         let mut place = QemuPlace::new(folder, qemu.program.user);
         place.read(ORDER, self.order)?;
@@ -66,12 +84,17 @@ impl Fork<'_> {
         for (name, text) in &self.asked.reads {
             place.read(name, text.as_bytes())?;
         }
-        let written = WRITTEN.iter().chain(&self.asked.writes);
+        let devices = matches!(course, Course::Saved(..)).then_some(&checkpoint::DEVICES);
+        let written = WRITTEN.iter().chain(&self.asked.writes).chain(devices);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
         // QEMU opens the memory file for writing, though it maps it privately.
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
-        let state = self.snapshot.state();
+        let from = match course {
+            Course::Part(from, _) => *from,
+            Course::Whole | Course::Saved(..) => None,
+        };
+        let state = from.map_or_else(|| self.snapshot.state(), Checkpoint::state);
         let state = Handed::as_is(&state).map_err(LabError::io(state))?;
         let ready = self.snapshot.ready.said.get("timer_entry").map(String::as_str);
         let memory = match self.asked.memory {
@@ -93,7 +116,14 @@ impl Fork<'_> {
             progress: Some(&folder.join(PROGRESS)),
             limits: self.limits,
         });
-        let ended = started.and_then(|process| resume(process, &invocation::restore_uri(qemu, &state)));
+        let uri = invocation::restore_uri(qemu, &state);
+        let ended = started.and_then(|mut process| {
+            match from {
+                Some(checkpoint) => checkpoint.restore(&mut process, &self.snapshot.memory(), &uri)?,
+                None => restore(&mut process, &uri)?,
+            }
+            self.follow(process, folder, course)
+        });
         place.take_back()?;
         self.snapshot.is_as_it_was()?;
         let message = read_most(&folder.join(RECORD), LONGEST_MESSAGE).unwrap_or_default();
@@ -107,6 +137,22 @@ impl Fork<'_> {
         Ok(message)
     }
 
+    /// Lets the restored machine run to its end, or to that of its part.
+    fn follow(&self, mut qemu: Process, folder: &Path, course: &Course) -> Result<(), LabError> {
+        qemu.talk(|qmp| qmp.execute("cont", json!({})))?;
+        match course {
+            Course::Whole => qemu.wait(),
+            Course::Saved(at, saved) => {
+                checkpoint::save_on_the_way(&mut qemu, folder, &self.snapshot.memory(), at, &mut saved.borrow_mut())?;
+                qemu.wait()
+            }
+            Course::Part(_, until) => match checkpoint::runs_until(&mut qemu, folder, *until)? {
+                true => qemu.quit(),
+                false => qemu.wait(),
+            },
+        }
+    }
+
     /// The error for a fork that ended without a usable result.
     pub fn no_result(&self, folder: &Path, reason: impl ToString) -> LabError {
         LabError::NoResult {
@@ -117,13 +163,10 @@ impl Fork<'_> {
     }
 }
 
-fn resume(mut qemu: Process, restore_uri: &str) -> Result<(), LabError> {
+fn restore(qemu: &mut Process, uri: &str) -> Result<(), LabError> {
     let capability = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
     qemu.talk(|qmp| {
         qmp.execute("migrate-set-capabilities", capability)?;
-        qmp.execute("migrate-incoming", json!({"uri": restore_uri}))?;
-        qmp.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
-        qmp.execute("cont", json!({}))
-    })?;
-    qemu.wait()
+        qmp.restore(uri)
+    })
 }

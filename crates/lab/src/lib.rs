@@ -21,6 +21,8 @@
 //! symbols   the names of a subject's kernel code, and where it keeps its tasks
 //! execution what ran around one sample
 //! replay    a cell again, with every block logged around chosen samples: what explain reads
+//! checkpoints a cell's machine, stopped on its way: where replays begin (kept in the cache, by content)
+//! guest_pages what a machine changed in its memory
 //! again     a recorded cell, ready to be run again
 //! cycle_replay  a cycle of a followed program again; guest_clock: which instruction ran when
 //! matrix    many cells, with the subjects that they run on
@@ -42,6 +44,8 @@ pub mod boot;
 mod boot_state;
 pub mod cell;
 pub mod census;
+mod checkpoint;
+pub mod checkpoints;
 mod confine;
 pub mod cpio;
 pub mod cycle_replay;
@@ -53,12 +57,14 @@ mod fork;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod guest_clock;
+mod guest_pages;
 mod handed;
 pub mod image;
 mod invocation;
 mod kernel_facts;
 mod kernel_memory;
 mod labels;
+mod later;
 pub mod machine;
 pub mod matrix;
 mod message;

@@ -96,6 +96,22 @@ impl Qmp {
         Ok(())
     }
 
+    /// Restores the devices' state, without the machine's running on.
+    pub(crate) fn restore(&mut self, uri: &str) -> Result<(), LabError> {
+        self.execute("migrate-incoming", json!({"uri": uri}))?;
+        self.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))
+    }
+
+    /// Whether QEMU ends its side of the session within this time.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> Result<bool, LabError> {
+        self.watchdog.look()?;
+        match self.messages.recv_timeout(time) {
+            Ok(message) => message.map(|_| false),
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            Err(RecvTimeoutError::Disconnected) => Ok(true),
+        }
+    }
+
     /// Waits for QEMU to end its side of the session.
     pub(crate) fn wait_end(&mut self) -> Result<(), LabError> {
         loop {

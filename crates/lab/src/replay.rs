@@ -8,7 +8,9 @@
 
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
-use super::fork::PluginRequest;
+use super::checkpoints::CellCheckpoints;
+use super::fork::{Course, PluginRequest};
+use super::later::{log_after, windows_since};
 use super::machine::Mips;
 use super::moments::{self, SampleMoment};
 use super::symbols::KernelSymbols;
@@ -136,8 +138,8 @@ fn replay_wanted(
     for batch in batches(wanted) {
         let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
         let folder = cache.scratch()?;
-        let log = observe(run, raw, kernel, &windows, folder.path())?;
-        modules = modules_in(folder.path())?;
+        let log;
+        (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
         if log.windows.len() != windows.ranges().len() {
             return Err(misfit("not every window was reached"));
         }
@@ -181,33 +183,57 @@ fn wanted(raw: &RawResult, samples: &[usize], lead: Instructions, mips: Mips) ->
     wanted.iter().map(window).collect()
 }
 
-/// Runs the cell with the windows logged, and checks that it is the same execution.
+/// Runs the cell with the windows logged, or the part of it that holds them, and checks that it is the same execution. Gives
+/// the log, and the functions of modules.
 fn observe(
+    cache: &Cache,
     run: &CellRun,
     raw: &RawResult,
     kernel: &KernelSymbols,
     windows: &Windows,
     folder: &Path,
-) -> Result<Log, LabError> {
-    let asked = PluginRequest {
-        arguments: format!(
-            ",windows={windows},window_log={WINDOWS},tasks={}{}{}",
-            kernel.tasks,
-            kernel.locks_argument(),
-            kernel.follow_arguments(run.prepared)
-        ),
-        writes: vec![WINDOWS],
-        memory: true,
-        ..PluginRequest::default()
+) -> Result<(Log, Symbols), LabError> {
+    let asked = |begin: Instructions| {
+        let asked = PluginRequest {
+            arguments: format!(
+                ",windows={},window_log={WINDOWS},tasks={}{}{}",
+                windows_since(windows, begin),
+                kernel.tasks,
+                kernel.locks_argument(),
+                kernel.follow_arguments(run.prepared)
+            ),
+            writes: vec![WINDOWS],
+            memory: true,
+            ..PluginRequest::default()
+        };
+        asked.and(modules_asked(kernel))
     };
-    same_again(run, raw, folder, &asked.and(modules_asked(kernel)))?;
+    let checkpoints = CellCheckpoints::of(cache, run)?;
+    let part = match (&checkpoints, windows.ranges().next(), windows.ranges().last()) {
+        (Some(checkpoints), Some(first), Some(last)) => {
+            checkpoints.part(run, raw, folder, first.start..last.end, asked)?
+        }
+        _ => None,
+    };
+    let (begin, modules) = match (part, checkpoints) {
+        (Some(part), _) => part,
+        (None, checkpoints) => {
+            let asked = asked(Instructions(0));
+            match checkpoints {
+                Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
+                None => same_again(run, raw, folder, &asked, &Course::Whole)?,
+            }
+            (Instructions(0), modules_in(folder)?)
+        }
+    };
     let path = folder.join(WINDOWS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
-    log::decode(&bytes).map_err(|e| LabError::NoResult {
+    let log = log::decode(&bytes).map_err(|e| LabError::NoResult {
         what: cell::describe(run),
         reason: e.to_string(),
         console: super::message::console_end(folder),
-    })
+    })?;
+    Ok((log_after(log, begin), modules))
 }
 
 /// The file of the plugin's log of windows.
@@ -238,16 +264,26 @@ pub(super) fn modules_in(folder: &Path) -> Result<Symbols, LabError> {
 }
 
 /// Runs the cell with a further request to the plugin, and checks that it is the same execution.
-pub(super) fn same_again(run: &CellRun, raw: &RawResult, folder: &Path, asked: &PluginRequest) -> Result<(), LabError> {
-    let again = cell::execute_watched(run, folder, asked)?;
-    let differs = |what| Err(LabError::OtherExecution(cell::describe(run), what));
+pub(super) fn same_again(
+    run: &CellRun,
+    raw: &RawResult,
+    folder: &Path,
+    asked: &PluginRequest,
+    course: &Course,
+) -> Result<(), LabError> {
+    let again = cell::execute_watched(run, folder, asked, course)?;
     if again.record != raw.record {
-        return differs("the records");
+        return differs(run, "the records");
     }
     if again.events != raw.events {
-        return differs("the plugin's events");
+        return differs(run, "the plugin's events");
     }
     Ok(())
+}
+
+/// The error for a cell that is another execution than the one that was measured.
+pub(super) fn differs<T>(run: &CellRun, what: &'static str) -> Result<T, LabError> {
+    Err(LabError::OtherExecution(cell::describe(run), what))
 }
 
 /// The part of the log for one sample.

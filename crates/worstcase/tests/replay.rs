@@ -3,16 +3,20 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_analysis::breakdown::spans::{CodePlace, ExplainedSample, Since, Span, SpanKind};
 use worstcase_analysis::breakdown::{Breakdown, LabSurroundings, tell};
+use worstcase_base::cache::Cache;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::boot;
 use worstcase_lab::cell::{self, CellRun, RawResult};
+use worstcase_lab::checkpoints;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemu;
@@ -175,6 +179,48 @@ fn slower_machines_and_signals_too() {
             assert!(ends_in_clock_read(execution));
         }
     });
+}
+
+/// A replay of a whole cell leaves checkpoints. From each the machine goes on as if it had never been stopped, and what is told
+/// of a part is what was told of the whole.
+#[test]
+fn a_machine_goes_on_from_each_of_its_checkpoints() {
+    for load in ["shm", "fork", "procread"] {
+        let mut planned = cell(1000, Probe::Wakeup);
+        planned.spec.load = load.into();
+        planned.spec.periods = 700;
+        with_cell(planned, |_, run, raw, kernel| {
+            let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            // A QEMU of root's is another user, and may be in it.
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+            let cache = Cache::at(folder.path().join("cache"));
+            let told = || {
+                let executions = replay(&cache, run, raw, kernel, &[3, 350, 699], LEAD)
+                    .unwrap()
+                    .executions;
+                executions
+                    .iter()
+                    .map(|one| functions(one, &kernel.code).join(" "))
+                    .collect::<Vec<_>>()
+            };
+            let whole = told();
+            let runs = folder.path().join("runs");
+            std::fs::create_dir(&runs).unwrap();
+            let count = checkpoints::verify(&cache, run, raw, &runs).unwrap();
+            assert!(count >= 1, "{load}: {count}");
+            assert!(told() == whole, "{load}");
+            for (sample, whole) in [3, 350, 699].into_iter().zip(&whole) {
+                let part = replay(&cache, run, raw, kernel, &[sample], LEAD)
+                    .unwrap()
+                    .executions
+                    .remove(0);
+                assert!(
+                    functions(&part, &kernel.code).join(" ") == *whole,
+                    "{load}: sample {sample}"
+                );
+            }
+        });
+    }
 }
 
 #[test]

@@ -22,7 +22,8 @@ use crate::breakdown::{Breakdown, Explanation, LabSurroundings};
 use crate::cycle::CycleBreakdown;
 use crate::kept::kept;
 use choice::choose;
-pub(crate) use replay::PreparedReplay;
+use replay::PreparedReplay;
+pub(crate) use replay::RecordedReplay;
 pub use replay::ReplayMeans;
 use replay::Replayed;
 use serde::de::DeserializeOwned;
@@ -148,6 +149,29 @@ pub fn one(
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
 }
 
+/// The breakdown of one sample of a cell; of the lab it is kept, unless a file names the lines.
+pub fn breakdown(
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<Breakdown, ExplainError> {
+    let is_kept = can_be_explained(record) && record.subject.venue() == Venue::Lab && means.debug_info.is_none();
+    if !is_kept {
+        return Ok(match one(means, run, records, record, choice)? {
+            Explained::Lab(explanation, _) => explanation.breakdown,
+            Explained::Host(breakdown) => *breakdown,
+        });
+    }
+    let chosen = chosen(run, record, choice)?;
+    let progress = means.options.progress;
+    progress.state(&format!("replaying {}", record.id));
+    let told = tell_once(means, run, records, record, &[chosen], |told| told.breakdown);
+    progress.end();
+    Ok(told?.remove(0))
+}
+
 fn must_be_below_the_latest(record: &Record, choice: SampleChoice) -> Result<(), ExplainError> {
     let samples = record.accounting.rows() as usize;
     match choice {
@@ -217,18 +241,18 @@ fn tell_once<T: Serialize + DeserializeOwned>(
     rows: &[(usize, SampleRow)],
     wanted: impl Fn(Explanation) -> T,
 ) -> Result<Vec<T>, ExplainError> {
-    let ready = PreparedReplay::of(means, run, record)?;
+    let recorded = RecordedReplay::of(means, run, record)?;
     let around = around(record, records);
     let asked = [
         type_name::<T>().into(),
-        ready.key()?,
+        recorded.key()?,
         format!("{rows:?}"),
         format!("{around:?}"),
         format!("{:?}", sample(record, 0, Nanos(0), Since::Due)),
     ];
     let asked = asked.each_ref().map(String::as_str);
     kept(&means.options.cache, AREA, &asked, || {
-        let (told, _) = tell(ready, record, &around, rows)?;
+        let (told, _) = tell(recorded.ready()?, record, &around, rows)?;
         Ok(told.into_iter().map(wanted).collect())
     })
 }

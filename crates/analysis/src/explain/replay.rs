@@ -9,9 +9,10 @@ use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
+use worstcase_kernels::debuginfo::kept;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::again::RepeatableCell;
+use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow};
@@ -42,6 +43,57 @@ pub(crate) struct Replayed {
     pub(crate) lines: Box<dyn SourceLines>,
 }
 
+/// A record's cell, whose subject is made again.
+pub(crate) struct RecordedReplay<'a> {
+    means: ReplayMeans<'a>,
+    record: &'a Record,
+    cell: RecordedCell,
+    additions: Additions,
+}
+
+impl<'a> RecordedReplay<'a> {
+    /// Makes the subject of a record of this run again.
+    pub(crate) fn of(
+        means: &ReplayMeans<'a>,
+        run: &Run,
+        record: &'a Record,
+    ) -> Result<RecordedReplay<'a>, ExplainError> {
+        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
+        let additions = means.additions.or_of(&run.plan().experiment)?;
+        let cell = RecordedCell::of(record, &additions, &qemu, means.options)?;
+        Ok(RecordedReplay {
+            means: *means,
+            record,
+            cell,
+            additions,
+        })
+    }
+
+    /// The key of what a replay shows: the cell, its samples, and the lines that are known.
+    pub(crate) fn key(&self) -> Result<String, ExplainError> {
+        let mut key = Digest::new("recorded");
+        key.text(&self.cell.key()?).text(&self.record.digest);
+        for lines in kept::names(&self.means.options.cache) {
+            key.text(&lines);
+        }
+        if let Some(named) = self.means.debug_info {
+            key.text(&named.display().to_string());
+        }
+        Ok(key.hex())
+    }
+
+    /// Prepares the replay.
+    pub(crate) fn ready(self) -> Result<PreparedReplay<'a>, ExplainError> {
+        let again = self.cell.ready(self.record, &self.means.options.cache, None)?;
+        Ok(PreparedReplay {
+            means: self.means,
+            record: self.record,
+            again,
+            additions: self.additions,
+        })
+    }
+}
+
 /// A record's cell, ready to be run again.
 pub(crate) struct PreparedReplay<'a> {
     means: ReplayMeans<'a>,
@@ -57,15 +109,7 @@ impl<'a> PreparedReplay<'a> {
         run: &Run,
         record: &'a Record,
     ) -> Result<PreparedReplay<'a>, ExplainError> {
-        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
-        let additions = means.additions.or_of(&run.plan().experiment)?;
-        let again = RepeatableCell::of(record, &additions, &qemu, means.options, None)?;
-        Ok(PreparedReplay {
-            means: *means,
-            record,
-            again,
-            additions,
-        })
+        RecordedReplay::of(means, run, record)?.ready()
     }
 
     /// The cell.
@@ -86,16 +130,6 @@ impl<'a> PreparedReplay<'a> {
             self.means.debug_info,
             self.cache(),
         )
-    }
-
-    /// The key of what a replay shows: the cell, and the lines that are known.
-    pub(crate) fn key(&self) -> Result<String, ExplainError> {
-        let mut key = Digest::new("ready");
-        key.text(&self.again.key()?).text(&self.origin()?.kept_lines());
-        if let Some(named) = self.means.debug_info {
-            key.text(&named.display().to_string());
-        }
-        Ok(key.hex())
     }
 
     /// Runs the cell again for the cycle that was released at this instant, and tells its parts and their functions.

@@ -13,7 +13,7 @@ pub(crate) use parts::Who;
 pub use parts::{GapPart, parts};
 
 use crate::breakdown::spans::OtherCpu;
-use crate::explain::{ExplainError, PreparedReplay, ReplayMeans};
+use crate::explain::{ExplainError, RecordedReplay, ReplayMeans};
 use crate::kept::kept;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,9 +97,10 @@ pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entere
 
 /// The rows that a replay shows for these gaps; kept in the cache.
 fn rows(means: &ReplayMeans, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<NoiseRow>, ExplainError> {
-    let ready = PreparedReplay::of(means, run, record)?;
+    let recorded = RecordedReplay::of(means, run, record)?;
     let cache = &means.options.cache;
-    kept(cache, AREA, &[&ready.key()?], || {
+    kept(cache, AREA, &[&recorded.key()?], || {
+        let ready = recorded.ready()?;
         let lines = ready.origin()?.kernel(ready.again())?;
         let mut all = Vec::new();
         ready.again().replay_each(cache, places, LEAD, |execution, symbols| {

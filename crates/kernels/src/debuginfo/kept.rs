@@ -85,6 +85,11 @@ pub fn keep<E: From<CacheError> + From<DebugInfoError>>(
     Ok(kept(&folder))
 }
 
+/// The names of all that is kept.
+pub fn names(cache: &Cache) -> Vec<String> {
+    cache.keys(AREA)
+}
+
 /// The debug information for a release in a version.
 pub fn of_version(cache: &Cache, release: &str, version: &str) -> Option<KeptDebugInfo> {
     cache

@@ -240,10 +240,16 @@ fn one(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
     if let Some(other) = &compared {
         comparable(&record, other)?;
     }
+    let of_other = args.sample.of_another();
+    if !args.files.are_asked_for() {
+        let explain = |record: &Record, sample| explain::breakdown(means, run, records, record, sample);
+        let told = explain(&record, args.sample)?;
+        let other = compared.as_ref().map(|other| explain(other, of_other)).transpose()?;
+        return Ok(shown(args, &told, other.as_ref()));
+    }
     let explain = |record: &Record, sample| explain::one(means, run, records, record, sample);
     let explained = explain(&record, args.sample)?;
-    let other = compared.as_ref().map(|other| explain(other, args.sample.of_another()));
-    let other = other.transpose()?;
+    let other = compared.as_ref().map(|other| explain(other, of_other)).transpose()?;
     args.files.write(&explained, other.as_ref())?;
     Ok(shown(
         args,

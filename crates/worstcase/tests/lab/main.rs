@@ -12,6 +12,7 @@ mod across_cpus;
 mod arguments;
 mod bench;
 mod census;
+mod checkpoints;
 #[path = "../commands/mod.rs"]
 mod commands;
 mod controller;

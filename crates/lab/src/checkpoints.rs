@@ -1,0 +1,265 @@
+//! The checkpoints of a cell: the machine at some places on its way, so that a replay need not begin at the snapshot.
+//!
+//! ```text
+//! first replay   the whole cell; leaves checkpoints, once record and events are what they were
+//! any later one  from the last checkpoint before its first window to the end of its last one; the events of that part must be
+//!                what they were
+//! ```
+//! Only of machines of one CPU without a disk. What the plugin knows of a machine is not saved: of several CPUs each one's
+//! clock and the slice that runs, of a disk the requests under way. One CPU's clock is the machine's, and is saved.
+
+use super::LabError;
+use super::cell::{self, CellRun, RawResult};
+use super::checkpoint::{Checkpoint, PAGES, STATE, SavedMachine};
+use super::fork::{Course, PluginRequest};
+use super::machine;
+use super::replay::{MODULES, differs, modules_in, same_again};
+use crate::execution::Symbols;
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_contract::Instructions;
+use worstcase_contract::trace::{Event, EventKind};
+
+/// The area of the cache.
+const AREA: &str = "checkpoints";
+
+/// Most that all checkpoints take on the disk, in bytes.
+const MOST: u64 = 4 << 30;
+
+/// The message about a damaged checkpoint.
+const AGAIN: &str = "the cell is replayed from an earlier place";
+
+/// Between two checkpoints: about a third of a second of QEMU's.
+const APART: u64 = 60_000_000;
+
+/// Checkpoints of one cell.
+const MOST_OF_CELL: u64 = 16;
+
+/// So long before measuring begins the first one is made: before the window of the first sample.
+const BEFORE_FIRST: u64 = 5_000_000;
+
+/// Runs a cell from each of its checkpoints to its end, each time with its files in a folder of its own below `folder`. An error
+/// unless it gives the record, and from there on the events, of the whole cell. Gives how many checkpoints there are.
+pub fn verify(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> Result<usize, LabError> {
+    let Some(checkpoints) = CellCheckpoints::of(cache, run)? else {
+        return Ok(0);
+    };
+    let end = Instructions(u64::MAX);
+    for at in &checkpoints.at {
+        let Some(from) = checkpoints.open(*at)? else {
+            continue;
+        };
+        let own = folder.join(at.0.to_string());
+        fs::create_dir(&own).map_err(LabError::io(&own))?;
+        let again = cell::execute_watched(run, &own, &PluginRequest::default(), &Course::Part(Some(&from), end))?;
+        if again.record != raw.record {
+            return differs(run, "the records");
+        }
+        if !are_those(&again.events, *at, &raw.events, end) {
+            return differs(run, "the plugin's events");
+        }
+    }
+    Ok(checkpoints.at.len())
+}
+
+/// The checkpoints of a cell.
+pub(crate) struct CellCheckpoints<'a> {
+    cache: &'a Cache,
+    key: String,
+    /// Where they are, in ascending order.
+    at: Vec<Instructions>,
+}
+
+impl<'a> CellCheckpoints<'a> {
+    /// Those that are kept of this cell; none if its machine cannot be stopped.
+    pub(crate) fn of(cache: &'a Cache, run: &CellRun) -> Result<Option<CellCheckpoints<'a>>, LabError> {
+        let machine = &run.prepared.subject.machine;
+        if machine.smp.cpus > 1 || !machine::disk_arguments(machine).is_empty() {
+            return Ok(None);
+        }
+        let key = cell::key(run.prepared, run.spec)?;
+        let key = Digest::new("worstcase-checkpoints/1").text(&key).hex();
+        let place = |name: String| {
+            name.strip_prefix(&key)?
+                .strip_prefix('-')?
+                .parse()
+                .ok()
+                .map(Instructions)
+        };
+        let mut at: Vec<Instructions> = cache.keys(AREA).into_iter().filter_map(place).collect();
+        at.sort_unstable();
+        Ok(Some(CellCheckpoints { cache, key, at }))
+    }
+
+    /// Runs the part of the cell that has these counts, asking the plugin for what `asked` gives for the part's first count.
+    /// None if the whole cell has to run: no checkpoint is there yet, or the part is not the execution that was measured.
+    /// Otherwise that first count, and the functions of modules; the plugin's files are in `folder`.
+    pub(crate) fn part(
+        &self,
+        run: &CellRun,
+        raw: &RawResult,
+        folder: &Path,
+        counts: std::ops::Range<Instructions>,
+        asked: impl Fn(Instructions) -> PluginRequest,
+    ) -> Result<Option<(Instructions, Symbols)>, LabError> {
+        let before = self.at.partition_point(|at| *at <= counts.start);
+        let (mut from, mut known) = (None, None);
+        for at in self.at[..before].iter().rev() {
+            from = self.open(*at)?;
+            if from.is_some() {
+                break;
+            }
+        }
+        for at in &self.at {
+            known = from.take().map_or_else(|| self.open(*at), |from| Ok(Some(from)))?;
+            if known.is_some() {
+                break;
+            }
+        }
+        let Some(known) = known else { return Ok(None) };
+        let from = (known.at <= counts.start).then_some(&known);
+        let begin = from.map_or(Instructions(0), |checkpoint| checkpoint.at);
+        let until = Instructions(counts.end.0 - begin.0);
+        match cell::execute_part(run, folder, &asked(begin), &Course::Part(from, until)) {
+            Ok(events) if are_those(&events, begin, &raw.events, counts.end) => {
+                Ok(Some((begin, modules_in(&known.folder)?)))
+            }
+            Ok(_) | Err(LabError::Qemu(_) | LabError::QemuEnded(_) | LabError::NoResult { .. }) => {
+                self.forget();
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Runs the whole cell, with its files in `folder`, and keeps checkpoints if there are none.
+    pub(crate) fn whole(
+        &self,
+        run: &CellRun,
+        raw: &RawResult,
+        folder: &Path,
+        asked: &PluginRequest,
+    ) -> Result<(), LabError> {
+        let places = places(&raw.events);
+        let saved = RefCell::new(Vec::new());
+        let course = match self.at.is_empty() {
+            true => Course::Saved(&places, &saved),
+            false => Course::Whole,
+        };
+        same_again(run, raw, folder, asked, &course)?;
+        for machine in saved.into_inner() {
+            self.keep(&machine, folder)?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, at: Instructions) -> String {
+        format!("{}-{}", self.key, at.0)
+    }
+
+    fn open(&self, at: Instructions) -> Result<Option<Checkpoint>, LabError> {
+        let Some(held) = self.cache.hold(AREA, &self.name(at))? else {
+            return Ok(None);
+        };
+        let folder = self.cache.kept(AREA, &self.name(at), AGAIN)?;
+        Ok(folder.map(|folder| Checkpoint {
+            at,
+            folder,
+            _held: held,
+        }))
+    }
+
+    fn keep(&self, machine: &SavedMachine, folder: &Path) -> Result<(), LabError> {
+        self.cache.bound(AREA, MOST);
+        let kept = self.cache.keep(AREA, &self.name(machine.at), AGAIN, |building| {
+            let at = |name: &str| building.join(name);
+            for name in [PAGES, STATE] {
+                fs::rename(machine.folder.join(name), at(name)).map_err(LabError::io(at(name)))?;
+            }
+            match fs::copy(folder.join(MODULES), at(MODULES)) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(LabError::io(at(MODULES))(e)),
+                _ => Ok(()),
+            }
+        });
+        kept.map(drop)
+    }
+
+    fn forget(&self) {
+        for at in &self.at {
+            self.cache.remove_unheld(AREA, &self.name(*at));
+        }
+    }
+}
+
+/// Where a cell with these events is stopped: before its first sample, and from then on every so often.
+fn places(events: &[Event]) -> Vec<Instructions> {
+    let begin = events.iter().find(|event| event.kind == EventKind::MarkBegin);
+    let (Some(begin), Some(end)) = (begin, events.last()) else {
+        return Vec::new();
+    };
+    let first = begin.count.0.saturating_sub(BEFORE_FIRST);
+    let apart = APART.max((end.count.0 - first) / MOST_OF_CELL);
+    (first..end.count.0).step_by(apart as usize).map(Instructions).collect()
+}
+
+/// Whether these events of a part, whose counts begin at `begin`, are those of the whole at least up to `until`.
+fn are_those(part: &[Event], begin: Instructions, whole: &[Event], until: Instructions) -> bool {
+    let mut expected = whole.iter().filter(|event| event.count >= begin);
+    let are_equal = part.iter().all(|event| {
+        let count = Instructions(event.count.0 + begin.0);
+        expected.next() == Some(&Event { count, ..*event })
+    });
+    are_equal && expected.next().is_none_or(|event| event.count >= until)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: EventKind, count: u64) -> Event {
+        Event {
+            kind,
+            arg: 7,
+            count: Instructions(count),
+        }
+    }
+
+    #[test]
+    fn a_cell_is_stopped_before_its_first_sample_and_every_so_often() {
+        let places = |end| {
+            let events = [
+                event(EventKind::TimerEntry, 9),
+                event(EventKind::MarkBegin, BEFORE_FIRST + 100),
+                event(EventKind::MarkEnd, end),
+            ];
+            places(&events)
+        };
+        assert_eq!(
+            places(100 + 2 * APART),
+            [100, 100 + APART].map(Instructions),
+            "none at the end"
+        );
+        let many = places(100 * APART);
+        assert!((MOST_OF_CELL..=MOST_OF_CELL + 1).contains(&(many.len() as u64)));
+        assert!(super::places(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_events_of_a_part_are_those_of_the_whole_from_there_on() {
+        let whole: Vec<Event> = [10, 20, 30, 40].map(|count| event(EventKind::MarkSample, count)).into();
+        let part = |counts: &[u64], begin, until| {
+            let part: Vec<Event> = counts.iter().map(|c| event(EventKind::MarkSample, *c)).collect();
+            are_those(&part, Instructions(begin), &whole, Instructions(until))
+        };
+        assert!(part(&[5, 15], 15, 31));
+        assert!(part(&[5, 15, 25], 15, 31), "it may be longer");
+        assert!(part(&[10, 20, 30, 40], 0, 100));
+        assert!(!part(&[5], 15, 31), "one is missing");
+        assert!(!part(&[15], 15, 31), "the first is missing");
+        assert!(!part(&[6, 16], 15, 31), "another count");
+        assert!(!part(&[5, 15, 25, 35], 15, 31), "one too many");
+    }
+}

@@ -1,0 +1,42 @@
+//! Replays that begin at a checkpoint tell what those of a whole cell tell.
+
+use crate::controller::{Controller, GENERIC, folder};
+use std::fs;
+use std::path::Path;
+
+fn explained(controller: &Controller, run: &Path, words: &str) -> String {
+    let mut command = controller.worstcase("explain");
+    let assert = command.arg(run).args(words.split(' ')).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_sample_is_explained_the_same_from_a_checkpoint_and_from_what_was_kept() {
+    let controller = Controller::booted();
+    let folder = folder();
+    let run = folder.path().join("run");
+    let words = format!("--kernel {GENERIC} --preempt full --load fork --samples 500 --seed 1");
+    controller.run(&words, &run).assert().success();
+    let kept = |area: &str| fs::read_dir(controller.cache().join(area)).map_or(0, Iterator::count);
+    // Of files every replay is a new one.
+    let [whole, part] = ["whole", "part"].map(|name| folder.path().join(name));
+    let worst = |stacks: &Path| format!("--sample worst --folded {}", stacks.display());
+    let first = explained(&controller, &run, &worst(&whole));
+    let checkpoints = kept("checkpoints");
+    assert!(checkpoints > 0);
+    assert_eq!(explained(&controller, &run, &worst(&part)), first);
+    assert!(fs::read(&whole).unwrap() == fs::read(&part).unwrap());
+    assert_eq!(explained(&controller, &run, "--sample worst"), first);
+    let breakdowns = kept("breakdowns");
+    // Nothing is left to be replayed.
+    fs::remove_dir_all(controller.cache().join("checkpoints")).unwrap();
+    assert_eq!(explained(&controller, &run, "--sample worst"), first);
+    assert_eq!((kept("checkpoints"), kept("breakdowns")), (0, breakdowns));
+    // A checkpoint that is damaged is none.
+    explained(&controller, &run, "--sample p50 --folded /dev/null");
+    assert_eq!(kept("checkpoints"), checkpoints);
+    for entry in fs::read_dir(controller.cache().join("checkpoints")).unwrap() {
+        fs::write(entry.unwrap().path().join("pages"), "none").unwrap();
+    }
+    assert_eq!(explained(&controller, &run, &worst(&part)), first);
+}
