@@ -73,11 +73,14 @@ impl Cache {
     }
 }
 
-/// Allocated bytes: a memory file has holes.
+/// Allocated bytes: a memory file has holes. Of a file with several names each has a part.
 fn on_disk(entry: &Path) -> u64 {
     let files = fs::read_dir(entry).into_iter().flatten().flatten();
     files
-        .filter_map(|file| Some(file.metadata().ok()?.blocks() * 512))
+        .filter_map(|file| {
+            let is = file.metadata().ok()?;
+            Some(is.blocks() * 512 / is.nlink().max(1))
+        })
         .sum()
 }
 
@@ -105,6 +108,14 @@ mod tests {
         assert_eq!(cache.keys("area"), ["b", "c", "d"]);
         cache.bound("area", 0);
         assert_eq!(cache.keys("area"), ["b", "c"], "in use");
+        let linked = dir.path().join("linked");
+        fs::hard_link(dir.path().join("area/b/bytes"), &linked).unwrap();
+        assert_eq!(
+            on_disk(&dir.path().join("area/b")) * 2,
+            on_disk(&dir.path().join("area/c")),
+            "half of it is the link's"
+        );
+        fs::remove_file(linked).unwrap();
         drop((held, verifies));
         cache.bound("area", 0);
         assert!(cache.keys("area").is_empty());

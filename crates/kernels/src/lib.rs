@@ -64,6 +64,7 @@ mod store;
 mod suites;
 mod unpacked;
 pub mod version;
+pub mod vmlinux;
 
 pub use debian::catalog as fetch_catalog;
 pub use error::KernelError;

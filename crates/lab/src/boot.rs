@@ -6,6 +6,7 @@
 use super::boot_state::BootState;
 use super::cell::{self, CellRun};
 use super::confine::{User, UserAccess};
+use super::direct_kernel;
 use super::invocation::{self, EVENTS, MemorySharing, ORDER, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
 use super::message::{LONGEST_MESSAGE, console_end, guest_error};
 use super::place::{ERRORS, QemuPlace};
@@ -47,9 +48,9 @@ const MOST: u64 = 10 << 30;
 const LARGEST_GAP: Nanos = Nanos::from_micros(20);
 const ATTEMPTS: usize = 6;
 
-/// Limit in bytes for image, devices' state and console of a boot. QEMU dies from SIGBUS, without a message, if the
+/// Limit in bytes for image, uncompressed kernel, devices' state and console of a boot. QEMU dies from SIGBUS, without a message, if the
 /// disk is full while it writes guest memory, so there must be room for everything.
-const SPACE_FOR_THE_REST: u64 = 64 << 20;
+const SPACE_FOR_THE_REST: u64 = 192 << 20;
 
 /// Takes the snapshot from the cache if it fits its checksums. Otherwise boots the subject and makes it; the boot must
 /// agree with this subject's first boot.
@@ -64,7 +65,10 @@ pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Re
                 cache.bound(AREA, 0);
                 cache.require_free(needed)?;
             }
-            let state = timed(cache, TimedWork::Boot, Nanos(0), || make(building, prepared, limit))?;
+            let state = timed(cache, TimedWork::Boot, Nanos(0), || {
+                direct_kernel::put(cache, &prepared.subject.kernel, building)?;
+                make(building, prepared, limit)
+            })?;
             state.agree(cache, prepared)
         })?;
         if let Some(held) = cache.hold(AREA, &prepared.key)? {
@@ -143,7 +147,8 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         .map(|name| place.written(name))
         .collect::<Result<_, _>>()?;
     writable.push(at(MEMORY));
-    let given = snapshot::given(folder, prepared)?;
+    let kernel = direct_kernel::of(folder, &prepared.subject.kernel);
+    let given = snapshot::given(folder, &kernel, prepared)?;
     let started = Process::start(QemuLaunch {
         qemu,
         args: invocation::arguments(prepared, MemorySharing::Shared, &given, ""),

@@ -29,6 +29,9 @@ use worstcase_instruments::loads;
 /// The area of the cache with raw results.
 const AREA: &str = "cells";
 
+/// What a machine that is ready says of its kernel's tracer, and the plugin's argument for it.
+const TRACER: [(&str, &str); 2] = [("tracer_code", "untimed"), ("tracer_shared", "shared")];
+
 /// The message about a damaged result.
 const AGAIN: &str = "the cell is measured again";
 
@@ -173,8 +176,8 @@ pub(super) fn execute_watched(
     asked: &PluginRequest,
     course: &Course,
 ) -> Result<RawResult, LabError> {
-    let order = order(run.prepared, run.spec)?;
-    let fork = fork(run, &order, asked);
+    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked);
     fork.run_along(folder, course)?;
     let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
     if !matches!(course, Course::Part(..)) {
@@ -190,8 +193,8 @@ pub(super) fn execute_part(
     asked: &PluginRequest,
     part: &Course,
 ) -> Result<Vec<Event>, LabError> {
-    let order = order(run.prepared, run.spec)?;
-    let fork = fork(run, &order, asked);
+    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked);
     fork.run_along(folder, part)?;
     plugin_log::read(&folder.join("events")).map_err(|reason| fork.no_result(folder, reason))
 }
@@ -204,6 +207,19 @@ fn fork<'a>(run: &CellRun<'a>, order: &'a [u8], asked: &'a PluginRequest) -> For
         asked,
         limits: MachineLimits::new(most_instructions(run), run.limit),
         what: describe(run),
+    }
+}
+
+/// The tracer by which a program is followed takes no time: it is not part of what is measured.
+fn untimed(run: &CellRun) -> PluginRequest {
+    let said = |key| run.snapshot.ready.said.get(key).map_or("", String::as_str);
+    let is_followed = !run.prepared.subject.additions.followed.is_empty();
+    let arguments = TRACER.map(|(key, argument)| format!(",{argument}={}", said(key)));
+    // Without the tracer's own code nothing is shared with it.
+    let is_known = is_followed && TRACER.iter().all(|(key, _)| !said(key).is_empty());
+    PluginRequest {
+        arguments: if is_known { arguments.concat() } else { String::new() },
+        ..PluginRequest::default()
     }
 }
 

@@ -11,6 +11,7 @@
 //! place     the folder that it works in; handed: files that it has open
 //! watchdog  when a QEMU that does not get on is given up
 //! invocation QEMU's command line, and the files of its folder
+//! direct_kernel  the uncompressed kernel that is booted              (kept in the cache, by content)
 //! boot      boots a Subject and stops it at its ready point: a Snapshot  (kept in the cache, by content)
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
@@ -48,6 +49,7 @@ pub mod checkpoints;
 mod confine;
 pub mod cpio;
 pub mod cycle_replay;
+mod direct_kernel;
 pub mod execution;
 pub mod executor;
 pub mod followed;

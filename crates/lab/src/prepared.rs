@@ -40,7 +40,7 @@ impl Prepared {
         for words in [subject.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
         }
-        let mut digest = Digest::new("worstcase-subject/3");
+        let mut digest = Digest::new("worstcase-subject/4");
         digest.text(&qemu.digest).bytes(qemu.plugin);
         digest.text(&subject.kernel.digest).bytes(&initrd).text(&command_line);
         for argument in machine::shape(&subject.machine, subject.mips) {

@@ -4,7 +4,7 @@
 //! ```text
 //! /usr/bin/qemu-system-x86_64               what --qemu or the search path names, or what a wrapper there executes
 //! .../qemu/accel-tcg-x86_64.so              where a distribution builds the accelerator as a module
-//! .../bios-256k.bin, linuxboot_dma.bin ...  from the folders that `-L help` names, in this order
+//! .../bios-256k.bin, pvh.bin ...            from the folders that `-L help` names, in this order
 //! ```
 //! To find them QEMU is started once without a machine. The files and their digests are cached until a file's size,
 //! time or inode changes. Shared libraries are left out, because they compute nothing of the machine.
@@ -23,8 +23,9 @@ use worstcase_contract::Instructions;
 
 const AREA: &str = "qemu";
 
-/// The firmware that a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2).
-const FIRMWARE: [&str; 3] = ["bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin"];
+/// The firmware that a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2): linuxboot_dma.bin for an image,
+/// pvh.bin for an uncompressed kernel.
+const FIRMWARE: [&str; 4] = ["bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin", "pvh.bin"];
 
 /// Arguments for a QEMU without a machine that answers questions.
 const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -accel tcg -S -qmp stdio";

@@ -4,6 +4,7 @@
 //! `x-ignore-shared`). A fork maps the memory file privately, so that the snapshot never changes.
 
 use super::boot_state::BootState;
+use super::direct_kernel;
 use super::handed::Handed;
 use super::invocation::MachineFiles;
 use super::prepared::Prepared;
@@ -25,6 +26,8 @@ pub const STATE: &str = "state";
 #[derive(Clone, Debug)]
 pub struct MachineSnapshot {
     folder: PathBuf,
+    /// What it was booted from.
+    kernel: PathBuf,
     /// Length and times of its memory file when it was opened.
     written: [i64; 5],
     /// Keeps it in the cache while it is used.
@@ -58,6 +61,7 @@ impl MachineSnapshot {
         }
         Ok(MachineSnapshot {
             folder: folder.to_path_buf(),
+            kernel: direct_kernel::of(folder, &prepared.subject.kernel),
             written: written(&folder.join(MEMORY))?,
             _held: held.map(Arc::new),
             ready,
@@ -66,7 +70,7 @@ impl MachineSnapshot {
 
     /// The files for a fork.
     pub(super) fn given(&self, prepared: &Prepared) -> Result<MachineFiles, LabError> {
-        given(&self.folder, prepared)
+        given(&self.folder, &self.kernel, prepared)
     }
 
     /// An error if its memory file was written to since it was opened: then no cell since then is valid.
@@ -109,12 +113,12 @@ pub(super) fn memory_bytes(prepared: &Prepared) -> u64 {
     u64::from(prepared.subject.machine.memory_mb) << 20
 }
 
-/// The files for a machine: the kernel, and image and memory of the snapshot in this folder.
-pub(super) fn given(folder: &Path, prepared: &Prepared) -> Result<MachineFiles, LabError> {
+/// The files for a machine: this kernel, and image and memory of the snapshot in this folder.
+pub(super) fn given(folder: &Path, kernel: &Path, prepared: &Prepared) -> Result<MachineFiles, LabError> {
     let to_read = |path: &Path| Handed::to_read(path, prepared.qemu.program.user).map_err(LabError::io(path));
     let memory = folder.join(MEMORY);
     Ok(MachineFiles {
-        kernel: to_read(&prepared.subject.kernel.bzimage)?,
+        kernel: to_read(kernel)?,
         initrd: to_read(&folder.join(INITRD))?,
         memory: Handed::as_is(&memory).map_err(LabError::io(memory))?,
     })

@@ -47,7 +47,7 @@ impl TimedWork {
 
 /// Measured on one machine: seconds for each, and for each virtual second of it.
 const USUAL: [(TimedWork, f64, f64); 4] = [
-    (TimedWork::Boot, 12.0, 0.0),
+    (TimedWork::Boot, 6.0, 0.0),
     (TimedWork::Cell, 0.5, 2.0),
     (TimedWork::Bench, 2.0, 0.0),
     (TimedWork::Census, 4.0, 6.0),

@@ -78,8 +78,11 @@ pub(crate) fn observe(instructions: &[Instruction], placements: &[Placement]) {
         if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
             instruction.on_start::<ClockRead>(pending);
         }
-        if instruction.bytes() == PAUSE && !scheduler::is_alone() {
-            instruction.on_start::<Pause>((vaddr >= USER_END).into());
+        if instruction.bytes() == PAUSE {
+            match scheduler::is_alone() {
+                true => instruction.on_start::<LonePause>(placement.before.into()),
+                false => instruction.on_start::<Pause>((vaddr >= USER_END).into()),
+            }
         }
         if let Some(words) = decode::words_from_port(instruction.bytes()).filter(|_| scheduler::is_port_slow()) {
             instruction.on_start::<PortRead>(words);
@@ -164,6 +167,15 @@ impl OnStart for Pause {
         if in_kernel != 0 && scheduler::is_followed() {
             record::waits();
         }
+    }
+}
+
+/// The only CPU executes a PAUSE, before which `before` is added to the count.
+struct LonePause;
+
+impl OnStart for LonePause {
+    fn run(before: u64) {
+        scheduler::pauses_alone(api::count_of_all() + before);
     }
 }
 

@@ -278,8 +278,7 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
             "{part:#}"
         );
     }
-    let tracing = document["tracing_ns"].as_u64().unwrap();
-    assert!(tracing > 0 && tracing < latency / 2, "{tracing}");
+    assert!(!explained.contains("ring_buffer"), "the tracer takes no time");
     assert_eq!(parts.iter().map(|part| times(part)).sum::<u64>(), latency);
     assert_eq!(times(&document), latency);
     // The loop of work() is inlined, and takes 10 000 turns.
