@@ -2,6 +2,7 @@
 
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
+use super::checkpoints::CellCheckpoints;
 use super::fork::{Course, PluginRequest};
 use super::place::ERRORS;
 use super::process::last_lines;
@@ -57,7 +58,7 @@ pub fn take(
     let folder = cache.keep(AREA, &key, AGAIN, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
         speed::timed(cache, TimedWork::Census, speed::length(run.spec), || {
-            observe(run, raw, kernel, &text, audit, scratch.path(), building)
+            observe(cache, run, raw, kernel, &text, audit, scratch.path(), building)
         })
     })?;
     let path = folder.join(CENSUS);
@@ -76,6 +77,7 @@ pub fn take(
 
 /// Writes the census and the modules' functions to `out`; QEMU may write to `folder` only.
 fn observe(
+    cache: &Cache,
     run: &CellRun,
     raw: &RawResult,
     kernel: &KernelSymbols,
@@ -94,7 +96,11 @@ fn observe(
         writes: vec![CENSUS],
         memory: true,
     };
-    same_again(run, raw, folder, &asked.and(modules_asked(kernel)), &Course::Whole)?;
+    let asked = asked.and(modules_asked(kernel));
+    match CellCheckpoints::of(cache, run)? {
+        Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
+        None => same_again(run, raw, folder, &asked, &Course::Whole)?,
+    }
     let census = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
     log::decode(&bytes).map_err(|e| LabError::NoResult {

@@ -94,6 +94,11 @@ impl<'a> CellCheckpoints<'a> {
         Ok(Some(CellCheckpoints { cache, key, at }))
     }
 
+    /// Where the one is that is nearest to this place.
+    pub(crate) fn nearest(&self, to: Instructions) -> Option<Instructions> {
+        self.at.iter().copied().min_by_key(|at| at.0.abs_diff(to.0))
+    }
+
     /// Runs the part of the cell that has these counts, asking the plugin for what `asked` gives for the part's first count.
     /// None if the whole cell has to run: no checkpoint is there yet, or the part is not the execution that was measured.
     /// Otherwise that first count, and the functions of modules; the plugin's files are in `folder`.

@@ -93,7 +93,7 @@ pub fn replay_each(
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
-    replay_wanted(cache, run, raw, kernel, &wanted, each)
+    replay_wanted(cache, run, raw, kernel, &wanted, AtOnce::One, each)
 }
 
 /// Like [`replay_each`], for stretches of the run instead of samples: `each` gets the stretch's index. An execution's
@@ -120,7 +120,15 @@ pub(crate) fn replay_stretches(
     let mut wanted: Vec<WantedLog> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
     let each = |index, execution, _: &Symbols| each(index, execution);
-    replay_wanted(cache, run, raw, kernel, &wanted, each)
+    replay_wanted(cache, run, raw, kernel, &wanted, AtOnce::Two, each)
+}
+
+/// How many machines replay parts of one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtOnce {
+    One,
+    /// Two halves, where a checkpoint lies between. What is told of one does not know the locks of the other.
+    Two,
 }
 
 /// Replays in order of time.
@@ -130,25 +138,58 @@ fn replay_wanted(
     raw: &RawResult,
     kernel: &KernelSymbols,
     wanted: &[WantedLog],
+    at_once: AtOnce,
     mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    let observed = |part: &[WantedLog]| {
+        let windows = Windows::merged(part.iter().map(|w| w.window.clone()));
+        let folder = cache.scratch()?;
+        let (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
+        match log.windows.len() == windows.ranges().len() {
+            true => Ok((log, modules)),
+            false => Err(misfit("not every window was reached")),
+        }
+    };
     let mut modules = Symbols::default();
     for batch in batches(wanted) {
-        let windows = Windows::merged(batch.iter().map(|w| w.window.clone()));
-        let folder = cache.scratch()?;
-        let log;
-        (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
-        if log.windows.len() != windows.ranges().len() {
-            return Err(misfit("not every window was reached"));
-        }
-        for one in batch {
-            let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
-            each(one.moment.index, execution, &modules)?;
+        let (first, second) = match at_once {
+            AtOnce::One => (batch, &batch[..0]),
+            AtOnce::Two => batch.split_at(half(cache, run, batch)?),
+        };
+        let (of_first, of_second) = std::thread::scope(|scope| {
+            let of_second = (!second.is_empty()).then(|| scope.spawn(|| observed(second)));
+            let of_first = observed(first);
+            (
+                of_first,
+                of_second.map(|thread| thread.join().expect("a replay does not panic")),
+            )
+        });
+        let parts = [(first, Some(of_first)), (second, of_second)];
+        for (part, result) in parts.into_iter().filter_map(|(part, result)| Some((part, result?))) {
+            let log;
+            (log, modules) = result?;
+            for one in part {
+                let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
+                each(one.moment.index, execution, &modules)?;
+            }
         }
     }
     Ok(modules)
+}
+
+/// How many of these windows are before the checkpoint that is nearest to their middle; all if there is none.
+fn half(cache: &Cache, run: &CellRun, windows: &[WantedLog]) -> Result<usize, LabError> {
+    let (Some(first), Some(last)) = (windows.first(), windows.last()) else {
+        return Ok(0);
+    };
+    let middle = Instructions(u64::midpoint(first.window.start.0, last.window.end.0));
+    let checkpoints = CellCheckpoints::of(cache, run)?;
+    Ok(match checkpoints.and_then(|all| all.nearest(middle)) {
+        Some(at) if at > first.window.start => windows.partition_point(|w| w.window.start < at),
+        _ => windows.len(),
+    })
 }
 
 /// Cuts a list, ordered by time, so that no batch has more than [`BATCH`] instructions or [`MOST_WINDOWS`] windows.

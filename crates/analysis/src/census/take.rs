@@ -1,4 +1,4 @@
-//! Takes the census of a recorded cell: runs it again to count, and once more to look at the longest sections.
+//! Takes the census of a recorded cell: runs it again to count, and a part of it once more to look at the longest sections.
 
 use super::CensusTakeError;
 use super::cell_census::{About, CellCensus, CensusCpu};
@@ -33,8 +33,8 @@ pub struct CensusMeans<'a> {
     pub audit: bool,
 }
 
-/// The census, and the longest sections of each of [`KINDS`] by owner. If not in detail, only sections that delay a wake-up,
-/// with one replay less.
+/// The census, and the longest sections of each of [`KINDS`] by owner. If not in detail, only sections that delay a wake-up
+/// have owners.
 pub fn take(
     chosen: &ChosenCell,
     how: &CensusMeans,
@@ -62,13 +62,11 @@ pub fn take(
         shift: again.mips().shift(),
     };
     let replays = Replays::of(&again, cache, LineOrigin::of(record, &again, additions, None, cache)?);
-    let (delays, others) = KINDS.split_at(1);
-    let (mut lists, asleep) = longest(&replays, &taken, delays, &taken.moments)?;
+    // What delays a wake-up comes first.
+    let (looked_at, others) = KINDS.split_at(if in_detail { KINDS.len() } else { 1 });
+    let (mut lists, asleep) = longest(&replays, &taken, looked_at, &taken.moments)?;
     taken.asleep = asleep;
-    lists.extend(match in_detail {
-        true => longest(&replays, &taken, others, &[])?.0,
-        false => others.iter().map(|kind| top::unnamed(&taken, *kind)).collect(),
-    });
+    lists.extend(others.iter().map(|kind| top::unnamed(&taken, *kind)));
     Ok((taken, lists))
 }
 
