@@ -4,8 +4,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 /// The limit for a file that is read into memory at once: records, baselines, study files, logs of other tools,
 /// modules.
@@ -57,6 +57,21 @@ pub fn all(from: impl Read, most: u64, into: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
+/// The program that a command's first word starts: with a slash it is a path, else it is looked for on the search path.
+pub fn program(word: &Path) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        let facts = std::fs::metadata(path);
+        facts.is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    if word.as_os_str().as_encoded_bytes().contains(&b'/') {
+        return Some(word.to_path_buf()).filter(is_program);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(word))
+        .find(is_program)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +102,14 @@ mod tests {
         );
         std::fs::write(&file, [0xff]).unwrap();
         assert_eq!(read_to_string(&file).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_program_is_found_on_the_search_path_or_by_its_own() {
+        assert!(program(Path::new("sh")).unwrap().ends_with("sh"));
+        assert_eq!(program(Path::new("/bin/sh")).unwrap(), Path::new("/bin/sh"));
+        for none in ["no-such-program", "", "/etc", "/etc/passwd", "./sh"] {
+            assert_eq!(program(Path::new(none)), None, "{none}");
+        }
     }
 }

@@ -22,6 +22,7 @@ mod random;
 mod ready;
 mod stop;
 mod symbols;
+mod tracer;
 
 use disk::Disk;
 use policy::Policy;

@@ -2,11 +2,12 @@
 //!
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
 //! the environment (see `worstcase_instruments::environment`), `random` (see `random`), `scheduler` (the one that was loaded), `not_understood` (boot
-//! parameters), and `timer_entry`, where the local timer's interrupt enters the kernel.
+//! parameters), `timer_entry`, where the local timer's interrupt enters the kernel, `tracer_code` and `tracer_shared` (see `tracer`).
 
 use crate::GuestError;
 use crate::image::read_text;
 use crate::policy::Policy;
+use crate::tracer;
 use std::fmt::Write;
 
 /// The entry of the local APIC timer's interrupt, from 5.8 on.
@@ -29,7 +30,11 @@ pub(crate) fn message(random: &str, policy: Option<&Policy>) -> Result<String, G
     )
     .expect("writing to a string");
     writeln!(text, "not_understood={}", not_understood()).expect("writing to a string");
-    writeln!(text, "timer_entry={}", symbol(TIMER_ENTRY)?).expect("writing to a string");
+    let symbols = read_text("/proc/kallsyms")?;
+    writeln!(text, "timer_entry={}", symbol(&symbols, TIMER_ENTRY)?).expect("writing to a string");
+    let tracer = tracer::code(&symbols);
+    writeln!(text, "tracer_code={}", tracer.own).expect("writing to a string");
+    writeln!(text, "tracer_shared={}", tracer.shared).expect("writing to a string");
     text.push('\n');
     Ok(text)
 }
@@ -43,8 +48,7 @@ fn not_understood() -> String {
 }
 
 /// The address of a kernel symbol, in hexadecimal.
-fn symbol(name: &str) -> Result<String, GuestError> {
-    let symbols = read_text("/proc/kallsyms")?;
+fn symbol(symbols: &str, name: &str) -> Result<String, GuestError> {
     symbols
         .lines()
         .find_map(|line| {

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 use worstcase_base::child::ends_with_us;
+use worstcase_base::files;
 use worstcase_base::interrupt::LastWork;
 
 use crate::config::KernelConfig;
@@ -181,8 +182,7 @@ pub fn check_machine(folder: &Path) -> Result<(), KernelBuildError> {
 }
 
 pub(crate) fn is_on_path(tool: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+    files::program(Path::new(tool)).is_some()
 }
 
 impl Builder {

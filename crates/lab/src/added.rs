@@ -2,8 +2,10 @@
 //! need.
 
 use super::LabError;
+use object::{Object, ObjectKind};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use worstcase_base::files;
 use worstcase_plan::Added;
 
 /// Refuses what does not exist.
@@ -17,15 +19,48 @@ pub fn check(added: &Added) -> Result<(), LabError> {
     }
 }
 
-/// Refuses a program that does not exist.
-pub fn check_program(program: &Added) -> Result<(), LabError> {
-    match program.source.is_file() {
-        true => Ok(()),
-        false => Err(LabError::Request(format!(
-            "--program {}: there is no such file",
-            program.source.display()
+/// Refuses what cannot be run as the machines' own program; `added` are the other files.
+pub fn check_program(program: &Added, added: &[Added]) -> Result<(), LabError> {
+    let refuse = |why: &str| LabError::Request(format!("--program {}: {why}", program.source.display()));
+    if program.source.is_dir() {
+        return Err(refuse(
+            "this is a folder: name the program's file, and the folder with --add",
+        ));
+    }
+    if !program.source.is_file() {
+        return Err(refuse("there is no such file"));
+    }
+    let data = read(&program.source)?;
+    if let Some(interpreter) = interpreter(&data) {
+        return match added.iter().any(|other| Path::new(&other.dest) == interpreter) {
+            true => Ok(()),
+            false => Err(refuse(&format!(
+                "this is a script, and its interpreter is not in the machine: \
+                 --program {} --add {}:/script --program-args /script",
+                interpreter.display(),
+                program.source.display()
+            ))),
+        };
+    }
+    let parsed = object::File::parse(&*data).map_err(|_| refuse("this is neither an ELF program nor a script"))?;
+    match (parsed.architecture(), parsed.kind()) {
+        (object::Architecture::X86_64, ObjectKind::Executable | ObjectKind::Dynamic) => Ok(()),
+        (object::Architecture::X86_64, _) => Err(refuse("this is an object file: link it to a program (cc -o)")),
+        (other, _) => Err(refuse(&format!(
+            "this is a program for {other:?}; the lab's machines are x86_64"
         ))),
     }
+}
+
+/// The interpreter of a script; of `env` the one that it would find here.
+fn interpreter(data: &[u8]) -> Option<PathBuf> {
+    let line = data.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace().map(Path::new);
+    let first = words.next()?;
+    let found = words.next().filter(|_| first.ends_with("env"));
+    let found = found.map(|name| files::program(name).unwrap_or_else(|| name.to_path_buf()));
+    Some(found.unwrap_or_else(|| first.to_path_buf()))
 }
 
 /// Adds the file, or all of a folder, and the libraries and loader of a program, under the paths where the program looks for
@@ -81,7 +116,7 @@ fn inside(path: &str) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LabError> {
-    worstcase_base::files::read(path).map_err(LabError::io(path))
+    files::read(path).map_err(LabError::io(path))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Additions {
         let words = experiment.program_words();
         self.followed = words.map_err(|e| LabError::Request(e.to_string()))?;
         if let Some(program) = &experiment.program {
-            added::check_program(program)?;
+            added::check_program(program, &self.programs)?;
             self.programs.push(program.clone());
         }
         Ok(self)

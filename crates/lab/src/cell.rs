@@ -29,6 +29,9 @@ use worstcase_instruments::loads;
 /// The area of the cache with raw results.
 const AREA: &str = "cells";
 
+/// What a machine that is ready says of its kernel's tracer, and the plugin's argument for it.
+const TRACER: [(&str, &str); 2] = [("tracer_code", "untimed"), ("tracer_shared", "shared")];
+
 /// The message about a damaged result.
 const AGAIN: &str = "the cell is measured again";
 
@@ -168,11 +171,12 @@ pub fn execute(run: &CellRun, folder: &Path) -> Result<RawResult, LabError> {
 
 /// Runs the cell, with a further request to the plugin.
 pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginRequest) -> Result<RawResult, LabError> {
+    let asked = asked.clone().and(untimed(run));
     let fork = Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
         order: &order(run.prepared, run.spec)?,
-        asked,
+        asked: &asked,
         limits: MachineLimits::new(most_instructions(run), run.limit),
         what: describe(run),
     };
@@ -180,6 +184,19 @@ pub(super) fn execute_watched(run: &CellRun, folder: &Path, asked: &PluginReques
     let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
     hold_against_marks(&raw, run.prepared, run.spec, || describe(run))?;
     Ok(raw)
+}
+
+/// The tracer by which a program is followed takes no time: it is not part of what is measured.
+fn untimed(run: &CellRun) -> PluginRequest {
+    let said = |key| run.snapshot.ready.said.get(key).map_or("", String::as_str);
+    let is_followed = !run.prepared.subject.additions.followed.is_empty();
+    let arguments = TRACER.map(|(key, argument)| format!(",{argument}={}", said(key)));
+    // Without the tracer's own code nothing is shared with it.
+    let is_known = is_followed && TRACER.iter().all(|(key, _)| !said(key).is_empty());
+    PluginRequest {
+        arguments: if is_known { arguments.concat() } else { String::new() },
+        ..PluginRequest::default()
+    }
 }
 
 /// Refuses a record that contradicts what the plugin saw.

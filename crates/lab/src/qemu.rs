@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worstcase_base::cache::Cache;
+use worstcase_base::files;
 use worstcase_base::progress::Progress;
 
 /// The program's name on the search path.
@@ -52,7 +53,7 @@ impl Qemu {
                     version.clone()
                 },
             })?;
-        let path = on_search_path(program);
+        let path = files::program(program).unwrap_or_else(|| program.to_path_buf());
         let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
         let (program, digest) = as_whom(path, &version, cache, progress)?;
         Ok(Qemu {
@@ -132,18 +133,6 @@ fn says_version(program: &QemuProgram, version: &str) -> Result<Result<(), Strin
             Err(said.lines().next().unwrap_or("it says no version").to_string())
         }
     })
-}
-
-/// The executable file for this name.
-fn on_search_path(program: &Path) -> PathBuf {
-    if program.components().count() > 1 {
-        return program.to_path_buf();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
-    places
-        .find(|place| place.is_file())
-        .unwrap_or_else(|| program.to_path_buf())
 }
 
 impl Qemu {

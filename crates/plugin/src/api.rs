@@ -47,6 +47,11 @@ pub(crate) fn count_of_all() -> u64 {
     version::count()
 }
 
+/// Adds instructions of the CPU that runs.
+pub(crate) fn add(instructions: u64) {
+    version::add(instructions);
+}
+
 /// A block during its translation.
 pub(crate) struct Block(*mut sys::qemu_plugin_tb);
 

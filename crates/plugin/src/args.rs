@@ -1,5 +1,5 @@
-//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`, all optional; and those of
-//! a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`, and with them `locks=0xFROM-0xTO+...`; those of a census,
+//! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`,
+//! `untimed=0xFROM-0xTO+...,shared=...`, all optional; and those of a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`, and with them `locks=0xFROM-0xTO+...`; those of a census,
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
 
@@ -18,6 +18,8 @@ pub(crate) struct Args {
     pub(crate) timer_entry: Option<u64>,
     /// `quantum=NS`: how far one CPU may be ahead of another.
     pub(crate) quantum: Option<i64>,
+    /// `untimed=0xFROM-0xTO+...`: code that takes no time; `shared=...`: code that takes none after it.
+    pub(crate) untimed: UntimedCode,
     /// `kicks=SEED`: a thread interrupts the CPUs at random, as a busy host does. For tests: it may change nothing.
     pub(crate) kicks: Option<u32>,
     /// `follow=CPU`: whose blocks and sections are logged, if not those of the CPU that measures.
@@ -43,6 +45,15 @@ pub struct ModuleArgs {
     pub(crate) out: PathBuf,
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
     pub(crate) memory: PathBuf,
+}
+
+/// Code that takes no time.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct UntimedCode {
+    /// Takes none.
+    pub(crate) own: Vec<Range<u64>>,
+    /// Takes none after code that takes none.
+    pub(crate) shared: Vec<Range<u64>>,
 }
 
 /// A list of all sections in which a wake-up had to wait.
@@ -78,7 +89,7 @@ pub struct Replay {
 pub(crate) enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, locks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, untimed=, shared=, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, locks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -93,9 +104,15 @@ pub(crate) enum ArgError {
     /// Only some of the arguments of a replay.
     #[error("windows=, window_log=, tasks= and memory= go together")]
     PartOfReplay,
-    /// No range of code, or no replay to use it.
-    #[error("locks= needs ranges such as 0xffffffff81a00000-0xffffffff81a00ec0, and windows=")]
-    BadLocks,
+    /// No range of code.
+    #[error("{0}= needs ranges such as 0xffffffff81a00000-0xffffffff81a00ec0")]
+    BadRanges(&'static str),
+    /// Shared code without the code that it is shared with.
+    #[error("shared= goes with untimed=")]
+    SharedAlone,
+    /// Locks without a replay.
+    #[error("locks= goes with windows=")]
+    LocksAlone,
     /// Only some of the arguments of a census.
     #[error("census=, facts= and memory= go together, and audit=on with them")]
     PartOfCensus,
@@ -133,6 +150,7 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let (mut windows, mut window_log, mut tasks, mut memory, mut locks) = (None, None, None, None, None);
     let (mut census, mut facts, mut audit) = (None, None, None);
     let (mut modules, mut module_log) = (None, None);
+    let (mut untimed, mut shared) = (None, None);
     for argument in arguments {
         let argument = argument.as_ref();
         match argument.split_once('=') {
@@ -142,12 +160,14 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
             Some(("disk", value)) => set(&mut args.disk, "disk", time(value, "disk")?)?,
             Some(("port", value)) => set(&mut args.port, "port", time(value, "port")?)?,
+            Some(("untimed", value)) => set(&mut untimed, "untimed", ranges("untimed", value)?)?,
+            Some(("shared", value)) => set(&mut shared, "shared", ranges("shared", value)?)?,
             Some(("kicks", value)) => set(&mut args.kicks, "kicks", seed(value)?)?,
             Some(("follow", value)) => set(&mut args.follow, "follow", cpu(value)?)?,
             Some(("windows", value)) => set(&mut windows, "windows", value.parse()?)?,
             Some(("window_log", path)) => set(&mut window_log, "window_log", non_empty(path, "window_log")?)?,
             Some(("tasks", value)) => set(&mut tasks, "tasks", value.parse()?)?,
-            Some(("locks", value)) => set(&mut locks, "locks", ranges(value)?)?,
+            Some(("locks", value)) => set(&mut locks, "locks", ranges("locks", value)?)?,
             Some(("memory", path)) => set(&mut memory, "memory", non_empty(path, "memory")?)?,
             Some(("census", path)) => set(&mut census, "census", non_empty(path, "census")?)?,
             Some(("facts", path)) => set(&mut facts, "facts", non_empty(path, "facts")?)?,
@@ -160,8 +180,15 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     if memory.is_some() && windows.is_none() && census.is_none() && modules.is_none() {
         return Err(ArgError::MemoryAlone);
     }
+    if shared.is_some() && untimed.is_none() {
+        return Err(ArgError::SharedAlone);
+    }
+    args.untimed = UntimedCode {
+        own: untimed.unwrap_or_default(),
+        shared: shared.unwrap_or_default(),
+    };
     if locks.is_some() && windows.is_none() {
-        return Err(ArgError::BadLocks);
+        return Err(ArgError::LocksAlone);
     }
     args.replay = match (windows, window_log, tasks, memory.clone()) {
         (None, None, None, _) => None,
@@ -218,12 +245,12 @@ fn address(value: &str) -> Result<u64, ArgError> {
         .ok_or_else(|| ArgError::BadAddress(value.to_owned()))
 }
 
-fn ranges(value: &str) -> Result<Vec<Range<u64>>, ArgError> {
+fn ranges(name: &'static str, value: &str) -> Result<Vec<Range<u64>>, ArgError> {
     let range = |text: &str| {
-        let (from, to) = text.split_once('-').ok_or(ArgError::BadLocks)?;
+        let (from, to) = text.split_once('-').ok_or(ArgError::BadRanges(name))?;
         match (address(from), address(to)) {
             (Ok(from), Ok(to)) if from < to => Ok(from..to),
-            _ => Err(ArgError::BadLocks),
+            _ => Err(ArgError::BadRanges(name)),
         }
     };
     value.split('+').map(range).collect()
@@ -285,9 +312,9 @@ mod tests {
             [16..32, 48..64]
         );
         for bad in ["locks=0x20-0x10", "locks=0x10", "locks=16-32", "locks=0x10-0x20+"] {
-            assert_eq!(with(bad), Err(ArgError::BadLocks), "{bad}");
+            assert_eq!(with(bad), Err(ArgError::BadRanges("locks")), "{bad}");
         }
-        assert_eq!(parse(&["locks=0x10-0x20"]), Err(ArgError::BadLocks));
+        assert_eq!(parse(&["locks=0x10-0x20"]), Err(ArgError::LocksAlone));
     }
 
     #[test]
@@ -330,6 +357,11 @@ mod tests {
         }
         assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
         assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
+        let untimed = parse(&["shared=0x50-0x60", "untimed=0x10-0x20+0x30-0x31"]);
+        let (own, shared) = (vec![16..32, 48..49], vec![80..96]);
+        assert_eq!(untimed.unwrap().untimed, UntimedCode { own, shared });
+        assert_eq!(parse(&["shared=0x50-0x60"]), Err(ArgError::SharedAlone));
+        assert_eq!(parse(&["untimed=16-32"]), Err(ArgError::BadRanges("untimed")));
         let disk = parse(&["disk=50000", "port=120"]).unwrap();
         assert_eq!((disk.disk, disk.port), (Some(50_000), Some(120)));
         assert_eq!(parse(&["log="]), Err(ArgError::EmptyPath("log")));

@@ -10,6 +10,7 @@
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
 //! - `census`: every section in which a wake-up would have had to wait.
+//! - `untimed`: code that takes no time.
 //! - `progress`: how far it has come, for whoever waits for it.
 //! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn; knows QEMU's own functions.
 //! - [`events`]: the log file (its form is `worstcase_logs::trace`). [`args`]: the plugin's arguments.
@@ -48,5 +49,7 @@ mod progress;
 mod record;
 mod scheduler;
 mod tasks;
+#[cfg(not(test))]
+mod untimed;
 #[cfg(not(test))]
 mod watch;

@@ -2,7 +2,8 @@
 
 use crate::api::Block;
 use crate::scheduler::{self, Settings};
-use crate::{args, census, count, decode, events, modules, progress, record, watch};
+use crate::untimed::Counted;
+use crate::{args, census, count, decode, events, modules, progress, record, untimed, watch};
 use std::ffi::{c_int, c_uint};
 use std::io;
 use std::path::Path;
@@ -43,6 +44,7 @@ pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), St
         progress::start(path).map_err(unwritable(path))?;
     }
     watch::start(log, args.timer_entry);
+    untimed::set(args.untimed);
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }
@@ -78,12 +80,21 @@ pub(crate) fn translated(block: &Block) {
     progress::begin();
     scheduler::begin_kicks();
     let instructions = block.instructions();
+    let counted = instructions.first().map_or(Counted::Usually, |first| {
+        untimed::observe(block, first.vaddr(), instructions.len())
+    });
+    if counted == Counted::Never {
+        return;
+    }
     let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
     let placements = count::place(&classes);
     record::observe(block, &instructions);
     // Callbacks come first: those of one instruction then run before its own additions, on every QEMU.
     watch::observe(&instructions, &placements);
     census::observe(block, &instructions, &placements);
+    if counted == Counted::Here {
+        return;
+    }
     for (instruction, placement) in instructions.iter().zip(&placements) {
         if placement.before > 0 {
             instruction.add_when_started(placement.before.into());

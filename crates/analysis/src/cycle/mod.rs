@@ -28,9 +28,6 @@ use worstcase_traces::follow::ExplainedCycle;
 const ROUNDING: u64 = 3;
 const DRIFT: u64 = 100_000;
 
-/// What the names of functions that a tracepoint calls begin with.
-const TRACEPOINTS: [&str; 2] = ["__traceiter_", "trace_event_raw_event_"];
-
 /// In the place of a chain where the CPU idles.
 const IDLE: &str = "[idle]";
 
@@ -87,8 +84,6 @@ pub struct CycleBreakdown {
     pub parts: Vec<CodeTime>,
     /// What ran in all of it.
     pub all: CodeTime,
-    /// Of this time the kernel traced: without the trace it had not been.
-    pub tracing_ns: Nanos,
     /// The call chains of each part, outermost function first, in ns.
     pub chains: Vec<BTreeMap<String, u64>>,
     /// The window.
@@ -152,7 +147,6 @@ pub(crate) fn tell(
         program: subject.program,
         unit: subject.unit,
         all: CodeTime::sum(&parts),
-        tracing_ns: tracing(&chains),
         parts,
         chains,
         tasks: tasks(&replayed.execution),
@@ -161,19 +155,6 @@ pub(crate) fn tell(
         cycle: replayed.cycle,
         symbols,
     }
-}
-
-/// The time in tracepoints' functions, and in what they call.
-fn tracing(chains: &[BTreeMap<String, u64>]) -> Nanos {
-    let is_tracing = |chain: &str| {
-        let mut frames = chain.split(';');
-        frames.any(|frame| TRACEPOINTS.iter().any(|prefix| frame.starts_with(prefix)))
-    };
-    let of_part = |chains: &BTreeMap<String, u64>| {
-        let tracing = chains.iter().filter(|(chain, _)| is_tracing(chain));
-        tracing.map(|(_, ns)| ns).sum::<u64>()
-    };
-    Nanos(chains.iter().map(of_part).sum())
 }
 
 impl CodeTime {

@@ -6,7 +6,7 @@
 
 use crate::breakdown::frames::{NO_SYMBOL, UserFunction};
 use crate::breakdown::lines::{SourceLine, SourceLines};
-use crate::debuginfo::{LineTable, program_lines};
+use crate::debuginfo::{LineTable, program_lines, readable};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::read::{File, Object, ObjectSymbol};
 use object::{Endianness, SymbolKind, elf};
@@ -78,7 +78,7 @@ impl UserCode {
             let file = &self.files[file];
             let function = file.function(block.address.wrapping_sub(moved));
             Some(UserFunction {
-                function: function.unwrap_or(NO_SYMBOL).to_string(),
+                function: readable(function.unwrap_or(NO_SYMBOL)),
                 file: file.name.clone(),
             })
         };

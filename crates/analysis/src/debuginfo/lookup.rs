@@ -115,7 +115,7 @@ impl LineTable {
             let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             if let Some((file, line)) = frame.location.and_then(|l| l.file.zip(l.line)) {
                 found.push(Inlined {
-                    function: name.map_or(String::new(), |n| n.into_owned()),
+                    function: name.map_or(String::new(), |name| readable(&name)),
                     file: paths::below(&self.tops, file),
                     line,
                 });
@@ -180,4 +180,13 @@ fn split(load: &SplitDwarfLoad<DwarfReader>) -> Option<Arc<Dwarf<DwarfReader>>> 
     }
     dwarf.make_dwo(&load.parent);
     Some(Arc::new(dwarf))
+}
+
+/// The name of a function as its source has it: of C++ and Rust it is mangled in a file.
+pub(crate) fn readable(name: &str) -> String {
+    // A function of C may be called `i`, which alone is the mangled name of a type.
+    match name.starts_with("_Z") || name.starts_with("_R") {
+        true => addr2line::demangle_auto(name.into(), None).into_owned(),
+        false => name.to_string(),
+    }
 }

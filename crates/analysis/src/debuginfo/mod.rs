@@ -19,6 +19,6 @@ mod testing;
 mod tests;
 
 pub use lookup::DebugInfo;
-pub(crate) use lookup::LineTable;
+pub(crate) use lookup::{LineTable, readable};
 pub(crate) use module::{Modules, program_lines};
 pub(crate) use of_cell::LineOrigin;

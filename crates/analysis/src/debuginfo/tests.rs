@@ -1,5 +1,5 @@
 use super::testing::{TestProgram, function, module, program};
-use super::{DebugInfo, Modules};
+use super::{DebugInfo, Modules, readable};
 use crate::breakdown::lines::{SourceLine, SourceLines};
 use std::path::Path;
 use worstcase_base::ExitKind;
@@ -236,4 +236,21 @@ fn a_damaged_module_ends_nothing() {
         let lines = Modules::of(Box::new(()), &symbols, |_| Some(bytes.clone().into()));
         lines.source(TEXT + function(&module.file, "second").0);
     }
+}
+
+#[test]
+fn names_are_as_their_source_has_them() {
+    let told = [
+        "_ZN7control4work17h05af221e174051e9E",
+        "_RNvCs1234_7control4work",
+        "_ZN4loop4stepEi",
+        "main",
+        "i",
+        "_Z",
+    ]
+    .map(readable);
+    assert_eq!(
+        told,
+        ["control::work", "control::work", "loop::step(int)", "main", "i", "_Z"]
+    );
 }

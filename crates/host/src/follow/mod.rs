@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! target   the program that a user names            wait     the wait that a user names
-//! held     a command of the user's, started, but kept from its first instruction until the trace is open
-//! started  the same as it runs: its end, and ending it with all that it started
+//! started  a command of the user's: kept from its first instruction until the trace is open, then as it runs
+//! keeper   the process that starts it, and ends it with all that it started, however this one ends
 //! facts    what its threads are: policy, priority, CPUs, timer slack, memory
 //! session  the whole: opens the trace, feeds the analysis, ends
 //! keep     the cycles as a run folder
@@ -12,8 +12,8 @@
 //! `worstcase_traces::follow` makes cycles of the events.
 
 mod facts;
-mod held;
 pub mod keep;
+pub mod keeper;
 mod session;
 mod started;
 mod target;

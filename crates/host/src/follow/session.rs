@@ -1,8 +1,7 @@
 //! Opens the trace, feeds the analysis, ends.
 
 use super::facts::{ProgramFacts, file_of};
-use super::held::HeldProgram;
-use super::started::{ProgramExit, StartedProgram};
+use super::started::{HeldProgram, ProgramExit, StartedProgram};
 use super::target::FollowTarget;
 use crate::isolate::threads::threads_of;
 use crate::trace::program::ReadyTrace;
@@ -162,7 +161,9 @@ pub fn follow(
         FollowTarget::Command(command) => {
             let held = HeldProgram::start(command, request.is_output_to_errors)?;
             let begun = ready.begin(|| vec![held.id()]).map_err(untraced)?;
-            (FollowedProgram::started(held.release()?)?, begun, WantedThread::Found)
+            // It may end at once.
+            let watched = FollowedProgram::running(held.id())?;
+            (watched.released(held)?, begun, WantedThread::Found)
         }
     };
     if trace.tids.is_empty() {
@@ -280,11 +281,10 @@ impl FollowedProgram {
         })
     }
 
-    fn started(command: StartedProgram) -> Result<FollowedProgram, HostError> {
-        let running = FollowedProgram::running(command.id())?;
+    fn released(self, held: HeldProgram) -> Result<FollowedProgram, HostError> {
         Ok(FollowedProgram {
-            command: Some(command),
-            ..running
+            command: Some(held.release()?),
+            ..self
         })
     }
 

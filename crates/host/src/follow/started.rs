@@ -1,9 +1,15 @@
-//! A command of the user's as it runs.
+//! A command of the user's, in the hands of its [keeper](super::keeper): held, then running.
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use super::keeper::{END, GO, KILL, KeeperWord};
+use crate::HostError;
+use rustix::io::{FdFlags, fcntl_setfd};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use worstcase_base::interrupt::LastWork;
 
 /// How a program ended.
@@ -15,159 +21,141 @@ pub enum ProgramExit {
     Signal(i32),
 }
 
+/// A command that is kept from its first instruction.
+pub(super) struct HeldProgram {
+    program: String,
+    id: u32,
+    keeper: Keeper,
+}
+
 /// A running command; dropped, it ends with all that it started.
 pub(super) struct StartedProgram {
-    id: u32,
     exit: Option<ProgramExit>,
-    /// Keeps the thread that started it.
-    _starter: Sender<()>,
+    keeper: Keeper,
     _at_once: LastWork,
 }
 
-/// How long a program may take to end by itself before it is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long it is waited for what is killed.
-const DEATH: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(10);
+/// A keeper; dropped, it has ended, and all that it kept.
+struct Keeper {
+    socket: UnixStream,
+    process: Arc<Mutex<Child>>,
+}
 
-impl StartedProgram {
-    pub fn of(id: u32, starter: Sender<()>) -> StartedProgram {
-        let at_once = move || {
-            for member in family(&BTreeSet::from([id])) {
-                send(member, Signal::KILL);
-            }
-        };
-        StartedProgram {
-            id,
-            exit: None,
-            _starter: starter,
-            _at_once: LastWork::new(at_once),
+/// So long a keeper takes at most to tell how its command ended.
+const TOLD: Duration = Duration::from_secs(2);
+
+impl HeldProgram {
+    /// Starts it; what it writes to standard output goes to standard errors if that is asked.
+    pub fn start(command: &[String], is_output_to_errors: bool) -> Result<HeldProgram, HostError> {
+        let program = command
+            .first()
+            .ok_or_else(|| HostError::Argument("there is no command to run".into()))?
+            .clone();
+        let started = Keeper::start(command, is_output_to_errors).and_then(|keeper| match keeper.next()? {
+            KeeperWord::Held(id) => Ok((id, keeper)),
+            other => Err(other.refusal()),
+        });
+        match started {
+            Ok((id, keeper)) => Ok(HeldProgram { program, id, keeper }),
+            Err(source) => Err(HostError::Command { program, source }),
         }
     }
 
-    /// Its process id.
+    /// Its process id, which is that of its only thread.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// How it ended; none while it runs.
+    /// Lets it become the program.
+    pub fn release(self) -> Result<StartedProgram, HostError> {
+        let gone = (&self.keeper.socket).write_all(&[GO]);
+        match gone.and_then(|()| self.keeper.next()) {
+            Ok(KeeperWord::Began(Ok(()))) => Ok(StartedProgram {
+                exit: None,
+                _at_once: self.keeper.ended_at_once().map_err(|source| HostError::Command {
+                    program: self.program,
+                    source,
+                })?,
+                keeper: self.keeper,
+            }),
+            other => Err(HostError::Command {
+                program: self.program,
+                source: other.map_or_else(|e| e, KeeperWord::refusal),
+            }),
+        }
+    }
+}
+
+impl KeeperWord {
+    /// Why a command does not run.
+    fn refusal(self) -> io::Error {
+        match self {
+            KeeperWord::Began(Err(error)) => io::Error::from_raw_os_error(error),
+            _ => io::ErrorKind::UnexpectedEof.into(),
+        }
+    }
+}
+
+impl StartedProgram {
+    /// How it ended; call this when it has.
     pub fn exit(&mut self) -> Option<ProgramExit> {
         if self.exit.is_none() {
-            self.exit = reaped(self.id);
+            let _ = self.keeper.socket.set_read_timeout(Some(TOLD));
+            self.exit = match self.keeper.next() {
+                Ok(KeeperWord::Exited(code)) => Some(ProgramExit::Code(code)),
+                Ok(KeeperWord::Killed(signal)) => Some(ProgramExit::Signal(signal)),
+                _ => None,
+            };
         }
         self.exit
     }
+}
 
-    /// Ends it and what it started: asks first, then kills.
-    pub fn end(&mut self) {
-        if self.exit().is_some() {
-            return;
+impl Keeper {
+    fn start(command: &[String], is_output_to_errors: bool) -> io::Result<Keeper> {
+        let (socket, theirs) = UnixStream::pair()?;
+        // A new build may have replaced the file at our path.
+        let mut keeper = Command::new("/proc/self/exe");
+        keeper.arg0("worstcase").arg("host-keeper");
+        keeper.arg(theirs.as_raw_fd().to_string()).arg("--").args(command);
+        if is_output_to_errors {
+            keeper.stdout(Stdio::from(io::stderr()));
         }
-        // Who loses its parent meanwhile comes to this process, and is found.
-        let _ = set_child_subreaper(Some(getpid()));
-        let mut known = BTreeSet::from([self.id]);
-        for (signal, patience) in [(Signal::TERM, PATIENCE), (Signal::KILL, DEATH)] {
-            let until = Instant::now() + patience;
-            let mut asked = BTreeSet::new();
-            while Instant::now() < until {
-                let members = family(&known);
-                if members.is_empty() {
-                    return;
-                }
-                for member in members.iter().filter(|member| asked.insert(**member)) {
-                    send(*member, signal);
-                }
-                known = members;
-                std::thread::sleep(LOOK);
-                let _ = self.exit();
-                for other in known.iter().filter(|member| **member != self.id) {
-                    let _ = reaped(*other);
-                }
-            }
-        }
+        // SAFETY: between fork and exec only fcntl is called, which is async-signal-safe.
+        let process = unsafe { keeper.pre_exec(move || Ok(fcntl_setfd(&theirs, FdFlags::empty())?)) }.spawn()?;
+        // With the closure our copy of their end is closed.
+        drop(keeper);
+        Ok(Keeper {
+            socket,
+            process: Arc::new(Mutex::new(process)),
+        })
+    }
+
+    fn next(&self) -> io::Result<KeeperWord> {
+        KeeperWord::next(&self.socket)
+    }
+
+    /// Kills all if this process is ended at once.
+    fn ended_at_once(&self) -> io::Result<LastWork> {
+        let socket = self.socket.try_clone()?;
+        let process = Arc::clone(&self.process);
+        Ok(LastWork::new(move || {
+            // It may be ending already.
+            let _ = (&socket).write_all(&[KILL]);
+            wait(&process);
+        }))
     }
 }
 
-impl Drop for StartedProgram {
+impl Drop for Keeper {
     fn drop(&mut self) {
-        self.end();
+        // It may have ended, as nothing was left to keep.
+        let _ = self.socket.write_all(&[END]);
+        wait(&self.process);
     }
 }
 
-fn pid(id: u32) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(id).ok()?)
-}
-
-fn send(id: u32, signal: Signal) {
-    // It may have ended by itself just now.
-    let _ = pid(id).map(|pid| kill_process(pid, signal));
-}
-
-/// How a child of this process ended, if it has.
-fn reaped(id: u32) -> Option<ProgramExit> {
-    let (_, status) = waitpid(pid(id), WaitOptions::NOHANG).ok()??;
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Some(ProgramExit::Code(code)),
-        (None, signal) => signal.map(ProgramExit::Signal),
-    }
-}
-
-/// Those of these processes that are there below this one, and all that they have started.
-fn family(of: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for process in crate::isolate::threads::processes() {
-        if let Some(parent) = parent(process) {
-            children.entry(parent).or_default().push(process);
-        }
-    }
-    let mut found = BTreeSet::new();
-    let mut next = vec![(std::process::id(), false)];
-    while let Some((process, is_member)) = next.pop() {
-        for child in children.remove(&process).unwrap_or_default() {
-            let is_member = is_member || of.contains(&child);
-            next.push((child, is_member));
-            if is_member {
-                found.insert(child);
-            }
-        }
-    }
-    found
-}
-
-fn parent(process: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::follow::held::HeldProgram;
-    use std::fs;
-    use std::path::Path;
-    use std::time::Duration;
-
-    fn is_there(id: &str) -> bool {
-        fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| !line.is_empty())
-    }
-
-    #[test]
-    fn it_ends_with_all_that_it_started_even_if_it_does_not_want_to() {
-        let folder = tempfile::tempdir().unwrap();
-        let ids = folder.path().join("ids");
-        let script = format!(
-            "trap '' TERM; sleep 1000 & echo $! >{0}.new; (trap '' TERM; sleep 1000) & echo $! >>{0}.new; mv {0}.new {0}; wait",
-            ids.display()
-        );
-        let command = ["sh", "-c", &script].map(String::from);
-        let mut started = HeldProgram::start(&command, true).unwrap().release().unwrap();
-        while !Path::new(&ids).exists() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let started_ids = fs::read_to_string(&ids).unwrap();
-        assert!(started_ids.lines().all(is_there));
-        started.end();
-        assert!(started.exit().is_some());
-        assert!(!started_ids.lines().any(is_there), "{started_ids}");
-    }
+fn wait(process: &Mutex<Child>) {
+    // Waiting fails only for one that was waited for.
+    let _ = process.lock().unwrap_or_else(PoisonError::into_inner).wait();
 }

@@ -34,6 +34,7 @@ pub use undo::{UndoResult, Undone, failures};
 use super::HostError;
 use super::guard::Guard;
 use super::state::{StateFolder, is_only_ours};
+use crate::facts::rights::TRACEFS;
 use crate::loads::Traces;
 use entry::JournalEntry;
 use std::fs::{self, File};
@@ -166,13 +167,12 @@ impl Journal {
         self.write(&JournalEntry::Loads { traces: traces.clone() })
     }
 
-    /// Makes an instance of tracefs, to be removed.
-    pub(crate) fn make_tracing(&mut self, instance: &Path) -> Result<(), HostError> {
-        self.write(&JournalEntry::Tracing {
-            instance: instance.to_path_buf(),
-        })?;
-        std::fs::create_dir(instance).map_err(|source| HostError::Set {
-            path: instance.to_path_buf(),
+    /// Makes an instance of tracefs in this place, to be removed, by whichever process.
+    pub(crate) fn make_tracing(&mut self, name: &str, place: &Path) -> Result<(), HostError> {
+        let usual = Path::new("/").join(TRACEFS[0]).join("instances").join(name);
+        self.write(&JournalEntry::Tracing { instance: usual })?;
+        std::fs::create_dir(place).map_err(|source| HostError::Set {
+            path: place.to_path_buf(),
             value: "a folder".into(),
             source,
         })

@@ -3,6 +3,7 @@
 use super::entry::JournalEntry;
 use super::{processes, value};
 use crate::loads::Traces;
+use crate::trace::tracefs;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -194,7 +195,7 @@ const STEP: Duration = Duration::from_millis(10);
 fn remove_instance(path: &Path) -> io::Result<bool> {
     let end = Instant::now() + PATIENCE;
     loop {
-        match std::fs::remove_dir(path) {
+        match tracefs::remove_instance(path) {
             Ok(()) => return Ok(true),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
             Err(e) if e.kind() == ErrorKind::ResourceBusy && Instant::now() < end => std::thread::sleep(STEP),

@@ -45,16 +45,12 @@ pub fn prepare(spec: &HostSpec, journal: &mut Journal) -> Result<PathBuf, HostEr
         journal.set(&tracefs.join("osnoise").join(file), &value)?;
     }
     let instances = tracefs.join("instances");
-    let instance = match unforeseen::name("worstcase-") {
-        Ok(name) => instances.join(name),
-        Err(source) => {
-            return Err(HostError::Read {
-                path: instances,
-                source,
-            });
-        }
-    };
-    journal.make_tracing(&instance)?;
+    let name = unforeseen::name("worstcase-").map_err(|source| HostError::Read {
+        path: instances.clone(),
+        source,
+    })?;
+    let instance = instances.join(&name);
+    journal.make_tracing(&name, &instance)?;
     Ok(instance)
 }
 

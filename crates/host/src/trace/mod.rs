@@ -27,7 +27,7 @@ pub(crate) mod program;
 pub mod recorder;
 pub mod timeline;
 pub mod timerlat;
-mod tracefs;
+pub(crate) mod tracefs;
 mod tracer;
 
 pub use error::TracingError;

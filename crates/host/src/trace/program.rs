@@ -7,8 +7,8 @@ use super::call_cost::cost_of_a_call;
 use super::events::CpuEvent;
 use super::instances::{Instances, room_kib};
 use super::points::points;
-use super::tracefs::Tracefs;
-use super::{Purpose, Tracer, TracingError, instances};
+use super::tracefs::{InstanceFolder, Tracefs};
+use super::{Purpose, Tracer, TracingError};
 use crate::facts::FileTree;
 use crate::facts::tree::field;
 use crate::{Journal, StateFolder};
@@ -148,11 +148,11 @@ fn with_perf(cpus: &[u32], list: impl Fn() -> Vec<u32>) -> Result<(ProgramTrace,
 }
 
 fn made(cpus: &[u32]) -> Result<Instances, String> {
-    instances::folder()?;
+    let folder = InstanceFolder::find()?;
     let said = |e: crate::HostError| e.to_string();
     let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
     journal.start_guard().map_err(said)?;
-    Instances::make(cpus, room_kib(cpus.len(), free_kib()), journal)
+    Instances::make(cpus, room_kib(cpus.len(), free_kib()), folder, journal)
 }
 
 fn free_kib() -> u64 {

@@ -4,15 +4,65 @@ use super::TracingError;
 use crate::facts::FileTree;
 use crate::facts::container::has_own_processes;
 use crate::facts::rights::TRACEFS;
-use rustix::fs::{Dir, Mode, OFlags, openat};
+use rustix::fs::{Access, Dir, Mode, OFlags, access, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 /// A mount of tracefs.
+#[derive(Debug)]
 pub struct Tracefs(OwnedFd);
+
+/// Where instances of the trace are made.
+#[derive(Debug)]
+pub(crate) struct InstanceFolder {
+    path: PathBuf,
+    /// Where tracefs is not mounted.
+    _own: Option<Tracefs>,
+}
+
+impl InstanceFolder {
+    /// The one of the mount that there is, which may be read-only for a reason, else of a detached one.
+    pub(crate) fn find() -> Result<InstanceFolder, String> {
+        let of_mount = TRACEFS.map(|place| Path::new("/").join(place).join(INSTANCES));
+        let is_writable = |place: &&PathBuf| access(*place, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+        if let Some(path) = of_mount.iter().find(is_writable).cloned() {
+            return Ok(InstanceFolder { path, _own: None });
+        }
+        if let Some(path) = of_mount.iter().find(|place| place.exists()) {
+            return Err(format!("{} is not writable", path.display()));
+        }
+        let own = Tracefs::detached().map_err(|e| format!("tracefs is not mounted, and cannot be: {e}"))?;
+        Ok(InstanceFolder {
+            path: own.path(INSTANCES),
+            _own: Some(own),
+        })
+    }
+
+    /// Where an instance of this name is, while this lives.
+    pub(crate) fn of(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+/// Removes the instance that another process may have made in this place, or in a mount of its own.
+pub(crate) fn remove_instance(place: &Path) -> io::Result<()> {
+    let gone = std::fs::remove_dir(place);
+    let name = place.file_name().unwrap_or_default();
+    let is_mounted = || place.parent().is_some_and(Path::exists);
+    match gone {
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !is_mounted() => {
+            let own = Tracefs::detached()?;
+            std::fs::remove_dir(own.path(INSTANCES).join(name))
+        }
+        gone => gone,
+    }
+}
+
+/// Below the mount.
+const INSTANCES: &str = "instances";
 
 impl Tracefs {
     /// For a trace of threads: refused where thread ids are not the kernel's.
@@ -43,6 +93,13 @@ impl Tracefs {
         let attributes =
             MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes).map(Tracefs)
+    }
+
+    /// A file or folder, for this process while this lives.
+    fn path(&self, below: &str) -> PathBuf {
+        Path::new("/proc/self/fd")
+            .join(self.0.as_raw_fd().to_string())
+            .join(below)
     }
 
     /// The text of a whole file.

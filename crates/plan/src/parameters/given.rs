@@ -38,6 +38,9 @@ impl GivenValues {
         let mut experiment = Experiment::usual(venue, part.subjects.clone());
         experiment.parts = vec![part];
         self.set_up(&mut experiment)?;
+        if let (Some(program), None) = (&experiment.program, self.values("probes")) {
+            experiment.parts[0].probes = vec![Experiment::probe_of(program)];
+        }
         Ok(experiment)
     }
 

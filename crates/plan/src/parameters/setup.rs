@@ -2,7 +2,7 @@
 
 use super::{InvalidValue, Parameter, ValueCount, experiment, group, maybe, one, parameter, read, whole};
 use crate::io_scheduler::split;
-use crate::{Added, Apply, Experiment, IoSchedulers, Venue};
+use crate::{Apply, IoSchedulers};
 
 pub(super) const LAB: &[Parameter] = &[
     Parameter {
@@ -33,14 +33,7 @@ pub(super) const LAB: &[Parameter] = &[
             "PATH[:DEST]",
             experiment(
                 |experiment, values| {
-                    let program: Added = read(one(values)?)?;
-                    let probe = Experiment::probe_of(&program);
-                    for part in &mut experiment.parts {
-                        if part.probes == Experiment::usual_of(Venue::Lab).parts[0].probes {
-                            part.probes = vec![probe.clone()];
-                        }
-                    }
-                    experiment.program = Some(program);
+                    experiment.program = Some(read(one(values)?)?);
                     Ok(())
                 },
                 |experiment| maybe(experiment.program.as_ref()),

@@ -50,6 +50,11 @@ pub(crate) fn count() -> u64 {
     COUNTER.load(Ordering::Relaxed)
 }
 
+/// Adds to the counter.
+pub(crate) fn add(n: u64) {
+    COUNTER.fetch_add(n, Ordering::Relaxed);
+}
+
 /// Adds whenever this instruction starts.
 pub(crate) fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
     // SAFETY: the handle is of the block being translated; the counter lives as long as the process.

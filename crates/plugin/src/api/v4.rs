@@ -51,6 +51,12 @@ pub(crate) fn count() -> u64 {
     unsafe { sys::qemu_plugin_u64_sum(entry()) }
 }
 
+/// Adds to the counter.
+pub(crate) fn add(n: u64) {
+    // SAFETY: the scoreboard was made at installation, and has one element at least.
+    unsafe { sys::qemu_plugin_u64_add(entry(), 0, n) }
+}
+
 /// Adds whenever this instruction starts.
 pub(crate) fn add_when_started(handle: *mut sys::qemu_plugin_insn, n: u64) {
     // SAFETY: the handle is of the block being translated; the scoreboard lives as long as the process.

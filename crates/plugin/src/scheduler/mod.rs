@@ -32,6 +32,6 @@ pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
 #[cfg(not(test))]
-pub(crate) use qemu::{begin_kicks, fetches, handle, pauses_alone, take_over, time_at, word_at};
+pub(crate) use qemu::{begin_kicks, fetches, handle, pauses_alone, take_no_time, take_over, time_at, word_at};
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};

@@ -87,6 +87,8 @@ static FOUND: AtomicUsize = AtomicUsize::new(0);
 /// What the virtual clock shows, and had been executed by the CPU that runs, when it began to run.
 static BEGAN_AT: AtomicI64 = AtomicI64::new(0);
 static BEGAN_WITH: AtomicU64 = AtomicU64::new(0);
+/// Instructions since then that took no time.
+static UNTIMED: AtomicI64 = AtomicI64::new(0);
 /// The CPU that runs has sent another one an interrupt.
 static SENT: AtomicBool = AtomicBool::new(false);
 
@@ -272,6 +274,7 @@ impl Machine for OnCpuThread {
         let shift = qemu.shift();
         let most = (most + (1 << shift) - 1) >> shift;
         SENT.store(false, Relaxed);
+        UNTIMED.store(0, Relaxed);
         RUNNING.store(handle, Relaxed);
         COUNTS.begin(number, api::count_of_all());
         BEGAN_WITH.store(api::count(), Relaxed);
@@ -295,7 +298,7 @@ impl Machine for OnCpuThread {
         let more = waited + (port_time() >> shift);
         COUNTS.end(number, api::count_of_all(), more.cast_unsigned());
         Ran {
-            time: (executed + more) << shift,
+            time: (executed - UNTIMED.load(Relaxed) + more) << shift,
             yields: paused || SENT.load(Relaxed),
             exit: match code {
                 EXCP_DEBUG | EXCP_ATOMIC => Exit::Special(code),
@@ -310,6 +313,15 @@ pub(crate) fn time_at(count: u64) -> u64 {
     let since = count.wrapping_sub(BEGAN_WITH.load(Relaxed));
     let began = BEGAN_AT.load(Relaxed).cast_unsigned();
     QEMU.get().map_or(0, |qemu| began.wrapping_add(since << qemu.shift()))
+}
+
+/// The CPU that runs executes so many instructions, and its clock stands still.
+pub(crate) fn take_no_time(instructions: u64) {
+    if let Some(qemu) = QEMU.get() {
+        let instructions = instructions.cast_signed();
+        UNTIMED.fetch_add(instructions, Relaxed);
+        qemu.bias.fetch_sub(instructions << qemu.shift(), Relaxed);
+    }
 }
 
 /// The word at a virtual address of the CPU that runs, if memory is mapped there. It must not be a device's, which would

@@ -4,7 +4,7 @@
 # AT&T syntax; everything is addressed as BASE + offset, so the image needs no linker.
     .pushsection .rodata.worstcase_guest, "a"
     .balign 4096
-    .globl worstcase_guest_start, worstcase_guest_end, worstcase_guest_tick
+    .globl worstcase_guest_start, worstcase_guest_end, worstcase_guest_tick, worstcase_guest_round
     .set BASE, 0x100000
     .set PAGE, 0x180000                 # faults when touched after `call unmap`
     .set SLOTS, 0x190000                # one word a mark
@@ -194,6 +194,7 @@ sequence:
 
     movl $100, %ecx                     # 22: the watched entry, five instructions a round
 7:  call worstcase_guest_tick
+worstcase_guest_round:
     decl %ecx
     jnz 7b
     MARK

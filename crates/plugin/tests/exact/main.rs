@@ -17,6 +17,7 @@ unsafe extern "C" {
     static worstcase_guest_start: u8;
     static worstcase_guest_end: u8;
     static worstcase_guest_tick: u8;
+    static worstcase_guest_round: u8;
 }
 
 /// Where the image is loaded; `BASE` in guest.s.
@@ -29,6 +30,9 @@ const MARKS: usize = 2 + 2 * ROUND;
 const STRINGS: [usize; 2] = [23, 23 + ROUND];
 /// Calls of the watched entry, in two rounds.
 const TICKS: usize = 200;
+/// Instructions of the entry, and of what is left of a round after it.
+const TICK: u64 = 2;
+const REST: u64 = 2;
 
 fn image() -> &'static [u8] {
     let (start, end) = (&raw const worstcase_guest_start, &raw const worstcase_guest_end);
@@ -37,7 +41,11 @@ fn image() -> &'static [u8] {
 }
 
 fn tick_address() -> u64 {
-    BASE + (&raw const worstcase_guest_tick as u64 - &raw const worstcase_guest_start as u64)
+    address(&raw const worstcase_guest_tick)
+}
+
+fn address(label: *const u8) -> u64 {
+    BASE + (label as u64 - &raw const worstcase_guest_start as u64)
 }
 
 fn qemu() -> PathBuf {
@@ -110,9 +118,13 @@ fn run(dir: &Path, plugin_args: &str, shift: u32, more: &[&str]) -> Output {
 
 /// Runs the guest to its end; its clock readings and the plugin's events.
 fn measure(shift: u32, more: &[&str]) -> (Vec<u64>, Vec<Event>) {
+    measure_with("", shift, more)
+}
+
+fn measure_with(arguments: &str, shift: u32, more: &[&str]) -> (Vec<u64>, Vec<Event>) {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
-    let args = format!(",timer_entry={:#x},log={}", tick_address(), log.display());
+    let args = format!(",timer_entry={:#x},log={}{arguments}", tick_address(), log.display());
     let out = run(dir.path(), &args, shift, more);
     assert!(
         out.status.code() == Some(3),
@@ -204,6 +216,39 @@ fn the_count_is_the_clock_one_instruction_a_block() {
         check(0, &ALONE, &["-singlestep"]);
     } else {
         check(0, &ALONE, &["-accel", "tcg,one-insn-per-tb=on"]);
+    }
+}
+
+#[test]
+fn code_that_takes_no_time_moves_neither_clock_nor_count() {
+    let range = |address: u64| format!("{:#x}-{:#x}", address, address + 1);
+    let untimed = format!(",untimed={}", range(tick_address()));
+    let round = range(address(&raw const worstcase_guest_round));
+    let (shared, both) = (format!("{untimed},shared={round}"), TICK + REST);
+    // What is shared comes after other code here, so it takes its time.
+    let other = format!(",untimed={},shared={round}", range(BASE));
+    let cases = [
+        (0, &untimed, TICK),
+        (3, &untimed, TICK),
+        (0, &shared, both),
+        (3, &shared, both),
+        (0, &other, 0),
+    ];
+    for (shift, untimed, each) in cases {
+        let (clock, events) = measure_with(untimed, shift, &[]);
+        let (timed, _) = measure(shift, &[]);
+        let reads: Vec<&Event> = events.iter().filter(|e| e.kind == EventKind::UserTsc).collect();
+        let (mut shorter, mut wrong) = (0, Vec::new());
+        for i in 1..MARKS {
+            let counted = (reads[i].count.0 - reads[i - 1].count.0) << shift;
+            let truth = clock[i] - clock[i - 1] + (u64::from(STRINGS.contains(&i)) << shift);
+            shorter += (timed[i] - timed[i - 1]) - (clock[i] - clock[i - 1]);
+            if counted != truth {
+                wrong.push((i, counted, truth));
+            }
+        }
+        assert!(wrong.is_empty(), "(mark, counted, clock): {wrong:?}");
+        assert_eq!(shorter, (each * TICKS as u64) << shift, "{untimed}");
     }
 }
 

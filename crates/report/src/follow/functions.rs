@@ -55,13 +55,6 @@ impl FunctionReport<'_> {
         text.push(String::new());
         text.push(style.bold(&format!("The functions of this cycle ({})", plain(&self.cycle.unit))));
         text.extend(whole(&self.cycle.all, length));
-        if self.cycle.tracing_ns > Nanos(0) {
-            text.push(format!(
-                "{:INDENT$}tracepoints, which are part of these, took {} us",
-                "",
-                micros(self.cycle.tracing_ns)
-            ));
-        }
         text
     }
 
@@ -84,7 +77,6 @@ impl FunctionReport<'_> {
             "index": self.lines.index,
             "release_ns": self.lines.release_ns,
             "response_ns": self.lines.response_ns,
-            "tracing_ns": self.cycle.tracing_ns,
             "parts": parts,
             "found": found,
         });

@@ -139,6 +139,9 @@ pub enum Command {
     /// Restores this machine when the worstcase that started it is killed
     HostGuard(host::GuardArgs),
     #[command(hide = true)]
+    /// Starts a command for the worstcase that started it, and ends what that leaves
+    HostKeeper(host::KeeperArgs),
+    #[command(hide = true)]
     /// Keeps CPUs busy for the worstcase that started it
     HostOccupant(host::OccupantArgs),
     #[command(hide = true)]
@@ -159,6 +162,7 @@ impl Command {
         match self {
             Command::Host(host::HostCommand::Doctor(args)) => !args.hands_on_signals(),
             Command::HostGuard(_)
+            | Command::HostKeeper(_)
             | Command::HostOccupant(_)
             | Command::HostWorker
             | Command::LabNode(_)
@@ -200,6 +204,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Completions(args) => completions::run(&args),
         Command::Licences(args) => licences::run(&args).map(|()| ExitCode::SUCCESS).map_err(Error::from),
         Command::HostGuard(args) => host::run_guard(&args),
+        Command::HostKeeper(args) => host::run_keeper(&args),
         Command::HostOccupant(args) => host::run_occupant(&args),
         Command::LabNode(args) => lab::run_node(&args),
         Command::LabWorker(args) => lab::run_worker(&args),

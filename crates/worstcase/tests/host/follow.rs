@@ -240,40 +240,64 @@ fn written(file: &Path) -> String {
     }
 }
 
+/// Whether these processes end within some seconds.
+fn end(ids: &str) -> bool {
+    (0..300).any(|_| {
+        sleep(Duration::from_millis(20));
+        !ids.lines().any(is_there)
+    })
+}
+
 #[test]
 fn kill_9_leaves_no_program() {
     worstcase_skips::needs_root!();
     let folder = tempfile::tempdir().unwrap();
     let ids = folder.path().join("ids");
-    let script = format!("echo $$ >{}; exec sleep 1000 >/dev/null 2>&1", ids.display());
-    let mut child = follow(&["--", "sh", "-c", &script]).spawn().unwrap();
-    let id = written(&ids);
+    let mut child = follow(&["--", "sh", "-c", &with_ids(&ids)]).spawn().unwrap();
+    while written(&ids).lines().count() < 2 {
+        sleep(Duration::from_millis(10));
+    }
     child.kill().unwrap();
     child.wait().unwrap();
-    for _ in 0..200 {
-        if is_there(id.trim()) {
-            sleep(Duration::from_millis(20));
-        }
-    }
-    assert!(!is_there(id.trim()), "{id}");
+    assert!(end(&written(&ids)));
+}
+
+#[test]
+fn what_a_command_leaves_in_the_background_ends_with_it() {
+    worstcase_skips::needs_root!();
+    let folder = tempfile::tempdir().unwrap();
+    let ids = folder.path().join("ids");
+    let script = format!(
+        "exec >/dev/null 2>&1; setsid sh -c 'trap \"\" TERM; echo $$ >{}; {WAITS}' & sleep 0.5",
+        ids.display()
+    );
+    let said = output(&["--", "sh", "-c", &script]);
+    assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
+    assert!(!is_there(written(&ids).trim()));
+}
+
+/// A command of the shell in a mount of its own, which has tracefs in its usual place alone.
+fn in_own_mounts(command: &str) -> Command {
+    let mut own = Command::new("unshare");
+    let place = "cd /; umount -q /sys/kernel/tracing /sys/kernel/debug/tracing; \
+                 mount -t tracefs tracefs /sys/kernel/tracing && ";
+    own.args(["--mount", "sh", "-c", &format!("{place}{command}")])
+        .arg(cargo_bin("worstcase"))
+        .stdin(Stdio::null());
+    own
 }
 
 /// The instances of the kernel's trace that this process has made.
 fn instances(child: &Child) -> Vec<String> {
     let own = format!("worstcase-{}-", child.id());
-    let all = fs::read_dir(INSTANCES).into_iter().flatten().flatten();
-    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with(&own)).collect()
+    let all = in_own_mounts("ls /sys/kernel/tracing/instances").output().unwrap();
+    let names = text(&all.stdout).lines().map(String::from).collect::<Vec<_>>();
+    names.into_iter().filter(|name| name.starts_with(&own)).collect()
 }
-
-const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 #[test]
 fn however_it_ends_its_instances_of_the_trace_are_removed() {
     worstcase_skips::needs_root!();
-    if !Path::new(INSTANCES).is_dir() {
-        worstcase_skips::skip!("tracefs is not mounted at /sys/kernel/tracing");
-    }
     let folder = tempfile::tempdir().unwrap();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let runs = folder.path().join(format!("{}", signal.as_raw()));
@@ -299,30 +323,26 @@ fn however_it_ends_its_instances_of_the_trace_are_removed() {
     }
 }
 
-/// In mounts of its own tracefs cannot be written to.
-const READ_ONLY: &str = "for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do
-    mountpoint -q $place && { mount -o remount,bind,ro $place || exit 9; }
-done
-exec \"$0\" host follow --json -- sh -c 'sleep 0.1'";
-
 #[test]
 fn where_no_instance_can_be_made_perf_records_and_it_is_told() {
     worstcase_skips::needs_root!();
-    let recorded = |said: &Output| {
-        let document = document(said);
+    let recorded = |change: &str| {
+        let mut command = in_own_mounts(&format!(
+            "{change} && exec \"$0\" host follow --json -- sh -c 'sleep 0.1'"
+        ));
+        let document = document(&command.output().unwrap());
         (document["cost"]["recorder"].clone(), document["notes"].to_string())
     };
-    if Path::new(INSTANCES).is_dir() {
-        let (recorder, notes) = recorded(&output(&["--json", "--", "sh", "-c", "sleep 0.1"]));
-        assert!(recorder == "tracefs" && !notes.contains("perf"), "{recorder} {notes}");
+    for change in ["true", "umount /sys/kernel/tracing"] {
+        let (recorder, notes) = recorded(change);
+        assert!(
+            recorder == "tracefs" && !notes.contains("perf"),
+            "{change}: {recorder} {notes}"
+        );
     }
-    let mut refused = Command::new("unshare");
-    refused
-        .args(["--mount", "sh", "-c", READ_ONLY])
-        .arg(cargo_bin("worstcase"));
-    let (recorder, notes) = recorded(&refused.stdin(Stdio::null()).output().unwrap());
+    let (recorder, notes) = recorded("mount -o remount,bind,ro /sys/kernel/tracing");
     assert!(
-        recorder == "perf" && notes.contains("perf recorded"),
+        recorder == "perf" && notes.contains("/sys/kernel/tracing/instances is not writable"),
         "{recorder} {notes}"
     );
 }

@@ -278,8 +278,7 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
             "{part:#}"
         );
     }
-    let tracing = document["tracing_ns"].as_u64().unwrap();
-    assert!(tracing > 0 && tracing < latency / 2, "{tracing}");
+    assert!(!explained.contains("ring_buffer"), "the tracer takes no time");
     assert_eq!(parts.iter().map(|part| times(part)).sum::<u64>(), latency);
     assert_eq!(times(&document), latency);
     // The loop of work() is inlined, and takes 10 000 turns.
@@ -357,6 +356,32 @@ fn a_program_that_cannot_be_followed_is_one_line() {
         with("--program /nowhere/x"),
         2,
         &["--program /nowhere/x: there is no such file"],
+    );
+    let file = |name: &str, data: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, data).unwrap();
+        format!("--program {}", path.display())
+    };
+    let path = folder.path().display();
+    one_line(with(&format!("--program {path}")), 2, &["this is a folder"]);
+    one_line(
+        with(&file("script", b"#!/usr/bin/env sh\n")),
+        2,
+        &["a script", &format!("/sh --add {path}/script:/script")],
+    );
+    one_line(
+        with(&file("text", b"hello")),
+        2,
+        &["neither an ELF program nor a script"],
+    );
+    let mut foreign = std::fs::read("/bin/true").unwrap();
+    // The header's machine: aarch64.
+    foreign[18] = 183;
+    one_line(with(&file("foreign", &foreign)), 2, &["for Aarch64", "x86_64"]);
+    one_line(
+        with("--program /bin/true --probe wakeup"),
+        2,
+        &["follow:true", "is the only probe"],
     );
     one_line(with("--probe follow:x"), 2, &["name its file (program)"]);
     one_line(with("--program-args 1"), 2, &["arguments go with a program"]);

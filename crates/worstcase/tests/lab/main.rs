@@ -22,6 +22,7 @@ mod documents;
 mod failures;
 mod figures;
 mod followed;
+mod followed_time;
 mod forgery;
 mod hostile;
 mod images;

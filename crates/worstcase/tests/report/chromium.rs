@@ -24,13 +24,9 @@ pub struct Chromium {
 /// The browser's name on the search path.
 fn name() -> &'static str {
     let known = ["chromium", "chromium-browser", "google-chrome"];
-    let on_path = |name: &&&str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-    };
     known
         .iter()
-        .find(on_path)
+        .find(|name| worstcase_base::files::program(Path::new(name)).is_some())
         .expect("these tests need Chromium: run scripts/prepare-tests, or as root: apt-get install chromium")
 }
 

@@ -3,6 +3,7 @@
 use super::stream::CpuStream;
 use crate::Journal;
 use crate::trace::TracingError;
+use crate::trace::tracefs::InstanceFolder;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,9 +14,9 @@ pub(super) struct Instance(PathBuf);
 
 impl Instance {
     /// Makes one with so much room for each CPU; the journal removes it.
-    pub fn make(place: &Path, room_kib: u64, journal: &mut Journal) -> Result<Instance, String> {
-        journal.make_tracing(place).map_err(|e| e.to_string())?;
-        let instance = Instance(place.to_path_buf());
+    pub fn make(folder: &InstanceFolder, name: &str, room_kib: u64, journal: &mut Journal) -> Result<Instance, String> {
+        let instance = Instance(folder.of(name));
+        journal.make_tracing(name, &instance.0).map_err(|e| e.to_string())?;
         let settings = [
             ("tracing_on", "0".to_string()),
             ("trace_clock", "mono".into()),

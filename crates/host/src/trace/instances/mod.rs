@@ -13,12 +13,9 @@ mod stream;
 use super::TracingError;
 use super::call_cost::cost_of_a_call;
 use super::events::{CpuEvent, TracedChange};
-use super::tracefs::Tracefs;
-use crate::facts::rights::TRACEFS;
+use super::tracefs::{InstanceFolder, Tracefs};
 use crate::{HostError, Journal};
 use instance::Instance;
-use rustix::fs::{Access, access};
-use std::path::{Path, PathBuf};
 use stream::{CpuStream, LARGEST_PAGE};
 use worstcase_base::unforeseen;
 use worstcase_contract::Nanos;
@@ -57,19 +54,24 @@ pub(super) struct Instances {
     lost: u64,
     bytes: u64,
     journal: Journal,
+    _folder: InstanceFolder,
 }
 
 impl Instances {
-    /// Makes them, with this room for each CPU, in a journal that ends with them.
-    pub fn make(cpus: &[u32], room_kib: [u64; 2], mut journal: Journal) -> Result<Instances, String> {
+    /// Makes them in this folder, with this room for each CPU, in a journal that ends with them.
+    pub fn make(
+        cpus: &[u32],
+        room_kib: [u64; 2],
+        folder: InstanceFolder,
+        mut journal: Journal,
+    ) -> Result<Instances, String> {
         let said = |e: TracingError| e.to_string();
         let tracefs = Tracefs::of_threads().map_err(said)?;
         let (points, reader) = points(&tracefs).map_err(said)?;
-        let folder = folder()?;
         let mut make = |kind: FollowInstance| {
             let prefix = format!("worstcase-{}-{}-", std::process::id(), kind.name());
             let name = unforeseen::name(&prefix).map_err(|e| e.to_string())?;
-            Instance::make(&folder.join(name), room_kib[kind as usize], &mut journal)
+            Instance::make(&folder, &name, room_kib[kind as usize], &mut journal)
         };
         let (all, program) = (make(FollowInstance::All)?, make(FollowInstance::Program)?);
         let mut instances = Instances {
@@ -86,6 +88,7 @@ impl Instances {
             lost: 0,
             bytes: 0,
             journal,
+            _folder: folder,
         };
         instances.call_ns = cost_of_a_call(|tid| instances.record_calls(tid));
         instances.make_ready(cpus).map_err(said)?;
@@ -204,14 +207,6 @@ fn points(tracefs: &Tracefs) -> Result<(Vec<(FollowInstance, String)>, PageReade
     let formats = formats?;
     let texts = formats.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     Ok((points, PageReader::new(texts)?))
-}
-
-/// Where instances are made.
-pub(super) fn folder() -> Result<PathBuf, String> {
-    let places = TRACEFS.map(|place| Path::new("/").join(place).join("instances"));
-    let is_writable = |place: &PathBuf| access(place, Access::WRITE_OK | Access::EXEC_OK).is_ok();
-    let found = places.into_iter().find(is_writable);
-    found.ok_or_else(|| format!("tracefs is not mounted at /{}, or not writable", TRACEFS[0]))
 }
 
 /// KiB for each CPU, of each instance, with so much free memory.

@@ -42,7 +42,8 @@ fn of_this_thread(room_kib: [u64; 2]) -> (tempfile::TempDir, Instances) {
     let journal = Journal::begin(&StateFolder::at(state.path()).unwrap(), "test").unwrap();
     let cpus = affinity::current().unwrap();
     affinity::set(&cpus[cpus.len() - 1..]).unwrap();
-    let mut instances = Instances::make(&cpus, room_kib, journal).unwrap();
+    let folder = InstanceFolder::find().unwrap();
+    let mut instances = Instances::make(&cpus, room_kib, folder, journal).unwrap();
     instances.begin(&[own_tid()]).unwrap();
     (state, instances)
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use worstcase_base::files;
 use worstcase_base::format::{plain, shell};
 use worstcase_host::HostError;
 
@@ -42,7 +43,13 @@ impl HookArgs {
 pub(super) fn words(option: &str, command: Option<&str>) -> Result<Option<Vec<String>>, HostError> {
     let Some(command) = command else { return Ok(None) };
     match shlex::split(command) {
-        Some(words) if !words.is_empty() => Ok(Some(words)),
+        Some(words) if !words.is_empty() => match files::program(Path::new(&words[0])) {
+            Some(_) => Ok(Some(words)),
+            None => Err(HostError::Argument(format!(
+                "{option}: there is no program {}; check its name and PATH",
+                plain(&shell(&words[..1]))
+            ))),
+        },
         Some(_) => Err(HostError::Argument(format!("{option}: the command is empty"))),
         None => Err(HostError::Argument(format!(
             "{option}: a quote in '{}' is not closed",
@@ -83,13 +90,18 @@ mod tests {
     #[test]
     fn a_command_is_split_like_a_shell_s_words() {
         let split = |text| words("--on-end", Some(text));
-        assert_eq!(split("a 'b c' d\\ e").unwrap().unwrap(), ["a", "b c", "d e"]);
+        assert_eq!(split("sh 'b c' d\\ e").unwrap().unwrap(), ["sh", "b c", "d e"]);
         assert_eq!(words("--on-end", None).unwrap(), None);
         assert!(
             split("  ")
                 .unwrap_err()
                 .to_string()
                 .contains("--on-end: the command is empty")
+        );
+        let missing = split("no-such-program 1").unwrap_err().to_string();
+        assert_eq!(
+            missing,
+            "--on-end: there is no program no-such-program; check its name and PATH"
         );
         assert!(split("a 'b").unwrap_err().to_string().contains("is not closed"));
     }

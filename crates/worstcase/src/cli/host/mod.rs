@@ -141,6 +141,22 @@ pub(crate) fn run_worker() -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Arguments of the hidden `worstcase host-keeper`.
+#[derive(Debug, Args)]
+pub struct KeeperArgs {
+    /// The descriptor of the socket by which it is told what to do
+    socket: i32,
+    /// The command
+    #[arg(last = true, required = true)]
+    command: Vec<String>,
+}
+
+/// Runs the keeper.
+pub(crate) fn run_keeper(args: &KeeperArgs) -> Result<ExitCode, Error> {
+    worstcase_host::follow::keeper::run(args.socket, &args.command).map_err(|e| HostError::Worker(e.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Arguments of the hidden `worstcase host-occupant`.
 #[derive(Debug, Args)]
 pub struct OccupantArgs {
