@@ -44,7 +44,7 @@ pub fn shared() -> &'static Controller {
     })
 }
 
-/// The cache in which nothing but [`USUAL`] is booted. A boot is eleven seconds of CPU time, and many tests have caches of their
+/// The cache in which nothing but [`USUAL`] is booted. A boot is six seconds of CPU time, and many tests have caches of their
 /// own in which the boot is not what they test: they copy this one.
 fn usual(shared: &Path) -> PathBuf {
     shared.join("usual")
