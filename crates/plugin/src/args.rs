@@ -357,8 +357,8 @@ mod tests {
         }
         assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
         assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
-        let untimed = parse(&["shared=0x50-0x60", "untimed=0x10-0x20+0x30-0x31"]);
-        let (own, shared) = (vec![16..32, 48..49], vec![80..96]);
+        let untimed = parse(&["shared=0x50-0x60+0x70-0x80", "untimed=0x10-0x20+0x30-0x31"]);
+        let (own, shared) = (vec![16..32, 48..49], vec![80..96, 112..128]);
         assert_eq!(untimed.unwrap().untimed, UntimedCode { own, shared });
         assert_eq!(parse(&["shared=0x50-0x60"]), Err(ArgError::SharedAlone));
         assert_eq!(parse(&["untimed=16-32"]), Err(ArgError::BadRanges("untimed")));

@@ -61,7 +61,7 @@ pub(crate) struct ProgramTrace {
 
 #[derive(Debug)]
 enum Recorder {
-    Instances(Instances),
+    Instances(Box<Instances>),
     Perf(Tracer),
 }
 
@@ -120,7 +120,7 @@ fn with_instances(mut instances: Instances, list: impl Fn() -> Vec<u32>) -> Resu
         tids.extend(fresh);
     }
     let trace = ProgramTrace {
-        recorder: Recorder::Instances(instances),
+        recorder: Recorder::Instances(Box::new(instances)),
         tids,
         _files: None,
     };
