@@ -137,9 +137,17 @@ impl<'a> Apt<'a> {
 
     /// One package in exactly this version, with its size; `None` if the archive does not have it (any more).
     pub fn find(&self, package: &str, version: &str) -> Result<Option<CatalogPackage>, KernelError> {
+        self.find_file(package, format!("{package}={version}"))
+    }
+
+    /// One package in the newest version that the archive has.
+    pub fn newest(&self, package: &str) -> Result<Option<CatalogPackage>, KernelError> {
+        self.find_file(package, package.into())
+    }
+
+    fn find_file(&self, package: &str, wanted: String) -> Result<Option<CatalogPackage>, KernelError> {
         let _lock = self.cache.lock("apt", "state")?;
         let state = self.prepare()?;
-        let wanted = format!("{package}={version}");
         let arguments = ["--print-uris".into(), "download".into(), wanted];
         let outcome = self.run(&state, &state, &arguments, package)?;
         if !outcome.ok {
@@ -149,12 +157,8 @@ impl<'a> Apt<'a> {
                 false => Err(self.failure(package, &outcome)),
             };
         }
-        let size = size(&outcome.output).ok_or_else(|| self.failure(package, &outcome))?;
-        Ok(Some(CatalogPackage {
-            package: package.into(),
-            version: version.into(),
-            size,
-        }))
+        let found = file(package, &outcome.output);
+        Ok(Some(found.ok_or_else(|| self.failure(package, &outcome))?))
     }
 
     fn prepare(&self) -> Result<PathBuf, KernelError> {
@@ -403,15 +407,20 @@ fn why_dropped(source: &AptSource, messages: &[String]) -> String {
     }
 }
 
-/// The size in what `--print-uris` prints: `'URI' FILE SIZE CHECKSUM`.
-fn size(output: &str) -> Option<u64> {
-    output
-        .lines()
-        .find(|l| l.starts_with('\''))?
-        .split(' ')
-        .nth(2)?
-        .parse()
-        .ok()
+/// The package of which `--print-uris` tells: `'URI' PACKAGE_VERSION_ARCHITECTURE.deb SIZE HASH`, the version's colon escaped.
+fn file(package: &str, output: &str) -> Option<CatalogPackage> {
+    let mut words = output.lines().find(|l| l.starts_with('\''))?.split(' ').skip(1);
+    let version = words
+        .next()?
+        .strip_prefix(package)?
+        .strip_prefix('_')?
+        .split('_')
+        .next()?;
+    Some(CatalogPackage {
+        package: package.into(),
+        version: version.replace("%3a", ":"),
+        size: words.next()?.parse().ok()?,
+    })
 }
 
 /// The percentage in a line of APT::Status-Fd: `dlstatus:2:11.3991:Retrieving file 2 of 2`.
@@ -447,10 +456,22 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_read_from_what_would_be_fetched() {
-        let output = "'http://archive.example/k_6.1-1_amd64.deb' k_6.1-1_amd64.deb 858383044 SHA256:e4\n";
-        assert_eq!(size(output), Some(858_383_044));
-        assert_eq!(size("nothing\n"), None);
+    fn version_and_size_are_read_from_what_would_be_fetched() {
+        let found = |name: &str| {
+            file(
+                "k",
+                &format!("'http://archive.example/x.deb' {name} 858383044 SHA256:e4\n"),
+            )
+        };
+        let package = |version: &str| CatalogPackage {
+            package: "k".into(),
+            version: version.into(),
+            size: 858_383_044,
+        };
+        assert_eq!(found("k_6.1-1_amd64.deb"), Some(package("6.1-1")));
+        assert_eq!(found("k_1%3a6.1_amd64.deb"), Some(package("1:6.1")));
+        assert_eq!(found("other_6.1-1_amd64.deb"), None);
+        assert_eq!(file("k", "nothing\n"), None);
     }
 
     #[test]

@@ -5,12 +5,16 @@
 //! ```
 
 use super::apt::Apt;
+use super::version::compare;
 use super::{Kernel, KernelError, ResolveOptions, deb};
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::cache::CacheError;
 
 const AREA: &str = "headers";
+
+/// What names of packages with the programs of the kernel's build begin with.
+const KBUILD: &str = "linux-kbuild-";
 
 /// Where packages put them.
 const INSTALLED: &str = "usr/src";
@@ -76,11 +80,19 @@ fn download(
                 "the archive does not have {package} in version {version} (any more)"
             ))
         };
-        apt.find(package, version)?.ok_or_else(gone)
+        let found = match apt.find(package, version)? {
+            // The archive has a newer one for some days before it has the kernel of it, which is signed elsewhere. Headers need
+            // this version or a later one.
+            None if package.starts_with(KBUILD) => apt
+                .newest(package)?
+                .filter(|newest| compare(&newest.version, version).is_ge()),
+            found => found,
+        };
+        found.ok_or_else(gone)
     };
     let mut debs = apt.download(&[part(package)?], into)?;
     let needed = deb::info(&debs[0])?.depends;
-    let is_part = |name: &&String| name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-");
+    let is_part = |name: &&String| name.starts_with("linux-headers-") || name.starts_with(KBUILD);
     let parts: Result<Vec<_>, _> = needed.iter().filter(is_part).map(|name| part(name)).collect();
     debs.extend(apt.download(&parts?, into)?);
     Ok(debs)
