@@ -71,14 +71,10 @@ pub(crate) struct TracerCode {
 
 /// Finds both.
 pub(crate) fn code(kallsyms: &str) -> TracerCode {
-    let functions = functions(kallsyms);
-    let spans: Vec<(&str, Range<u64>)> = functions
-        .iter()
-        .zip(functions.iter().skip(1))
-        .map(|(own, next)| (own.1, own.0..next.0))
-        .filter(|(_, span)| !span.is_empty())
-        .collect();
     let is_shared = |name: &str| SHARED.iter().any(|begin| name.starts_with(begin));
+    let spans = spans(kallsyms, |name| {
+        WITHIN.contains(&name) || is_elsewhere(name) || is_shared(name)
+    });
     let shared = spans.iter().filter(|(name, _)| is_shared(name)).map(|(_, span)| span);
     TracerCode {
         own: own(&spans),
@@ -118,19 +114,37 @@ fn is_elsewhere(name: &str) -> bool {
     })
 }
 
-/// The kernel's own functions by address.
-fn functions(kallsyms: &str) -> Vec<(u64, &str)> {
-    let mut functions: Vec<(u64, &str)> = kallsyms
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-            let is_code = matches!(kind, "t" | "T" | "w" | "W") && words.next().is_none();
-            Some((u64::from_str_radix(address, 16).ok()?, name)).filter(|_| is_code)
-        })
-        .collect();
-    functions.sort_unstable();
-    functions
+/// The wanted functions of the kernel itself, which lists its symbols by address. A boot waits for this, so of other lines
+/// little is read.
+fn spans(kallsyms: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&str, Range<u64>)> {
+    let mut spans = Vec::new();
+    let mut open: Vec<(&str, u64)> = Vec::new();
+    for (digits, name) in kallsyms.split('\n').filter_map(function) {
+        let is_wanted = is_wanted(name);
+        if !is_wanted && open.is_empty() {
+            continue;
+        }
+        let Ok(address) = u64::from_str_radix(digits, 16) else {
+            continue;
+        };
+        if open.first().is_some_and(|(_, begin)| *begin != address) {
+            spans.extend(open.drain(..).map(|(name, begin)| (name, begin..address)));
+        }
+        if is_wanted {
+            open.push((name, address));
+        }
+    }
+    spans
+}
+
+/// Digits of the address, and the name, of a line `ffffffff81000000 T _text`; none of data, or of a module.
+fn function(line: &str) -> Option<(&str, &str)> {
+    let (digits, rest) = line.split_at_checked(16)?;
+    let name = match rest.as_bytes() {
+        [b' ', b't' | b'T' | b'w' | b'W', b' ', ..] => &rest[3..],
+        _ => return None,
+    };
+    (!name.ends_with(']')).then_some((digits, name))
 }
 
 #[cfg(test)]
@@ -138,19 +152,19 @@ mod tests {
     use super::*;
 
     const KALLSYMS: &str = "\
-1000 t trace_event_raw_event_sched_switch
-1100 t trace_event_raw_event_ext4_sync_file
-1200 T __schedule
-1800 t syscall_trace_enter.constprop.0
-2000 T trace_clock_local
-2100 t rb_commit
-2200 T event_triggers_call
-2300 T bpf_prog_run
-2400 T srso_return_thunk
-2410 T srso_safe_ret
-2420 T start_thread
-3000 D ring_buffer_lock_reserve
-4000 t trace_event_raw_event_sched_x\t[m]
+0000000000001000 t trace_event_raw_event_sched_switch
+0000000000001100 t trace_event_raw_event_ext4_sync_file
+0000000000001200 T __schedule
+0000000000001800 t syscall_trace_enter.constprop.0
+0000000000002000 T trace_clock_local
+0000000000002100 t rb_commit
+0000000000002200 T event_triggers_call
+0000000000002300 T bpf_prog_run
+0000000000002400 T srso_return_thunk
+0000000000002410 T srso_safe_ret
+0000000000002420 T start_thread
+0000000000003000 D ring_buffer_lock_reserve
+0000000000004000 t trace_event_raw_event_sched_x\t[m]
 ";
 
     #[test]
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn pieces_that_are_too_far_apart_are_left_out() {
-        let far = KALLSYMS.replace("2200", "90000000").replace("2300", "90000100");
+        let far = KALLSYMS.replace("00002200", "90002200").replace("00002300", "90002300");
         assert_eq!(code(&far).own, "0x1000-0x1100+0x1800-0x2000");
         assert_eq!(code("").own, "");
     }

@@ -52,13 +52,13 @@ fn the_one_lock_of_o_n_is_waited_for_on_two_cpus() {
     assert_eq!(samples(&measure_disturbed(&words)), samples(&calm));
 }
 
-/// An ordinary thread is due, its timer has a slack of 50 us to the nanosecond, others have their turn, and the policy's
-/// choice is named with the function that looked at all of them.
+/// An ordinary thread is due, its timer has a slack of 50 us to the nanosecond, others have their turn before one that is nicer,
+/// and the policy's choice is named with the function that looked at all of them.
 #[test]
 fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
     let folder = folder();
     let run = folder.path().join("run");
-    let words = cells("--load idle,cpu:20 --probe wakeup --policy other --samples 200 --scheduler o-n");
+    let words = cells("--load idle,cpu:20 --probe wakeup --policy other --nice 2 --samples 60 --scheduler o-n");
     shared().run(&words, &run).assert().success();
     let opened = Run::open(&run).unwrap();
     for record in opened.records().unwrap() {
