@@ -58,7 +58,14 @@ pub fn take(
     let folder = cache.keep(AREA, &key, AGAIN, |building| {
         let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
         speed::timed(cache, TimedWork::Census, speed::length(run.spec), || {
-            observe(cache, run, raw, kernel, &text, audit, scratch.path(), building)
+            observe(
+                cache,
+                run,
+                raw,
+                &asked(run, kernel, &text, audit),
+                scratch.path(),
+                building,
+            )
         })
     })?;
     let path = folder.join(CENSUS);
@@ -75,17 +82,8 @@ pub fn take(
     })
 }
 
-/// Writes the census and the modules' functions to `out`; QEMU may write to `folder` only.
-fn observe(
-    cache: &Cache,
-    run: &CellRun,
-    raw: &RawResult,
-    kernel: &KernelSymbols,
-    facts: &str,
-    audit: bool,
-    folder: &Path,
-    out: &Path,
-) -> Result<(), LabError> {
+/// What the plugin is asked for.
+fn asked(run: &CellRun, kernel: &KernelSymbols, facts: &str, audit: bool) -> PluginRequest {
     let asked = PluginRequest {
         arguments: format!(
             ",census={CENSUS},facts={FACTS}{}{}",
@@ -96,10 +94,21 @@ fn observe(
         writes: vec![CENSUS],
         memory: true,
     };
-    let asked = asked.and(modules_asked(kernel));
+    asked.and(modules_asked(kernel))
+}
+
+/// Writes the census and the modules' functions to `out`; QEMU may write to `folder` only.
+fn observe(
+    cache: &Cache,
+    run: &CellRun,
+    raw: &RawResult,
+    asked: &PluginRequest,
+    folder: &Path,
+    out: &Path,
+) -> Result<(), LabError> {
     match CellCheckpoints::of(cache, run)? {
-        Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
-        None => same_again(run, raw, folder, &asked, &Course::Whole)?,
+        Some(checkpoints) => checkpoints.whole(run, raw, folder, asked)?,
+        None => same_again(run, raw, folder, asked, &Course::Whole)?,
     }
     let census = folder.join(CENSUS);
     let bytes = worstcase_base::files::read(&census).map_err(LabError::io(&census))?;
