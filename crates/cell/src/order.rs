@@ -83,6 +83,8 @@ pub struct MachineOrder {
     pub modules: Vec<String>,
     /// The program that is followed, with its arguments; empty for another instrument.
     pub program: Vec<String>,
+    /// The machine stops when the load is warm, and then reads its order again: that of a cell that differs in its seed alone.
+    pub stops_when_warm: bool,
 }
 
 /// How a probe that sleeps until it is due, or never, is scheduled.
@@ -98,6 +100,15 @@ pub enum PolicyOrder {
 }
 
 impl CellOrder {
+    /// The order up to the end of the warm-up: the same for every seed.
+    pub fn until_warm(&self) -> CellOrder {
+        CellOrder {
+            text: String::new(),
+            seed: 0,
+            ..self.clone()
+        }
+    }
+
     /// The due times, if nothing may be due before `earliest`.
     pub fn schedule(&self, earliest: Nanos) -> Schedule {
         Schedule {

@@ -12,8 +12,8 @@ use super::LabError;
 use super::cell::{self, CellRun, RawResult};
 use super::checkpoint::{Checkpoint, PAGES, STATE, SavedMachine};
 use super::fork::{Course, PluginRequest};
-use super::machine;
 use super::replay::{MODULES, differs, modules_in, same_again};
+use super::warm;
 use crate::execution::Symbols;
 use std::cell::RefCell;
 use std::fs;
@@ -76,8 +76,7 @@ pub(crate) struct CellCheckpoints<'a> {
 impl<'a> CellCheckpoints<'a> {
     /// Those that are kept of this cell; none if its machine cannot be stopped.
     pub(crate) fn of(cache: &'a Cache, run: &CellRun) -> Result<Option<CellCheckpoints<'a>>, LabError> {
-        let machine = &run.prepared.subject.machine;
-        if machine.smp.cpus > 1 || !machine::disk_arguments(machine).is_empty() {
+        if !warm::can_stop(&run.prepared.subject.machine) {
             return Ok(None);
         }
         let key = cell::key(run.prepared, run.spec)?;
