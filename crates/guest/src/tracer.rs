@@ -158,7 +158,10 @@ mod tests {
 
     #[test]
     fn the_tracer_is_one_piece_and_the_functions_of_events() {
-        assert_eq!(code(KALLSYMS).own.to_string(), "0x2000-0x2300+0x1000-0x1100+0x1800-0x2000");
+        assert_eq!(
+            code(KALLSYMS).own.to_string(),
+            "0x2000-0x2300+0x1000-0x1100+0x1800-0x2000"
+        );
         assert_eq!(code(KALLSYMS).shared.to_string(), "0x2400-0x2410+0x2410-0x2420");
     }
 

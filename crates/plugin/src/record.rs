@@ -135,7 +135,8 @@ pub fn start(replay: Replay) -> Result<(), String> {
 /// Registers a freshly translated block.
 pub(crate) fn observe(block: &Block, instructions: &[Instruction], places: impl Iterator<Item = Place> + Clone) {
     let mut guard = lock();
-    let (Some(recorder), Some(first), Some(start)) = (guard.as_mut(), instructions.first(), places.clone().next()) else {
+    let (Some(recorder), Some(first), Some(start)) = (guard.as_mut(), instructions.first(), places.clone().next())
+    else {
         return;
     };
     let code = window::Block {
@@ -302,11 +303,7 @@ impl Recorder {
             kept.ran.pop_front();
             kept.goes_on = false;
         }
-        kept.ran.push_back(Ran {
-            block,
-            count,
-            task,
-        });
+        kept.ran.push_back(Ran { block, count, task });
         Ok(())
     }
 

@@ -347,7 +347,16 @@ mod tests {
 
     #[test]
     fn code_that_cannot_be_is_refused() {
-        for bad in ["", "0x20-0x10", "0x10-0x10", "0x10", "16-32", "0x10-0x20+", "0x-0x5", "0x+1-0x5"] {
+        for bad in [
+            "",
+            "0x20-0x10",
+            "0x10-0x10",
+            "0x10",
+            "16-32",
+            "0x10-0x20+",
+            "0x-0x5",
+            "0x+1-0x5",
+        ] {
             assert!(bad.parse::<CodeRanges>().is_err(), "{bad}");
         }
     }

@@ -41,7 +41,9 @@ impl Budget {
         let mut rest: Vec<usize> = (0..size.saturating_sub(8)).step_by(8).collect();
         let mut keep = |allowed: i64| {
             // SAFETY: offsets within the CPU, by the caller's promise.
-            bits.retain(|at| i64::from(unsafe { cpu.byte_add(*at).cast::<u16>().read_volatile() }) == allowed.min(FULL));
+            bits.retain(|at| {
+                i64::from(unsafe { cpu.byte_add(*at).cast::<u16>().read_volatile() }) == allowed.min(FULL)
+            });
             rest.retain(|at| {
                 // SAFETY: as above.
                 let rest = unsafe { cpu.byte_add(*at).cast::<i64>().read_volatile() };

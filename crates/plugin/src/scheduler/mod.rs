@@ -7,7 +7,6 @@
 //! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
 //! that this QEMU is one of those that are known.
 
-#[cfg_attr(test, expect(dead_code, reason = "used beside QEMU only"))]
 mod budget;
 #[cfg(not(test))]
 mod clocks;
@@ -23,7 +22,6 @@ mod lone_pause;
 mod patch;
 #[cfg(not(test))]
 mod qemu;
-#[cfg_attr(test, allow(dead_code, reason = "used beside QEMU only"))]
 mod running;
 #[cfg(not(test))]
 mod settings;

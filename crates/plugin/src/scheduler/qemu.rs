@@ -320,7 +320,10 @@ impl Machine for OnCpuThread {
             (code, executed, (call.icount_get_raw)() - before)
         };
         if executed.all != clock {
-            eprintln!("worstcase-plugin: {} instructions were counted while QEMU counted {clock}", executed.all);
+            eprintln!(
+                "worstcase-plugin: {} instructions were counted while QEMU counted {clock}",
+                executed.all
+            );
             std::process::exit(1);
         }
         RUNNING.store(std::ptr::null_mut(), Relaxed);
