@@ -3,6 +3,7 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
+mod kicks;
 mod stand_ins;
 #[cfg_attr(feature = "api-v1", path = "qemu/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "qemu/v4.rs")]
@@ -18,11 +19,11 @@ use super::running::SLICE;
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
 use crate::counts::{self, COUNTS};
+pub(crate) use kicks::begin_kicks;
 use stand_ins::REPLACEMENTS;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Once, OnceLock};
-use std::time::Duration;
+use std::sync::OnceLock;
 use worstcase_logs::machine::MOST_CPUS;
 
 /// A CPU of QEMU's.
@@ -206,31 +207,6 @@ impl Qemu {
 
 fn cpu(number: usize) -> Cpu {
     CPUS[number].load(Relaxed)
-}
-
-/// Starts the thread that interrupts CPUs, if one is asked for, when first called. It inherits its signals from its creator,
-/// so that must be the CPUs' thread, which takes none of QEMU's.
-pub(crate) fn begin_kicks() {
-    static BEGUN: Once = Once::new();
-    if let Some(seed) = settings().kicks {
-        BEGUN.call_once(|| {
-            std::thread::spawn(move || kick(seed));
-        });
-    }
-}
-
-/// Interrupts a CPU, any one, about every 70 us, until QEMU ends.
-fn kick(seed: u32) -> ! {
-    let mut random = seed;
-    loop {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_micros(u64::from(20 + (random >> 8) % 100)));
-        let target = cpu((random >> 20) as usize % cpus().max(1));
-        if !target.is_null() {
-            // SAFETY: a CPU that exists; any thread may ask it to look up.
-            unsafe { (qemu().call.cpu_exit)(target) };
-        }
-    }
 }
 
 /// How many CPUs there are by now; all exist before the first one runs.
