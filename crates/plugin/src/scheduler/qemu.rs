@@ -3,6 +3,7 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
+mod allow;
 mod kicks;
 mod stand_ins;
 #[cfg_attr(feature = "api-v1", path = "qemu/v1.rs")]
@@ -22,8 +23,8 @@ use crate::counts::{self, COUNTS};
 pub(crate) use kicks::begin_kicks;
 use stand_ins::REPLACEMENTS;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use worstcase_logs::machine::MOST_CPUS;
 
 /// A CPU of QEMU's.
@@ -115,9 +116,8 @@ pub(crate) fn take_over() -> Result<(), String> {
     let bias = finder.find(c"timers_state")?.cast::<u8>().wrapping_add(BIAS);
     // SAFETY: eight bytes of QEMU's that are aligned and stay; whoever else uses them does so by atomic operations.
     let bias = unsafe { AtomicI64::from_ptr(bias.cast()) };
-    let replaced: Vec<_> = version::replacements()
+    let replaced: Vec<_> = REPLACEMENTS
         .iter()
-        .chain(REPLACEMENTS)
         .map(|(name, by)| Ok((finder.find(name)?, *by)))
         .collect::<Result<_, String>>()?;
     let qemu = Qemu {
@@ -167,7 +167,7 @@ impl Qemu {
             if cpu.is_null() {
                 return Err("this QEMU has no CPU 0".into());
             }
-            let allow = |most| version::prepare_exactly(self.versioned.prepare, cpu, most);
+            let allow = |instructions| allow::allow_exactly(cpu, instructions);
             let size = libc::malloc_usable_size(cpu);
             Budget::find(cpu, size, allow, || (self.call.icount_process_data)(cpu))
         };
@@ -282,7 +282,7 @@ impl Machine for OnCpuThread {
         // SAFETY: the order of calls is that of QEMU's own loop, for a CPU that exists and may run.
         let (code, executed, clock) = unsafe {
             let before = (call.icount_get_raw)();
-            version::prepare(qemu.versioned.prepare, handle, most);
+            allow::allow(handle, most);
             SLICE.begin(qemu.budget(number));
             (call.cpu_exec_start)(handle);
             let mut code = (call.cpu_exec)(handle);
