@@ -19,7 +19,7 @@ use worstcase_cell::order::Order;
 use worstcase_contract::census::facts::Facts;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::symbols::SymbolTable;
-use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
+use worstcase_contract::window::ask::{CodeRanges, ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
 
 const AREA: &str = "symbols";
@@ -138,13 +138,10 @@ impl KernelSymbols {
                 _ => ranges.push(from..to),
             }
         }
-        let ranges = ranges.iter().filter(|range| !range.is_empty());
-        let ranges: Vec<String> = ranges
-            .map(|range| format!("{:#x}-{:#x}", range.start, range.end))
-            .collect();
-        match ranges.is_empty() {
+        let locks: CodeRanges = ranges.into_iter().collect();
+        match locks.is_empty() {
             true => String::new(),
-            false => format!(",locks={}", ranges.join("+")),
+            false => format!(",locks={locks}"),
         }
     }
 

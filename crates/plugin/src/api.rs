@@ -1,4 +1,4 @@
-//! QEMU's plugin interface as the rest of the plugin sees it: blocks, instructions, one counter.
+//! QEMU's plugin interface as the rest of the plugin sees it: blocks and instructions.
 //!
 //! It knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10 and 11. `unsafe` is
 //! only here, in `entry`, `guest_memory`, `census::audit` and `scheduler`.
@@ -7,8 +7,6 @@
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
 mod version;
 
-use crate::counts;
-use crate::decode::Access;
 use crate::mark::NOP_LEN;
 use qemu_plugin_sys as sys;
 use std::ffi::{c_uint, c_void};
@@ -37,21 +35,6 @@ pub(crate) trait OnRead {
     fn run(vaddr: u64, physical: u64, data: u64);
 }
 
-/// Instructions that the CPU that runs has executed so far.
-pub(crate) fn count() -> u64 {
-    counts::own(version::count())
-}
-
-/// Instructions of all CPUs so far.
-pub(crate) fn count_of_all() -> u64 {
-    version::count()
-}
-
-/// Adds instructions of the CPU that runs.
-pub(crate) fn add(instructions: u64) {
-    version::add(instructions);
-}
-
 /// A block during its translation.
 pub(crate) struct Block(*mut sys::qemu_plugin_tb);
 
@@ -65,11 +48,6 @@ pub struct Instruction<'block> {
 
 /// The longest instruction of x86.
 const MAX_LEN: usize = 15;
-
-/// Makes the counter.
-pub(crate) fn set_up() {
-    version::set_up();
-}
 
 impl Block {
     /// The block that QEMU translates.
@@ -102,10 +80,17 @@ impl Block {
         instructions
     }
 
-    /// Runs `H` whenever this block starts, before anything of its first instruction. Where the interface can compare,
-    /// only if the count has reached `from`.
-    pub(crate) fn on_start_from<H: OnStart>(&self, from: u64, data: u64) {
-        version::on_block_start(self.0, started::<H>, from, data);
+    /// Runs `H` whenever this block starts, before anything of its first instruction.
+    pub(crate) fn on_start<H: OnStart>(&self, data: u64) {
+        // SAFETY: the handle as in `instructions`; the data is a number in a pointer's clothes, which is never followed.
+        unsafe {
+            sys::qemu_plugin_register_vcpu_tb_exec_cb(
+                self.0,
+                Some(started::<H>),
+                sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+                data as *mut c_void,
+            );
+        }
     }
 }
 
@@ -134,16 +119,6 @@ impl Instruction<'_> {
         // SAFETY: a block's first instruction lies in guest RAM at `host`; a guest page is contiguous there, and
         // at least seven bytes of this page come before. The guest's CPU, the only writer, is translating.
         Some(unsafe { host.sub(NOP_LEN).cast::<[u8; NOP_LEN]>().read() })
-    }
-
-    /// Adds to the counter whenever this instruction starts.
-    pub(crate) fn add_when_started(&self, n: u64) {
-        version::add_when_started(self.handle, n);
-    }
-
-    /// Adds one to the counter after each such access of this instruction.
-    pub(crate) fn add_one_after(&self, access: Access) {
-        version::add_one_after(self.handle, access);
     }
 
     /// Runs `H` whenever this instruction starts.
@@ -245,9 +220,6 @@ impl Instruction<'_> {
         }
     }
 }
-
-/// What QEMU calls at the start of a block or an instruction.
-type Started = unsafe extern "C" fn(c_uint, *mut c_void);
 
 unsafe extern "C" fn started<H: OnStart>(_cpu: c_uint, data: *mut c_void) {
     H::run(data as u64);

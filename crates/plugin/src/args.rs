@@ -3,9 +3,8 @@
 //! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
 
-use std::ops::Range;
 use std::path::PathBuf;
-use worstcase_logs::window::ask::{AskError, ModulePlaces, TaskPlaces, Windows};
+use worstcase_logs::window::ask::{self, AskError, CodeRanges, ModulePlaces, TaskPlaces, Windows};
 
 /// What QEMU's command line asks of the plugin.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,9 +50,9 @@ pub struct ModuleArgs {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct UntimedCode {
     /// Takes none.
-    pub(crate) own: Vec<Range<u64>>,
+    pub(crate) own: CodeRanges,
     /// Takes none after code that takes none.
-    pub(crate) shared: Vec<Range<u64>>,
+    pub(crate) shared: CodeRanges,
 }
 
 /// A list of all sections in which a wake-up had to wait.
@@ -81,7 +80,7 @@ pub struct Replay {
     /// `memory=PATH`: the file that QEMU maps as the guest's memory.
     pub(crate) memory: PathBuf,
     /// `locks=0xFROM-0xTO+...`: the code of the kernel's lock functions; empty if it is not known.
-    pub(crate) locks: Vec<Range<u64>>,
+    pub(crate) locks: CodeRanges,
 }
 
 /// An argument that cannot be used.
@@ -238,22 +237,11 @@ fn set<T>(slot: &mut Option<T>, name: &'static str, value: T) -> Result<(), ArgE
 }
 
 fn address(value: &str) -> Result<u64, ArgError> {
-    value
-        .strip_prefix("0x")
-        .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| ArgError::BadAddress(value.to_owned()))
+    ask::address(value).ok_or_else(|| ArgError::BadAddress(value.to_owned()))
 }
 
-fn ranges(name: &'static str, value: &str) -> Result<Vec<Range<u64>>, ArgError> {
-    let range = |text: &str| {
-        let (from, to) = text.split_once('-').ok_or(ArgError::BadRanges(name))?;
-        match (address(from), address(to)) {
-            (Ok(from), Ok(to)) if from < to => Ok(from..to),
-            _ => Err(ArgError::BadRanges(name)),
-        }
-    };
-    value.split('+').map(range).collect()
+fn ranges(name: &'static str, value: &str) -> Result<CodeRanges, ArgError> {
+    value.parse().map_err(|_| ArgError::BadRanges(name))
 }
 
 fn seed(value: &str) -> Result<u32, ArgError> {
@@ -309,7 +297,7 @@ mod tests {
         let with = |locks: &'static str| parse(&[&all[..], &[locks]].concat());
         assert_eq!(
             with("locks=0x10-0x20+0x30-0x40").unwrap().replay.unwrap().locks,
-            [16..32, 48..64]
+            [16..32, 48..64].into_iter().collect()
         );
         for bad in ["locks=0x20-0x10", "locks=0x10", "locks=16-32", "locks=0x10-0x20+"] {
             assert_eq!(with(bad), Err(ArgError::BadRanges("locks")), "{bad}");
@@ -358,7 +346,7 @@ mod tests {
         assert_eq!(parse(&["kicks=x"]), Err(ArgError::BadSeed("x".into())));
         assert_eq!(parse(&["quantum=500"]).unwrap().quantum, Some(500));
         let untimed = parse(&["shared=0x50-0x60+0x70-0x80", "untimed=0x10-0x20+0x30-0x31"]);
-        let (own, shared) = (vec![16..32, 48..49], vec![80..96, 112..128]);
+        let [own, shared] = [[16..32, 48..49], [80..96, 112..128]].map(CodeRanges::from_iter);
         assert_eq!(untimed.unwrap().untimed, UntimedCode { own, shared });
         assert_eq!(parse(&["shared=0x50-0x60"]), Err(ArgError::SharedAlone));
         assert_eq!(parse(&["untimed=16-32"]), Err(ArgError::BadRanges("untimed")));

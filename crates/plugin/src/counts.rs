@@ -1,13 +1,15 @@
-//! What each CPU has executed: QEMU's counter is one of all CPUs, which run one after the other.
+//! What each CPU has executed. CPUs run in slices, one after the other: the sum of its slices, and of the one that runs.
 
+use crate::scheduler::SLICE;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use worstcase_logs::machine::MOST_CPUS;
 
 /// What each CPU has executed.
 pub(crate) struct Counts {
+    /// Until its last slice ended, with what it has waited.
     own: [AtomicU64; MOST_CPUS],
-    /// What the counter of all CPUs shows more than that of the CPU that runs.
-    others: AtomicU64,
+    /// All of them, without.
+    all: AtomicU64,
     running: AtomicUsize,
     /// Whether a CPU has run.
     begun: AtomicBool,
@@ -16,31 +18,35 @@ pub(crate) struct Counts {
 /// Of the machine's CPUs.
 pub(crate) static COUNTS: Counts = Counts {
     own: [const { AtomicU64::new(0) }; MOST_CPUS],
-    others: AtomicU64::new(0),
+    all: AtomicU64::new(0),
     running: AtomicUsize::new(0),
     begun: AtomicBool::new(false),
 };
 
 impl Counts {
-    /// A CPU begins to run while the counter of all shows `all`.
-    pub(crate) fn begin(&self, cpu: usize, all: u64) {
+    /// A CPU begins to run.
+    pub(crate) fn begin(&self, cpu: usize) {
         self.begun.store(true, Relaxed);
         self.running.store(cpu, Relaxed);
-        self.others
-            .store(all.wrapping_sub(self.own[cpu].load(Relaxed)), Relaxed);
     }
 
-    /// It stops, and has waited as long as `more` instructions take.
-    pub(crate) fn end(&self, cpu: usize, all: u64, more: u64) {
-        let own = all.wrapping_sub(self.others.load(Relaxed)) + more;
-        self.own[cpu].store(own, Relaxed);
-        self.others.store(all.wrapping_sub(own), Relaxed);
+    /// It has stopped, has executed so much, and has waited as long as `more` instructions take.
+    pub(crate) fn end(&self, cpu: usize, executed: i64, more: i64) {
+        let add = |count: &AtomicU64, more| count.store(count.load(Relaxed).wrapping_add_signed(more), Relaxed);
+        add(&self.all, executed);
+        add(&self.own[cpu], executed + more);
     }
 }
 
-/// Of what the counter of all CPUs shows, the part of the CPU that runs, or ran last.
-pub(crate) fn own(all: u64) -> u64 {
-    all.wrapping_sub(COUNTS.others.load(Relaxed))
+/// What the CPU that runs, or ran last, is charged with: what it has executed, and the block that runs, to its end
+/// ([`crate::count`]).
+pub(crate) fn charged() -> u64 {
+    executed(running()).wrapping_add_signed(SLICE.executed())
+}
+
+/// What all CPUs are charged with.
+pub(crate) fn charged_of_all() -> u64 {
+    COUNTS.all.load(Relaxed).wrapping_add_signed(SLICE.executed())
 }
 
 /// The CPU that runs, or ran last.

@@ -5,7 +5,6 @@
 #[cfg_attr(feature = "api-v7", path = "entry/callbacks_v7.rs")]
 mod callbacks;
 
-use crate::api;
 use crate::plugin::{self, QemuInfo};
 use qemu_plugin_sys as sys;
 use std::ffi::{CStr, c_char, c_int};
@@ -42,7 +41,6 @@ pub unsafe extern "C" fn qemu_plugin_install(
         eprintln!("worstcase-plugin: {message}");
         return -1;
     }
-    api::set_up();
     // SAFETY: called during installation with this plugin's id.
     unsafe { callbacks::register(id) };
     0

@@ -5,7 +5,7 @@
 //!
 //! - `entry`: what QEMU looks for and calls; `api`: its plugin interface in the version this build speaks.
 //! - `plugin`: set-up and translation: what is registered where.
-//! - [`decode`] and [`count`]: which instructions can leave a block, and so where the counter is advanced; [`counts`]: each CPU's part of it.
+//! - [`count`]: the count at an instruction; [`counts`]: each CPU's. [`decode`]: what is to be known of an instruction.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
@@ -15,8 +15,8 @@
 //! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn; knows QEMU's own functions.
 //! - [`events`]: the log file (its form is `worstcase_logs::trace`). [`args`]: the plugin's arguments.
 //!
-//! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only adds to its
-//! own counter and writes its own file.
+//! `docs/plugin.md` says what is exact. The plugin must never change what the guest does: it only
+//! writes its own files.
 
 // A test executable has no QEMU to take the symbols from, so what calls QEMU stays out of it, and some of the
 // rest is unused there.

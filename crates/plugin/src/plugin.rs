@@ -1,9 +1,10 @@
 //! The moments at which QEMU asks: at its start, when it has made a CPU, whenever it has translated a block, at its end.
 
 use crate::api::Block;
+use crate::count::Place;
 use crate::scheduler::{self, Settings};
-use crate::untimed::Counted;
-use crate::{args, census, count, decode, events, modules, progress, record, untimed, watch};
+use crate::untimed::{self, Code};
+use crate::{args, census, events, modules, progress, record, watch};
 use std::ffi::{c_int, c_uint};
 use std::io;
 use std::path::Path;
@@ -80,29 +81,17 @@ pub(crate) fn translated(block: &Block) {
     progress::begin();
     scheduler::begin_kicks();
     let instructions = block.instructions();
-    let counted = instructions.first().map_or(Counted::Usually, |first| {
-        untimed::observe(block, first.vaddr(), instructions.len())
-    });
-    if counted == Counted::Never {
+    let Some(first) = instructions.first() else {
+        return;
+    };
+    let code = untimed::observe(block, first.vaddr(), instructions.len());
+    if code == Code::Own {
         return;
     }
-    let classes: Vec<_> = instructions.iter().map(|i| decode::classify(i.bytes())).collect();
-    let placements = count::place(&classes);
-    record::observe(block, &instructions);
-    // Callbacks come first: those of one instruction then run before its own additions, on every QEMU.
-    watch::observe(&instructions, &placements);
-    census::observe(block, &instructions, &placements);
-    if counted == Counted::Here {
-        return;
-    }
-    for (instruction, placement) in instructions.iter().zip(&placements) {
-        if placement.before > 0 {
-            instruction.add_when_started(placement.before.into());
-        }
-        if let Some(access) = placement.after {
-            instruction.add_one_after(access);
-        }
-    }
+    let places = Place::of_block(instructions.len(), code == Code::Shared);
+    record::observe(block, &instructions, places.clone());
+    watch::observe(&instructions, places.clone());
+    census::observe(block, &instructions, places);
 }
 
 /// QEMU ends.

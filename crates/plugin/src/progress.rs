@@ -2,7 +2,7 @@
 //!
 //! A thread of its own writes it: the CPU's code has nothing to do for it, and QEMU's main loop is not woken.
 
-use crate::api;
+use crate::counts;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -37,7 +37,7 @@ fn tell(file: &File) {
     let mut told = 0;
     loop {
         std::thread::sleep(PAUSE);
-        let count = api::count_of_all();
+        let count = counts::charged_of_all();
         // What cannot be written now is written with the next change.
         if count != told && file.write_all_at(&count.to_le_bytes(), 0).is_ok() {
             told = count;

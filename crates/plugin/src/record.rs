@@ -8,14 +8,16 @@
 //! Only with `windows=` is anything registered here. A block's start is then a call that compares the count with the
 //! next window, and no more outside of windows.
 
-use crate::api::{self, Block, Instruction, OnAccess, OnStart};
+use crate::api::{Block, Instruction, OnAccess, OnStart};
 use crate::args::Replay;
+use crate::count::Place;
 use crate::counts;
 use crate::decode;
 use crate::guest_memory::{GuestMemory, LateMemory};
 use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
+use crate::untimed::count_at;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -24,7 +26,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_logs::units::Instructions;
-use worstcase_logs::window::ask::TaskPlaces;
+use worstcase_logs::window::ask::{CodeRanges, TaskPlaces};
 use worstcase_logs::window::log::Writer;
 use worstcase_logs::window::{self, Elsewhere, Step, Why};
 
@@ -52,7 +54,7 @@ struct Recorder {
     current: Option<Task>,
     contexts: Contexts,
     /// The code of the kernel's lock functions.
-    locks: Vec<Range<u64>>,
+    locks: CodeRanges,
     /// The locks to which these wrote.
     known_locks: HashSet<u64>,
     /// What the open window was told last.
@@ -131,9 +133,10 @@ pub fn start(replay: Replay) -> Result<(), String> {
 }
 
 /// Registers a freshly translated block.
-pub(crate) fn observe(block: &Block, instructions: &[Instruction]) {
+pub(crate) fn observe(block: &Block, instructions: &[Instruction], places: impl Iterator<Item = Place> + Clone) {
     let mut guard = lock();
-    let (Some(recorder), Some(first)) = (guard.as_mut(), instructions.first()) else {
+    let (Some(recorder), Some(first), Some(start)) = (guard.as_mut(), instructions.first(), places.clone().next())
+    else {
         return;
     };
     let code = window::Block {
@@ -141,41 +144,35 @@ pub(crate) fn observe(block: &Block, instructions: &[Instruction]) {
         lengths: instructions.iter().map(|i| i.bytes().len() as u8).collect(),
         code: instructions.iter().flat_map(|i| i.bytes()).copied().collect(),
     };
-    for instruction in instructions {
+    for (instruction, place) in instructions.iter().zip(places) {
         let (at, bytes) = (instruction.vaddr(), instruction.bytes());
-        let in_lock_function = recorder.locks.iter().any(|code| code.contains(&at)) && decode::writes_to_pointer(bytes);
+        let in_lock_function = recorder.locks.contain(at) && decode::writes_to_pointer(bytes);
         if in_lock_function || (at >= USER_END && !recorder.locks.is_empty() && decode::clears_byte(bytes)) {
-            instruction.on_write::<LockWrite>(in_lock_function.into());
+            instruction.on_write::<LockWrite>(u64::from(in_lock_function) << Place::BITS | place.bits());
         }
     }
-    // Of several CPUs, the count that QEMU could compare is not that of the one which is followed.
-    let from = if scheduler::is_alone() {
-        FROM.load(Ordering::Relaxed)
-    } else {
-        0
-    };
-    block.on_start_from::<BlockStart>(from, recorder.number(code).into());
+    block.on_start::<BlockStart>(u64::from(recorder.number(code)) << Place::BITS | start.bits());
 }
 
 struct BlockStart;
 
 impl OnStart for BlockStart {
-    fn run(number: u64) {
-        let number = number as u32;
+    fn run(data: u64) {
+        let number = (data >> Place::BITS) as u32;
         let from = FROM.load(Ordering::Relaxed);
         // After the last window even the count is not asked for.
         if from == u64::MAX {
             return;
         }
+        let count = count_at(Place::of_bits(data));
         if !scheduler::is_followed() {
             if OPEN.load(Ordering::Relaxed)
                 && let Some(recorder) = lock().as_mut()
             {
-                recorder.or_fail(|recorder| recorder.keep(number));
+                recorder.or_fail(|recorder| recorder.keep(number, Instructions(count)));
             }
             return;
         }
-        let count = api::count();
         if count >= from
             && let Some(recorder) = lock().as_mut()
         {
@@ -188,12 +185,12 @@ impl OnStart for BlockStart {
 struct LockWrite;
 
 impl OnAccess for LockWrite {
-    fn run(vaddr: u64, in_lock_function: u64) {
-        if api::count() >= FROM.load(Ordering::Relaxed)
+    fn run(vaddr: u64, data: u64) {
+        if count_at(Place::of_bits(data)) >= FROM.load(Ordering::Relaxed)
             && scheduler::is_followed()
             && let Some(recorder) = lock().as_mut()
         {
-            recorder.lock_write(vaddr, in_lock_function != 0);
+            recorder.lock_write(vaddr, data >> Place::BITS != 0);
         }
     }
 }
@@ -208,11 +205,11 @@ pub(crate) fn sent() {
 }
 
 /// The CPU that is followed waits in a loop of the kernel's.
-pub(crate) fn waits() {
+pub(crate) fn waits(at: Instructions) {
     if OPEN.load(Ordering::Relaxed)
         && let Some(recorder) = lock().as_mut()
     {
-        recorder.or_fail(Recorder::waits);
+        recorder.or_fail(|recorder| recorder.waits(at));
     }
 }
 
@@ -222,7 +219,7 @@ pub(crate) fn finish() {
         return;
     };
     recorder.tell_of_wait();
-    recorder.log.end(Instructions(api::count()));
+    recorder.log.end(Instructions(counts::charged()));
     let result = match recorder.failed {
         Some(why) => Err(why),
         None => recorder.log.close().map_err(|e| e.to_string()),
@@ -299,18 +296,14 @@ impl Recorder {
     }
 
     /// A block starts on a CPU that is not followed.
-    fn keep(&mut self, block: u32) -> Result<(), String> {
+    fn keep(&mut self, block: u32, count: Instructions) -> Result<(), String> {
         let (memory, kept) = self.other(counts::running())?;
         let task = tasks::current_pointer(memory, &kept.places).ok_or(NO_TASK)?;
         if kept.ran.len() == Why::IsWaitedFor.blocks() {
             kept.ran.pop_front();
             kept.goes_on = false;
         }
-        kept.ran.push_back(Ran {
-            block,
-            count: Instructions(api::count()),
-            task,
-        });
+        kept.ran.push_back(Ran { block, count, task });
         Ok(())
     }
 
@@ -350,21 +343,21 @@ impl Recorder {
         self.tell_of_wait();
         let cpu = counts::running();
         let (memory, kept) = self.other(cpu)?;
-        let moment = Recorder::moment(memory, cpu, kept, api::count())?;
+        let moment = Recorder::moment(memory, cpu, kept, counts::charged())?;
         let at = Instructions(scheduler::followed().map_or(0, counts::executed));
         self.tell(Why::Sends, at, moment);
         Ok(())
     }
 
     /// The CPU that is followed executes a PAUSE.
-    fn waits(&mut self) -> Result<(), String> {
+    fn waits(&mut self, at: Instructions) -> Result<(), String> {
         let memory = self.memory.get()?;
         let moments = self.others.iter().map(|(&cpu, kept)| {
             let count = counts::executed(cpu);
             Recorder::moment(memory, cpu, kept, count)
         });
         self.wait = Some(Wait {
-            at: Instructions(api::count()),
+            at,
             others: moments.collect::<Result<_, _>>()?,
         });
         Ok(())

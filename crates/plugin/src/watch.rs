@@ -3,9 +3,9 @@
 //! Callbacks are registered whether or not a log is written, so that a run with a log and one without execute
 //! the same translated code. All run on the one CPU's thread; the lock is never contended.
 
-use crate::api::{self, Instruction, OnAccess, OnStart, OnStore};
+use crate::api::{Instruction, OnAccess, OnStart, OnStore};
 use crate::census;
-use crate::count::Placement;
+use crate::count::Place;
 use crate::counts;
 use crate::decode;
 use crate::events::Log;
@@ -14,6 +14,7 @@ use crate::modules;
 use crate::paging::USER_END;
 use crate::record;
 use crate::scheduler;
+use crate::untimed::{count_at, count_of_all_at};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worstcase_logs::mark::MarkKind;
 use worstcase_logs::trace::EventKind;
@@ -60,28 +61,27 @@ pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
 }
 
 /// Registers what is to be watched in a freshly translated block.
-pub(crate) fn observe(instructions: &[Instruction], placements: &[Placement]) {
+pub(crate) fn observe(instructions: &[Instruction], places: impl Iterator<Item = Place>) {
     let mut guard = lock();
     let (Some(watch), Some(first)) = (guard.as_mut(), instructions.first()) else {
         return;
     };
     watch.marks.begin_block(first.vaddr(), first.bytes_before().as_ref());
-    for (instruction, placement) in instructions.iter().zip(placements) {
-        let (vaddr, pending) = (instruction.vaddr(), u64::from(placement.pending));
+    for (instruction, place) in instructions.iter().zip(places) {
+        let (vaddr, at) = (instruction.vaddr(), place.bits());
         if let Some(kind) = watch.marks.instruction(vaddr, instruction.bytes()) {
-            let early = u64::from(placement.counts_itself_early());
-            instruction.on_store::<MarkStore>(early << 8 | u64::from(kind as u8));
+            instruction.on_store::<MarkStore>(u64::from(kind as u8) << Place::BITS | at);
         }
         if watch.timer_entry == Some(vaddr) {
-            instruction.on_start::<TimerEntry>(pending);
+            instruction.on_start::<TimerEntry>(at);
         }
         if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
-            instruction.on_start::<ClockRead>(pending);
+            instruction.on_start::<ClockRead>(at);
         }
         if instruction.bytes() == PAUSE {
             match scheduler::is_alone() {
-                true => instruction.on_start::<LonePause>(placement.before.into()),
-                false => instruction.on_start::<Pause>((vaddr >= USER_END).into()),
+                true => instruction.on_start::<LonePause>(at),
+                false => instruction.on_start::<Pause>(u64::from(vaddr >= USER_END) << Place::BITS | at),
             }
         }
         if let Some(words) = decode::words_from_port(instruction.bytes()).filter(|_| scheduler::is_port_slow()) {
@@ -98,10 +98,10 @@ impl OnStore for MarkStore {
     fn run(vaddr: u64, is_memory: bool, data: u64) {
         // A look at a device would change it.
         let value = is_memory.then(|| scheduler::word_at(vaddr)).flatten();
-        let Some(kind) = MarkKind::from_u8(data as u8) else {
+        let Some(kind) = MarkKind::from_u8((data >> Place::BITS) as u8) else {
             return;
         };
-        let count = api::count() - (data >> 8);
+        let count = count_at(Place::of_bits(data));
         if kind == MarkKind::Begin {
             scheduler::measures();
         }
@@ -131,13 +131,13 @@ impl OnStore for MarkStore {
 struct TimerEntry;
 
 impl OnStart for TimerEntry {
-    fn run(pending: u64) {
+    fn run(at: u64) {
         if !scheduler::is_measured() {
             return;
         }
         if let Some(watch) = lock().as_mut() {
             let entry = watch.timer_entry.unwrap_or_default();
-            watch.push(EventKind::TimerEntry, entry, Instructions(api::count() + pending));
+            watch.push(EventKind::TimerEntry, entry, Instructions(count_at(Place::of_bits(at))));
         }
     }
 }
@@ -146,12 +146,12 @@ impl OnStart for TimerEntry {
 struct ClockRead;
 
 impl OnStart for ClockRead {
-    fn run(pending: u64) {
+    fn run(at: u64) {
         if !scheduler::is_measured() {
             return;
         }
         if let Some(watch) = lock().as_mut() {
-            let count = api::count() + pending;
+            let count = count_at(Place::of_bits(at));
             // A clock shows the time after the instruction that reads it.
             watch.clock_read = Some((scheduler::time_at(count + 1), Instructions(count)));
         }
@@ -162,20 +162,21 @@ impl OnStart for ClockRead {
 struct Pause;
 
 impl OnStart for Pause {
-    fn run(in_kernel: u64) {
+    fn run(data: u64) {
         scheduler::paused();
-        if in_kernel != 0 && scheduler::is_followed() {
-            record::waits();
+        let in_kernel = data >> Place::BITS != 0;
+        if in_kernel && scheduler::is_followed() {
+            record::waits(Instructions(count_at(Place::of_bits(data))));
         }
     }
 }
 
-/// The only CPU executes a PAUSE, before which `before` is added to the count.
+/// The only CPU executes a PAUSE.
 struct LonePause;
 
 impl OnStart for LonePause {
-    fn run(before: u64) {
-        scheduler::pauses_alone(api::count_of_all() + before);
+    fn run(at: u64) {
+        scheduler::pauses_alone(count_of_all_at(Place::of_bits(at)) + 1);
     }
 }
 

@@ -69,6 +69,69 @@ impl FromStr for Windows {
     }
 }
 
+/// Ranges of addresses of code: `0x10-0x20+0x30-0x40`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeRanges(Vec<Range<u64>>);
+
+impl CodeRanges {
+    /// The ranges.
+    pub fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether code at this address is in one of them.
+    pub fn contain(&self, address: u64) -> bool {
+        self.0.iter().any(|range| range.contains(&address))
+    }
+}
+
+/// Empty ones are left out.
+impl FromIterator<Range<u64>> for CodeRanges {
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(ranges: I) -> CodeRanges {
+        CodeRanges(ranges.into_iter().filter(|range| !range.is_empty()).collect())
+    }
+}
+
+impl fmt::Display for CodeRanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, range) in self.0.iter().enumerate() {
+            let plus = if i == 0 { "" } else { "+" };
+            write!(f, "{plus}{:#x}-{:#x}", range.start, range.end)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for CodeRanges {
+    type Err = AskError;
+
+    fn from_str(text: &str) -> Result<CodeRanges, AskError> {
+        let range = |part: &str| {
+            let (from, to) = part.split_once('-')?;
+            let range = address(from)?..address(to)?;
+            (!range.is_empty()).then_some(range)
+        };
+        let ranges: Option<Vec<_>> = text.split('+').map(range).collect();
+        ranges.map(CodeRanges).ok_or_else(|| {
+            AskError(format!(
+                "code needs ranges such as 0xffffffff81a00000-0xffffffff81a00ec0, not '{text}'"
+            ))
+        })
+    }
+}
+
+/// An address, in hexadecimal with `0x`.
+pub fn address(text: &str) -> Option<u64> {
+    text.strip_prefix("0x")
+        .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+}
+
 fn decimal(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
@@ -270,6 +333,31 @@ mod tests {
             "", "5", "5-", "-5", "9-5", "5-5", "1-5+4-9", "1-5+5-9", "1-5++7-9", "0x1-5", "+1-5",
         ] {
             assert!(bad.parse::<Windows>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn code_is_read_back() {
+        let code: CodeRanges = [0x10..0x20, 7..7, 0x5..0x6].into_iter().collect();
+        assert_eq!(code.to_string(), "0x10-0x20+0x5-0x6");
+        assert_eq!(code.to_string().parse(), Ok(code.clone()));
+        assert!(code.contain(0x1f) && !code.contain(0x20) && !code.contain(7));
+        assert!(CodeRanges::default().is_empty() && CodeRanges::default().to_string().is_empty());
+    }
+
+    #[test]
+    fn code_that_cannot_be_is_refused() {
+        for bad in [
+            "",
+            "0x20-0x10",
+            "0x10-0x10",
+            "0x10",
+            "16-32",
+            "0x10-0x20+",
+            "0x-0x5",
+            "0x+1-0x5",
+        ] {
+            assert!(bad.parse::<CodeRanges>().is_err(), "{bad}");
         }
     }
 

@@ -5,11 +5,11 @@ use super::pattern::{self, Meaning};
 use super::state::lock;
 use super::steps;
 use crate::api::{Block, Instruction};
-use crate::count::Placement;
+use crate::count::Place;
 use worstcase_logs::census::facts::Facts;
 
 /// Registers a freshly translated block.
-pub(crate) fn observe(block: &Block, instructions: &[Instruction], placements: &[Placement]) {
+pub(crate) fn observe(block: &Block, instructions: &[Instruction], places: impl Iterator<Item = Place>) {
     let guard = lock();
     let (Some(census), Some(first)) = (guard.as_ref(), instructions.first()) else {
         return;
@@ -20,10 +20,10 @@ pub(crate) fn observe(block: &Block, instructions: &[Instruction], placements: &
         .map(|i| pattern::decode(i.bytes(), i.vaddr()))
         .collect();
     if census.audit.is_some() && !is_entry(facts, first.vaddr()) {
-        block.on_start_from::<steps::Audited>(0, first.vaddr());
+        block.on_start::<steps::Audited>(first.vaddr());
     }
-    for (i, (instruction, placement)) in instructions.iter().zip(placements).enumerate() {
-        let at = PackedInstruction::new(instruction.vaddr(), placement);
+    for (i, (instruction, place)) in instructions.iter().zip(places).enumerate() {
+        let at = PackedInstruction::new(instruction.vaddr(), place);
         let vaddr = instruction.vaddr();
         if is_entry(facts, vaddr) {
             instruction.on_start::<steps::Entry>(at.0);

@@ -1,34 +1,31 @@
 //! An instruction as callbacks are told of it.
 
-use crate::api;
-use crate::count::Placement;
+use crate::count::Place;
+use crate::untimed::count_at;
 
-/// An instruction as one number: its address, what is pending when it starts, and whether it counts itself early.
+/// An instruction as one number: its address, and its place in its block.
 #[derive(Clone, Copy)]
 pub(crate) struct PackedInstruction(pub u64);
 
 impl PackedInstruction {
-    const PENDING_BITS: u32 = 10;
-
     /// Of this address.
-    pub(crate) fn new(vaddr: u64, placement: &Placement) -> PackedInstruction {
-        let early = u64::from(placement.counts_itself_early());
+    pub(crate) fn new(vaddr: u64, place: Place) -> PackedInstruction {
         // Canonical addresses: the sixteenth bit from the top is copied into those above.
-        PackedInstruction(vaddr << (Self::PENDING_BITS + 1) | u64::from(placement.pending) << 1 | early)
+        PackedInstruction(vaddr << Place::BITS | place.bits())
     }
 
     /// Its address.
     pub(crate) fn address(self) -> u64 {
-        (self.0 as i64 >> (Self::PENDING_BITS + 1)) as u64
+        (self.0 as i64 >> Place::BITS) as u64
     }
 
-    /// Instructions completed when it starts, seen from a callback at its start.
+    /// Instructions completed when it starts.
     pub(crate) fn start(self) -> u64 {
-        api::count() + (self.0 >> 1 & ((1 << Self::PENDING_BITS) - 1))
+        count_at(Place::of_bits(self.0))
     }
 
-    /// Instructions completed when it is complete, seen from a callback of its access to memory.
-    pub(crate) fn end_from_access(self) -> u64 {
-        api::count() - (self.0 & 1) + 1
+    /// Instructions completed when it is complete.
+    pub(crate) fn end(self) -> u64 {
+        self.start() + 1
     }
 }

@@ -118,7 +118,7 @@ impl Census {
         }
         if offset == flags_at {
             self.loading = None;
-            let (now, at) = (place.end_from_access(), place.address());
+            let (now, at) = (place.end(), place.address());
             let kernel = flags_at == 0 || kernel;
             if !kernel {
                 self.in_user(now);
@@ -134,7 +134,7 @@ impl Census {
     }
 
     pub(super) fn count_written(&mut self, place: PackedInstruction, long: bool) {
-        let (now, at) = (place.end_from_access(), place.address());
+        let (now, at) = (place.end(), place.address());
         self.step(|tracker, facts, memory| {
             if let Some(word) = read_count(memory, facts, long) {
                 tracker.count(now, at, word);
@@ -224,7 +224,7 @@ impl Census {
 
     /// The CPU is about to halt.
     pub(super) fn halts(&mut self, place: PackedInstruction) {
-        let (now, at) = (place.start() + 1, place.address());
+        let (now, at) = (place.end(), place.address());
         self.begin(now, |facts, memory, thread| {
             let word = read_count(memory, facts, false)?;
             Some(Tracker::at_halt(facts.preemptible, thread, word, now, at))

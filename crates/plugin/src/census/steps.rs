@@ -37,7 +37,7 @@ pub(crate) struct LeavesKernel;
 impl OnStart for LeavesKernel {
     fn run(data: u64) {
         let place = PackedInstruction(data);
-        let now = place.start() + 1;
+        let now = place.end();
         if let Some(census) = lock().as_mut() {
             census.in_user(now);
             census.step(|tracker, _, _| tracker.leave(now, place.address(), true, false));
@@ -119,7 +119,7 @@ pub(crate) struct ReadsFlags;
 impl OnRead for ReadsFlags {
     fn run(vaddr: u64, _: u64, data: u64) {
         let place = PackedInstruction(data);
-        let (now, at) = (place.end_from_access(), place.address());
+        let (now, at) = (place.end(), place.address());
         if let Some(census) = lock().as_mut() {
             let probe = census.probe;
             census.step(|tracker, facts, memory| {
@@ -145,7 +145,7 @@ pub(crate) struct WritesCurrent;
 impl OnAccess for WritesCurrent {
     fn run(_: u64, data: u64) {
         let place = PackedInstruction(data);
-        let (now, at) = (place.end_from_access(), place.address());
+        let (now, at) = (place.end(), place.address());
         if let Some(census) = lock().as_mut() {
             let probe = census.probe;
             let mut unknown = false;

@@ -7,6 +7,7 @@
 //! QEMU has no interface for that. So a few of its functions are replaced in memory ([`patch`], [`qemu`]), after a check
 //! that this QEMU is one of those that are known.
 
+mod budget;
 #[cfg(not(test))]
 mod clocks;
 #[cfg(not(test))]
@@ -15,14 +16,13 @@ mod disk;
 mod extra_time;
 #[cfg(not(test))]
 mod followed;
-#[cfg(any(test, feature = "api-v4"))]
-mod index;
 #[cfg_attr(test, expect(dead_code, reason = "used beside QEMU only"))]
 mod lone_pause;
 #[cfg(not(test))]
 mod patch;
 #[cfg(not(test))]
 mod qemu;
+mod running;
 #[cfg(not(test))]
 mod settings;
 mod slices;
@@ -33,5 +33,6 @@ pub(crate) use extra_time::{fetched, paused};
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
 #[cfg(not(test))]
 pub(crate) use qemu::{begin_kicks, fetches, handle, pauses_alone, take_no_time, take_over, time_at, word_at};
+pub(crate) use running::SLICE;
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};

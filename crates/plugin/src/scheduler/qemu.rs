@@ -3,25 +3,28 @@
 //! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
 //! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
 
+mod allow;
+mod kicks;
 mod stand_ins;
 #[cfg_attr(feature = "api-v1", path = "qemu/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "qemu/v4.rs")]
 mod version;
 
+use super::budget::{Budget, Fields};
 use super::clocks::VIRTUAL;
 use super::disk;
 use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
 use super::lone_pause::LONE_PAUSE;
 use super::patch::{Finder, functions, replace};
+use super::running::SLICE;
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
-use crate::api;
-use crate::counts::COUNTS;
+use crate::counts::{self, COUNTS};
+pub(crate) use kicks::begin_kicks;
 use stand_ins::REPLACEMENTS;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Once, OnceLock};
-use std::time::Duration;
 use worstcase_logs::machine::MOST_CPUS;
 
 /// A CPU of QEMU's.
@@ -69,6 +72,7 @@ struct Qemu {
     call: Functions,
     versioned: Versioned,
     bias: &'static AtomicI64,
+    budget: OnceLock<Budget>,
     /// An instruction takes 2^shift ns; QEMU knows when its CPUs run.
     shift: OnceLock<u32>,
 }
@@ -84,11 +88,11 @@ static RUNNING: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// The CPUs that are there.
 static CPUS: [AtomicPtr<c_void>; MOST_CPUS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_CPUS];
 static FOUND: AtomicUsize = AtomicUsize::new(0);
+/// What each may still execute.
+static BUDGETS: [OnceLock<Fields>; MOST_CPUS] = [const { OnceLock::new() }; MOST_CPUS];
 /// What the virtual clock shows, and had been executed by the CPU that runs, when it began to run.
 static BEGAN_AT: AtomicI64 = AtomicI64::new(0);
 static BEGAN_WITH: AtomicU64 = AtomicU64::new(0);
-/// Instructions since then that took no time.
-static UNTIMED: AtomicI64 = AtomicI64::new(0);
 /// The CPU that runs has sent another one an interrupt.
 static SENT: AtomicBool = AtomicBool::new(false);
 
@@ -112,15 +116,15 @@ pub(crate) fn take_over() -> Result<(), String> {
     let bias = finder.find(c"timers_state")?.cast::<u8>().wrapping_add(BIAS);
     // SAFETY: eight bytes of QEMU's that are aligned and stay; whoever else uses them does so by atomic operations.
     let bias = unsafe { AtomicI64::from_ptr(bias.cast()) };
-    let replaced: Vec<_> = version::replacements()
+    let replaced: Vec<_> = REPLACEMENTS
         .iter()
-        .chain(REPLACEMENTS)
         .map(|(name, by)| Ok((finder.find(name)?, *by)))
         .collect::<Result<_, String>>()?;
     let qemu = Qemu {
         call,
         versioned,
         bias,
+        budget: OnceLock::new(),
         shift: OnceLock::new(),
     };
     qemu.check_bias()?;
@@ -134,7 +138,7 @@ pub(crate) fn take_over() -> Result<(), String> {
         // of the CPUs in 10 and 11.)
         unsafe { replace(function, by.0)? };
     }
-    Ok(())
+    self::qemu().find_budget()
 }
 
 impl Qemu {
@@ -153,6 +157,29 @@ impl Qemu {
         } else {
             Err("this QEMU keeps its virtual clock elsewhere than 7.2, 10 and 11 do".into())
         }
+    }
+
+    /// Finds where QEMU keeps what a CPU may still execute. None runs yet.
+    fn find_budget(&self) -> Result<(), String> {
+        // SAFETY: any number may be asked for. QEMU allocates its CPUs one by one, and allows what it is told to.
+        let found = unsafe {
+            let cpu = (self.call.qemu_get_cpu)(0);
+            if cpu.is_null() {
+                return Err("this QEMU has no CPU 0".into());
+            }
+            let allow = |instructions| allow::allow_exactly(cpu, instructions);
+            let size = libc::malloc_usable_size(cpu);
+            Budget::find(cpu, size, allow, || (self.call.icount_process_data)(cpu))
+        };
+        let found = found.ok_or("this QEMU keeps what a CPU may still execute elsewhere than 7.2, 10 and 11 do")?;
+        self.budget.set(found).map_err(|_| "set up twice".into())
+    }
+
+    /// What a CPU may still execute.
+    fn budget(&self, number: usize) -> &'static Fields {
+        let found = self.budget.get().expect("found before a CPU runs");
+        // SAFETY: a CPU that exists.
+        BUDGETS[number].get_or_init(|| unsafe { found.of(cpu(number)) })
     }
 
     fn shift(&self) -> u32 {
@@ -180,31 +207,6 @@ impl Qemu {
 
 fn cpu(number: usize) -> Cpu {
     CPUS[number].load(Relaxed)
-}
-
-/// Starts the thread that interrupts CPUs, if one is asked for, when first called. It inherits its signals from its creator,
-/// so that must be the CPUs' thread, which takes none of QEMU's.
-pub(crate) fn begin_kicks() {
-    static BEGUN: Once = Once::new();
-    if let Some(seed) = settings().kicks {
-        BEGUN.call_once(|| {
-            std::thread::spawn(move || kick(seed));
-        });
-    }
-}
-
-/// Interrupts a CPU, any one, about every 70 us, until QEMU ends.
-fn kick(seed: u32) -> ! {
-    let mut random = seed;
-    loop {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_micros(u64::from(20 + (random >> 8) % 100)));
-        let target = cpu((random >> 20) as usize % cpus().max(1));
-        if !target.is_null() {
-            // SAFETY: a CPU that exists; any thread may ask it to look up.
-            unsafe { (qemu().call.cpu_exit)(target) };
-        }
-    }
 }
 
 /// How many CPUs there are by now; all exist before the first one runs.
@@ -274,31 +276,39 @@ impl Machine for OnCpuThread {
         let shift = qemu.shift();
         let most = (most + (1 << shift) - 1) >> shift;
         SENT.store(false, Relaxed);
-        UNTIMED.store(0, Relaxed);
         RUNNING.store(handle, Relaxed);
-        COUNTS.begin(number, api::count_of_all());
-        BEGAN_WITH.store(api::count(), Relaxed);
+        COUNTS.begin(number);
+        BEGAN_WITH.store(counts::executed(number), Relaxed);
         // SAFETY: the order of calls is that of QEMU's own loop, for a CPU that exists and may run.
-        let (code, executed) = unsafe {
+        let (code, executed, clock) = unsafe {
             let before = (call.icount_get_raw)();
-            version::prepare(qemu.versioned.prepare, handle, most);
+            allow::allow(handle, most);
+            SLICE.begin(qemu.budget(number));
             (call.cpu_exec_start)(handle);
-            let mut code = version::as_counted(handle, number, || (call.cpu_exec)(handle));
+            let mut code = (call.cpu_exec)(handle);
             // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
-            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(api::count_of_all()) {
+            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(counts::charged_of_all()) {
                 code = (call.cpu_exec)(handle);
             }
             (call.cpu_exec_end)(handle);
+            let executed = SLICE.end();
             (call.icount_process_data)(handle);
-            (code, (call.icount_get_raw)() - before)
+            (code, executed, (call.icount_get_raw)() - before)
         };
+        if executed.all != clock {
+            eprintln!(
+                "worstcase-plugin: {} instructions were counted while QEMU counted {clock}",
+                executed.all
+            );
+            std::process::exit(1);
+        }
         RUNNING.store(std::ptr::null_mut(), Relaxed);
         let paused = PAUSED.swap(false, Relaxed);
         let waited = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
         let more = waited + (port_time() >> shift);
-        COUNTS.end(number, api::count_of_all(), more.cast_unsigned());
+        COUNTS.end(number, executed.timed, more);
         Ran {
-            time: (executed - UNTIMED.load(Relaxed) + more) << shift,
+            time: (executed.timed + more) << shift,
             yields: paused || SENT.load(Relaxed),
             exit: match code {
                 EXCP_DEBUG | EXCP_ATOMIC => Exit::Special(code),
@@ -319,7 +329,7 @@ pub(crate) fn time_at(count: u64) -> u64 {
 pub(crate) fn take_no_time(instructions: u64) {
     if let Some(qemu) = QEMU.get() {
         let instructions = instructions.cast_signed();
-        UNTIMED.fetch_add(instructions, Relaxed);
+        SLICE.take_no_time(instructions);
         qemu.bias.fetch_sub(instructions << qemu.shift(), Relaxed);
     }
 }

@@ -1,6 +1,7 @@
 //! Functions that stand for some of QEMU's.
 
-use super::{Cpu, EXCP_INTERRUPT, OnCpuThread, RUNNING, SENT, cpu, cpus, qemu};
+use super::allow::round;
+use super::{Cpu, EXCP_INTERRUPT, OnCpuThread, RUNNING, SENT, cpu, cpus, qemu, version};
 use crate::scheduler::clocks::OTHER_CLOCKS;
 use crate::scheduler::followed::followed;
 use crate::scheduler::settings::settings;
@@ -19,6 +20,8 @@ pub(super) struct By(pub(super) *const c_void);
 unsafe impl Sync for By {}
 
 pub(super) const REPLACEMENTS: &[(&CStr, By)] = &[
+    (version::EXECUTE, By(execute as *const c_void)),
+    (c"icount_round", By(round as *const c_void)),
     (c"icount_handle_interrupt", By(handle_interrupt as *const c_void)),
     (c"icount_start_warp_timer", By(nothing as *const c_void)),
     (c"icount_handle_deadline", By(nothing as *const c_void)),
@@ -26,8 +29,8 @@ pub(super) const REPLACEMENTS: &[(&CStr, By)] = &[
     (c"qemu_clock_run_all_timers", By(run_other_timers as *const c_void)),
 ];
 
-/// For `tcg_cpus_exec`: runs not this CPU, but the one whose turn it is.
-pub(super) unsafe extern "C" fn execute(caller: Cpu) -> c_int {
+/// For `tcg_cpus_exec` (7.2) and `tcg_cpu_exec`: runs not this CPU, but the one whose turn it is.
+unsafe extern "C" fn execute(caller: Cpu) -> c_int {
     // SAFETY: what QEMU's loop has prepared for the CPU that it chose is taken back.
     unsafe { (qemu().call.icount_process_data)(caller) };
     let mut machine = OnCpuThread;
