@@ -24,7 +24,6 @@ mod random;
 mod ready;
 mod stop;
 mod symbols;
-mod tracer;
 
 use disk::Disk;
 use policy::Policy;

@@ -2,12 +2,11 @@
 //!
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
 //! the environment (see `worstcase_instruments::environment`), `random` (see `random`), `scheduler` (the one that was loaded), `not_understood` (boot
-//! parameters), `timer_entry`, where the local timer's interrupt enters the kernel, `tracer_code` and `tracer_shared` (see `tracer`).
+//! parameters), `timer_entry`, where the local timer's interrupt enters the kernel.
 
 use crate::GuestError;
 use crate::image::read_text;
 use crate::policy::Policy;
-use crate::tracer;
 use std::fmt::Write;
 
 /// The entry of the local APIC timer's interrupt, from 5.8 on.
@@ -32,9 +31,6 @@ pub(crate) fn message(random: &str, policy: Option<&Policy>) -> Result<String, G
     writeln!(text, "not_understood={}", not_understood()).expect("writing to a string");
     let symbols = read_text("/proc/kallsyms")?;
     writeln!(text, "timer_entry={}", symbol(&symbols, TIMER_ENTRY)?).expect("writing to a string");
-    let tracer = tracer::code(&symbols);
-    writeln!(text, "tracer_code={}", tracer.own).expect("writing to a string");
-    writeln!(text, "tracer_shared={}", tracer.shared).expect("writing to a string");
     text.push('\n');
     Ok(text)
 }

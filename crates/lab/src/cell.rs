@@ -9,6 +9,7 @@ use super::prepared::Prepared;
 use super::process::last_lines;
 use super::snapshot::MachineSnapshot;
 use super::speed::{self, TimedWork};
+use super::symbols::KernelSymbols;
 use super::warm;
 use super::watchdog::{BOOT, MachineLimits};
 use super::witness;
@@ -31,9 +32,6 @@ use worstcase_instruments::loads;
 
 /// The area of the cache with raw results.
 const AREA: &str = "cells";
-
-/// What a machine that is ready says of its kernel's tracer, and the plugin's argument for it.
-const TRACER: [(&str, &str); 2] = [("tracer_code", "untimed"), ("tracer_shared", "shared")];
 
 /// The message about a damaged result.
 const AGAIN: &str = "the cell is measured again";
@@ -188,7 +186,7 @@ pub(super) fn execute_watched(
     asked: &PluginRequest,
     course: &Course,
 ) -> Result<RawResult, LabError> {
-    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)?));
     let fork = fork(run, &order, &asked, run.snapshot.warm().obtain(run)?);
     fork.run_along(folder, course)?;
     let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
@@ -205,7 +203,7 @@ pub(super) fn execute_part(
     asked: &PluginRequest,
     part: &Course,
 ) -> Result<Vec<Event>, LabError> {
-    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)?));
     let fork = fork(run, &order, &asked, run.snapshot.warm().obtain(run)?);
     fork.run_along(folder, part)?;
     plugin_log::read(&folder.join("events")).map_err(|reason| fork.no_result(folder, reason))
@@ -230,16 +228,15 @@ pub(super) fn fork<'a>(
 }
 
 /// The tracer by which a program is followed takes no time: it is not part of what is measured.
-pub(super) fn untimed(run: &CellRun) -> PluginRequest {
-    let said = |key| run.snapshot.ready.said.get(key).map_or("", String::as_str);
-    let is_followed = !run.prepared.subject.additions.followed.is_empty();
-    let arguments = TRACER.map(|(key, argument)| format!(",{argument}={}", said(key)));
-    // Without the tracer's own code nothing is shared with it.
-    let is_known = is_followed && TRACER.iter().all(|(key, _)| !said(key).is_empty());
-    PluginRequest {
-        arguments: if is_known { arguments.concat() } else { String::new() },
-        ..PluginRequest::default()
+pub(super) fn untimed(run: &CellRun) -> Result<PluginRequest, LabError> {
+    if run.prepared.subject.additions.followed.is_empty() {
+        return Ok(PluginRequest::default());
     }
+    let kernel = KernelSymbols::obtain(run.snapshot.cache(), run.prepared, run.snapshot, &run.spec.load)?;
+    Ok(PluginRequest {
+        arguments: kernel.untimed_arguments(),
+        ..PluginRequest::default()
+    })
 }
 
 /// Refuses a record that contradicts what the plugin saw.

@@ -89,6 +89,7 @@ pub mod speed;
 pub mod stamps;
 mod subject;
 pub mod symbols;
+mod tracer;
 pub mod verify;
 mod warm;
 mod watchdog;

@@ -90,6 +90,11 @@ impl MachineSnapshot {
         }
     }
 
+    /// Where what is made of it is kept.
+    pub(crate) fn cache(&self) -> &Cache {
+        self.warm.cache()
+    }
+
     /// Its warm ones.
     pub(crate) fn warm(&self) -> &WarmSnapshots {
         &self.warm

@@ -9,6 +9,7 @@ use super::kernel_facts;
 use super::kernel_memory::{self, KernelMemory};
 use super::prepared::Prepared;
 use super::snapshot::MachineSnapshot;
+use super::tracer;
 use super::watchdog::BOOT;
 use super::watchdog::MachineLimits;
 use crate::execution::Symbols;
@@ -142,6 +143,16 @@ impl KernelSymbols {
         match locks.is_empty() {
             true => String::new(),
             false => format!(",locks={locks}"),
+        }
+    }
+
+    /// The plugin's arguments with the code of the kernel's tracer, which takes no time; empty if it is not known.
+    pub(super) fn untimed_arguments(&self) -> String {
+        let tracer = tracer::code(&self.table);
+        // Without the tracer's own code nothing is shared with it.
+        match tracer.own.is_empty() || tracer.shared.is_empty() {
+            true => String::new(),
+            false => format!(",untimed={},shared={}", tracer.own, tracer.shared),
         }
     }
 

@@ -55,6 +55,11 @@ impl WarmSnapshots {
         }
     }
 
+    /// The cache.
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
     /// The one from which this cell is forked, from the cache or made; none if its machine has none.
     pub(crate) fn obtain(&self, run: &CellRun) -> Result<Option<Arc<Checkpoint>>, LabError> {
         let Some(order) = until_warm(run)? else { return Ok(None) };
@@ -99,7 +104,7 @@ fn until_warm(run: &CellRun) -> Result<Option<Vec<u8>>, LabError> {
 fn make(run: &CellRun, order: &[u8], building: &Path) -> Result<(), LabError> {
     let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
     let saved = RefCell::new(None);
-    let asked = cell::untimed(run);
+    let asked = cell::untimed(run)?;
     let fork = cell::fork(run, order, &asked, None);
     fork.run_along(scratch.path(), &Course::UntilWarm(&saved))?;
     let events = plugin_log::read(&scratch.path().join("events"));

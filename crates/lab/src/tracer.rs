@@ -4,7 +4,8 @@
 //! lie where the event is.
 
 use std::ops::Range;
-use worstcase_logs::window::ask::CodeRanges;
+use worstcase_contract::symbols::SymbolTable;
+use worstcase_contract::window::ask::CodeRanges;
 
 /// Functions of kernel/trace, one of each file that events run through.
 const WITHIN: [&str; 8] = [
@@ -70,9 +71,9 @@ pub(crate) struct TracerCode {
 }
 
 /// Finds both.
-pub(crate) fn code(kallsyms: &str) -> TracerCode {
+pub(crate) fn code(table: &SymbolTable) -> TracerCode {
     let is_shared = |name: &str| SHARED.iter().any(|begin| name.starts_with(begin));
-    let spans = spans(kallsyms, |name| {
+    let spans = spans(table, |name| {
         WITHIN.contains(&name) || is_elsewhere(name) || is_shared(name)
     });
     let shared = spans.iter().filter(|(name, _)| is_shared(name));
@@ -103,37 +104,19 @@ fn is_elsewhere(name: &str) -> bool {
     })
 }
 
-/// The wanted functions of the kernel itself, which lists its symbols by address. A boot waits for this, so of other lines
-/// little is read.
-fn spans(kallsyms: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&str, Range<u64>)> {
+/// The wanted functions of the kernel itself.
+fn spans(table: &SymbolTable, is_wanted: impl Fn(&str) -> bool) -> Vec<(&str, Range<u64>)> {
+    let of_kernel = table.code().filter(|symbol| symbol.module.is_none());
+    let mut code: Vec<(u64, &str)> = of_kernel.map(|symbol| (symbol.address, symbol.name)).collect();
+    code.sort_unstable();
     let mut spans = Vec::new();
-    let mut open: Vec<(&str, u64)> = Vec::new();
-    for (digits, name) in kallsyms.split('\n').filter_map(function) {
-        let is_wanted = is_wanted(name);
-        if !is_wanted && open.is_empty() {
-            continue;
-        }
-        let Ok(address) = u64::from_str_radix(digits, 16) else {
-            continue;
-        };
-        if open.first().is_some_and(|(_, begin)| *begin != address) {
-            spans.extend(open.drain(..).map(|(name, begin)| (name, begin..address)));
-        }
-        if is_wanted {
-            open.push((name, address));
+    for (place, (begin, name)) in code.iter().enumerate().filter(|(_, (_, name))| is_wanted(name)) {
+        let mut after = code[place..].iter().map(|(address, _)| *address);
+        if let Some(end) = after.find(|address| address > begin) {
+            spans.push((*name, *begin..end));
         }
     }
     spans
-}
-
-/// Digits of the address, and the name, of a line `ffffffff81000000 T _text`; none of data, or of a module.
-fn function(line: &str) -> Option<(&str, &str)> {
-    let (digits, rest) = line.split_at_checked(16)?;
-    let name = match rest.as_bytes() {
-        [b' ', b't' | b'T' | b'w' | b'W', b' ', ..] => &rest[3..],
-        _ => return None,
-    };
-    (!name.ends_with(']')).then_some((digits, name))
 }
 
 #[cfg(test)]
@@ -159,16 +142,22 @@ mod tests {
     #[test]
     fn the_tracer_is_one_piece_and_the_functions_of_events() {
         assert_eq!(
-            code(KALLSYMS).own.to_string(),
+            code(&SymbolTable::from_kallsyms(KALLSYMS)).own.to_string(),
             "0x2000-0x2300+0x1000-0x1100+0x1800-0x2000"
         );
-        assert_eq!(code(KALLSYMS).shared.to_string(), "0x2400-0x2410+0x2410-0x2420");
+        assert_eq!(
+            code(&SymbolTable::from_kallsyms(KALLSYMS)).shared.to_string(),
+            "0x2400-0x2410+0x2410-0x2420"
+        );
     }
 
     #[test]
     fn pieces_that_are_too_far_apart_are_left_out() {
         let far = KALLSYMS.replace("00002200", "90002200").replace("00002300", "90002300");
-        assert_eq!(code(&far).own.to_string(), "0x1000-0x1100+0x1800-0x2000");
-        assert_eq!(code("").own.to_string(), "");
+        assert_eq!(
+            code(&SymbolTable::from_kallsyms(&far)).own.to_string(),
+            "0x1000-0x1100+0x1800-0x2000"
+        );
+        assert_eq!(code(&SymbolTable::from_kallsyms("")).own.to_string(), "");
     }
 }
