@@ -3,8 +3,8 @@
 //! kernel/trace is linked in one piece, so what lies between its functions is its own. The functions that write one event each
 //! lie where the event is.
 
-use std::fmt::Write;
 use std::ops::Range;
+use worstcase_logs::window::ask::CodeRanges;
 
 /// Functions of kernel/trace, one of each file that events run through.
 const WITHIN: [&str; 8] = [
@@ -61,12 +61,12 @@ const SHARED: [&str; 12] = [
     "sized_strscpy",
 ];
 
-/// Ranges of addresses, as the plugin takes them.
+/// Where it is.
 pub(crate) struct TracerCode {
     /// The tracer's own.
-    pub(crate) own: String,
+    pub(crate) own: CodeRanges,
     /// What it shares.
-    pub(crate) shared: String,
+    pub(crate) shared: CodeRanges,
 }
 
 /// Finds both.
@@ -75,34 +75,23 @@ pub(crate) fn code(kallsyms: &str) -> TracerCode {
     let spans = spans(kallsyms, |name| {
         WITHIN.contains(&name) || is_elsewhere(name) || is_shared(name)
     });
-    let shared = spans.iter().filter(|(name, _)| is_shared(name)).map(|(_, span)| span);
+    let shared = spans.iter().filter(|(name, _)| is_shared(name));
     TracerCode {
         own: own(&spans),
-        shared: listed(shared),
+        shared: shared.map(|(_, span)| span.clone()).collect(),
     }
 }
 
-fn own(spans: &[(&str, Range<u64>)]) -> String {
+fn own(spans: &[(&str, Range<u64>)]) -> CodeRanges {
     let own = spans.iter().filter(|(name, _)| WITHIN.contains(name));
     let own: Vec<&Range<u64>> = own.map(|(_, span)| span).collect();
     let first = own.iter().map(|span| span.start).min();
     let last = own.iter().map(|span| span.end).max();
     let whole = first.zip(last).map(|(first, last)| first..last);
     let whole = whole.filter(|whole| whole.end - whole.start < LARGEST);
-    let elsewhere = spans
-        .iter()
-        .filter(|(name, _)| is_elsewhere(name))
-        .map(|(_, span)| span);
-    listed(whole.iter().chain(elsewhere))
-}
-
-fn listed<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> String {
-    let mut text = String::new();
-    for range in ranges {
-        let plus = if text.is_empty() { "" } else { "+" };
-        write!(text, "{plus}{:#x}-{:#x}", range.start, range.end).expect("writing to a string");
-    }
-    text
+    let elsewhere = spans.iter().filter(|(name, _)| is_elsewhere(name));
+    let elsewhere = elsewhere.map(|(_, span)| span.clone());
+    whole.into_iter().chain(elsewhere).collect()
 }
 
 fn is_elsewhere(name: &str) -> bool {
@@ -169,14 +158,17 @@ mod tests {
 
     #[test]
     fn the_tracer_is_one_piece_and_the_functions_of_events() {
-        assert_eq!(code(KALLSYMS).own, "0x2000-0x2300+0x1000-0x1100+0x1800-0x2000");
-        assert_eq!(code(KALLSYMS).shared, "0x2400-0x2410+0x2410-0x2420");
+        assert_eq!(
+            code(KALLSYMS).own.to_string(),
+            "0x2000-0x2300+0x1000-0x1100+0x1800-0x2000"
+        );
+        assert_eq!(code(KALLSYMS).shared.to_string(), "0x2400-0x2410+0x2410-0x2420");
     }
 
     #[test]
     fn pieces_that_are_too_far_apart_are_left_out() {
         let far = KALLSYMS.replace("00002200", "90002200").replace("00002300", "90002300");
-        assert_eq!(code(&far).own, "0x1000-0x1100+0x1800-0x2000");
-        assert_eq!(code("").own, "");
+        assert_eq!(code(&far).own.to_string(), "0x1000-0x1100+0x1800-0x2000");
+        assert_eq!(code("").own.to_string(), "");
     }
 }
