@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         program: Vec::new(),
         bodies: &[],
         begin: None,
+        when_warm: None,
     };
     let run = |order: CellOrder| probes::run(&order, &env).map_err(|e| e.to_string());
     match order.and_then(run) {

@@ -83,6 +83,8 @@ pub struct MachineOrder {
     pub modules: Vec<String>,
     /// The program that is followed, with its arguments; empty for another instrument.
     pub program: Vec<String>,
+    /// The machine stops when the load is warm, and then reads its order again: that of a cell that differs in its seed alone.
+    pub stops_when_warm: bool,
 }
 
 /// How a probe that sleeps until it is due, or never, is scheduled.
@@ -98,6 +100,15 @@ pub enum PolicyOrder {
 }
 
 impl CellOrder {
+    /// The order up to the end of the warm-up: the same for every seed.
+    pub fn until_warm(&self) -> CellOrder {
+        CellOrder {
+            text: String::new(),
+            seed: 0,
+            ..self.clone()
+        }
+    }
+
     /// The due times, if nothing may be due before `earliest`.
     pub fn schedule(&self, earliest: Nanos) -> Schedule {
         Schedule {
@@ -224,6 +235,23 @@ mod tests {
         assert_eq!(Order::decode(&[]), Err(OrderError::NotAnOrder));
         assert_eq!(Order::decode(&[b' '; ORDER_LEN]), Err(OrderError::NotAnOrder));
     }
+
+    #[test]
+    fn cells_that_differ_in_their_seed_are_begun_alike() {
+        let Order::Measure(cell, _) = order(vec![]) else {
+            unreachable!()
+        };
+        let of = |change: fn(&mut CellOrder)| {
+            let mut other = cell.clone();
+            change(&mut other);
+            other.until_warm()
+        };
+        assert_eq!(of(|cell| cell.seed = 7), cell.until_warm());
+        assert_eq!(of(|cell| cell.text = "another seed".into()), cell.until_warm());
+        assert_ne!(of(|cell| cell.periods += 1), cell.until_warm());
+        assert_ne!(of(|cell| cell.warmup = Nanos(0)), cell.until_warm());
+    }
+
     #[test]
     fn a_probe_is_told_of_the_cpus_on_which_it_has_threads() {
         let placement = Placement::among(&(0..4).collect(), CpuList::default(), Some(1), None);

@@ -145,6 +145,7 @@ impl Folder {
             program: Vec::new(),
             bodies: &[],
             begin: None,
+            when_warm: None,
         }
     }
 

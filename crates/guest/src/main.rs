@@ -1,9 +1,11 @@
 //! PID 1 of a lab machine: prepares the guest, stops at the ready point for the snapshot, and after
-//! resuming reads its order, measures, sends the record and powers off.
+//! resuming reads its order, measures, sends the record and powers off. It may stop once more when its load is warm.
 //!
 //! ```text
 //! boot -> mounts -> own modules -> scheduler -> settle -> ready message -> stop point | resume -> order -> modules -> probe + load -> record -> power off
 //!                                                             (snapshot)
+//! measuring: load -> warm-up -> stop point | resume -> order -> probe
+//!                              (warm snapshot)
 //! ```
 //! A fork can also be asked for the kernel's symbols instead of a record (`symbols`).
 //! Everything before the stop point is the same for all cells of a subject; nothing before it may depend on the cell.
@@ -75,10 +77,22 @@ fn run() -> Result<Vec<u8>, GuestError> {
     let random = random::prepare()?;
     console::send(ready::message(random, policy.as_ref())?.as_bytes());
     let gap = stop::wait_for_resume(has_own_modules)?;
-    let order = Order::decode(&fwcfg::read("opt/worstcase/order")?).map_err(GuestError::new)?;
-    match order {
+    match order()? {
         Order::Symbols(modules) => symbols::message(&modules),
         Order::Measure(cell, machine) => Ok(measure(&cell, &machine, gap, policy.as_mut())?.encode()),
+    }
+}
+
+fn order() -> Result<Order, GuestError> {
+    Order::decode(&fwcfg::read("opt/worstcase/order")?).map_err(GuestError::new)
+}
+
+/// Stops the machine, and gives the cell that it is resumed with.
+fn cell_when_warm() -> Result<CellOrder, String> {
+    stop::stop_when_warm().map_err(|e| e.0)?;
+    match order().map_err(|e| e.0)? {
+        Order::Measure(cell, _) => Ok(cell),
+        Order::Symbols(_) => Err("symbols are asked for".into()),
     }
 }
 
@@ -108,6 +122,7 @@ fn measure(
         policy: machine.policy,
         program: machine.program.clone(),
         begin: None,
+        when_warm: machine.stops_when_warm.then_some(cell_when_warm as fn() -> _),
     };
     let counted = policy.as_mut().map(|policy| policy.counters()).transpose()?;
     let mut record = probes::run(cell, &place).map_err(GuestError::new)?;

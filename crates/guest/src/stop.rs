@@ -1,4 +1,4 @@
-//! Where the machine stops: the stop point for the snapshot, and the end.
+//! Where the machine stops: the stop points for snapshots, and the end.
 
 use crate::GuestError;
 use crate::ports;
@@ -27,8 +27,24 @@ pub(crate) fn settle() {
 /// On a machine that is never quiet (`busy`) it waits for a moment at which the kernel has just done the longest work that
 /// comes again and again: the next is not due at once, and the clock that is read around the stop shows the stop alone.
 pub(crate) fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
-    let says = |e: std::io::Error| GuestError::new(format!("the device that stops the machine, {DEVICE}: {e}"));
     std::fs::write(format!("{DEVICE}/enable"), "1").map_err(says)?;
+    let registers = registers()?;
+    if busy {
+        wait_for_a_pause();
+    }
+    let before = ports::tsc();
+    registers.write_stop(1);
+    Ok(Nanos(ports::tsc().abs_diff(before)))
+}
+
+/// Stops the machine again, when its load is warm; returns after a fork of that snapshot has been resumed.
+pub(crate) fn stop_when_warm() -> Result<(), GuestError> {
+    registers()?.write_stop(1);
+    Ok(())
+}
+
+/// The device's, which is enabled.
+fn registers() -> Result<Mapping, GuestError> {
     let registers = File::options()
         .read(true)
         .write(true)
@@ -36,12 +52,11 @@ pub(crate) fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
     let registers = Mapping::of_file(&registers.map_err(says)?, 0, 4096).map_err(says)?;
     // The page is there before time is taken.
     registers.read(0);
-    if busy {
-        wait_for_a_pause();
-    }
-    let before = ports::tsc();
-    registers.write_stop(1);
-    Ok(Nanos(ports::tsc().abs_diff(before)))
+    Ok(registers)
+}
+
+fn says(e: std::io::Error) -> GuestError {
+    GuestError::new(format!("the device that stops the machine, {DEVICE}: {e}"))
 }
 
 /// How long is looked for the longest interruption, in ns, and how long for another one like it.

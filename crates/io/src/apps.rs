@@ -8,11 +8,10 @@
 
 use crate::null_block::NullBlock;
 use std::fs::{File, OpenOptions};
-use worstcase_instruments::loads::{Board, Ending, LoadCode, LoadError, RunningPart};
+use worstcase_instruments::loads::{Board, Draws, Ending, LoadCode, LoadError, RunningPart};
 use worstcase_instruments::sys::memory::{self, Mapping, PAGE};
 use worstcase_instruments::sys::usage;
 use worstcase_logs::Nanos;
-use worstcase_logs::prng::SplitMix64;
 
 /// An application uses this many neighbouring pages before it turns to another place.
 const NEIGHBOURS: u64 = 16;
@@ -50,15 +49,15 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     load.await_workers(apps);
     for app in 0..apps {
         let file = file.try_clone().map_err(load.preparing("opening the device again"))?;
-        let random = SplitMix64::new(seed.wrapping_add(app << 32));
         load.spawn(Ending::Anywhere, move |board| {
-            run(&file, sizes, app, apps, random, board)
+            let draws = Draws::new(board, seed.wrapping_add(app << 32));
+            run(&file, sizes, app, apps, draws, board)
         })?;
     }
     Ok(())
 }
 
-fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64, board: &Board) -> Result<(), String> {
+fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut draws: Draws, board: &Board) -> Result<(), String> {
     let mapping_failed = |e| format!("mapping the memory of an application: {e}");
     let heap = Mapping::private(sizes.heap as usize).map_err(mapping_failed)?;
     for at in (0..heap.len()).step_by(PAGE) {
@@ -73,8 +72,8 @@ fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut random: SplitMix64,
     let places = sizes.files / PAGE as u64 / NEIGHBOURS;
     let mut seen = usage::own_process().major_faults;
     loop {
-        let first = random.below(places) * NEIGHBOURS;
-        let writes = random.below(WRITES_ONE_IN) == 0;
+        let first = draws.below(places) * NEIGHBOURS;
+        let writes = draws.below(WRITES_ONE_IN) == 0;
         for page in first..first + NEIGHBOURS {
             let at = page as usize * PAGE;
             if writes {

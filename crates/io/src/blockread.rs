@@ -12,10 +12,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use worstcase_instruments::loads::{Ending, LoadCode, LoadError, RunningPart};
+use worstcase_instruments::loads::{Draws, Ending, LoadCode, LoadError, RunningPart};
 use worstcase_instruments::sys::clock;
 use worstcase_logs::Nanos;
-use worstcase_logs::prng::SplitMix64;
 
 const DEPTH: usize = 32;
 const BLOCK: usize = 4096;
@@ -84,8 +83,8 @@ fn open(node: &Path) -> io::Result<File> {
 fn read(load: &mut RunningPart, seed: u64, device: File) -> Result<(), LoadError> {
     load.spawn(Ending::Anywhere, move |board| {
         let blocks = (DEVICE.size_mib << 20) / BLOCK as u64;
-        let mut random = SplitMix64::new(seed);
-        let mut place = || random.below(blocks) * BLOCK as u64;
+        let mut draws = Draws::new(board, seed);
+        let mut place = || draws.below(blocks) * BLOCK as u64;
         let mut reads = Reads::new(device, DEPTH, BLOCK).map_err(|e| format!("preparing Linux AIO: {e}"))?;
         for slot in 0..DEPTH {
             reads

@@ -6,10 +6,9 @@
 use crate::ext4;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
-use worstcase_instruments::loads::{Ending, LoadCode, LoadError, Pace, RunningPart};
+use worstcase_instruments::loads::{Draws, Ending, LoadCode, LoadError, Pace, RunningPart};
 use worstcase_instruments::sys::device;
 use worstcase_instruments::sys::memory::{self, PAGE};
-use worstcase_logs::prng::SplitMix64;
 
 /// The one RAM disk that the module is loaded with.
 const DISK: &str = "/dev/ram0";
@@ -63,11 +62,11 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
             file.write_all_at(&data, at).map_err(failed)?;
         }
         board.set_up();
-        let mut random = SplitMix64::new(seed);
+        let mut draws = Draws::new(board, seed);
         let mut pace = Pace::alone(rate);
         loop {
             pace.wait();
-            let at = random.below(FILE_BYTES / PLACE) * PLACE;
+            let at = draws.below(FILE_BYTES / PLACE) * PLACE;
             file.write_all_at(&data, at).map_err(failed)?;
             board.add(WRITES, 1);
         }

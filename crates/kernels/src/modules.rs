@@ -41,40 +41,67 @@ pub enum Presence {
     Absent,
 }
 
-/// The files to load for `names`, each once, every module after those that it needs. Built-in modules need no file.
+/// The modules of a kernel that was named.
+#[derive(Debug)]
+pub struct KernelModules<'a> {
+    kernel: &'a Kernel,
+    /// With their folder, if that is known.
+    index: Option<(&'a Path, ModuleIndex)>,
+}
+
+/// See [`KernelModules::load_order`].
 pub fn load_order(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>, KernelError> {
-    let Some(dir) = &kernel.modules_dir else {
-        let Some(first) = names.first() else {
-            return Ok(Vec::new());
-        };
-        let hint = "no modules folder is known; name one: BZIMAGE,modules=DIR".into();
-        return Err(KernelError::NoModule {
-            kernel: kernel.label.clone(),
-            module: (*first).into(),
-            hint,
-        });
-    };
-    let index = ModuleIndex::load(dir)?;
-    let mut steps = MOST_STEPS;
-    let mut orders = Orders::new(|name: &str| index.needs(name), &mut steps);
-    for name in names {
-        orders.add(&canonical(name)).map_err(|none| match none {
-            NoOrder::Missing(missing) => {
-                let list = "take a kernel that has it (worstcase kernels show)";
-                let hint = instead(&missing, index.modules.keys(), list);
-                KernelError::NoModule {
-                    kernel: kernel.label.clone(),
-                    module: missing,
-                    hint,
-                }
-            }
-            other => no_order(dir, other),
-        })?;
+    KernelModules::of(kernel)?.load_order(names)
+}
+
+impl KernelModules<'_> {
+    /// Reads which there are.
+    pub fn of(kernel: &Kernel) -> Result<KernelModules<'_>, KernelError> {
+        let index = kernel
+            .modules_dir
+            .as_deref()
+            .map(|dir| Ok::<_, KernelError>((dir, ModuleIndex::load(dir)?)));
+        Ok(KernelModules {
+            kernel,
+            index: index.transpose()?,
+        })
     }
-    let files = orders.finish().into_iter();
-    Ok(files
-        .filter_map(|name| Some(dir.join(&index.modules.get(&name)?.path)))
-        .collect())
+
+    /// The files to load for `names`, each once, every module after those that it needs. Built-in modules need no file.
+    pub fn load_order(&self, names: &[&str]) -> Result<Vec<PathBuf>, KernelError> {
+        let kernel = self.kernel;
+        let Some((dir, index)) = &self.index else {
+            let Some(first) = names.first() else {
+                return Ok(Vec::new());
+            };
+            let hint = "no modules folder is known; name one: BZIMAGE,modules=DIR".into();
+            return Err(KernelError::NoModule {
+                kernel: kernel.label.clone(),
+                module: (*first).into(),
+                hint,
+            });
+        };
+        let mut steps = MOST_STEPS;
+        let mut orders = Orders::new(|name: &str| index.needs(name), &mut steps);
+        for name in names {
+            orders.add(&canonical(name)).map_err(|none| match none {
+                NoOrder::Missing(missing) => {
+                    let list = "take a kernel that has it (worstcase kernels show)";
+                    let hint = instead(&missing, index.modules.keys(), list);
+                    KernelError::NoModule {
+                        kernel: kernel.label.clone(),
+                        module: missing,
+                        hint,
+                    }
+                }
+                other => no_order(dir, other),
+            })?;
+        }
+        let files = orders.finish().into_iter();
+        Ok(files
+            .filter_map(|name| Some(dir.join(&index.modules.get(&name)?.path)))
+            .collect())
+    }
 }
 
 /// Limit for steps; all modules of a kernel together need some hundred thousand.

@@ -72,7 +72,7 @@ pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Re
             state.agree(cache, prepared)
         })?;
         if let Some(held) = cache.hold(AREA, &prepared.key)? {
-            let snapshot = MachineSnapshot::open(&folder, Some(held), prepared)?;
+            let snapshot = MachineSnapshot::open(&folder, Some(held), prepared, cache)?;
             snapshot.ready.keep(cache, &prepared.key, &prepared.subject.label())?;
             return Ok(snapshot);
         }
@@ -109,8 +109,9 @@ fn gap_of(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result
         warmup: Nanos(0),
         priority: 98,
     };
-    let snapshot = MachineSnapshot::open(folder, None, prepared)?;
     let scratch = tempfile::tempdir_in(folder).map_err(LabError::io(folder))?;
+    let private = Cache::at(scratch.path().join("cache"));
+    let snapshot = MachineSnapshot::open(folder, None, prepared, &private)?;
     let raw = cell::execute(
         &CellRun {
             prepared,

@@ -1,6 +1,7 @@
 //! One cell: a fork of a snapshot that measures, and the raw result it leaves.
 
 use super::LabError;
+use super::checkpoint::Checkpoint;
 use super::fork::{Course, Fork, LEFTOVERS, PluginRequest};
 use super::message::LONGEST_MESSAGE;
 use super::plugin_log;
@@ -8,11 +9,13 @@ use super::prepared::Prepared;
 use super::process::last_lines;
 use super::snapshot::MachineSnapshot;
 use super::speed::{self, TimedWork};
+use super::warm;
 use super::watchdog::{BOOT, MachineLimits};
 use super::witness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
@@ -65,13 +68,17 @@ pub struct RawResult {
 
 /// The cell's content key: equal keys give equal results.
 pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
-    let order = order(prepared, spec)?;
+    let order = encoded(prepared, spec)?;
     Ok(Digest::new("worstcase-cell/2").text(&prepared.key).bytes(&order).hex())
 }
 
-fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
+/// What the machine is asked for.
+pub(super) fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Order, LabError> {
     let order = prepared.subject.machine.order_of(spec);
     let mut order = order.map_err(|e| LabError::Request(e.to_string()))?;
+    if let Order::Measure(_, machine) = &mut order {
+        machine.stops_when_warm = warm::can_stop(&prepared.subject.machine);
+    }
     if let Order::Measure(cell, machine) = &mut order
         && cell.instrument == Instrument::Program
     {
@@ -81,7 +88,12 @@ fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
             return Err(LabError::Request(what));
         }
     }
-    order.encode().map_err(|e| LabError::Request(e.to_string()))
+    Ok(order)
+}
+
+fn encoded(prepared: &Prepared, spec: &CellSpec) -> Result<Vec<u8>, LabError> {
+    let order = order(prepared, spec)?.encode();
+    order.map_err(|e| LabError::Request(e.to_string()))
 }
 
 /// Whether the cache has this cell's result.
@@ -176,8 +188,8 @@ pub(super) fn execute_watched(
     asked: &PluginRequest,
     course: &Course,
 ) -> Result<RawResult, LabError> {
-    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
-    let fork = fork(run, &order, &asked);
+    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked, run.snapshot.warm().obtain(run)?);
     fork.run_along(folder, course)?;
     let raw = decode(folder, run.spec).map_err(|reason| fork.no_result(folder, reason))?;
     if !matches!(course, Course::Part(..)) {
@@ -193,16 +205,23 @@ pub(super) fn execute_part(
     asked: &PluginRequest,
     part: &Course,
 ) -> Result<Vec<Event>, LabError> {
-    let (order, asked) = (order(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
-    let fork = fork(run, &order, &asked);
+    let (order, asked) = (encoded(run.prepared, run.spec)?, asked.clone().and(untimed(run)));
+    let fork = fork(run, &order, &asked, run.snapshot.warm().obtain(run)?);
     fork.run_along(folder, part)?;
     plugin_log::read(&folder.join("events")).map_err(|reason| fork.no_result(folder, reason))
 }
 
-fn fork<'a>(run: &CellRun<'a>, order: &'a [u8], asked: &'a PluginRequest) -> Fork<'a> {
+/// A fork of the cell's machine.
+pub(super) fn fork<'a>(
+    run: &CellRun<'a>,
+    order: &'a [u8],
+    asked: &'a PluginRequest,
+    warm: Option<Arc<Checkpoint>>,
+) -> Fork<'a> {
     Fork {
         prepared: run.prepared,
         snapshot: run.snapshot,
+        warm,
         order,
         asked,
         limits: MachineLimits::new(most_instructions(run), run.limit),
@@ -211,7 +230,7 @@ fn fork<'a>(run: &CellRun<'a>, order: &'a [u8], asked: &'a PluginRequest) -> For
 }
 
 /// The tracer by which a program is followed takes no time: it is not part of what is measured.
-fn untimed(run: &CellRun) -> PluginRequest {
+pub(super) fn untimed(run: &CellRun) -> PluginRequest {
     let said = |key| run.snapshot.ready.said.get(key).map_or("", String::as_str);
     let is_followed = !run.prepared.subject.additions.followed.is_empty();
     let arguments = TRACER.map(|(key, argument)| format!(",{argument}={}", said(key)));

@@ -96,10 +96,11 @@ pub(crate) fn save_on_the_way(
             }
         }
         qemu.talk(|qmp| qmp.execute("stop", json!({})))?;
-        let stopped = save(qemu, folder, memory, saved.len());
+        let own = folder.join(format!("checkpoint{}", saved.len()));
+        let stopped = save_counted(qemu, folder, memory, &own);
         qemu.talk(|qmp| qmp.execute("cont", json!({})))?;
         match stopped {
-            Ok(Some(machine)) => saved.push(machine),
+            Ok(Some(at)) => saved.push(SavedMachine { at, folder: own }),
             Ok(None) | Err(_) => return Ok(()),
         }
         pace = Pace::begin();
@@ -107,18 +108,39 @@ pub(crate) fn save_on_the_way(
     Ok(())
 }
 
-/// Saves a machine that is stopped; none if it has changed too much.
-fn save(qemu: &mut Process, folder: &Path, memory: &Path, number: usize) -> Result<Option<SavedMachine>, LabError> {
+/// Saves a machine that is stopped, and gives its count; none if it has changed too much.
+fn save_counted(
+    qemu: &mut Process,
+    folder: &Path,
+    memory: &Path,
+    own: &Path,
+) -> Result<Option<Instructions>, LabError> {
     let (stopped, at) = (Instant::now(), SystemTime::now());
+    if !save(qemu, folder, memory, own, MOST_PAGES)? {
+        return Ok(None);
+    }
+    while stopped.elapsed() < TOLD && !has_told_since(folder, at) {
+        std::thread::sleep(LOOK);
+    }
+    told(folder).map(Some)
+}
+
+/// Saves a machine that is stopped to its own folder, which is made; false if it has changed more pages than `most`.
+pub(crate) fn save(
+    qemu: &mut Process,
+    folder: &Path,
+    memory: &Path,
+    own: &Path,
+    most: usize,
+) -> Result<bool, LabError> {
     qemu.talk(|qmp| qmp.execute("xen-save-devices-state", json!({"filename": DEVICES, "live": false})))?;
     let of_memory = |e| LabError::io(memory)(e);
     let guest = GuestPages::of(qemu.id(), memory).map_err(of_memory)?;
     let changed = guest.changed().map_err(of_memory)?;
-    if changed.iter().map(ExactSizeIterator::len).sum::<usize>() > MOST_PAGES {
-        return Ok(None);
+    if changed.iter().map(ExactSizeIterator::len).sum::<usize>() > most {
+        return Ok(false);
     }
-    let own = folder.join(format!("checkpoint{number}"));
-    std::fs::create_dir(&own).map_err(LabError::io(&own))?;
+    std::fs::create_dir(own).map_err(LabError::io(own))?;
     let pages = own.join(PAGES);
     let written = File::create(&pages).and_then(|file| {
         let mut out = BufWriter::new(file);
@@ -134,13 +156,7 @@ fn save(qemu: &mut Process, folder: &Path, memory: &Path, number: usize) -> Resu
     let state = state.ok_or_else(|| LabError::Qemu("the form of its devices' state is not known".into()))?;
     let path = own.join(STATE);
     std::fs::write(&path, state).map_err(LabError::io(&path))?;
-    while stopped.elapsed() < TOLD && !has_told_since(folder, at) {
-        std::thread::sleep(LOOK);
-    }
-    Ok(Some(SavedMachine {
-        at: told(folder)?,
-        folder: own,
-    }))
+    Ok(true)
 }
 
 /// What the plugin told last.

@@ -1,4 +1,4 @@
-//! The checkpoints of a cell: the machine at some places on its way, so that a replay need not begin at the snapshot.
+//! The checkpoints of a cell: the machine at some places on its way, so that a replay need not begin at the warm snapshot.
 //!
 //! ```text
 //! first replay   the whole cell; leaves checkpoints, once record and events are what they were
@@ -12,8 +12,8 @@ use super::LabError;
 use super::cell::{self, CellRun, RawResult};
 use super::checkpoint::{Checkpoint, PAGES, STATE, SavedMachine};
 use super::fork::{Course, PluginRequest};
-use super::machine;
 use super::replay::{MODULES, differs, modules_in, same_again};
+use super::warm;
 use crate::execution::Symbols;
 use std::cell::RefCell;
 use std::fs;
@@ -21,7 +21,7 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_contract::Instructions;
-use worstcase_contract::trace::{Event, EventKind};
+use worstcase_contract::trace::Event;
 
 /// The area of the cache.
 const AREA: &str = "checkpoints";
@@ -37,9 +37,6 @@ const APART: u64 = 60_000_000;
 
 /// Checkpoints of one cell.
 const MOST_OF_CELL: u64 = 16;
-
-/// So long before measuring begins the first one is made: before the window of the first sample.
-const BEFORE_FIRST: u64 = 5_000_000;
 
 /// Runs a cell from each of its checkpoints to its end, each time with its files in a folder of its own below `folder`. An error
 /// unless it gives the record, and from there on the events, of the whole cell. Gives how many checkpoints there are.
@@ -76,8 +73,7 @@ pub(crate) struct CellCheckpoints<'a> {
 impl<'a> CellCheckpoints<'a> {
     /// Those that are kept of this cell; none if its machine cannot be stopped.
     pub(crate) fn of(cache: &'a Cache, run: &CellRun) -> Result<Option<CellCheckpoints<'a>>, LabError> {
-        let machine = &run.prepared.subject.machine;
-        if machine.smp.cpus > 1 || !machine::disk_arguments(machine).is_empty() {
+        if !warm::can_stop(&run.prepared.subject.machine) {
             return Ok(None);
         }
         let key = cell::key(run.prepared, run.spec)?;
@@ -199,15 +195,11 @@ impl<'a> CellCheckpoints<'a> {
     }
 }
 
-/// Where a cell with these events is stopped: before its first sample, and from then on every so often.
+/// Where a cell with these events is stopped: every so often.
 fn places(events: &[Event]) -> Vec<Instructions> {
-    let begin = events.iter().find(|event| event.kind == EventKind::MarkBegin);
-    let (Some(begin), Some(end)) = (begin, events.last()) else {
-        return Vec::new();
-    };
-    let first = begin.count.0.saturating_sub(BEFORE_FIRST);
-    let apart = APART.max((end.count.0 - first) / MOST_OF_CELL);
-    (first..end.count.0).step_by(apart as usize).map(Instructions).collect()
+    let end = events.last().map_or(0, |event| event.count.0);
+    let apart = APART.max(end / MOST_OF_CELL);
+    (apart..end).step_by(apart as usize).map(Instructions).collect()
 }
 
 /// Whether these events of a part, whose counts begin at `begin`, are those of the whole at least up to `until`.
@@ -223,6 +215,7 @@ fn are_those(part: &[Event], begin: Instructions, whole: &[Event], until: Instru
 #[cfg(test)]
 mod tests {
     use super::*;
+    use worstcase_contract::trace::EventKind;
 
     fn event(kind: EventKind, count: u64) -> Event {
         Event {
@@ -233,22 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_stopped_before_its_first_sample_and_every_so_often() {
-        let places = |end| {
-            let events = [
-                event(EventKind::TimerEntry, 9),
-                event(EventKind::MarkBegin, BEFORE_FIRST + 100),
-                event(EventKind::MarkEnd, end),
-            ];
-            places(&events)
-        };
-        assert_eq!(
-            places(100 + 2 * APART),
-            [100, 100 + APART].map(Instructions),
-            "none at the end"
-        );
+    fn a_cell_is_stopped_every_so_often() {
+        let places = |end| places(&[event(EventKind::TimerEntry, 9), event(EventKind::MarkEnd, end)]);
+        assert_eq!(places(APART), [], "it is not worth it");
+        assert_eq!(places(2 * APART), [Instructions(APART)], "none at the end");
+        assert_eq!(places(2 * APART + 1).len(), 2);
         let many = places(100 * APART);
-        assert!((MOST_OF_CELL..=MOST_OF_CELL + 1).contains(&(many.len() as u64)));
+        assert!((MOST_OF_CELL - 1..=MOST_OF_CELL).contains(&(many.len() as u64)));
         assert!(super::places(&[]).is_empty());
     }
 

@@ -13,6 +13,7 @@ use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use worstcase_base::files::read_most;
 use worstcase_contract::Instructions;
 
@@ -45,11 +46,13 @@ impl PluginRequest {
 
 /// Where a fork begins, and where it ends.
 pub(crate) enum Course<'a> {
-    /// From the snapshot until the guest powers off.
+    /// From the snapshot until the guest stops because its load is warm; then it is saved, in this folder.
+    UntilWarm(&'a RefCell<Option<PathBuf>>),
+    /// From the warm snapshot, or the snapshot, until the guest powers off.
     Whole,
     /// The same; it is stopped and saved when so many instructions have been executed.
     Saved(&'a [Instructions], &'a RefCell<Vec<SavedMachine>>),
-    /// From a checkpoint, or the snapshot, until so many instructions have been executed since then.
+    /// From a checkpoint, or where [`Course::Whole`] begins, until so many instructions have been executed since then.
     Part(Option<&'a Checkpoint>, Instructions),
 }
 
@@ -59,6 +62,8 @@ pub struct Fork<'a> {
     pub prepared: &'a Prepared,
     /// Its snapshot.
     pub snapshot: &'a MachineSnapshot,
+    /// The warm snapshot to begin at.
+    pub(crate) warm: Option<Arc<Checkpoint>>,
     /// The order to the guest (`worstcase_cell::order::Order`).
     pub order: &'a [u8],
     /// The request to the plugin in addition to the event log.
@@ -84,15 +89,16 @@ impl Fork<'_> {
         for (name, text) in &self.asked.reads {
             place.read(name, text.as_bytes())?;
         }
-        let devices = matches!(course, Course::Saved(..)).then_some(&checkpoint::DEVICES);
+        let is_saved = matches!(course, Course::Saved(..) | Course::UntilWarm(_));
+        let devices = is_saved.then_some(&checkpoint::DEVICES);
         let written = WRITTEN.iter().chain(&self.asked.writes).chain(devices);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
         // QEMU opens the memory file for writing, though it maps it privately.
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
         let from = match course {
-            Course::Part(from, _) => *from,
-            Course::Whole | Course::Saved(..) => None,
+            Course::Part(Some(from), _) => Some(*from),
+            _ => self.warm.as_deref(),
         };
         let state = from.map_or_else(|| self.snapshot.state(), Checkpoint::state);
         let state = Handed::as_is(&state).map_err(LabError::io(state))?;
@@ -141,6 +147,13 @@ impl Fork<'_> {
     fn follow(&self, mut qemu: Process, folder: &Path, course: &Course) -> Result<(), LabError> {
         qemu.talk(|qmp| qmp.execute("cont", json!({})))?;
         match course {
+            Course::UntilWarm(saved) => {
+                qemu.talk(|qmp| qmp.wait_event("STOP"))?;
+                let own = folder.join("warm");
+                checkpoint::save(&mut qemu, folder, &self.snapshot.memory(), &own, usize::MAX)?;
+                *saved.borrow_mut() = Some(own);
+                qemu.quit()
+            }
             Course::Whole => qemu.wait(),
             Course::Saved(at, saved) => {
                 checkpoint::save_on_the_way(&mut qemu, folder, &self.snapshot.memory(), at, &mut saved.borrow_mut())?;

@@ -15,14 +15,15 @@ use worstcase_cell::followed::POINTS;
 use worstcase_contract::Device;
 use worstcase_contract::Probe;
 use worstcase_contract::loads;
-use worstcase_kernels::{Kernel, KernelError, modules};
+use worstcase_kernels::modules::{self, KernelModules};
+use worstcase_kernels::{Kernel, KernelError};
 use worstcase_plan::VirtualMachine;
 
 /// Builds the archive. The same subject gives the same bytes.
 pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
     let (kernel, additions) = (&subject.kernel, &subject.additions);
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    files.insert("init".into(), payload::GUEST.to_vec());
+    files.insert("init".into(), payload::GUEST.bytes().to_vec());
     add_modules(kernel, &subject.machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     files.extend(additions.files()?);
@@ -66,9 +67,10 @@ fn add_modules(
         &[]
     };
     let others = of_disk.iter().copied().filter(|name| !of_loads.contains(name));
+    let of_kernel = KernelModules::of(kernel)?;
     let mut index = String::new();
     for name in of_loads.iter().copied().chain(Probe::all_modules()).chain(others) {
-        let paths: Vec<PathBuf> = match modules::load_order(kernel, &[name]) {
+        let paths: Vec<PathBuf> = match of_kernel.load_order(&[name]) {
             Ok(paths) => paths,
             // The guest reports it, if a load asks for the module.
             Err(KernelError::NoModule { .. }) => continue,

@@ -90,6 +90,7 @@ pub mod stamps;
 mod subject;
 pub mod symbols;
 pub mod verify;
+mod warm;
 mod watchdog;
 pub(crate) mod witness;
 

@@ -38,6 +38,11 @@ impl Qemu {
             );
         }
         let program = program.unwrap_or(Path::new(PROGRAM));
+        let path = files::program(program).unwrap_or_else(|| program.to_path_buf());
+        let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
+        if let Some(known) = known(&path, cache) {
+            return Ok(known);
+        }
         let output = Command::new(program).arg("--version").output();
         let output = output.map_err(|e| cannot_start(program, e))?;
         ended_by_itself(output.status)?;
@@ -53,8 +58,6 @@ impl Qemu {
                     version.clone()
                 },
             })?;
-        let path = files::program(program).unwrap_or_else(|| program.to_path_buf());
-        let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
         let (program, digest) = as_whom(path, &version, cache, progress)?;
         Ok(Qemu {
             program,
@@ -63,6 +66,25 @@ impl Qemu {
             plugin,
         })
     }
+}
+
+/// What is known of it from an earlier command.
+fn known(path: &Path, cache: &Cache) -> Option<Qemu> {
+    let user = match rustix::process::geteuid().is_root() {
+        true => User::Nobody,
+        false => User::Caller,
+    };
+    let program = QemuProgram {
+        path: path.to_path_buf(),
+        user,
+    };
+    let files = qemu_files::known(&program, cache)?;
+    Some(Qemu {
+        program,
+        digest: files.digest(),
+        plugin: plugin_for(parse_version(&files.version)?)?,
+        version: files.version,
+    })
 }
 
 fn cannot_start(program: &Path, error: io::Error) -> LabError {
@@ -154,9 +176,9 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
 /// particular, so that it would count wrongly in others which also have version 1.
 fn plugin_for(version: (u32, u32)) -> Option<&'static [u8]> {
     match version {
-        (7, 2) => Some(payload::PLUGIN_V1),
-        (10, _) | (11, 0) => Some(payload::PLUGIN_V4),
-        (11.., _) => Some(payload::PLUGIN_V7),
+        (7, 2) => Some(payload::PLUGIN_V1.bytes()),
+        (10, _) | (11, 0) => Some(payload::PLUGIN_V4.bytes()),
+        (11.., _) => Some(payload::PLUGIN_V7.bytes()),
         _ => None,
     }
 }

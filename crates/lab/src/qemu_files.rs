@@ -6,10 +6,11 @@
 //! .../qemu/accel-tcg-x86_64.so              where a distribution builds the accelerator as a module
 //! .../bios-256k.bin, pvh.bin ...            from the folders that `-L help` names, in this order
 //! ```
-//! To find them QEMU is started once without a machine. The files and their digests are cached until a file's size,
-//! time or inode changes. Shared libraries are left out, because they compute nothing of the machine.
+//! To find them QEMU is started once without a machine. The files, their digests and QEMU's version are cached until a file's
+//! size, time or inode changes. Shared libraries are left out, because they compute nothing of the machine.
 
 use super::LabError;
+use super::confine::User;
 use super::process::{Process, QemuLaunch, QemuProgram, ended_by_itself};
 use super::watchdog::MachineLimits;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -ac
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QemuInventory {
+    /// What it answers to `--version`.
+    pub(crate) version: String,
     /// The program that was asked.
     program: StampedFile,
     /// Its executable and modules.
@@ -64,11 +67,8 @@ pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuI
         program: program.path.clone(),
         reason,
     };
-    let key = Digest::new("worstcase-qemu/1")
-        .text(&program.path.to_string_lossy())
-        .hex();
-    let kept = cache.path(AREA, &key).with_extension("json");
-    if let Some(found) = read(&kept).filter(QemuInventory::is_unchanged) {
+    let kept = kept(program, cache);
+    if let Some(found) = read(&kept).filter(|found| found.version == version && found.is_unchanged()) {
         return Ok(found);
     }
     let found = look(program, version).map_err(failed)?;
@@ -76,6 +76,28 @@ pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuI
     // If the cache cannot be written, the next command repeats the search.
     let _ = cache.write_file(&kept, &json);
     Ok(found)
+}
+
+/// The same without a start of QEMU: none if this user has not started it before, if a file has changed since then, or if it is a
+/// wrapper, which may execute another QEMU each time.
+pub fn known(program: &QemuProgram, cache: &Cache) -> Option<QemuInventory> {
+    let found = read(&kept(program, cache)).filter(QemuInventory::is_unchanged)?;
+    let executable = program.path.canonicalize().ok()?;
+    let is_itself = found.arguments.is_empty() && found.code.first()?.path == executable;
+    (is_itself && (program.user == User::Caller || found.closed_to_others().is_none())).then_some(found)
+}
+
+/// The file with what is known.
+fn kept(program: &QemuProgram, cache: &Cache) -> PathBuf {
+    let user = match program.user {
+        User::Caller => "caller",
+        User::Nobody => "nobody",
+    };
+    let key = Digest::new("worstcase-qemu/2")
+        .text(&program.path.to_string_lossy())
+        .text(user)
+        .hex();
+    cache.path(AREA, &key).with_extension("json")
 }
 
 fn read(kept: &Path) -> Option<QemuInventory> {
@@ -122,6 +144,7 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
         paths.into_iter().map(read).collect()
     };
     Ok(QemuInventory {
+        version: version.to_string(),
         program: files(vec![program.path.clone()])?.remove(0),
         code: files(code)?,
         arguments: command_line

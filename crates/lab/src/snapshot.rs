@@ -9,10 +9,12 @@ use super::handed::Handed;
 use super::invocation::MachineFiles;
 use super::prepared::Prepared;
 use super::ready::ReadyReport;
+use super::warm::WarmSnapshots;
 use super::{BOOT_AGAIN, LabError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use worstcase_base::cache::Cache;
 use worstcase_base::room::HeldEntry;
 
 /// Guest memory.
@@ -34,6 +36,7 @@ pub struct MachineSnapshot {
     _held: Option<Arc<HeldEntry>>,
     /// The guest's report before the stop.
     pub ready: ReadyReport,
+    warm: Arc<WarmSnapshots>,
 }
 
 impl MachineSnapshot {
@@ -42,12 +45,13 @@ impl MachineSnapshot {
         BootState::read(&self.folder)
     }
 
-    /// Opens a finished snapshot. A file of another length is refused: QEMU would fill up a truncated memory file with
+    /// Opens a finished snapshot; its warm ones are kept in `cache`. A file of another length is refused: QEMU would fill up a truncated memory file with
     /// zeros and run on.
     pub(super) fn open(
         folder: &Path,
         held: Option<HeldEntry>,
         prepared: &Prepared,
+        cache: &Cache,
     ) -> Result<MachineSnapshot, LabError> {
         let damaged = |reason: &str| LabError::Damaged {
             folder: folder.to_path_buf(),
@@ -65,6 +69,7 @@ impl MachineSnapshot {
             written: written(&folder.join(MEMORY))?,
             _held: held.map(Arc::new),
             ready,
+            warm: Arc::new(WarmSnapshots::new(cache)),
         })
     }
 
@@ -82,6 +87,19 @@ impl MachineSnapshot {
                 reason: "its memory was written to while a machine ran".into(),
                 again: BOOT_AGAIN,
             }),
+        }
+    }
+
+    /// Its warm ones.
+    pub(crate) fn warm(&self) -> &WarmSnapshots {
+        &self.warm
+    }
+
+    /// The same, with warm ones that are made again and kept in `cache`.
+    pub(crate) fn to_warm_anew(&self, cache: &Cache) -> MachineSnapshot {
+        MachineSnapshot {
+            warm: Arc::new(WarmSnapshots::new(cache)),
+            ..self.clone()
         }
     }
 

@@ -77,6 +77,7 @@ impl KernelSymbols {
             let fork = Fork {
                 prepared,
                 snapshot,
+                warm: None,
                 order: &order,
                 asked: &PluginRequest::default(),
                 limits: LIMITS,

@@ -64,7 +64,7 @@ pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -
 fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult, String), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
-    let snapshot = boot::obtain(from, what.prepared, what.limit)?;
+    let snapshot = boot::obtain(from, what.prepared, what.limit)?.to_warm_anew(&private);
     snapshot.boot_state()?.agree(cache, what.prepared)?;
     let run = CellRun {
         prepared: what.prepared,

@@ -122,6 +122,7 @@ impl VirtualMachine {
             io_scheduler: self.io_scheduler.as_ref().map(IoScheduler::to_string),
             modules,
             program: Vec::new(),
+            stops_when_warm: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::kind::LoadKind;
 use super::order::LoadOrder;
-use crate::order::PolicyOrder;
+use crate::order::{CellOrder, PolicyOrder};
 use std::fmt;
 use std::rc::Rc;
 use worstcase_instruments::loads::{BegunPart, Body, LoadError, PlannedLoad, RunningLoad, Surroundings};
@@ -26,6 +26,9 @@ pub struct LoadEnvironment {
     pub program: Vec<String>,
     /// What is done around the start of each load.
     pub begin: Option<Rc<dyn BeginPart>>,
+    /// Called when the load is warm: gives the cell that is measured, which differs from the one that was begun in its seed
+    /// and its text.
+    pub when_warm: Option<fn() -> Result<CellOrder, String>>,
 }
 
 impl LoadEnvironment {

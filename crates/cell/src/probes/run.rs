@@ -12,7 +12,6 @@ use crate::loads::LoadEnvironment;
 use crate::order::{CellOrder, Instrument, PolicyOrder};
 use crate::raw_record::RawRecord;
 use std::io;
-use std::path::Path;
 use worstcase_instruments::bench::Marks;
 use worstcase_instruments::environment;
 use worstcase_instruments::loads::{LoadError, RunningLoad};
@@ -57,6 +56,9 @@ pub enum ProbeError {
         /// Why.
         source: BenchError,
     },
+    /// The cell that is to be measured is none, or another one than was begun.
+    #[error("what to measure when the load is warm: {0}")]
+    Order(String),
     /// A program that is followed, or its trace, failed.
     #[error(transparent)]
     Followed(#[from] FollowedError),
@@ -85,10 +87,10 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
         .as_ref()
         .map_or_else(Vec::new, |placement| order.instrument.cpus(placement));
     let measured = match order.instrument {
-        Instrument::Bench(bench) => measure_bench(order, bench, (&spread, &env.surroundings.work_dir), &mut load),
-        Instrument::Noise => measure_noise(order, env.policy, &mut load),
+        Instrument::Bench(bench) => measure_bench(order, bench, env, (&spread, &mut load)),
+        Instrument::Noise => measure_noise(order, env, &mut load),
         Instrument::Program => measure_program(order, env, &mut load),
-        _ => measure(order, env.policy, &mut load),
+        _ => measure(order, env, &mut load),
     };
     let stopped = load.stop();
     let mut measured = measured?;
@@ -103,7 +105,7 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
         environment.insert("load_cpus".into(), placement.load_list());
     }
     Ok(RawRecord {
-        spec: order.text.clone(),
+        spec: measured.text,
         start: measured.start,
         expected: measured.expected,
         samples: measured.samples,
@@ -118,6 +120,8 @@ pub fn run(order: &CellOrder, env: &LoadEnvironment) -> Result<RawRecord, ProbeE
 }
 
 struct Measured {
+    /// The cell's.
+    text: String,
     start: Nanos,
     /// Periods that were due, or gaps that were seen.
     expected: u32,
@@ -231,36 +235,44 @@ fn own_cpu_time(order: &CellOrder) -> Result<Nanos, ProbeError> {
     })
 }
 
-/// Lets the load work for a while, and returns what a clock read costs.
-fn warm_up(order: &CellOrder, load: &mut RunningLoad) -> Result<Nanos, ProbeError> {
+/// Lets the load work for a while. Returns the cell to measure, and what a clock read costs.
+fn warm_up(begun: &CellOrder, env: &LoadEnvironment, load: &mut RunningLoad) -> Result<(CellOrder, Nanos), ProbeError> {
     load.wait_for_work()?;
-    clock::sleep_until(clock::monotonic() + order.warmup);
-    Ok(clock::read_cost(TRIALS))
+    clock::sleep_until(clock::monotonic() + begun.warmup);
+    let mut order = begun.clone();
+    if let Some(when_warm) = env.when_warm {
+        order = when_warm().map_err(ProbeError::Order)?;
+        if order.until_warm() != begun.until_warm() {
+            return Err(ProbeError::Order("it is another cell than was begun".into()));
+        }
+        load.give_seed(order.seed);
+    }
+    Ok((order, clock::read_cost(TRIALS)))
 }
 
-fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+fn measure(order: &CellOrder, env: &LoadEnvironment, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
     let system = |source| ProbeError::System {
         probe: order.instrument,
         source,
     };
     let mut warnings = Vec::new();
     let mut instrument = Sampler::new(order).map_err(system)?;
-    let rights = RealTime::acquire(policy, order.priority, &mut warnings);
-    let clock_read = warm_up(order, load)?;
+    let rights = RealTime::acquire(env.policy, order.priority, &mut warnings);
+    let (order, clock_read) = warm_up(order, env, load)?;
     let empty_sample = instrument.empty_sample().map_err(system)?;
     load.check()?;
 
     let schedule = order.schedule(clock::monotonic() + LEAD);
     instrument.recorder().restart(schedule.start);
     clock::sleep_until(schedule.start - LEAD);
-    let books = Books::open(order, load)?;
-    if matches!(policy, PolicyOrder::Ordinary(_)) {
+    let books = Books::open(&order, load)?;
+    if matches!(env.policy, PolicyOrder::Ordinary(_)) {
         // Other tasks may have had the CPU for longer than the lead: what is due must not have been before it is waited for.
         let schedule = order.schedule(clock::monotonic());
         instrument.recorder().restart(schedule.start);
     }
     instrument.measure().map_err(system)?;
-    let (self_cost, work) = books.close(order, load, clock_read, empty_sample)?;
+    let (self_cost, work) = books.close(&order, load, clock_read, empty_sample)?;
     drop(rights);
 
     let start = instrument.recorder().schedule().start;
@@ -278,6 +290,7 @@ fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Re
         ));
     }
     Ok(Measured {
+        text: order.text,
         start,
         expected: order.periods,
         samples: recorded.samples,
@@ -291,25 +304,25 @@ fn measure(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Re
 
 /// Without a priority the probe is scheduled like everybody else: what other threads want of its CPU is part of what it looks
 /// for.
-fn measure_noise(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
-    let policy = match (policy, order.priority) {
+fn measure_noise(order: &CellOrder, env: &LoadEnvironment, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
+    let policy = match (env.policy, order.priority) {
         (PolicyOrder::Fifo | PolicyOrder::RoundRobin, 0) => PolicyOrder::Ordinary(0),
-        _ => policy,
+        _ => env.policy,
     };
     let mut warnings = Vec::new();
     let rights = RealTime::acquire(policy, order.priority, &mut warnings);
-    let clock_read = warm_up(order, load)?;
+    let (order, clock_read) = warm_up(order, env, load)?;
     let mut noise = Noise::new(TRIALS);
     load.check()?;
 
     let Schedule { start, .. } = order.schedule(clock::monotonic() + LEAD);
     clock::sleep_until(start - LEAD);
-    let books = Books::open(order, load)?;
+    let books = Books::open(&order, load)?;
     clock::sleep_until(start);
     let (clock_before, counter_before) = (clock::monotonic(), clock::counter());
     noise.measure(Nanos(order.period.0 * u64::from(order.periods)));
     let (clocked, counted) = (clock::monotonic() - clock_before, clock::counter() - counter_before);
-    let (self_cost, work) = books.close(order, load, clock_read, noise.turn)?;
+    let (self_cost, work) = books.close(&order, load, clock_read, noise.turn)?;
     drop(rights);
     if counted.0.abs_diff(clocked.0) > clocked.0 / 100 {
         return Err(ProbeError::Accounting {
@@ -322,6 +335,7 @@ fn measure_noise(order: &CellOrder, policy: PolicyOrder, load: &mut RunningLoad)
     }
     let (expected, samples) = noise.finish();
     Ok(Measured {
+        text: order.text,
         start,
         expected,
         samples,
@@ -344,18 +358,18 @@ impl Observer for Unobserved {
     }
 }
 
-/// On these CPUs, with files in this folder.
+/// On these CPUs.
 fn measure_bench(
     order: &CellOrder,
     bench: Bench,
-    (cpus, folder): (&[u32], &Path),
-    load: &mut RunningLoad,
+    env: &LoadEnvironment,
+    (cpus, load): (&[u32], &mut RunningLoad),
 ) -> Result<Measured, ProbeError> {
     let failed = |source| ProbeError::Bench {
         probe: order.instrument,
         source,
     };
-    let clock_read = warm_up(order, load)?;
+    let (order, clock_read) = warm_up(order, env, load)?;
     load.check()?;
 
     let start = order.schedule(clock::monotonic() + LEAD).start;
@@ -366,14 +380,15 @@ fn measure_bench(
         priority: order.priority,
         cpus,
         seed: order.seed,
-        folder: Some(folder),
+        folder: Some(&env.surroundings.work_dir),
         is_watched: true,
     };
     bench.check_machine(&request).map_err(failed)?;
-    let books = Books::open(order, load)?;
+    let books = Books::open(&order, load)?;
     let taken = bench.measure(&request, &mut Unobserved).map_err(failed)?;
-    let (self_cost, work) = books.close(order, load, clock_read, Nanos(0))?;
+    let (self_cost, work) = books.close(&order, load, clock_read, Nanos(0))?;
     Ok(Measured {
+        text: order.text,
         start,
         expected: order.periods,
         samples: taken.samples,
@@ -389,20 +404,21 @@ fn measure_bench(
 fn measure_program(order: &CellOrder, env: &LoadEnvironment, load: &mut RunningLoad) -> Result<Measured, ProbeError> {
     let followed = Followed::new(&env.program)?;
     let mut marks = Marks::new(1);
-    let clock_read = warm_up(order, load)?;
+    let (order, clock_read) = warm_up(order, env, load)?;
     load.check()?;
 
     let start = order.schedule(clock::monotonic() + LEAD).start;
     clock::sleep_until(start - LEAD);
-    let books = Books::open(order, load)?;
+    let books = Books::open(&order, load)?;
     clock::sleep_until(start);
     marks.begin();
     let time = Nanos(order.period.0 * u64::from(order.periods));
     let mut trace = followed.run(time, env.surroundings.placement.as_ref())?;
     marks.end();
-    let (self_cost, work) = books.close(order, load, clock_read, Nanos(0))?;
+    let (self_cost, work) = books.close(&order, load, clock_read, Nanos(0))?;
     followed.collect(&mut trace)?;
     Ok(Measured {
+        text: order.text,
         start,
         expected: order.periods,
         samples: Vec::new(),

@@ -104,6 +104,7 @@ impl RunningHostLoad {
             program: Vec::new(),
             bodies: BODIES,
             begin: Some(self.folders.clone()),
+            when_warm: None,
         };
         env.start(&spec.orders(), seed)
     }

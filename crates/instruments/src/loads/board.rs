@@ -3,6 +3,7 @@
 use crate::sys::memory::{Mapping, PAGE};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use worstcase_logs::prng::SplitMix64;
 
 /// Most things that one load counts.
 const COUNTERS: usize = 9;
@@ -12,7 +13,9 @@ const MESSAGE_STATE: usize = COUNTERS;
 const READY: usize = COUNTERS + 1;
 /// Whether a thread of the probe's own process is to end.
 const END: usize = COUNTERS + 2;
-const MESSAGE: usize = COUNTERS + 3;
+/// A seed that the probe gave after the start; 0 if none.
+const SEED: usize = COUNTERS + 3;
+const MESSAGE: usize = COUNTERS + 4;
 /// Longest message in bytes.
 const MESSAGE_LEN: usize = 1024;
 
@@ -65,6 +68,17 @@ impl Board {
     /// Whether it is asked to.
     pub(crate) fn end_is_asked_for(&self) -> bool {
         self.word(END).load(Ordering::Relaxed) != 0
+    }
+
+    /// Gives the workers a seed: see [`super::Draws`].
+    pub(crate) fn give_seed(&self, seed: u64) {
+        let given = SplitMix64::new(seed).next_u64() | 1;
+        self.word(SEED).store(given, Ordering::Relaxed);
+    }
+
+    /// The seed that was given, as a number other than 0.
+    pub(crate) fn given_seed(&self) -> u64 {
+        self.word(SEED).load(Ordering::Relaxed)
     }
 
     /// Leaves a message for the probe; the first one stays.

@@ -3,13 +3,11 @@
 //! The program writes batches of requests to a UNIX socket, and with some of them the pixels of a small picture; the other
 //! one, the display's server, fills, copies (scrolls) and puts pixels in a frame of 1024 x 768, and answers each batch.
 
-use super::LoadError;
-use super::Pace;
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
+use super::{Draws, LoadError, Pace};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use worstcase_logs::prng::SplitMix64;
 
 const WIDTH: usize = 1024;
 const HEIGHT: usize = 768;
@@ -45,8 +43,8 @@ struct Asked {
 
 impl Asked {
     /// Of ten, six fill a small rectangle, as text does, two a large one; one scrolls, one brings its pixels.
-    fn random(random: &mut SplitMix64) -> Asked {
-        let mut below = |n: usize| random.below(n as u64) as usize;
+    fn random(mut below: impl FnMut(u64) -> u64) -> Asked {
+        let mut below = |n: usize| below(n as u64) as usize;
         let (what, width, height) = match below(10) {
             0..6 => (What::Fill, 8, 16),
             6 | 7 => (What::Fill, 64 + below(256), 64 + below(256)),
@@ -136,7 +134,9 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let rate = load.request().rate();
     let (program, server) = UnixStream::pair().map_err(load.preparing("making UNIX sockets"))?;
     load.spawn(Ending::Anywhere, move |board| {
-        let asks = ask(program, seed, Pace::alone(rate), || board.add(BATCHES, 1));
+        let asks = ask(program, Draws::new(board, seed), Pace::alone(rate), || {
+            board.add(BATCHES, 1)
+        });
         asks.map_err(|e| format!("the program that draws: {e}"))
     })?;
     load.spawn(Ending::Anywhere, move |board| {
@@ -146,15 +146,14 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
 }
 
 /// Sends batches, each after the answer to the one before.
-fn ask(mut server: UnixStream, seed: u64, mut pace: Pace, done: impl Fn()) -> io::Result<()> {
-    let mut random = SplitMix64::new(seed);
+fn ask(mut server: UnixStream, mut draws: Draws, mut pace: Pace, done: impl Fn()) -> io::Result<()> {
     let tile = vec![0x5a; 4 * TILE * TILE];
     let mut bytes = Vec::new();
     loop {
         pace.wait();
         bytes.clear();
         for _ in 0..BATCH {
-            let asked = Asked::random(&mut random);
+            let asked = Asked::random(|bound| draws.below(bound));
             bytes.extend_from_slice(&asked.encode());
             if matches!(asked.what, What::Put) {
                 bytes.extend_from_slice(&tile);
@@ -188,13 +187,14 @@ fn serve(stream: UnixStream, done: impl Fn(u64)) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use worstcase_logs::prng::SplitMix64;
 
     #[test]
     fn requests_are_read_as_they_are_sent_and_stay_within_the_frame() {
         let mut random = SplitMix64::new(3);
         let mut kinds = [0; 3];
         for _ in 0..2_000 {
-            let asked = Asked::random(&mut random);
+            let asked = Asked::random(|bound| random.below(bound));
             let read = Asked::decode(asked.encode()).unwrap();
             assert_eq!(read.encode(), asked.encode());
             kinds[asked.what as usize] += 1;

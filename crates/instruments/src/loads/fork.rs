@@ -4,11 +4,10 @@
 
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
-use super::{LoadError, Pace};
+use super::{Draws, LoadError, Pace};
 use crate::sys::memory::{Mapping, PAGE};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
-use worstcase_logs::prng::SplitMix64;
 
 const PAGES: u64 = 256;
 const WRITTEN_BY_CHILD: usize = 64;
@@ -28,7 +27,7 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
         for page in 0..PAGES as usize {
             memory.write(page * PAGE, 1);
         }
-        let mut random = SplitMix64::new(seed);
+        let mut random = Draws::new(board, seed);
         let mut pace = Pace::alone(rate);
         loop {
             pace.wait();

@@ -9,6 +9,7 @@
 //! surroundings  what a load finds, and what it starts with
 //! error    LoadError
 //! board    the page that workers and probe share: counters, and room for one error message
+//! draws    what a load draws at random while it works
 //! pace     so many operations a second
 //! <name>   one file a load, its body: what it makes before the workers start, and what a worker does for ever
 //! ```
@@ -28,6 +29,7 @@ mod code;
 pub mod compile;
 pub mod cpu;
 pub mod draw;
+mod draws;
 mod error;
 pub mod eventfd;
 pub mod exec;
@@ -62,6 +64,7 @@ mod worker;
 
 pub use board::Board;
 pub use code::{Body, LoadCode};
+pub use draws::Draws;
 pub use error::LoadError;
 pub use modules::ModuleInfo;
 pub use pace::Pace;

@@ -147,6 +147,12 @@ impl RunningPart {
         all_helpers && file && self.board.ready() >= self.awaited
     }
 
+    /// Gives its workers, and those of its helpers, a seed.
+    pub(super) fn give_seed(&self, seed: u64) {
+        self.board.give_seed(seed);
+        self.helpers.iter().for_each(|helper| helper.give_seed(seed));
+    }
+
     /// Whether every worker is still there.
     pub(super) fn check(&mut self) -> Result<(), LoadError> {
         for i in 0..self.workers.len() {

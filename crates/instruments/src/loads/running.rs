@@ -56,7 +56,7 @@ impl RunningLoad {
             stopped: false,
         };
         for (place, PlannedLoad { code, brought, request }) in loads.iter().enumerate() {
-            let seed = seed.wrapping_add((place as u64) << 40);
+            let seed = seed_at(place, seed);
             let mut begun = begin(place)?;
             let guard = begun.guard.take();
             load.parts
@@ -65,6 +65,13 @@ impl RunningLoad {
         }
         load.parts.iter_mut().try_for_each(RunningPart::start_own_thread)?;
         Ok(load)
+    }
+
+    /// What the workers draw from now on is of this seed.
+    pub fn give_seed(&self, seed: u64) {
+        for (place, part) in self.parts.iter().enumerate() {
+            part.give_seed(seed_at(place, seed));
+        }
     }
 
     /// What a user should know of how it runs.
@@ -164,6 +171,11 @@ impl Drop for RunningLoad {
         // An error here would only hide the one that made the holder give up.
         let _ = self.end();
     }
+}
+
+/// The seed of the load at this place.
+fn seed_at(place: usize, seed: u64) -> u64 {
+    seed.wrapping_add((place as u64) << 40)
 }
 
 fn refuse_threads() -> Result<(), LoadError> {

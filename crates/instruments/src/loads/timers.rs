@@ -1,11 +1,10 @@
 //! `timers`: many processes that sleep for about a millisecond, again and again: timer interrupts and wake-ups.
 
-use super::LoadError;
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
+use super::{Draws, LoadError};
 use crate::sys::{affinity, clock};
 use worstcase_logs::Nanos;
-use worstcase_logs::prng::SplitMix64;
 
 const SECOND: u64 = 1_000_000_000;
 const WORKERS_A_CPU: u32 = 16;
@@ -32,7 +31,7 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
         load.spawn(Ending::Anywhere, move |board| {
             // The kernel must not end several sleeps by one interrupt.
             clock::set_timer_slack(Nanos(1)).map_err(|e| format!("setting the timer slack: {e}"))?;
-            let mut random = SplitMix64::new(seed.wrapping_add(worker << 32));
+            let mut random = Draws::new(board, seed.wrapping_add(worker << 32));
             let mut due = clock::monotonic().0;
             loop {
                 // Half to one and a half of the mean: no two processes stay in step.

@@ -43,3 +43,4 @@ mod slurm;
 mod smp;
 mod ssh;
 mod storage;
+mod warm;

@@ -1,0 +1,116 @@
+//! Warm snapshots: a subject's machine whose load is set up and warm, from which the cells are forked that differ in their seed
+//! alone.
+//!
+//! ```text
+//! snapshot -> fork: load set up, warm-up -> the guest stops -> kept as what differs from the snapshot
+//! warm snapshot -> a fork a seed: reads its own order, measures
+//! ```
+//! A cell of such a machine always begins there, also if it is the only one: counts begin at 0 there. Only of machines of one CPU
+//! without a disk (see `checkpoints`).
+
+use super::LabError;
+use super::cell::{self, CellRun};
+use super::checkpoint::{Checkpoint, PAGES, STATE};
+use super::fork::Course;
+use super::machine;
+use super::plugin_log;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use worstcase_base::cache::Cache;
+use worstcase_base::digest::Digest;
+use worstcase_cell::order::Order;
+use worstcase_contract::Instructions;
+use worstcase_plan::VirtualMachine;
+
+/// The area of the cache.
+const AREA: &str = "warm";
+
+/// Most that all of them take on the disk, in bytes.
+const MOST: u64 = 8 << 30;
+
+/// The message about a damaged one.
+const AGAIN: &str = "the load is started again";
+
+/// Whether a machine can be stopped while its load runs.
+pub(crate) fn can_stop(machine: &VirtualMachine) -> bool {
+    machine.smp.cpus == 1 && machine::disk_arguments(machine).is_empty()
+}
+
+/// Those of one snapshot.
+#[derive(Debug)]
+pub(crate) struct WarmSnapshots {
+    cache: Cache,
+    open: Mutex<BTreeMap<String, Arc<Checkpoint>>>,
+}
+
+impl WarmSnapshots {
+    /// They are kept in this cache.
+    pub(crate) fn new(cache: &Cache) -> WarmSnapshots {
+        WarmSnapshots {
+            cache: cache.clone(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// The one from which this cell is forked, from the cache or made; none if its machine has none.
+    pub(crate) fn obtain(&self, run: &CellRun) -> Result<Option<Arc<Checkpoint>>, LabError> {
+        let Some(order) = until_warm(run)? else { return Ok(None) };
+        let key = Digest::new("worstcase-warm/1")
+            .text(&run.prepared.key)
+            .bytes(&order)
+            .hex();
+        let known = |open: &BTreeMap<String, Arc<Checkpoint>>| open.get(&key).map(Arc::clone);
+        let open = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = known(&open()) {
+            return Ok(Some(there));
+        }
+        loop {
+            let folder = self.cache.keep(AREA, &key, AGAIN, |building| {
+                self.cache.bound(AREA, MOST);
+                make(run, &order, building)
+            })?;
+            if let Some(held) = self.cache.hold(AREA, &key)? {
+                let warm = Arc::new(Checkpoint {
+                    at: Instructions(0),
+                    folder,
+                    _held: held,
+                });
+                open().insert(key, Arc::clone(&warm));
+                return Ok(Some(warm));
+            }
+        }
+    }
+}
+
+/// The order for the machine until it is warm.
+fn until_warm(run: &CellRun) -> Result<Option<Vec<u8>>, LabError> {
+    match cell::order(run.prepared, run.spec)? {
+        Order::Measure(cell, machine) if machine.stops_when_warm => {
+            let order = Order::Measure(cell.until_warm(), machine).encode();
+            order.map(Some).map_err(|e| LabError::Request(e.to_string()))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn make(run: &CellRun, order: &[u8], building: &Path) -> Result<(), LabError> {
+    let scratch = tempfile::tempdir_in(building).map_err(LabError::io(building))?;
+    let saved = RefCell::new(None);
+    let asked = cell::untimed(run);
+    let fork = cell::fork(run, order, &asked, None);
+    fork.run_along(scratch.path(), &Course::UntilWarm(&saved))?;
+    let events = plugin_log::read(&scratch.path().join("events"));
+    let stopped = events.and_then(|events| plugin_log::stop(&events));
+    stopped.map_err(|reason| fork.no_result(scratch.path(), reason))?;
+    let Some(machine) = saved.into_inner() else {
+        return Err(fork.no_result(scratch.path(), "its load was not warm"));
+    };
+    for name in [PAGES, STATE] {
+        let to = building.join(name);
+        fs::rename(machine.join(name), &to).map_err(LabError::io(to))?;
+    }
+    Ok(())
+}
