@@ -343,7 +343,8 @@ impl Recorder {
         self.tell_of_wait();
         let cpu = counts::running();
         let (memory, kept) = self.other(cpu)?;
-        let moment = Recorder::moment(memory, cpu, kept, counts::charged())?;
+        // What sends it is its block's last instruction.
+        let moment = Recorder::moment(memory, cpu, kept, counts::charged().saturating_sub(1))?;
         let at = Instructions(scheduler::followed().map_or(0, counts::executed));
         self.tell(Why::Sends, at, moment);
         Ok(())

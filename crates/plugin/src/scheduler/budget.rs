@@ -40,9 +40,10 @@ impl Budget {
         let mut bits: Vec<usize> = (0..size.saturating_sub(8)).step_by(4).collect();
         let mut rest: Vec<usize> = (0..size.saturating_sub(8)).step_by(8).collect();
         let mut keep = |allowed: i64| {
-            // SAFETY: offsets within the CPU, by the caller's promise.
             bits.retain(|at| {
-                i64::from(unsafe { cpu.byte_add(*at).cast::<u16>().read_volatile() }) == allowed.min(FULL)
+                // SAFETY: an offset within the CPU, by the caller's promise.
+                let bits = unsafe { cpu.byte_add(*at).cast::<u16>().read_volatile() };
+                i64::from(bits) == allowed.min(FULL)
             });
             rest.retain(|at| {
                 // SAFETY: as above.
