@@ -7,6 +7,10 @@ use super::program::TraceRecorder;
 use super::tracefs::Tracefs;
 use super::tracer::room_of;
 use super::{Purpose, Tracer, TracingError};
+use crate::{HostError, Journal, StateFolder};
+
+/// The command as journals name it.
+const OWNER: &str = "worstcase host run";
 
 /// It runs until it ends.
 #[derive(Debug)]
@@ -20,7 +24,8 @@ impl TraceBeside {
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<TraceBeside, TracingError> {
         let points = points(&Tracefs::of_threads()?, purpose)?;
         let room = room_of(purpose, cpus.len());
-        match SampleInstance::open(cpus, &points, room) {
+        let instance = guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal));
+        match instance {
             Ok(instance) => Ok(TraceBeside::Instance(Box::new(instance))),
             Err(_) => Tracer::open(cpus, purpose).map(TraceBeside::Perf),
         }
@@ -55,4 +60,11 @@ impl TraceBeside {
             instance.end();
         }
     }
+}
+
+fn guarded() -> Result<Journal, String> {
+    let said = |e: HostError| e.to_string();
+    let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
+    journal.start_guard().map_err(said)?;
+    Ok(journal)
 }

@@ -2,19 +2,16 @@
 
 use super::instance::Instance;
 use super::stream::{CpuStream, LARGEST_PAGE};
+use crate::Journal;
 use crate::trace::events::{CpuEvent, TracedChange};
 use crate::trace::points::TracePoint;
 use crate::trace::recorder::RecordedEvent;
 use crate::trace::tracefs::{InstanceFolder, Tracefs};
 use crate::trace::{Tracer, TracingError};
-use crate::{Journal, StateFolder};
 use worstcase_base::unforeseen;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::clock;
 use worstcase_traces::pages::PageReader;
-
-/// The command as journals name it.
-const OWNER: &str = "worstcase host run";
 
 /// The trace of some CPUs, open.
 #[derive(Debug)]
@@ -39,10 +36,14 @@ pub(crate) struct SampleInstance {
 }
 
 impl SampleInstance {
-    /// Begins to record these tracepoints, with this room for each CPU.
-    pub fn open(cpus: &[u32], points: &[TracePoint], room: usize) -> Result<SampleInstance, String> {
+    /// Begins to record these tracepoints, with this room for each CPU, in a journal that ends with it.
+    pub fn open(
+        cpus: &[u32],
+        points: &[TracePoint],
+        room: usize,
+        mut journal: Journal,
+    ) -> Result<SampleInstance, String> {
         let said = |e: TracingError| e.to_string();
-        let journaled = |e: crate::HostError| e.to_string();
         let (with_chain, plain): (Vec<_>, Vec<_>) = points.iter().cloned().partition(|point| point.chain);
         let tracefs = Tracefs::of_threads().map_err(said)?;
         let format = |point: &TracePoint| tracefs.text(&format!("events/{}/format", point.name));
@@ -51,8 +52,6 @@ impl SampleInstance {
         let named = plain.iter().zip(&formats);
         let reader = PageReader::new(named.map(|(point, text)| (point.name.as_str(), text.as_str())));
         let folder = InstanceFolder::find()?;
-        let mut journal = Journal::begin(&StateFolder::open().map_err(journaled)?, OWNER).map_err(journaled)?;
-        journal.start_guard().map_err(journaled)?;
         let name =
             unforeseen::name(&format!("worstcase-{}-samples-", std::process::id())).map_err(|e| e.to_string())?;
         let instance = Instance::make(&folder, &name, room as u64 >> 10, &mut journal)?;
@@ -179,6 +178,7 @@ fn mask(cpus: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StateFolder;
     use crate::trace::Purpose;
     use crate::trace::points::points;
     use worstcase_instruments::sys::{affinity, sched};
@@ -212,8 +212,9 @@ mod tests {
         let _ = sched::Policy::fifo(50).apply();
         let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let points = points(&Tracefs::of_threads().unwrap(), &Purpose::Recorder { tids: vec![tid] }).unwrap();
-        let opened = SampleInstance::open(&[cpu], &points, 4 << 20);
-        let mut trace = worstcase_skips::or_skip!(opened);
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::begin(&StateFolder::at(folder.path()).unwrap(), "test").unwrap();
+        let mut trace = SampleInstance::open(&[cpu], &points, 4 << 20, journal).unwrap();
         let (mut events, mut slept) = (Vec::new(), 0);
         for _ in 0..3 {
             let due = clock::monotonic() + Nanos::from_millis(5);
