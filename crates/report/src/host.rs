@@ -8,7 +8,9 @@ use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros, plain};
 use worstcase_contract::Nanos;
-use worstcase_results::record::{ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, TRACE_COST, title_of};
+use worstcase_results::record::{
+    ISOLATED, LOAD_CPUS, Quantity, Record, SubjectMachine, Summary, TRACE_COST, TraceCost, title_of,
+};
 use worstcase_results::stats::Percentile;
 use worstcase_results::stats::quantile::{MEDIAN, at_rank, rank};
 use worstcase_results::verdict::PeriodsAbove;
@@ -140,9 +142,15 @@ fn cpus(records: &[&Record]) -> Option<String> {
     let load = of(LOAD_CPUS)
         .filter(|_| has_load)
         .map(|cpus| format!("the load ran on CPUs {cpus}"));
-    let traced = of(TRACE_COST)
-        .and_then(|ns| ns.parse().ok())
-        .map(|ns| format!("the trace beside it makes a wake-up {} us later", micros(Nanos(ns))));
+    let told = |cost: String| format!("the trace beside it {cost}");
+    let whole = records.iter().find_map(|r| TraceCost::kept(&r.environment));
+    let median = || {
+        Some(format!(
+            "makes a wake-up {} us later",
+            micros(Nanos(of(TRACE_COST)?.parse().ok()?))
+        ))
+    };
+    let traced = whole.map(|cost| cost.to_string()).or_else(median).map(told);
     let said: Vec<String> = [isolated, load, traced].into_iter().flatten().collect();
     (!said.is_empty()).then(|| plain(&said.join("; ")))
 }

@@ -8,6 +8,7 @@ use super::tally::{CauseBySender, DurationFigures, EntryCause, EntryGap, EntryTa
 use super::threads::{KnownThreads, kind_of};
 use crate::cpus::Cpus;
 use crate::trace::entered::EntryTrace;
+use crate::trace::wakeup_cost::WakeupCost;
 use crate::trace::{TracedChange, TracingError};
 use crate::{CpuList, HostError, MachineFacts};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +16,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use worstcase_contract::Nanos;
-use worstcase_instruments::sys::{affinity, clock};
+use worstcase_instruments::sys::{affinity, clock, sched};
 
 /// Which CPUs a thread of ours keeps busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOOK_FOR_PROGRAMS: Duration = Duration::from_millis(500);
 /// The CPU share from which a program counts as running there.
 const BUSY: f64 = 0.05;
+/// The real-time priority of a thread that measures what the trace costs: that of probes.
+const PRIORITY: u8 = 90;
 /// Limit for different call chains.
 const CHAINS: usize = 1 << 14;
 
@@ -122,7 +125,11 @@ pub fn observe(
     }
     let occupied = occupied(asked);
     let occupant = (!occupied.is_empty()).then(|| Occupant::start(&occupied)).transpose()?;
+    let cost = wakeups_without(&asked.cpus);
     let mut trace = EntryTrace::open(&asked.cpus, &all).map_err(|e: TracingError| HostError::Missing(e.to_string()))?;
+    if let (Some(cost), Some(cpu)) = (cost.and_then(WakeupCost::end), asked.cpus.iter().next()) {
+        notes.push(format!("the trace {cost}, on CPU {cpu} before counting began"));
+    }
     let known = KnownThreads::of_machine();
     std::thread::sleep(SETTLE);
     let before: Vec<InterruptionCounters> = asked.cpus.iter().map(InterruptionCounters::read).collect();
@@ -166,6 +173,15 @@ pub fn observe(
         tells_senders,
         uses_probes,
         notes,
+    })
+}
+
+/// Wake-ups on the first of the CPUs, before anybody else there.
+fn wakeups_without(cpus: &CpuList) -> Option<WakeupCost> {
+    let cpu = cpus.iter().next()?;
+    WakeupCost::begin(move || {
+        affinity::set(&[cpu])?;
+        sched::Policy::fifo(PRIORITY).apply()
     })
 }
 

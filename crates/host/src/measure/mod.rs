@@ -12,7 +12,6 @@
 //! books     where the periods went                       report    what a thread says of its segment
 //! ring      from a loop to the sink, without a lock      decode    its words as samples
 //! traced    the kernel's trace of the threads            observe   what it tells of samples and gaps
-//! trace_cost  how much later it makes a wake-up
 //! counters  of load and machine, over a measurement      rights    memory, idle states, CPU, policy
 //! bench     probes that do not measure CPU by CPU        pace      when it begins, how often one looks
 //! error     why it gave nothing
@@ -40,7 +39,6 @@ mod spin;
 mod thread;
 mod threads;
 mod timerlat;
-mod trace_cost;
 mod traced;
 mod watch;
 mod worst;

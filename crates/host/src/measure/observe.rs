@@ -2,15 +2,19 @@
 
 use super::MeasureError;
 use super::decode::Collected;
+use super::rights::take_cpu;
 use crate::message;
 use crate::spec::HostSpec;
+use crate::trace::wakeup_cost::WakeupCost;
 use crate::trace::{
-    AskedSample, CpuNoise, EventRecorder, EventSnapshot, LatenessParts, Purpose, Splitter, TracedChange, Tracer, noise,
+    AskedSample, CpuNoise, EventRecorder, EventSnapshot, LatenessParts, Purpose, Splitter, TraceBeside, TracedChange,
+    noise,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use worstcase_contract::{Nanos, Probe};
+use worstcase_results::record::TRACE_RECORDER;
 
 /// How long events are remembered: the collector comes every 50 ms, and may be late.
 const WINDOW: Nanos = Nanos::from_millis(2_000);
@@ -28,7 +32,9 @@ pub(super) struct WatchedThread {
 
 /// Observes the trace, for a probe that asks for it.
 pub(super) struct TraceObserver {
-    tracer: Tracer,
+    tracer: TraceBeside,
+    /// Wakes up before it was opened, and once more beside it.
+    cost: Option<WakeupCost>,
     what: ObservedKind,
     interval: Nanos,
 }
@@ -55,14 +61,16 @@ impl TraceObserver {
         threads: &[WatchedThread],
         warnings: &mut Vec<String>,
     ) -> Result<Option<TraceObserver>, MeasureError> {
-        let tids: Vec<u32> = threads.iter().map(|t| t.tid).collect();
+        let cost = wakeups_without(spec);
+        let own = threads.iter().map(|t| t.tid);
+        let tids: Vec<u32> = own.chain(cost.as_ref().map(|cost| cost.tid)).collect();
         let purpose = match spec.probe {
             Probe::Noise => Purpose::Noise,
             _ if spec.captures > 0 => Purpose::Recorder { tids: tids.clone() },
             Probe::Response => Purpose::Response { tids: tids.clone() },
             _ => return Ok(None),
         };
-        let tracer = match Tracer::open(&spec.cpus, &purpose) {
+        let tracer = match TraceBeside::open(&spec.cpus, &purpose) {
             Ok(tracer) => tracer,
             Err(e) if spec.probe == Probe::Noise => {
                 warnings.push(format!("causes of noise are not known: {e}"));
@@ -93,14 +101,25 @@ impl TraceObserver {
         };
         Ok(Some(TraceObserver {
             tracer,
+            cost,
             what,
             interval: spec.interval,
         }))
     }
 
+    /// See [`super::traced::TracedThreads::tell_cost`].
+    pub(super) fn tell_cost(&mut self, environment: &mut BTreeMap<String, String>) {
+        environment.insert(TRACE_RECORDER.to_string(), self.tracer.recorder().to_string());
+        if let Some(cost) = self.cost.take().and_then(WakeupCost::end) {
+            cost.keep(environment);
+        }
+    }
+
     /// Examines the samples that were collected of each thread, in the order of the threads.
     pub fn look(&mut self, threads: &[WatchedThread], collected: &[Vec<Collected>]) -> io::Result<()> {
-        let TraceObserver { tracer, what, interval } = self;
+        let TraceObserver {
+            tracer, what, interval, ..
+        } = self;
         match what {
             ObservedKind::Samples {
                 splitter,
@@ -169,6 +188,7 @@ impl TraceObserver {
     /// Ends observing.
     pub fn finish(self) -> io::Result<ThreadObservations> {
         let mut observed = ThreadObservations::default();
+        self.tracer.end();
         match self.what {
             ObservedKind::Samples { recorders, files, .. } => {
                 observed.parts = !files.is_empty();
@@ -194,6 +214,14 @@ pub(super) struct ThreadObservations {
     pub causes: Vec<Vec<message::GapCause>>,
     /// The trace around the latest samples.
     pub captures: Vec<Vec<EventSnapshot>>,
+}
+
+/// Wake-ups under the load, on the first of the CPUs, if a trace of samples is asked for.
+fn wakeups_without(spec: &HostSpec) -> Option<WakeupCost> {
+    let is_traced = spec.probe == Probe::Response || spec.captures > 0 && spec.probe != Probe::Noise;
+    let cpu = *spec.cpus.first().filter(|_| is_traced)?;
+    let spec = spec.clone();
+    WakeupCost::begin(move || take_cpu(&spec, cpu, &mut Vec::new()))
 }
 
 fn parts_files(spec: &HostSpec) -> io::Result<Vec<BufWriter<File>>> {

@@ -8,7 +8,6 @@ use super::rights::HeldRights;
 use super::thread::{Outlet, OwnCost, ThreadResult, noise_rest};
 use super::threads::{MeasuringThreads, warn_of_early};
 use super::timerlat::RunningTracer;
-use super::trace_cost;
 use super::traced::TracedThreads;
 use crate::loads::RunningHostLoad;
 use crate::machine;
@@ -20,7 +19,6 @@ use worstcase_contract::record::Work;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_instruments::environment;
 use worstcase_instruments::sys::clock;
-use worstcase_results::record::TRACE_COST;
 
 /// The load is looked at, and the state reported, after this many collections.
 const COLLECTIONS_A_TICK: u32 = 4;
@@ -66,9 +64,6 @@ pub(super) fn measure<S: SampleSink>(
     let mut warnings = Vec::new();
     let mut environment = environment::read();
     let _held = HeldRights::acquire(&mut warnings);
-    if let Some(cost) = trace_cost::measured(spec) {
-        environment.insert(TRACE_COST.to_string(), cost.0.to_string());
-    }
     let tracer = spec.tracing.as_deref().map(RunningTracer::start);
     let _tracer = tracer.transpose().map_err(MeasureError::Trace)?;
     let (mut sink, outlets) = open()?;
@@ -78,6 +73,7 @@ pub(super) fn measure<S: SampleSink>(
         let threads = MeasuringThreads::start(scope, spec, outlets, &give_up, &mut warnings);
         let result = threads.and_then(|threads| {
             let mut traced = TracedThreads::open(spec, threads.watched(spec, Nanos(0)), &mut warnings)?;
+            traced.tell_cost(&mut environment);
             // Opening the trace takes longer than the lead.
             let earliest = clock::monotonic() + LEAD;
             traced.threads = threads.watched(spec, earliest);

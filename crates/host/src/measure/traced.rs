@@ -5,6 +5,7 @@ use super::decode::Collected;
 use super::observe::{ThreadObservations, TraceObserver, WatchedThread};
 use crate::spec::HostSpec;
 use crate::trace::EventSnapshot;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
@@ -27,6 +28,13 @@ impl TracedThreads {
             samples: vec![Vec::new(); threads.len()],
             threads,
         })
+    }
+
+    /// Puts what the trace costs, and who records it, into a record's environment.
+    pub(super) fn tell_cost(&mut self, environment: &mut BTreeMap<String, String>) {
+        if let Some(observer) = &mut self.observer {
+            observer.tell_cost(environment);
+        }
     }
 
     /// Takes the samples of a CPU.

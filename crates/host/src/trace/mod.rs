@@ -7,12 +7,14 @@
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
 //! recorder  the events around the latest samples, kept                timerlat  the lines of the kernel's own tracer
 //! entered   what enters a CPU, and who sent it                        call_cost what following a thread adds to its calls
-//! program   a program's trace: by two instances of tracefs, or perf   instances both of them
+//! program   a program's trace: by two instances of tracefs, or perf   instances all that are made
+//! beside    the trace beside samples, by one or perf                  wakeup_cost how much later a trace makes a wake-up
 //! ```
 //! Typed events, the table of tracepoints and what a trace is for are those of `worstcase_traces`.
 //!
 //! Nothing here guesses: where events were lost or are missing, time is unexplained.
 
+mod beside;
 mod call_cost;
 pub(crate) mod entered;
 mod error;
@@ -29,7 +31,9 @@ pub mod timeline;
 pub mod timerlat;
 pub(crate) mod tracefs;
 mod tracer;
+pub(crate) mod wakeup_cost;
 
+pub(crate) use beside::TraceBeside;
 pub use error::TracingError;
 pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
 pub(crate) use noise::CpuNoise;

@@ -52,13 +52,31 @@ pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, T
     let mut points = Vec::new();
     for row in TABLE {
         if let Some(used) = row.uses.iter().find(|used| (used.of)(purpose)) {
-            points.extend(point(tracefs, row, used, purpose)?);
+            let point = point(tracefs, row, used, purpose)?;
+            match (point, purpose) {
+                (Some(point), Purpose::Recorder { .. }) if point.chain => points.extend(chain_of_threads(point)),
+                (point, _) => points.extend(point),
+            }
         }
     }
     if table::interrupts(purpose) {
         points.extend(vectors(tracefs, purpose)?);
     }
     Ok(points)
+}
+
+/// The kernel's call chain costs as much as three events, and that of an idle CPU tells nothing.
+fn chain_of_threads(point: TracePoint) -> [TracePoint; 2] {
+    let idle = TracePoint {
+        filter: "common_pid == 0".into(),
+        chain: false,
+        ..point.clone()
+    };
+    let thread = TracePoint {
+        filter: "common_pid != 0".into(),
+        ..point
+    };
+    [idle, thread]
 }
 
 fn point(

@@ -25,7 +25,7 @@ pub struct RecordedEvent {
 }
 
 impl RecordedEvent {
-    fn of(event: &CpuEvent<'_>) -> RecordedEvent {
+    pub(super) fn of(event: &CpuEvent<'_>) -> RecordedEvent {
         RecordedEvent {
             at: event.at,
             cpu: event.cpu,

@@ -54,13 +54,7 @@ impl Tracer {
     /// Begins a trace of these CPUs.
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<Tracer, TracingError> {
         let points = points(&Tracefs::of_threads()?, purpose)?;
-        let bytes = match purpose {
-            Purpose::Response { .. } => RING,
-            Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
-            Purpose::Entries | Purpose::Sends { .. } => CHAINS_RING,
-            Purpose::Follow { .. } if cpus.len() <= FOLLOW_CPUS => FOLLOW_RING,
-            Purpose::Follow { .. } => BIG_RING,
-        };
+        let bytes = room_of(purpose, cpus.len());
         let plan: Vec<_> = cpus.iter().map(|cpu| (*cpu, &points[..])).collect();
         Tracer::of_points(&plan, bytes)
     }
@@ -155,6 +149,17 @@ impl Tracer {
     /// Bytes that the kernel wrote so far, and that were taken.
     pub fn bytes(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.ring.taken()).sum()
+    }
+}
+
+/// Bytes for each of so many CPUs.
+pub(super) fn room_of(purpose: &Purpose, cpus: usize) -> usize {
+    match purpose {
+        Purpose::Response { .. } => RING,
+        Purpose::Noise | Purpose::Recorder { .. } => BIG_RING,
+        Purpose::Entries | Purpose::Sends { .. } => CHAINS_RING,
+        Purpose::Follow { .. } if cpus <= FOLLOW_CPUS => FOLLOW_RING,
+        Purpose::Follow { .. } => BIG_RING,
     }
 }
 

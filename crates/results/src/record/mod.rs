@@ -38,6 +38,7 @@ pub mod stream;
 pub mod subject;
 pub mod summary;
 mod totals;
+mod trace_cost;
 
 pub use accounting::{Accounting, GapAccount, LOST_EVENTS, LOST_LINES, Periods};
 pub use build::{CellResult, RecordBuildError, Stamp};
@@ -58,6 +59,7 @@ pub use subject::{
 };
 pub use summary::{PeriodSummary, Summary, title_of};
 pub use totals::check as check_totals;
+pub use trace_cost::{TraceCost, WakeupTimes};
 pub use worstcase_contract::Quantity;
 pub use worstcase_plan::Claim;
 
@@ -113,6 +115,9 @@ pub const CAPTURES_REFUSED: &str = "captures_refused";
 
 /// Key of the same: so many ns later does the trace beside a measurement make a wake-up (median).
 pub const TRACE_COST: &str = "trace_cost_ns";
+
+/// Key of the same: what recorded the trace, `tracefs` or `perf`.
+pub const TRACE_RECORDER: &str = "trace_recorder";
 
 /// Key of the same: a user ended the measurement before its time.
 pub const ENDED_EARLY: &str = "ended_early";

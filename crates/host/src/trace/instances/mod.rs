@@ -3,11 +3,13 @@
 //! ```text
 //! instance  one of them: settings, tracepoints, CPUs
 //! stream    the records of one CPU, read page by page
+//! samples   one instance, for what is beside samples
 //! ```
 //! The oldest records give way, and the page after them says so. The instances are changes on the machine: a journal removes
 //! them.
 
 mod instance;
+pub(super) mod samples;
 mod stream;
 
 use super::TracingError;

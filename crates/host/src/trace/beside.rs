@@ -1,0 +1,70 @@
+//! The trace beside samples: by an instance of tracefs, which costs a wake-up least, or by perf's rings where none can be made.
+
+use super::events::CpuEvent;
+use super::instances::samples::SampleInstance;
+use super::points::points;
+use super::program::TraceRecorder;
+use super::tracefs::Tracefs;
+use super::tracer::room_of;
+use super::{Purpose, Tracer, TracingError};
+use crate::{HostError, Journal, StateFolder};
+
+/// The command as journals name it.
+const OWNER: &str = "worstcase host run";
+
+/// It runs until it ends.
+#[derive(Debug)]
+pub(crate) enum TraceBeside {
+    Instance(Box<SampleInstance>),
+    Perf(Tracer),
+}
+
+impl TraceBeside {
+    /// Begins a trace of these CPUs.
+    pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<TraceBeside, TracingError> {
+        let points = points(&Tracefs::of_threads()?, purpose)?;
+        let room = room_of(purpose, cpus.len());
+        let instance = guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal));
+        match instance {
+            Ok(instance) => Ok(TraceBeside::Instance(Box::new(instance))),
+            Err(_) => Tracer::open(cpus, purpose).map(TraceBeside::Perf),
+        }
+    }
+
+    pub fn recorder(&self) -> TraceRecorder {
+        match self {
+            TraceBeside::Instance(_) => TraceRecorder::Tracefs,
+            TraceBeside::Perf(_) => TraceRecorder::Perf,
+        }
+    }
+
+    /// Hands over all available events, each CPU's in order of time. All events of a sample that was taken before the call come
+    /// with this call or an earlier one.
+    pub fn drain(&mut self, each: impl FnMut(&CpuEvent<'_>)) {
+        match self {
+            TraceBeside::Instance(instance) => instance.drain(each),
+            TraceBeside::Perf(tracer) => drop(tracer.drain(each)),
+        }
+    }
+
+    /// Events that the kernel could not keep so far.
+    pub fn lost(&self) -> u64 {
+        match self {
+            TraceBeside::Instance(instance) => instance.lost(),
+            TraceBeside::Perf(tracer) => tracer.lost(),
+        }
+    }
+
+    pub fn end(self) {
+        if let TraceBeside::Instance(instance) = self {
+            instance.end();
+        }
+    }
+}
+
+fn guarded() -> Result<Journal, String> {
+    let said = |e: HostError| e.to_string();
+    let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
+    journal.start_guard().map_err(said)?;
+    Ok(journal)
+}
