@@ -188,14 +188,14 @@ fn a_machine_goes_on_from_each_of_its_checkpoints() {
     for load in ["shm", "fork", "procread"] {
         let mut planned = cell(1000, Probe::Wakeup);
         planned.spec.load = load.into();
-        planned.spec.periods = 700;
+        planned.spec.periods = 1_000;
         with_cell(planned, |_, run, raw, kernel| {
             let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             // A QEMU of root's is another user, and may be in it.
             std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
             let cache = Cache::at(folder.path().join("cache"));
             let told = || {
-                let executions = replay(&cache, run, raw, kernel, &[3, 350, 699], LEAD)
+                let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], LEAD)
                     .unwrap()
                     .executions;
                 executions
@@ -209,7 +209,7 @@ fn a_machine_goes_on_from_each_of_its_checkpoints() {
             let count = checkpoints::verify(&cache, run, raw, &runs).unwrap();
             assert!(count >= 1, "{load}: {count}");
             assert!(told() == whole, "{load}");
-            for (sample, whole) in [3, 350, 699].into_iter().zip(&whole) {
+            for (sample, whole) in [3, 500, 999].into_iter().zip(&whole) {
                 let part = replay(&cache, run, raw, kernel, &[sample], LEAD)
                     .unwrap()
                     .executions
@@ -225,14 +225,17 @@ fn a_machine_goes_on_from_each_of_its_checkpoints() {
 
 #[test]
 fn another_execution_is_refused() {
-    with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
+    with_cell(cell(1000, Probe::Wakeup), |_, run, raw, kernel| {
         let mut other = RawResult {
             record: raw.record.clone(),
             events: raw.events.clone(),
             console: Vec::new(),
         };
         other.record.samples[5].latency.0 += 1;
-        let error = replay(&options.cache, run, &other, kernel, &[5], LEAD).unwrap_err();
+        // Without a checkpoint the whole cell is replayed.
+        let none = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        std::fs::set_permissions(none.path(), Permissions::from_mode(0o755)).unwrap();
+        let error = replay(&Cache::at(none.path()), run, &other, kernel, &[5], LEAD).unwrap_err();
         assert!(matches!(error, LabError::OtherExecution(..)), "{error}");
         // What the cell gives is the same to the digest with all of it logged: see above; and the record is whole.
         assert!(matrix::result(run.prepared, &run.snapshot.ready, raw, None).is_ok());
