@@ -46,7 +46,8 @@ impl PluginRequest {
 
 /// Where a fork begins, and where it ends.
 pub(crate) enum Course<'a> {
-    /// From the snapshot until the guest stops because its load is warm; then it is saved, in this folder.
+    /// From the snapshot until the guest stops because its load is warm; then it is saved, in this folder. None if it powered
+    /// off instead.
     UntilWarm(&'a RefCell<Option<PathBuf>>),
     /// From the warm snapshot, or the snapshot, until the guest powers off.
     Whole,
@@ -148,7 +149,11 @@ impl Fork<'_> {
         qemu.talk(|qmp| qmp.execute("cont", json!({})))?;
         match course {
             Course::UntilWarm(saved) => {
-                qemu.talk(|qmp| qmp.wait_event("STOP"))?;
+                let stopped = qemu.talk(|qmp| qmp.wait_event("STOP"));
+                if let Err(LabError::QemuEnded(_)) = stopped {
+                    return qemu.wait();
+                }
+                stopped?;
                 let own = folder.join("warm");
                 checkpoint::save(&mut qemu, folder, &self.snapshot.memory(), &own, usize::MAX)?;
                 *saved.borrow_mut() = Some(own);

@@ -106,13 +106,16 @@ fn make(run: &CellRun, order: &[u8], building: &Path) -> Result<(), LabError> {
     let saved = RefCell::new(None);
     let asked = cell::untimed(run)?;
     let fork = cell::fork(run, order, &asked, None);
-    fork.run_along(scratch.path(), &Course::UntilWarm(&saved))?;
+    let message = fork.run_along(scratch.path(), &Course::UntilWarm(&saved))?;
+    if !message.is_empty() {
+        return Err(fork.no_result(scratch.path(), "a record came before its load was warm: it is forged"));
+    }
+    let Some(machine) = saved.into_inner() else {
+        return Err(fork.no_result(scratch.path(), "it ended before its load was warm"));
+    };
     let events = plugin_log::read(&scratch.path().join("events"));
     let stopped = events.and_then(|events| plugin_log::stop(&events));
     stopped.map_err(|reason| fork.no_result(scratch.path(), reason))?;
-    let Some(machine) = saved.into_inner() else {
-        return Err(fork.no_result(scratch.path(), "its load was not warm"));
-    };
     for name in [PAGES, STATE] {
         let to = building.join(name);
         fs::rename(machine.join(name), &to).map_err(LabError::io(to))?;

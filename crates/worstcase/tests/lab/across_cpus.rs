@@ -122,8 +122,9 @@ fn what_another_cpu_did_while_this_one_waited_for_it_is_told() {
     let folder = folder();
     let run = folder.path().join("run");
     // The latest sample of several seeds is so near the beginning of the stop that the log has the call chains.
-    let words =
-        format!("--kernel {GENERIC} --preempt full --seeds 3 --load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1");
+    let words = format!(
+        "--kernel {GENERIC} --preempt full --seeds 3 --load hotplug@20 --samples 1000 --cpus 3 --load-cpus 0-1"
+    );
     shared().run(&words, &run).assert().success();
     let told = told_of(&run, "").remove(0);
     adds_up(&told);

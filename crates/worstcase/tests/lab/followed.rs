@@ -143,7 +143,7 @@ const REGRESSIONS: [(&str, &[(&str, &str)]); 5] = [
     ),
     (
         "a mutex that is held more often",
-        &[("sleep_for(7300)", "sleep_for(3100)")],
+        &[("sleep_for(7300)", "sleep_for(700)")],
     ),
     (
         "a line that is written now and then",

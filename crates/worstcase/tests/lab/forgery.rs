@@ -59,11 +59,25 @@ fn due_times_that_a_load_moves_are_no_result() {
 
 #[test]
 fn a_record_that_a_load_sends_is_no_result() {
-    // Before the first sample, and in the midst of them.
-    is_refused("record 1", "", &["the record has 200 samples, and 0 were taken"]);
+    // Before the load is warm, on a machine that does not stop there, and in the midst of the samples.
+    let folder = folder();
+    let early = failure(cell("record 1", "", &folder.path().join("early")), 4);
+    assert!(
+        early.line.contains("a record came before its load was warm"),
+        "{}",
+        early.line
+    );
+    is_refused(
+        "record 1",
+        "--cpus 2",
+        &["the record has 200 samples, and 0 were taken"],
+    );
     is_refused("record 140", "", &["the record has 200 samples, and "]);
     // The probe's own record comes behind it.
-    let folder = folder();
     let both = failure(cell("record 0", "", &folder.path().join("run")), 4);
-    assert!(both.line.contains("the record is damaged"), "{}", both.line);
+    assert!(
+        both.line.contains("a record came before its load was warm"),
+        "{}",
+        both.line
+    );
 }
