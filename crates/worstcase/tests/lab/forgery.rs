@@ -59,25 +59,23 @@ fn due_times_that_a_load_moves_are_no_result() {
 
 #[test]
 fn a_record_that_a_load_sends_is_no_result() {
-    // Before the load is warm, on a machine that does not stop there, and in the midst of the samples.
     let folder = folder();
-    let early = failure(cell("record 1", "", &folder.path().join("early")), 4);
-    assert!(
-        early.line.contains("a record came before its load was warm"),
-        "{}",
-        early.line
-    );
+    let told = |culprit: &str, more: &str| {
+        let run = folder.path().join(format!("{culprit} {more}"));
+        failure(cell(culprit, more, &run), 4).line
+    };
+    for culprit in ["record 0", "record 1", "record 140"] {
+        let early = told(culprit, "");
+        assert!(early.contains("a record came before its load was warm"), "{early}");
+    }
+    // On a machine that does not stop there: before the first sample, and in the midst of them.
     is_refused(
         "record 1",
         "--cpus 2",
         &["the record has 200 samples, and 0 were taken"],
     );
-    is_refused("record 140", "", &["the record has 200 samples, and "]);
+    is_refused("record 140", "--cpus 2", &["the record has 200 samples, and "]);
     // The probe's own record comes behind it.
-    let both = failure(cell("record 0", "", &folder.path().join("run")), 4);
-    assert!(
-        both.line.contains("a record came before its load was warm"),
-        "{}",
-        both.line
-    );
+    let both = told("record 0", "--cpus 2");
+    assert!(both.contains("the record is damaged"), "{both}");
 }
