@@ -74,16 +74,14 @@ pub fn key(prepared: &Prepared, spec: &CellSpec) -> Result<String, LabError> {
 pub(super) fn order(prepared: &Prepared, spec: &CellSpec) -> Result<Order, LabError> {
     let order = prepared.subject.machine.order_of(spec);
     let mut order = order.map_err(|e| LabError::Request(e.to_string()))?;
-    if let Order::Measure(_, machine) = &mut order {
+    if let Order::Measure(cell, machine) = &mut order {
         machine.stops_when_warm = warm::can_stop(&prepared.subject.machine);
-    }
-    if let Order::Measure(cell, machine) = &mut order
-        && cell.instrument == Instrument::Program
-    {
-        machine.program = prepared.subject.additions.followed.clone();
-        if machine.program.is_empty() {
-            let what = format!("{} is a program of your own: name its file with --program", spec.probe);
-            return Err(LabError::Request(what));
+        if cell.instrument == Instrument::Program {
+            machine.program = prepared.subject.additions.followed.clone();
+            if machine.program.is_empty() {
+                let what = format!("{} is a program of your own: name its file with --program", spec.probe);
+                return Err(LabError::Request(what));
+            }
         }
     }
     Ok(order)

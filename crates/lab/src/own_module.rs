@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use worstcase_base::digest::sha256_hex;
+use worstcase_kernels::Kernel;
 use worstcase_kernels::modinfo::{self, ModInfo};
-use worstcase_kernels::{Kernel, modules};
+use worstcase_kernels::modules::{self, KernelModules};
 use worstcase_plan::LabModule;
 use worstcase_results::record;
 
@@ -103,6 +104,10 @@ fn parameter_names(line: &str) -> impl Iterator<Item = String> {
 
 /// Puts modules into the image, after the kernel's modules that they need, with the list by which the guest loads them.
 pub fn add(kernel: &Kernel, own: &[OwnModule], files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+    if own.is_empty() {
+        return Ok(());
+    }
+    let modules_of_kernel = KernelModules::of(kernel)?;
     let mut list = String::new();
     let mut needed_so_far: BTreeSet<PathBuf> = BTreeSet::new();
     for (at, module) in own.iter().enumerate() {
@@ -114,16 +119,14 @@ pub fn add(kernel: &Kernel, own: &[OwnModule], files: &mut BTreeMap<String, Vec<
         let is_own = |name: &str| own.iter().any(|other| other.name == modules::canonical(name));
         let needed = module.info.depends.iter().map(String::as_str);
         let of_kernel: Vec<&str> = needed.filter(|name| !is_own(name)).collect();
-        for path in modules::load_order(kernel, &of_kernel)? {
+        for path in modules_of_kernel.load_order(&of_kernel)? {
             if needed_so_far.insert(path.clone()) {
                 put(files, &mut list, &modules::name_of(&path), &modules::read(&path)?, "");
             }
         }
         put(files, &mut list, &module.name, &module.bytes, &module.plan.parameters);
     }
-    if !own.is_empty() {
-        files.insert(format!("{FOLDER}/list"), list.into_bytes());
-    }
+    files.insert(format!("{FOLDER}/list"), list.into_bytes());
     Ok(())
 }
 

@@ -224,20 +224,26 @@ fn listed(tids: &[u32]) -> String {
     words.join(" ")
 }
 
-/// What was written so late that later events were handed over before is lost.
-fn on_time(event: CpuEvent<'static>, reached: Nanos) -> CpuEvent<'static> {
-    if event.at >= reached {
-        return event;
-    }
-    let (since, count) = match event.what {
+/// What is written in place of an event of this time that came so late that later ones were handed over before; none if it came
+/// in time.
+fn lost_if_late(at: Nanos, what: &TracedChange, reached: Nanos) -> Option<TracedChange> {
+    let (since, count) = match *what {
+        _ if at >= reached => return None,
         TracedChange::Lost { since, count } => (since, count),
-        _ => (event.at, 1),
+        _ => (at, 1),
     };
-    CpuEvent {
-        at: reached,
-        tid: 0,
-        what: TracedChange::Lost { since, count },
-        ..event
+    Some(TracedChange::Lost { since, count })
+}
+
+fn on_time(event: CpuEvent<'static>, reached: Nanos) -> CpuEvent<'static> {
+    match lost_if_late(event.at, &event.what, reached) {
+        None => event,
+        Some(what) => CpuEvent {
+            at: reached,
+            tid: 0,
+            what,
+            ..event
+        },
     }
 }
 

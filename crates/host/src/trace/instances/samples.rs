@@ -1,6 +1,7 @@
 //! What happens beside samples, by one instance of the kernel's trace; call chains, which it has not, come from perf.
 
 use super::instance::Instance;
+use super::lost_if_late;
 use super::stream::{CpuStream, LARGEST_PAGE};
 use crate::Journal;
 use crate::trace::events::{CpuEvent, TracedChange};
@@ -148,20 +149,15 @@ fn unknown_before(cpu: u32, began: Nanos) -> RecordedEvent {
     }
 }
 
-/// What was written so late that later events were handed over before is lost.
 fn on_time(event: RecordedEvent, reached: Nanos) -> RecordedEvent {
-    if event.at >= reached {
-        return event;
-    }
-    let (since, count) = match event.what {
-        TracedChange::Lost { since, count } => (since, count),
-        _ => (event.at, 1),
-    };
-    RecordedEvent {
-        at: reached,
-        what: TracedChange::Lost { since, count },
-        chain: Vec::new(),
-        ..event
+    match lost_if_late(event.at, &event.what, reached) {
+        None => event,
+        Some(what) => RecordedEvent {
+            at: reached,
+            what,
+            chain: Vec::new(),
+            ..event
+        },
     }
 }
 
