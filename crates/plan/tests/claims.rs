@@ -129,7 +129,7 @@ fn built_in_figures_have_cells_or_a_reason() {
         (cells, study.claims.len())
     };
     for (name, cells) in [
-        ("preemption-models", (9, 11)),
+        ("preemption-models", (10, 13)),
         ("realfeel-jitter", (4, 5)),
         ("scheduler-scaling", (6, 9)),
         ("interrupt-and-switch", (13, 13)),

@@ -121,26 +121,26 @@ fn errors_name_line_and_what_is_allowed() {
         said_of("name = \"preemption-models\"", "name = \"../x\""),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    , line 19: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
-    , line 24: unknown probe 'nothing'; worstcase probes lists all
-    , line 30: '251' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms
-    , line 30: an interval is 10 us to 60 s, not 1 ns
-    , line 32: a real-time priority is 1 to 99, not 100
-    , line 35: mips is 1000, 500, 250 or 125, not 999
-    , line 26: seeds is 1 to 10000, not 0
-    , line 26: unknown key 'sedes'; did you mean seeds or seed? docs/studies.md has all
-    , line 17: [full] has no 'seeds'
-    , line 23: 'loads' is empty
-    , line 23: unknown load ' blockread'; did you mean blockread or procread? worstcase loads lists all
-    , line 28: 'many' is not a whole number in range: write digits, e.g. 10
-    , line 29: 'samples' or 'time', not both
-    , line 28: a time of 1 us is shorter than one interval of 251 us
-    , line 28: 'timer' is for hosts, not for the lab
-    , line 28: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
-    , line 23: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
-    , line 24: probe 'timerlat' is there on the host only: it reads the tracer of the machine's own kernel; in the lab: wakeup or response
+    , line 20: unknown preemption model 'maximal'; allowed: none, voluntary, full, lazy, rt, and all
+    , line 25: unknown probe 'nothing'; worstcase probes lists all
+    , line 31: '251' is not a duration: write a number and ns, us, ms, s, m, h or d, whole nanoseconds at the end, e.g. 100us or 2.5ms
+    , line 31: an interval is 10 us to 60 s, not 1 ns
+    , line 33: a real-time priority is 1 to 99, not 100
+    , line 36: mips is 1000, 500, 250 or 125, not 999
+    , line 27: seeds is 1 to 10000, not 0
+    , line 27: unknown key 'sedes'; did you mean seeds or seed? docs/studies.md has all
+    , line 18: [full] has no 'seeds'
+    , line 24: 'loads' is empty
+    , line 24: unknown load ' blockread'; did you mean blockread or procread? worstcase loads lists all
+    , line 29: 'many' is not a whole number in range: write digits, e.g. 10
+    , line 30: 'samples' or 'time', not both
+    , line 29: a time of 1 us is shorter than one interval of 251 us
+    , line 29: 'timer' is for hosts, not for the lab
+    , line 29: in the lab 'cpus' is how many, like "1,2,4", not '0-1'
+    , line 24: load 'desktop' is there on the host only: the lab's machine has neither a root partition nor a compiler; in the lab: find+compile+compile
+    , line 25: probe 'timerlat' is there on the host only: it reads the tracer of the machine's own kernel; in the lab: wakeup or response
     , line 5: the schema is 'worstcase-study/2', this worstcase reads 'worstcase-study/4'; write that, and the rest as docs/studies.md has it
-    , line 17: unclosed table, expected `]`
+    , line 18: unclosed table, expected `]`
     , line 6: the name '../x' may have at most 100 characters: lower-case letters, digits and '-'
     "#);
 }
