@@ -100,11 +100,7 @@ struct RecordedReplay<'a> {
 
 impl<'a> RecordedReplay<'a> {
     /// Makes the subject of a record of this run again.
-    fn of(
-        means: &ReplayMeans<'a>,
-        run: &Run,
-        record: &'a Record,
-    ) -> Result<RecordedReplay<'a>, ExplainError> {
+    fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<RecordedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
         let cell = RecordedCell::of(record, &additions, &qemu, means.options)?;

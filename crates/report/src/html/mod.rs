@@ -6,12 +6,14 @@
 //!     extremes  where they are smallest and largest, in words
 //!     facts     the measured systems
 //!     breakdown     spans and a flame graph
+//!     cycle     a followed program and its worst cycle
 //! RunPart -> page                              embed: as JSON, which no parser takes for anything else
 //! ```
 //! `page/` has the page itself: HTML, CSS and our scripts, with ECharts before them. Everything foreign is data there.
 
 mod answer;
 mod breakdown;
+mod cycle;
 mod embed;
 mod extremes;
 mod facts;
@@ -20,6 +22,7 @@ mod noise;
 mod part;
 
 pub use breakdown::BreakdownPart;
+pub use cycle::CyclePart;
 pub use part::{PageParts, RunPart};
 
 use serde::Serialize;
@@ -32,7 +35,7 @@ const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const SHELL: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, each behind the scripts that it needs.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("page/dom.js"),
     include_str!("page/colours.js"),
     include_str!("page/filters.js"),
@@ -45,6 +48,7 @@ const SCRIPTS: [&str; 16] = [
     include_str!("page/pictures.js"),
     include_str!("page/flame.js"),
     include_str!("page/breakdowns.js"),
+    include_str!("page/cycles.js"),
     include_str!("page/facts.js"),
     include_str!("page/claims.js"),
     include_str!("page/sections.js"),

@@ -2,6 +2,7 @@
 
 use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;
+use super::cycle::CyclePart;
 use super::facts::RunFacts;
 use super::labels::SubjectLabels;
 use crate::ReportView;
@@ -25,6 +26,8 @@ pub struct PageParts {
     pub pictures: Vec<Picture>,
     /// Its breakdowns.
     pub breakdowns: Vec<BreakdownPart>,
+    /// What was found while programs were followed.
+    pub cycles: Vec<CyclePart>,
 }
 
 /// A run's section.
@@ -41,6 +44,7 @@ pub struct RunPart {
     figures: Vec<PageGroup>,
     pictures: Vec<Picture>,
     breakdowns: Vec<BreakdownPart>,
+    cycles: Vec<CyclePart>,
     question: Option<String>,
     claims: Option<ClaimsPart>,
     losses: Vec<String>,
@@ -115,7 +119,10 @@ impl RunPart {
         let loads = distinct(plan.cells.iter().map(|c| c.load.clone()));
         let labels = SubjectLabels::of(plan, view.records);
         let mechanisms: Vec<Mechanism> = parts.breakdowns.iter().map(BreakdownPart::mechanism).collect();
-        let causes: Vec<&str> = parts.breakdowns.iter().map(BreakdownPart::cause).collect();
+        let of_samples = parts.breakdowns.iter().map(BreakdownPart::cause);
+        let causes: Vec<&str> = of_samples
+            .chain(parts.cycles.iter().filter_map(CyclePart::cause))
+            .collect();
         RunPart {
             title: plan.title.clone(),
             venue: match view.records.first().map(|r| r.subject.venue()) {
@@ -135,6 +142,7 @@ impl RunPart {
                 .collect(),
             pictures: parts.pictures,
             breakdowns: parts.breakdowns,
+            cycles: parts.cycles,
             question: plan.question.as_deref().map(in_one_line),
             claims: ClaimsPart::new(view),
             losses: match view.records {

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use worstcase_analysis::cycle::CycleBreakdown;
 use worstcase_base::format::plain;
 use worstcase_report::follow::{CycleLines, FunctionReport, breakdown};
+use worstcase_report::html::CyclePart;
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{FOLLOW_FILE, Record, Run};
+use worstcase_results::record::{FOLLOW_FILE, Record, Run, RunError};
 
 /// The part of the file that is told again.
 #[derive(Deserialize)]
@@ -22,6 +23,7 @@ struct FoundThen {
 
 #[derive(Deserialize)]
 struct FoundCause {
+    sentence: String,
     worst: Option<CycleLines>,
 }
 
@@ -33,13 +35,35 @@ impl FoundThen {
     }
 }
 
-/// What was kept: the file, and what is told of it again.
-fn kept(run: &Run, record: &Record) -> Result<(Vec<u8>, FoundThen), Error> {
-    let bytes = run.beside(&record.id, FOLLOW_FILE)?;
-    let bytes = bytes.ok_or_else(|| ShowBreakdownError::NothingFound(record.id.clone()))?;
+/// What was kept, if anything: the file, and what is told of it again.
+fn read(run: &Run, record: &Record) -> Result<Option<(Vec<u8>, FoundThen)>, RunError> {
+    let Some(bytes) = run.beside(&record.id, FOLLOW_FILE)? else {
+        return Ok(None);
+    };
     let found = serde_json::from_slice(&bytes);
     let found = found.map_err(|e| run.other_version(&record.id, FOLLOW_FILE, e.to_string()))?;
-    Ok((bytes, found))
+    Ok(Some((bytes, found)))
+}
+
+fn kept(run: &Run, record: &Record) -> Result<(Vec<u8>, FoundThen), Error> {
+    let found = read(run, record)?;
+    Ok(found.ok_or_else(|| ShowBreakdownError::NothingFound(record.id.clone()))?)
+}
+
+/// Its part of a page, with the functions of a cycle if one was replayed.
+pub fn part(run: &Run, record: &Record, replayed: Option<&CycleBreakdown>) -> Result<Option<CyclePart>, RunError> {
+    let Some((_, found)) = read(run, record)? else {
+        return Ok(None);
+    };
+    let sentences = found.sentences.clone();
+    let cause = found.causes.first().map(|cause| cause.sentence.clone());
+    let cycle = match replayed {
+        Some(cycle) => FunctionReport::of(cycle).terminal(Style::PLAIN),
+        None => found
+            .cycle()
+            .map_or(Vec::new(), |cycle| breakdown(&cycle, Style::PLAIN)),
+    };
+    Ok(Some(CyclePart::new(record, cause.as_deref(), &sentences, &cycle)))
 }
 
 /// It in sentences with the worst cycle, or the file as it is; and files of that cycle.

@@ -1,5 +1,6 @@
 //! `worstcase report`: runs as one page.
 
+use super::followed;
 use super::jobs::Jobs;
 use super::output::{OutputError, print, print_data};
 use super::progress::ProgressDisplay;
@@ -8,13 +9,13 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{ExplainError, worst_of_host, worst_of_lab};
+use worstcase_analysis::explain::{self, ExplainError, SampleChoice, worst_of_host, worst_of_lab};
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
 use worstcase_report::ReportView;
-use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
+use worstcase_report::html::{BreakdownPart, CyclePart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{AskedLimit, Criterion, verdicts};
@@ -126,8 +127,11 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     };
     let pictures = picture::of_run(run, &records, options)?;
     steps.end();
-    let breakdowns = breakdowns(args, run, &records)?;
-    let parts = PageParts { pictures, breakdowns };
+    let parts = PageParts {
+        pictures,
+        breakdowns: breakdowns(args, run, &records)?,
+        cycles: cycles(args, run, &records)?,
+    };
     let criterion = asked.map(|asked| Criterion::asked(asked, &records));
     let explanations = run.explanations()?;
     let view = ReportView {
@@ -150,7 +154,8 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, None);
-    let cells: Vec<&Record> = worst_cells(records)
+    let told = |record: &Record| TOLD.contains(&record.cell.probe.as_str());
+    let cells: Vec<&Record> = worst_cells(records, told)
         .into_iter()
         .filter(|record| record.foreign.is_none() && (args.breakdowns || record.subject.venue() == Venue::Host))
         .collect();
@@ -169,11 +174,27 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
     Ok(breakdowns?.into_iter().flatten().collect())
 }
 
-/// Each subject's cell with the highest latency, in the order of the records.
-fn worst_cells(records: &[Record]) -> Vec<&Record> {
+/// What was found while programs were followed, of each subject's cell with the slowest cycle; with --breakdowns in the lab with
+/// the functions of that cycle.
+fn cycles(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<CyclePart>, ReportError> {
+    let cells = worst_cells(records, |record| record.followed.is_some());
+    let terminal = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let additions = args.replay.added.named()?;
+    let means = args.replay.means(&additions, &options, None);
+    let part = |record: &&Record| -> Result<Option<CyclePart>, ReportError> {
+        let is_replayed = args.breakdowns && record.subject.venue() == Venue::Lab;
+        let cycle = is_replayed.then(|| explain::cycle(&means, run, record, SampleChoice::Worst));
+        Ok(followed::part(run, record, cycle.transpose()?.as_ref())?)
+    };
+    cells.iter().filter_map(|record| part(record).transpose()).collect()
+}
+
+/// Of the cells that are wanted each subject's one with the highest latency, in the order of the records.
+fn worst_cells(records: &[Record], wanted: impl Fn(&Record) -> bool) -> Vec<&Record> {
     let latency = |r: &Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
     let mut worst: Vec<&Record> = Vec::new();
-    let told = |r: &&Record| TOLD.contains(&r.cell.probe.as_str()) && latency(r).is_some();
+    let told = |r: &&Record| wanted(r) && latency(r).is_some();
     for record in records.iter().filter(told) {
         match worst.iter_mut().find(|w| w.subject.id() == record.subject.id()) {
             Some(so_far) if latency(record) > latency(so_far) => *so_far = record,

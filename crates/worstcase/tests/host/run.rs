@@ -262,7 +262,10 @@ fn why_the_dearer_recorder_was_taken_is_told() {
     let record = &controller.records()[0];
     assert_eq!(record["environment"]["trace_recorder"], "perf");
     let warnings = record["warnings"].to_string();
-    assert!(warnings.contains("perf recorded, at a higher cost: cannot write "), "{warnings}");
+    assert!(
+        warnings.contains("perf recorded, at a higher cost: cannot write "),
+        "{warnings}"
+    );
 }
 
 #[test]

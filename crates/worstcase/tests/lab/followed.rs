@@ -107,6 +107,14 @@ fn late_cycles_are_named_with_the_thread_that_held_the_mutex() {
     assert!(found["late"].as_u64().unwrap() > 0, "{found:#}");
     let cause = found["causes"][0]["sentence"].as_str().unwrap();
     assert!(cause.contains("futex") && cause.contains("logger"), "{cause}");
+    let page = |more: &str| {
+        let words = format!("report --jobs 1 -o - {more}");
+        told(&[words.trim_end()], &run)
+    };
+    let found_then = page("");
+    assert!(found_then.contains("\"sentences\":[\"") && found_then.contains("logger"));
+    assert!(!found_then.contains("The functions of this cycle"));
+    assert!(page("--breakdowns").contains("The functions of this cycle"));
     let explained = told(&["explain"], &run);
     assert!(explained.contains("logger"), "{explained}");
     // How many cycles there were is each seed's own result: they are one cell.

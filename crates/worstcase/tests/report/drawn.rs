@@ -130,7 +130,7 @@ fn claims_stand_first_with_then_and_now_in_one_drawing() {
     plan.claims.push(bare);
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     all.iter().for_each(|r| run.write_cell(r).unwrap());
-    let page = written(&[part(&run, Vec::new())]);
+    let page = written(&[part(&run, Vec::new(), Vec::new())]);
     let mut browser = opened(&page.path);
     let text =
         |browser: &mut Chromium, of: &str| browser.text(&format!("document.querySelectorAll('.then-and-now')[{of}"));

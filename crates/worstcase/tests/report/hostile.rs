@@ -7,7 +7,7 @@ use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
 use worstcase_analysis::breakdown::spans::{AtDue, ExplainedSample, KernelTask, Span, SpanKind};
 use worstcase_contract::Nanos;
 use worstcase_plan::study::claim::{ClaimOrigin, Term};
-use worstcase_report::html::BreakdownPart;
+use worstcase_report::html::{BreakdownPart, CyclePart};
 use worstcase_results::record::{Run, SubjectMachine};
 
 const EVIL: &str = "<img src=x onerror=\"window.owned=1\">'\"</script><script>window.owned=2</script><!--\u{202e}&lt;b&gt;${1}{{DATA}}";
@@ -100,7 +100,14 @@ fn hostile_names_stay_text() {
     let run = Run::create(&dir.path().join("run"), plan).unwrap();
     results.iter().for_each(|r| run.write_cell(r).unwrap());
     let folded = format!("{};inner 1000\n", EVIL.replace(';', "_"));
-    let page = written(&[part(&run, vec![BreakdownPart::new(&breakdown(), Some(&folded))])]);
+    let breakdowns = vec![BreakdownPart::new(&breakdown(), Some(&folded))];
+    let cycles = vec![CyclePart::new(
+        &results[0].record,
+        Some(EVIL),
+        &[EVIL.into()],
+        &[EVIL.into()],
+    )];
+    let page = written(&[part(&run, breakdowns, cycles)]);
     let mut browser = opened(&page.path);
     browser.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
     // Tooltips are made when they are shown.
@@ -118,6 +125,12 @@ fn hostile_names_stay_text() {
     assert_eq!(browser.text("document.title"), SHOWN);
     let all = browser.text("document.querySelector('main').textContent");
     assert!(all.matches(SHOWN).count() > 10 && !all.contains('\u{202e}'));
+    let cycle = browser.text("document.querySelector('.cycle').textContent");
+    assert_eq!(
+        cycle.matches(SHOWN).count(),
+        4,
+        "its subject, load, sentence and line: {cycle}"
+    );
     assert_eq!(browser.complaints(), Vec::<String>::new());
     assert_eq!(browser.requests(), Vec::<String>::new());
 }

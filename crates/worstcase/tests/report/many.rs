@@ -30,7 +30,7 @@ fn a_million_samples() {
     }
     let run = Run::create(&dir.path().join("run"), plan_of(&results)).unwrap();
     results.iter().for_each(|r| run.write_cell(r).unwrap());
-    let page = written(&[part(&run, Vec::new())]);
+    let page = written(&[part(&run, Vec::new(), Vec::new())]);
     assert!(page.bytes < 3_000_000, "{} bytes", page.bytes);
     let mut browser = opened(&page.path);
     let shown = "document.querySelectorAll('.panel').length";

@@ -5,7 +5,7 @@ use crate::fixture;
 use std::path::{Path, PathBuf};
 use worstcase_contract::Nanos;
 use worstcase_report::ReportView;
-use worstcase_report::html::{BreakdownPart, PageParts, RunPart, page};
+use worstcase_report::html::{BreakdownPart, CyclePart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
 use worstcase_results::record::Run;
 use worstcase_results::record::explanations::NOTHING_EXPLAINED;
@@ -19,7 +19,7 @@ pub struct Page {
 }
 
 /// The section of a run, judged against 100 us.
-pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
+pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>, cycles: Vec<CyclePart>) -> RunPart {
     let records = run.records().unwrap();
     let criterion = Criterion::of(Nanos(100_000), &records);
     let options = PictureOptions {
@@ -29,6 +29,7 @@ pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>) -> RunPart {
     let parts = PageParts {
         pictures: picture::of_run(run, &records, options).unwrap(),
         breakdowns,
+        cycles,
     };
     let view = ReportView {
         plan: run.plan(),
@@ -57,7 +58,7 @@ pub fn written(parts: &[RunPart]) -> Page {
 pub fn synthetic() -> Page {
     let dir = tempfile::tempdir().unwrap();
     let run = fixture::write(&dir.path().join("run"));
-    written(&[part(&run, Vec::new())])
+    written(&[part(&run, Vec::new(), Vec::new())])
 }
 
 /// Opens a page and brings every chart into sight once.

@@ -32,6 +32,7 @@ const sections = (run) => [
   run.decision.length > 0 && ['To decide by', () => run.decision.flatMap((group) => figureGroup(run, group))],
   run.pictures.length > 0 && ['Pictures', () => pictureGroups(run)],
   run.breakdowns.length > 0 && ['Why: the worst samples', () => run.breakdowns.map((breakdown) => breakdownPart(run, breakdown))],
+  run.cycles.length > 0 && ['Why: the worst cycles', () => run.cycles.map((cycle) => cyclePart(run, cycle))],
   run.figures.length > 0 && ['Numbers', () => run.figures.flatMap((group) => figureGroup(run, group))],
   run.claims && ['Claims and their figures', () => thenAndNow(run)],
   run.losses.length > 0 && ['Losses and warnings', () => el('ul', {}, run.losses.map((line) => el('li', {}, name(line))))],
