@@ -77,19 +77,24 @@ impl ObservedLine {
         }
     }
 
-    /// The time for this length; `slope` where the observations have one length only.
-    fn at(&self, length: f64, slope: f64) -> Option<f64> {
+    /// The time for this length; `usual` is the slope where the observations have one length only. Far beyond them it is the least:
+    /// short cells under heavy loads beside long ones of idle machines say that length costs nothing.
+    fn at(&self, length: f64, usual: f64) -> Option<f64> {
         if self.count < 1.0 {
             return None;
         }
         let (mean_length, mean_time) = (self.length / self.count, self.time / self.count);
         let spread = self.length_squared / self.count - mean_length * mean_length;
         let slope = match spread > 1e-3 * mean_length * mean_length {
-            true => (self.product / self.count - mean_length * mean_time) / spread,
-            false => slope,
+            true => ((self.product / self.count - mean_length * mean_time) / spread).max(0.0),
+            false => usual,
         };
+        let edge = mean_length + 2.0 * spread.max(0.0).sqrt();
+        let (within, beyond) = (length.min(edge), (length - edge).max(0.0));
+        let least = usual.min(0.5 * mean_time / mean_length.max(f64::MIN_POSITIVE));
+        let near = mean_time + slope * (within - mean_length);
         // A short cell never takes less than none.
-        Some((mean_time + slope.max(0.0) * (length - mean_length)).max(0.1 * mean_time))
+        Some(near.max(0.1 * mean_time) + slope.max(least) * beyond)
     }
 }
 
@@ -233,6 +238,21 @@ mod tests {
             speed.took(TimedWork::Boot, Nanos(0), Duration::from_secs(20));
         }
         assert!(speed.seconds(TimedWork::Boot, Nanos(0)) > 19.0);
+    }
+
+    #[test]
+    fn a_long_cell_takes_time_also_if_the_short_ones_had_heavier_loads() {
+        let mut speed = LabSpeed {
+            slower: 1.0,
+            ..LabSpeed::default()
+        };
+        for _ in 0..20 {
+            speed.took(TimedWork::Cell, Nanos::from_millis(300), Duration::from_secs(4));
+            speed.took(TimedWork::Cell, Nanos::from_millis(1_000), Duration::from_secs(2));
+        }
+        let minute = speed.seconds(TimedWork::Cell, Nanos::from_millis(60_000));
+        assert!((100.0..300.0).contains(&minute), "{minute}");
+        assert!(speed.seconds(TimedWork::Cell, Nanos::from_millis(500)) < 5.0);
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn idle_alone(records: &[&Record]) -> Option<String> {
 /// Whether others worked on the measured CPUs when it began.
 fn busy(records: &[&Record]) -> Option<String> {
     let busy = records.iter().filter_map(|r| r.origin.as_ref()?.found("busy"));
-    busy.max().map(|what| format!("when it began, {what}"))
+    busy.max().map(|what| format!("when it began: {what}"))
 }
 
 /// Whether the latest sample may be above the limit only for the trace that ran beside it.

@@ -13,6 +13,7 @@ mod compare;
 mod demands;
 mod documents;
 mod ensembles;
+mod examples;
 mod exit_codes;
 mod fixture;
 mod followed;

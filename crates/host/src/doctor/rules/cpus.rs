@@ -224,7 +224,7 @@ fn busy(patient: &Patient) -> Option<Finding> {
         Finding::new(
             ID,
             FindingLevel::Notice,
-            format!("CPUs {busy} are busy now{}", who(patient, &busy)),
+            format!("other work on CPUs {busy}{}", who(patient, &busy)),
             "What runs there now is a load that no record names: two runs will not be alike.",
         )
         .remedy("end what runs there, or keep it away: taskset, cpusets, isolation"),
