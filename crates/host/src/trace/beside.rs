@@ -2,7 +2,7 @@
 
 use super::events::CpuEvent;
 use super::instances::samples::SampleInstance;
-use super::points::points;
+use super::points::{has_vectors, points};
 use super::program::TraceRecorder;
 use super::tracefs::Tracefs;
 use super::tracer::room_of;
@@ -22,7 +22,12 @@ pub(crate) enum TraceBeside {
 impl TraceBeside {
     /// Begins a trace of these CPUs.
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<TraceBeside, TracingError> {
-        let points = points(&Tracefs::of_threads()?, purpose)?;
+        let tracefs = Tracefs::of_threads()?;
+        // An instance's events are told apart by the table alone.
+        if !has_vectors(&tracefs) {
+            return Tracer::open(cpus, purpose).map(TraceBeside::Perf);
+        }
+        let points = points(&tracefs, purpose)?;
         let room = room_of(purpose, cpus.len());
         let instance = guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal));
         match instance {
