@@ -109,7 +109,7 @@ fn without_vectors(
     purpose: &Purpose,
     own: &OwnInterrupts,
 ) -> Result<Vec<TracePoint>, TracingError> {
-    let fixed = |name: &str, filter, change| {
+    let fixed = |name: &str, filter, change| -> Result<TracePoint, TracingError> {
         Ok(TracePoint {
             source: CounterSource::Tracepoint(format(tracefs, name)?.id),
             name: name.into(),
