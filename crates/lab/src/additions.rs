@@ -44,6 +44,11 @@ impl Additions {
         })
     }
 
+    /// Whether nothing of the user's own is added.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.modules.is_empty()
+    }
+
     /// These additions; for a kind that is empty here, those that an experiment names.
     pub fn or_of(&self, experiment: &Experiment) -> Result<Additions, LabError> {
         let of_experiment = match (self.programs.is_empty(), self.modules.is_empty()) {

@@ -45,12 +45,6 @@ impl RecordedCell {
         }
     }
 
-    /// The cell's content key.
-    pub fn key(&self) -> Result<String, LabError> {
-        let cell = &self.matrix.cells()[0];
-        cell::key(self.matrix.subject(cell), &cell.spec)
-    }
-
     /// Boots it and runs the cell, as far as the cache has not both. Fails if the cell gives other samples than the record.
     pub fn ready(self, record: &Record, cache: &Cache, limit: Option<Duration>) -> Result<RepeatableCell, LabError> {
         let RecordedCell { matrix } = self;

@@ -20,12 +20,11 @@ use crate::breakdown::spans::Peer;
 use crate::breakdown::spans::{ExplainedSample, Since};
 use crate::breakdown::{Breakdown, Explanation, LabSurroundings};
 use crate::cycle::CycleBreakdown;
-use crate::kept::kept;
 use choice::choose;
 use replay::PreparedReplay;
-pub(crate) use replay::RecordedReplay;
 pub use replay::ReplayMeans;
 use replay::Replayed;
+pub(crate) use replay::kept_of;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
@@ -241,18 +240,16 @@ fn tell_once<T: Serialize + DeserializeOwned>(
     rows: &[(usize, SampleRow)],
     wanted: impl Fn(Explanation) -> T,
 ) -> Result<Vec<T>, ExplainError> {
-    let recorded = RecordedReplay::of(means, run, record)?;
     let around = around(record, records);
     let asked = [
         type_name::<T>().into(),
-        recorded.key()?,
         format!("{rows:?}"),
         format!("{around:?}"),
         format!("{:?}", sample(record, 0, Nanos(0), Since::Due)),
     ];
     let asked = asked.each_ref().map(String::as_str);
-    kept(&means.options.cache, AREA, &asked, || {
-        let (told, _) = tell(recorded.ready()?, record, &around, rows)?;
+    kept_of(means, run, record, AREA, &asked, |ready| {
+        let (told, _) = tell(ready, record, &around, rows)?;
         Ok(told.into_iter().map(wanted).collect())
     })
 }

@@ -4,18 +4,21 @@ use super::error::ExplainError;
 use crate::breakdown::lines::SourceLines;
 use crate::cycle::{self, CycleBreakdown, CycleSubject};
 use crate::debuginfo::LineOrigin;
+use crate::kept::kept;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
-use worstcase_kernels::debuginfo::kept;
+use worstcase_kernels::debuginfo;
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemu;
-use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow};
+use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow, SubjectMachine};
 
 /// The name of the code that the kernel gives every program.
 const VDSO: &str = "vdso";
@@ -43,8 +46,52 @@ pub(crate) struct Replayed {
     pub(crate) lines: Box<dyn SourceLines>,
 }
 
+/// Gives what `find` finds in a record's replay; kept in the cache, so that the subject is not made again to be asked once more.
+/// Where the user names a part of it, that is compared with the record each time.
+pub(crate) fn kept_of<T: Serialize + DeserializeOwned>(
+    means: &ReplayMeans,
+    run: &Run,
+    record: &Record,
+    area: &str,
+    asked: &[&str],
+    find: impl FnOnce(PreparedReplay) -> Result<T, ExplainError>,
+) -> Result<T, ExplainError> {
+    let made = match means.qemu.is_some() || !means.additions.or_of(&run.plan().experiment)?.is_empty() {
+        true => Some(RecordedReplay::of(means, run, record)?),
+        false => None,
+    };
+    let key = key(means, record)?;
+    let asked: Vec<&str> = [&[key.as_str()], asked].concat();
+    kept(&means.options.cache, area, &asked, || {
+        let recorded = made.map_or_else(|| RecordedReplay::of(means, run, record), Ok)?;
+        find(recorded.ready()?)
+    })
+}
+
+/// The key of what a replay shows: the subject, the cell, its samples, and the lines that are known.
+fn key(means: &ReplayMeans, record: &Record) -> Result<String, ExplainError> {
+    let SubjectMachine::Lab(machine) = &record.subject.machine else {
+        return Err(LabError::OtherInputs {
+            cell: record.id.to_string(),
+            what: "it was not measured in the lab".into(),
+        }
+        .into());
+    };
+    let mut key = Digest::new("recorded");
+    key.text(&machine.key)
+        .text(&format!("{:?}", record.cell))
+        .text(&record.digest);
+    for lines in debuginfo::kept::names(&means.options.cache) {
+        key.text(&lines);
+    }
+    if let Some(named) = means.debug_info {
+        key.text(&named.display().to_string());
+    }
+    Ok(key.hex())
+}
+
 /// A record's cell, whose subject is made again.
-pub(crate) struct RecordedReplay<'a> {
+struct RecordedReplay<'a> {
     means: ReplayMeans<'a>,
     record: &'a Record,
     cell: RecordedCell,
@@ -53,11 +100,7 @@ pub(crate) struct RecordedReplay<'a> {
 
 impl<'a> RecordedReplay<'a> {
     /// Makes the subject of a record of this run again.
-    pub(crate) fn of(
-        means: &ReplayMeans<'a>,
-        run: &Run,
-        record: &'a Record,
-    ) -> Result<RecordedReplay<'a>, ExplainError> {
+    fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<RecordedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
         let additions = means.additions.or_of(&run.plan().experiment)?;
         let cell = RecordedCell::of(record, &additions, &qemu, means.options)?;
@@ -69,21 +112,8 @@ impl<'a> RecordedReplay<'a> {
         })
     }
 
-    /// The key of what a replay shows: the cell, its samples, and the lines that are known.
-    pub(crate) fn key(&self) -> Result<String, ExplainError> {
-        let mut key = Digest::new("recorded");
-        key.text(&self.cell.key()?).text(&self.record.digest);
-        for lines in kept::names(&self.means.options.cache) {
-            key.text(&lines);
-        }
-        if let Some(named) = self.means.debug_info {
-            key.text(&named.display().to_string());
-        }
-        Ok(key.hex())
-    }
-
     /// Prepares the replay.
-    pub(crate) fn ready(self) -> Result<PreparedReplay<'a>, ExplainError> {
+    fn ready(self) -> Result<PreparedReplay<'a>, ExplainError> {
         let again = self.cell.ready(self.record, &self.means.options.cache, None)?;
         Ok(PreparedReplay {
             means: self.means,

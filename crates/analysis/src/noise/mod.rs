@@ -13,8 +13,7 @@ pub(crate) use parts::Who;
 pub use parts::{GapPart, parts};
 
 use crate::breakdown::spans::OtherCpu;
-use crate::explain::{ExplainError, RecordedReplay, ReplayMeans};
-use crate::kept::kept;
+use crate::explain::{ExplainError, ReplayMeans, kept_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use worstcase_contract::Instructions;
@@ -97,10 +96,8 @@ pub fn entered(means: &ReplayMeans, run: &Run, record: &Record) -> Result<Entere
 
 /// The rows that a replay shows for these gaps; kept in the cache.
 fn rows(means: &ReplayMeans, run: &Run, record: &Record, places: &[usize]) -> Result<Vec<NoiseRow>, ExplainError> {
-    let recorded = RecordedReplay::of(means, run, record)?;
     let cache = &means.options.cache;
-    kept(cache, AREA, &[&recorded.key()?], || {
-        let ready = recorded.ready()?;
+    kept_of(means, run, record, AREA, &[], |ready| {
         let lines = ready.origin()?.kernel(ready.again())?;
         let mut all = Vec::new();
         ready.again().replay_each(cache, places, LEAD, |execution, symbols| {

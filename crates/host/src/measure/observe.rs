@@ -82,6 +82,7 @@ impl TraceObserver {
             }
             Err(e) => return Err(MeasureError::Trace(e)),
         };
+        warnings.extend(tracer.note());
         let what = match spec.probe {
             Probe::Noise => ObservedKind::Gaps(threads.iter().map(ObservedGaps::of).collect()),
             probe => ObservedKind::Samples {

@@ -3,7 +3,7 @@
 use super::events::CpuEvent;
 use super::instances::samples::SampleInstance;
 use super::points::{has_vectors, points};
-use super::program::TraceRecorder;
+use super::program::{TraceRecorder, costs_more};
 use super::tracefs::Tracefs;
 use super::tracer::room_of;
 use super::{Purpose, Tracer, TracingError};
@@ -16,30 +16,39 @@ const OWNER: &str = "worstcase host run";
 #[derive(Debug)]
 pub(crate) enum TraceBeside {
     Instance(Box<SampleInstance>),
-    Perf(Tracer),
+    /// With the reason why no instance records.
+    Perf(Tracer, String),
 }
 
 impl TraceBeside {
     /// Begins a trace of these CPUs.
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<TraceBeside, TracingError> {
         let tracefs = Tracefs::of_threads()?;
-        // An instance's events are told apart by the table alone.
-        if !has_vectors(&tracefs) {
-            return Tracer::open(cpus, purpose).map(TraceBeside::Perf);
-        }
-        let points = points(&tracefs, purpose)?;
-        let room = room_of(purpose, cpus.len());
-        let instance = guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal));
+        let instance = match has_vectors(&tracefs) {
+            true => {
+                let (points, room) = (points(&tracefs, purpose)?, room_of(purpose, cpus.len()));
+                guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal))
+            }
+            false => Err(TracingError::NoVectors.to_string()),
+        };
         match instance {
             Ok(instance) => Ok(TraceBeside::Instance(Box::new(instance))),
-            Err(_) => Tracer::open(cpus, purpose).map(TraceBeside::Perf),
+            Err(why) => Ok(TraceBeside::Perf(Tracer::open(cpus, purpose)?, why)),
         }
     }
 
     pub fn recorder(&self) -> TraceRecorder {
         match self {
             TraceBeside::Instance(_) => TraceRecorder::Tracefs,
-            TraceBeside::Perf(_) => TraceRecorder::Perf,
+            TraceBeside::Perf(..) => TraceRecorder::Perf,
+        }
+    }
+
+    /// That it costs more than it could, and why.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            TraceBeside::Instance(_) => None,
+            TraceBeside::Perf(_, why) => Some(costs_more(why)),
         }
     }
 
@@ -48,7 +57,7 @@ impl TraceBeside {
     pub fn drain(&mut self, each: impl FnMut(&CpuEvent<'_>)) {
         match self {
             TraceBeside::Instance(instance) => instance.drain(each),
-            TraceBeside::Perf(tracer) => drop(tracer.drain(each)),
+            TraceBeside::Perf(tracer, _) => drop(tracer.drain(each)),
         }
     }
 
@@ -56,7 +65,7 @@ impl TraceBeside {
     pub fn lost(&self) -> u64 {
         match self {
             TraceBeside::Instance(instance) => instance.lost(),
-            TraceBeside::Perf(tracer) => tracer.lost(),
+            TraceBeside::Perf(tracer, _) => tracer.lost(),
         }
     }
 

@@ -81,7 +81,7 @@ impl ReadyTrace {
         };
         let (instances, note) = match made {
             Ok(instances) => (Some(instances), None),
-            Err(why) => (None, why.map(|why| format!("perf recorded, at a higher cost: {why}"))),
+            Err(why) => (None, why.map(|why| costs_more(&why))),
         };
         let call_ns = match &instances {
             Some(instances) => instances.call_ns,
@@ -103,6 +103,11 @@ impl ReadyTrace {
             None => with_perf(&self.cpus, list),
         }
     }
+}
+
+/// What is told where no instance of tracefs records.
+pub(super) fn costs_more(why: &str) -> String {
+    format!("perf recorded, at a higher cost: {why}")
 }
 
 /// Threads that begin while the instances are switched on are added.

@@ -10,7 +10,10 @@ use worstcase_lab::cpio::CpioArchive;
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// The initramfs: worstcase, and busybox as everything else.
@@ -48,11 +51,29 @@ fn host_works_on_an_arm64_board() {
         say lab; worstcase lab run --kernel debian:6.1 -o /tmp/l; echo exit $?
         say offline; worstcase host run --cpus 7 -o /tmp/d; echo exit $?
         "#;
-    let qemu = ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "cortex-a72"];
+    let qemu = [
+        "qemu-system-aarch64",
+        "-machine",
+        "virt,gic-version=3",
+        "-cpu",
+        "cortex-a72",
+    ];
     let isolated = "isolcpus=domain,1 nohz_full=1 rcu_nocbs=1";
-    let machine = EndedMachine::of(&qemu, "ttyAMA0", &files.join("vmlinuz"), &image(&files, script), isolated);
+    let machine = EndedMachine::of(
+        &qemu,
+        "ttyAMA0",
+        &files.join("vmlinuz"),
+        &image(&files, script),
+        isolated,
+    );
     println!("{}", machine.said);
-    let says = |name: &str, words: &str| assert!(machine.part(name).contains(words), "{name}, {words}: {}", machine.part(name));
+    let says = |name: &str, words: &str| {
+        assert!(
+            machine.part(name).contains(words),
+            "{name}, {words}: {}",
+            machine.part(name)
+        )
+    };
     says("version", "of lab results: none");
     says("describe", "Cortex-A72");
     says("describe", "arch_sys_counter");
@@ -62,7 +83,10 @@ fn host_works_on_an_arm64_board() {
         says(part, "\nexit 0\n");
     }
     says("shown", "Cortex-A72");
-    says("lab", "the lab needs an x86-64 controller at present, and this one is aarch64");
+    says(
+        "lab",
+        "the lab needs an x86-64 controller at present, and this one is aarch64",
+    );
     says("lab", "\nexit 3\n");
     says("offline", "CPUs 7 are not online; choose from 0-1\nexit 2\n");
     says("end", "");

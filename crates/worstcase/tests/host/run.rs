@@ -245,6 +245,30 @@ fn parts_add_up_to_the_latency_or_it_is_said_what_is_missing() {
 }
 
 #[test]
+fn why_the_dearer_recorder_was_taken_is_told() {
+    worstcase_skips::needs_root!();
+    let controller = MeasuringController::new();
+    // A folder in which no instance can be made.
+    let place = "cd /; umount -q /sys/kernel/tracing; mount -t tracefs tracefs /sys/kernel/tracing && \
+                 mount -t tmpfs none /sys/kernel/tracing/instances && exec \"$0\" \"$@\"";
+    let mut own = std::process::Command::new("unshare");
+    own.args(["--mount", "sh", "-c", place])
+        .arg(assert_cmd::cargo::cargo_bin("worstcase"))
+        .args(["host", "run", "--probe", "response", "--time", "200ms", "--seeds", "1"])
+        .args(["--cpus", &one_cpu(), "--output"])
+        .arg(controller.path("run"));
+    let output = own.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record = &controller.records()[0];
+    assert_eq!(record["environment"]["trace_recorder"], "perf");
+    let warnings = record["warnings"].to_string();
+    assert!(
+        warnings.contains("perf recorded, at a higher cost: cannot write "),
+        "{warnings}"
+    );
+}
+
+#[test]
 fn ctrl_c_ends_it_with_a_full_record() {
     let controller = MeasuringController::new();
     let child = start(&controller, &["--time", "1h", "--load", "fork", "--cpus", &one_cpu()]);

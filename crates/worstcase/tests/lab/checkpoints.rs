@@ -32,6 +32,17 @@ fn a_sample_is_explained_the_same_from_a_checkpoint_and_from_what_was_kept() {
     fs::remove_dir_all(controller.cache().join("checkpoints")).unwrap();
     assert_eq!(explained(&controller, &run, "--sample worst"), first);
     assert_eq!((kept("checkpoints"), kept("breakdowns")), (0, breakdowns));
+    // Nor is its machine made again; a sample that was not explained yet needs one.
+    let without_qemu = |sample: &str| {
+        let mut command = controller.worstcase("explain");
+        command.arg(&run).args(["--sample", sample]).env("PATH", "");
+        command
+    };
+    without_qemu("worst").assert().success().stdout(first.clone());
+    without_qemu("p90").assert().code(3);
+    // A QEMU that is named is looked at each time.
+    let mut with_another = without_qemu("worst");
+    with_another.args(["--qemu", "/no/qemu"]).assert().code(2);
     // A checkpoint that is damaged is none.
     explained(&controller, &run, "--sample p50 --folded /dev/null");
     assert_eq!(kept("checkpoints"), checkpoints);
