@@ -14,7 +14,7 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 
 .PHONY: build install uninstall demo test bench lint prepare
 
-build: prepare
+build: $(if $(TARGET),,prepare)
 ifeq ($(TARGET),)
 	$(CARGO) build --release --locked
 else
