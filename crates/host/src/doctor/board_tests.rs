@@ -65,7 +65,7 @@ fn cpus_of_several_kinds_are_no_one_machine() {
     let mut alike = facts.clone();
     alike.cpu.kinds.clear();
     assert!(find(&alike, "0-2", "core-kinds").is_none());
-    assert_eq!(alike.cpu.architecture, Architecture::Arm);
+    assert_eq!(alike.cpu.architecture, Some(Architecture::Arm));
 }
 
 #[test]

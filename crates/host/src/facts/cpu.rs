@@ -12,7 +12,7 @@ pub struct CpuFacts {
     /// Its name; where its cores are of several kinds, each with its CPUs.
     pub model: Option<String>,
     /// The architecture, as far as remedies differ.
-    pub architecture: Architecture,
+    pub architecture: Option<Architecture>,
     /// The kinds of cores, the fastest first; empty where all are alike.
     pub kinds: Vec<CoreKind>,
     /// CPUs that run.
@@ -30,7 +30,7 @@ pub struct CpuFacts {
 }
 
 /// An architecture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
     /// x86, 32 or 64 bits.
@@ -39,15 +39,12 @@ pub enum Architecture {
     Arm,
     /// RISC-V.
     RiscV,
-    /// Another one, or it does not tell.
-    #[default]
-    NotKnown,
 }
 
-impl Architecture {
-    /// Whether its machines are mostly boards: no BIOS, no TSC, a bootloader that has the kernel's parameters.
-    pub(crate) fn is_of_boards(self) -> bool {
-        matches!(self, Architecture::Arm | Architecture::RiscV)
+impl CpuFacts {
+    /// Whether such machines are mostly boards: no BIOS, no TSC, a bootloader that has the kernel's parameters.
+    pub(crate) fn is_of_boards(&self) -> bool {
+        matches!(self.architecture, Some(Architecture::Arm | Architecture::RiscV))
     }
 }
 
@@ -105,14 +102,14 @@ pub(super) fn read(tree: &FileTree) -> CpuFacts {
     }
 }
 
-fn architecture(info: &str) -> Architecture {
-    let has = |key: &str| field(info, key).is_some();
-    match () {
-        () if has("CPU implementer") => Architecture::Arm,
-        () if has("hart") => Architecture::RiscV,
-        () if has("flags") => Architecture::X86,
-        () => Architecture::NotKnown,
-    }
+fn architecture(info: &str) -> Option<Architecture> {
+    let told = [
+        ("CPU implementer", Architecture::Arm),
+        ("hart", Architecture::RiscV),
+        ("flags", Architecture::X86),
+    ];
+    let found = told.into_iter().find(|(key, _)| field(info, key).is_some());
+    found.map(|(_, architecture)| architecture)
 }
 
 /// The name that the processor has for itself, or those of its kinds of cores.

@@ -46,7 +46,7 @@ fn governor(patient: &Patient) -> Option<Finding> {
             format!("the frequency governor is {}", each.join(", ")),
             "A CPU with little to do is slowed down, runs the code of a wake-up slower, and speeds up too late.",
         )
-        .remedy(match patient.facts.cpu.architecture.is_of_boards() {
+        .remedy(match patient.facts.cpu.is_of_boards() {
             true => format!(
                 "as root, for each group of CPUs: {}",
                 echo("performance", "sys/devices/system/cpu/cpufreq/policyN/scaling_governor")
@@ -61,7 +61,7 @@ fn sleep(patient: &Patient) -> Option<Finding> {
     const ID: &str = "sleep-states";
     let power = &patient.facts.power;
     let Some(deepest) = power.deepest_allowed() else {
-        let who = match patient.facts.cpu.architecture.is_of_boards() {
+        let who = match patient.facts.cpu.is_of_boards() {
             true => "firmware or a hypervisor",
             false => "a hypervisor",
         };
@@ -89,7 +89,7 @@ fn sleep(patient: &Patient) -> Option<Finding> {
             format!("idle CPUs sleep as deep as {name}"),
             format!("Waking from it takes {us} us by the kernel's own table, before the interrupt is even seen."),
         )
-        .remedy(match patient.facts.cpu.architecture.is_of_boards() {
+        .remedy(match patient.facts.cpu.is_of_boards() {
             true => "hold /dev/cpu_dma_latency open with 0 in it, or boot with cpuidle.off=1",
             false => {
                 "hold /dev/cpu_dma_latency open with 0 in it, or boot with intel_idle.max_cstate=1 processor.max_cstate=1"
@@ -213,7 +213,7 @@ fn interrupts(patient: &Patient) -> Option<Finding> {
     let changes = movable.map(|irq| TemporaryChange::set(affinity_file(irq.number), &patient.others));
     let new_ones = TemporaryChange::set("proc/irq/default_smp_affinity", patient.others.mask());
     let others = patient.others.to_string();
-    let fixed = match patient.facts.cpu.architecture.is_of_boards() {
+    let fixed = match patient.facts.cpu.is_of_boards() {
         true => "; one that a board's controller cannot move (EIO: GPIO, many PCIe bridges) stays: measure other CPUs",
         false => "",
     };

@@ -14,9 +14,9 @@ fn preemption(patient: &Patient) -> Option<Finding> {
         .as_deref()
         .is_some_and(|version| version.contains("PREEMPT_DYNAMIC"));
     let package = match patient.facts.cpu.architecture {
-        Architecture::X86 | Architecture::NotKnown => "; Debian: linux-image-rt-amd64",
-        Architecture::Arm => "; Debian: linux-image-rt-arm64",
-        Architecture::RiscV => "",
+        Some(Architecture::Arm) => "; Debian: linux-image-rt-arm64",
+        Some(Architecture::RiscV) => "",
+        Some(Architecture::X86) | None => "; Debian: linux-image-rt-amd64",
     };
     let real_time = format!("install a kernel with PREEMPT_RT (CONFIG_PREEMPT_RT=y{package})");
     let at_boot = match dynamic {
@@ -103,7 +103,7 @@ fn isolation(patient: &Patient) -> Option<Finding> {
         patient.cpus.to_string()
     };
     // Boards have no managed interrupts; irqaffinity= keeps theirs away.
-    let managed = match patient.facts.cpu.architecture.is_of_boards() {
+    let managed = match patient.facts.cpu.is_of_boards() {
         true => "",
         false => "managed_irq,",
     };

@@ -34,7 +34,7 @@ fn clock(patient: &Patient) -> Option<Finding> {
         .find(|fast| clock.available.iter().any(|other| other == *fast));
     let remedy = match faster.filter(|faster| **faster != name) {
         Some(faster) => format!("as root: {}", echo(faster, "sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        None if patient.facts.cpu.architecture.is_of_boards() => {
+        None if patient.facts.cpu.is_of_boards() => {
             "find out why programs may not read the counter themselves (dmesg | grep -iE 'arch_timer|clocksource|erratum'): the \
              kernel keeps them from one with an erratum, or the vDSO is off"
                 .into()
