@@ -1,6 +1,10 @@
 # worstcase: what a user or a developer does. Everything needs a Rust toolchain; the rest is installed when it is missing.
 CARGO ?= cargo
-WORSTCASE := target/release/worstcase
+
+# For another machine: make build TARGET=aarch64-unknown-linux-gnu. A static executable, without the lab; CC of the target is
+# the linker.
+TARGET ?=
+WORSTCASE := target/$(TARGET:%=%/)release/worstcase
 
 # Where `make install` puts things; DESTDIR is for packagers.
 PREFIX ?= /usr/local
@@ -10,8 +14,12 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 
 .PHONY: build install uninstall demo test bench lint prepare
 
-build: prepare
+build: $(if $(TARGET),,prepare)
+ifeq ($(TARGET),)
 	$(CARGO) build --release --locked
+else
+	CARGO="$(CARGO)" scripts/build-for $(TARGET) --release
+endif
 
 # What was built: the program, its manual and its completions, its licence and those of what it carries. Builds nothing, so that
 # root need not.
@@ -43,13 +51,14 @@ test: prepare
 	scripts/test
 
 # Longer measurements: the lab's speed against plain QEMU, fixed cost of a cell, one job against two; a gate asked again and
-# again on a busy machine; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
+# again on a busy machine; `host` in a virtual board of arm64; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
 # and found (needs flex, bison, bc and pahole); delays planted in newer kernels (needs root and debootstrap).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
 # under a sanitizer.
 bench: build
 	scripts/bench
 	scripts/bench-host
+	scripts/bench-board
 	scripts/bench-follow
 	scripts/bench-scrape
 	scripts/bench-gate

@@ -9,7 +9,7 @@
 use crate::null_block::NullBlock;
 use std::fs::{File, OpenOptions};
 use worstcase_instruments::loads::{Board, Draws, Ending, LoadCode, LoadError, RunningPart};
-use worstcase_instruments::sys::memory::{self, Mapping, PAGE};
+use worstcase_instruments::sys::memory::{self, Mapping, page_size};
 use worstcase_instruments::sys::usage;
 use worstcase_logs::Nanos;
 
@@ -60,22 +60,22 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
 fn run(device: &File, sizes: Sizes, app: u64, apps: u64, mut draws: Draws, board: &Board) -> Result<(), String> {
     let mapping_failed = |e| format!("mapping the memory of an application: {e}");
     let heap = Mapping::private(sizes.heap as usize).map_err(mapping_failed)?;
-    for at in (0..heap.len()).step_by(PAGE) {
+    for at in (0..heap.len()).step_by(page_size()) {
         heap.write(at, 1);
     }
     let files = Mapping::of_file(device, app * sizes.files, sizes.files as usize).map_err(mapping_failed)?;
-    for at in (0..sizes.first_sweep as usize).step_by(PAGE) {
+    for at in (0..sizes.first_sweep as usize).step_by(page_size()) {
         std::hint::black_box(files.read(at));
     }
     // From the last one on the memory is full, and page-ins count.
     board.set_up();
-    let places = sizes.files / PAGE as u64 / NEIGHBOURS;
+    let places = sizes.files / page_size() as u64 / NEIGHBOURS;
     let mut seen = usage::own_process().major_faults;
     loop {
         let first = draws.below(places) * NEIGHBOURS;
         let writes = draws.below(WRITES_ONE_IN) == 0;
         for page in first..first + NEIGHBOURS {
-            let at = page as usize * PAGE;
+            let at = page as usize * page_size();
             if writes {
                 files.write(at, page as u8);
             } else {
@@ -107,10 +107,10 @@ impl Sizes {
     /// applications exceed that by a quarter, of more in proportion, and of fewer by a quarter too.
     fn new(available: u64, apps: u64) -> Sizes {
         let left = available / 4 + apps * PROCESS_COST;
-        let heap = available.saturating_sub(left) / apps / PAGE as u64 * PAGE as u64;
+        let heap = available.saturating_sub(left) / apps / page_size() as u64 * page_size() as u64;
         let files = (left / 8 * apps.max(10) / apps / MIB + 1) * MIB;
         Sizes {
-            heap: heap.max(PAGE as u64),
+            heap: heap.max(page_size() as u64),
             files,
             first_sweep: files.min(left * 5 / 4 / apps),
         }
@@ -131,7 +131,7 @@ mod tests {
             for apps in 1..=200 {
                 assert!(total(apps) > available, "{apps} apps");
                 let sizes = Sizes::new(available, apps);
-                assert!(sizes.heap + sizes.first_sweep + PAGE as u64 > available / apps);
+                assert!(sizes.heap + sizes.first_sweep + page_size() as u64 > available / apps);
                 assert!(sizes.heap * apps <= available * 7 / 8, "{apps} heaps leave too little");
             }
             assert!(total(20) > total(10) && total(30) > total(20));

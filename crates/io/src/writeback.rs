@@ -8,14 +8,14 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use worstcase_instruments::loads::{Draws, Ending, LoadCode, LoadError, Pace, RunningPart};
 use worstcase_instruments::sys::device;
-use worstcase_instruments::sys::memory::{self, PAGE};
+use worstcase_instruments::sys::memory;
 
 /// The one RAM disk that the module is loaded with.
 const DISK: &str = "/dev/ram0";
 const DISK_BYTES: u64 = 64 << 20;
 const FILE_BYTES: u64 = 32 << 20;
 /// A place that is written to.
-const PLACE: u64 = 4 * PAGE as u64;
+const PLACE: u64 = 16 << 10;
 const WRITES: usize = 0;
 /// Asked of the kernel.
 const WRITTEN: usize = 1;

@@ -105,6 +105,13 @@ worstcase_base::errors! {
     /// Errors of the lab. Every message says what happened and what to do.
     #[derive(Debug, thiserror::Error)]
     pub enum LabError {
+        /// An executable for another processor.
+        #[error(
+            "the lab needs an x86-64 controller at present, and this one is {}; type the same on a PC, and take its run here \
+             for show, report, compare and gate; `worstcase host` measures this machine",
+            std::env::consts::ARCH
+        )]
+        Controller => Missing,
         /// No QEMU on this machine.
         #[error("no qemu-system-x86_64 found; install Debian's qemu-system-x86, or name one with --qemu PATH")]
         NoQemu => Missing,

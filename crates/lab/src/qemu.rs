@@ -14,6 +14,9 @@ use worstcase_base::progress::Progress;
 /// The program's name on the search path.
 const PROGRAM: &str = "qemu-system-x86_64";
 
+/// Whether this executable carries what a lab machine needs.
+const CONTROLS: bool = cfg!(target_arch = "x86_64");
+
 /// A QEMU that the lab can work with.
 #[derive(Clone, Debug)]
 pub struct Qemu {
@@ -31,6 +34,9 @@ impl Qemu {
     /// Examines the named QEMU, or the one on the search path. Results that take time are kept in the cache. A note
     /// says where it cannot be confined on this machine.
     pub fn find(program: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<Qemu, LabError> {
+        if !CONTROLS {
+            return Err(LabError::Controller);
+        }
         if !Confinement::is_possible()? {
             progress.note(
                 "this kernel has no Landlock, so QEMU may write to every file that you may write to; \

@@ -79,6 +79,13 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("asm_spurious_interrupt"), FunctionRole::InterruptEntry),
     (Is("irq_entries_start"), FunctionRole::InterruptEntry),
     (Is("spurious_entries_start"), FunctionRole::InterruptEntry),
+    // arm64: one entry for all interrupts.
+    (Is("el1h_64_irq"), FunctionRole::InterruptEntry),
+    (Is("el0t_64_irq"), FunctionRole::InterruptEntry),
+    (Is("el1_irq"), FunctionRole::InterruptEntry),
+    (Is("el0_irq"), FunctionRole::InterruptEntry),
+    (Is("el1h_64_sync"), FunctionRole::ExceptionEntry),
+    (Is("el0t_64_sync"), FunctionRole::SyscallEntry),
     (Begins("asm_exc_"), FunctionRole::ExceptionEntry),
     (Begins("entry_SYSCALL_64"), FunctionRole::SyscallEntry),
     (Begins("entry_SYSCALL_compat"), FunctionRole::SyscallEntry),

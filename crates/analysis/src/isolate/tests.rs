@@ -213,6 +213,8 @@ fn a_sender_is_who_wanted_it() {
         "flush_tlb_mm_range, an interrupt"
     );
     assert_eq!(said(&[0x4001], ""), "flush_tlb_mm_range, a thread that has ended");
+    // The first instruction of a function that is probed, and no return into it.
+    assert_eq!(said(&[0x4000, 0x5001], "a"), "flush_tlb_mm_range, a in munmap(2)");
     assert_eq!(said(&[0x7001, 0x6001], "a"), "a timer");
     assert_eq!(sent(&[], ""), None);
 }

@@ -155,8 +155,12 @@ impl AddressNames<'_> {
     pub(crate) fn chain(&self, sender: EntrySender) -> Vec<String> {
         let chain = self.chains.get(sender.chain as usize);
         let addresses = chain.into_iter().flatten().filter(|address| !is_marker(**address));
-        // A return address may be the first of the next function.
-        let names = addresses.filter_map(|address| self.function(address.wrapping_sub(1)));
+        // A return address may be the first of the next function. Where a probe begins a chain, as on arm, it is none.
+        let is_start = |address: u64| self.names.lookup(address).is_some_and(|found| found.address == address);
+        let names = addresses.enumerate().filter_map(|(nth, address)| {
+            let is_probed = nth == 0 && is_start(*address);
+            self.function(address.wrapping_sub(u64::from(!is_probed)))
+        });
         names.collect()
     }
 

@@ -93,6 +93,13 @@ impl Finding {
         self
     }
 
+    /// Tells where this machine has the kernel's parameters, where the remedy is one of them.
+    pub(super) fn tell_parameters(&mut self, place: &str) {
+        if let Some(remedy) = self.remedy.as_mut().filter(|remedy| remedy.contains("boot with ")) {
+            remedy.push_str(&format!(" (kernel parameters: {place})"));
+        }
+    }
+
     pub(super) fn changes(mut self, changes: impl IntoIterator<Item = TemporaryChange>) -> Finding {
         self.changes.extend(changes);
         self

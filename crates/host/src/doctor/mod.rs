@@ -34,6 +34,9 @@ pub fn examine(facts: &MachineFacts, cpus: &CpuList) -> Vec<Finding> {
         others: online.without(cpus),
     };
     let mut findings: Vec<Finding> = rules::all().filter_map(|rule| rule(&patient)).collect();
+    if let Some(place) = &facts.kernel.parameters {
+        findings.iter_mut().for_each(|finding| finding.tell_parameters(place));
+    }
     findings.sort_by_key(|finding| finding.level);
     findings
 }
@@ -43,5 +46,7 @@ pub fn settable(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| finding.can_be_set())
 }
 
+#[cfg(test)]
+mod board_tests;
 #[cfg(test)]
 mod tests;

@@ -30,7 +30,16 @@ pub struct Irq {
     pub count: u64,
 }
 
+/// Interrupts that each CPU has for itself, though they have numbers: timers and counters of arm and RISC-V.
+const OWN: [&str; 5] = ["arch_timer", "riscv-timer", "twd", "arm-pmu", "vtimer"];
+
 impl Irq {
+    /// Whether it is a device's, and no interrupt that each CPU has for itself.
+    pub(crate) fn is_of_device(&self) -> bool {
+        let last = self.name.rsplit(' ').next().unwrap_or_default();
+        !OWN.contains(&last)
+    }
+
     /// The CPUs it goes to, or may go to.
     pub fn cpus(&self) -> Option<&CpuList> {
         let effective = self.effective.as_ref().filter(|cpus| !cpus.is_empty());

@@ -16,6 +16,8 @@ pub struct RunningKernel {
     pub version: Option<String>,
     /// The command line with which it was booted.
     pub command_line: Option<String>,
+    /// Where this machine's bootloader has the command line, where it is one of a board's.
+    pub parameters: Option<String>,
     /// The file of its build configuration.
     pub configuration: Option<String>,
     /// Whether real-time tasks are bandwidth-limited group by group (CONFIG_RT_GROUP_SCHED).
@@ -49,6 +51,25 @@ impl RunningKernel {
     }
 }
 
+/// Files in which bootloaders of boards have the command line, and which of their lines it is.
+const PARAMETERS: [(&str, &str); 5] = [
+    ("boot/firmware/cmdline.txt", "the one line of"),
+    ("boot/extlinux/extlinux.conf", "the line append of"),
+    ("boot/armbianEnv.txt", "the line extraargs of"),
+    ("boot/uEnv.txt", "the line cmdline or bootargs of"),
+    ("boot/cmdline.txt", "the one line of"),
+];
+
+fn parameters(tree: &FileTree) -> Option<String> {
+    match PARAMETERS.iter().find(|(file, _)| tree.exists(file)) {
+        Some((file, line)) => Some(format!("{line} /{file}")),
+        None if tree.exists("etc/default/grub") => None,
+        None => tree
+            .exists("proc/device-tree/chosen/bootargs")
+            .then(|| "bootargs of the bootloader's environment, or of the device tree's node chosen".into()),
+    }
+}
+
 /// `tick_ns` is the measured length of the tick: the configuration is not always readable.
 pub(super) fn read(tree: &FileTree, tick_ns: Option<u64>) -> RunningKernel {
     let release = tree.text("proc/sys/kernel/osrelease");
@@ -60,6 +81,7 @@ pub(super) fn read(tree: &FileTree, tick_ns: Option<u64>) -> RunningKernel {
         release,
         version: tree.text("proc/sys/kernel/version"),
         command_line: tree.text("proc/cmdline"),
+        parameters: parameters(tree),
         configuration,
         rt_group_scheduling: config.as_ref().map(|c| c.has("RT_GROUP_SCHED")),
         preemption: Preemption::default(),

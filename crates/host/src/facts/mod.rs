@@ -4,6 +4,7 @@
 //! tree  files below a root        live  what only measuring tells        one module a subject, each reads its files
 //! ```
 
+mod arm;
 pub mod busy;
 pub mod cgroup;
 pub mod clock;
@@ -21,6 +22,7 @@ pub mod memory;
 pub mod power;
 pub mod rights;
 pub mod scheduling;
+pub mod thermal;
 pub mod tree;
 pub mod virtualization;
 
@@ -46,6 +48,8 @@ pub struct MachineFacts {
     pub isolation: isolation::Isolation,
     /// Frequency and sleep.
     pub power: power::Power,
+    /// Heat, and what is slowed down for it.
+    pub thermal: thermal::Thermal,
     /// The scheduler's settings.
     pub scheduling: scheduling::SchedulerFacts,
     /// Watchdogs.
@@ -98,6 +102,7 @@ impl MachineFacts {
             isolation: isolation::read(tree, &kernel),
             kernel,
             power: power::read(tree),
+            thermal: thermal::read(tree),
             scheduling: scheduling::read(tree),
             watchdogs: scheduling::watchdogs(tree),
             interrupts: interrupts::read(tree),
@@ -123,5 +128,7 @@ fn vulnerabilities(tree: &FileTree) -> BTreeMap<String, String> {
     tree.names(FOLDER).into_iter().filter_map(state).collect()
 }
 
+#[cfg(test)]
+pub(crate) mod board_tests;
 #[cfg(test)]
 mod tests;

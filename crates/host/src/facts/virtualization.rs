@@ -24,7 +24,8 @@ pub(super) fn read(tree: &FileTree, steal_now_percent: Option<f64>) -> Virtualiz
     let flag = flags
         .next()
         .map(|line| line.split_ascii_whitespace().any(|word| word == "hypervisor"));
-    let hypervisor = flag.or(tree.exists("sys/hypervisor/type").then_some(true));
+    let told = tree.exists("sys/hypervisor/type") || device_tree(tree).is_some();
+    let hypervisor = flag.or(told.then_some(true));
     let times = tree
         .text("proc/stat")
         .and_then(|text| CpuTimes::parse(text.lines().next()?));
@@ -38,9 +39,21 @@ pub(super) fn read(tree: &FileTree, steal_now_percent: Option<f64>) -> Virtualiz
     }
 }
 
+/// What a device tree says of a hypervisor; QEMU's machine `virt` names itself.
+fn device_tree(tree: &FileTree) -> Option<String> {
+    let first = |file: &str| {
+        let text = tree.text(&format!("proc/device-tree/{file}"))?;
+        Some(text.split('\0').next().unwrap_or_default().to_string())
+    };
+    first("hypervisor/compatible").or_else(|| first("compatible").filter(|name| name == "linux,dummy-virt"))
+}
+
 fn name(tree: &FileTree) -> Option<String> {
     let dmi = |file: &str| tree.text(&format!("sys/class/dmi/id/{file}"));
     if let Some(kind) = tree.text("sys/hypervisor/type") {
+        return Some(kind);
+    }
+    if let Some(kind) = device_tree(tree) {
         return Some(kind);
     }
     if let Some(vendor) = dmi("sys_vendor") {

@@ -2,7 +2,7 @@
 
 use super::events::CpuEvent;
 use super::instances::samples::SampleInstance;
-use super::points::points;
+use super::points::{has_vectors, points};
 use super::program::{TraceRecorder, costs_more};
 use super::tracefs::Tracefs;
 use super::tracer::room_of;
@@ -23,9 +23,14 @@ pub(crate) enum TraceBeside {
 impl TraceBeside {
     /// Begins a trace of these CPUs.
     pub fn open(cpus: &[u32], purpose: &Purpose) -> Result<TraceBeside, TracingError> {
-        let points = points(&Tracefs::of_threads()?, purpose)?;
-        let room = room_of(purpose, cpus.len());
-        let instance = guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal));
+        let tracefs = Tracefs::of_threads()?;
+        let instance = match has_vectors(&tracefs) {
+            true => {
+                let (points, room) = (points(&tracefs, purpose)?, room_of(purpose, cpus.len()));
+                guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal))
+            }
+            false => Err(TracingError::NoVectors.to_string()),
+        };
         match instance {
             Ok(instance) => Ok(TraceBeside::Instance(Box::new(instance))),
             Err(why) => Ok(TraceBeside::Perf(Tracer::open(cpus, purpose)?, why)),

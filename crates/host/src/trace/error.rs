@@ -48,6 +48,9 @@ pub enum TracingError {
     /// This kernel lacks a tracepoint that is needed.
     #[error("this kernel has no tracepoint {0}; it needs CONFIG_FTRACE and CONFIG_PERF_EVENTS")]
     NoTracepoint(&'static str),
+    /// Without tracepoints of vectors an instance's events cannot be told apart.
+    #[error("this kernel traces the timer's interrupt as a device's, which perf alone tells apart")]
+    NoVectors,
     /// A format file has an unexpected form.
     #[error(transparent)]
     Format(#[from] FormatError),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! tracefs   a private, detached mount of it: ids and formats          points    those of a purpose, in this kernel
+//! own_interrupts the timer's, where the kernel has no vectors (arm)
 //! probes    functions, on kernels whose tracepoints do not tell all   perf/     one counter a tracepoint and CPU, one ring a CPU
 //! tracer    all of it: open, drain, lost                              timeline  events -> what a CPU ran
 //! parts     response: which part of a sample's lateness went where    noise     who took the CPU from a spinning thread
@@ -21,6 +22,7 @@ mod error;
 pub use worstcase_traces::events;
 mod instances;
 pub mod noise;
+mod own_interrupts;
 pub mod parts;
 mod perf;
 mod points;

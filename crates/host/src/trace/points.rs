@@ -2,8 +2,11 @@
 
 use super::TracingError;
 use super::events::TracedChange;
+use super::own_interrupts::OwnInterrupts;
 use super::perf::CounterSource;
 use super::tracefs::Tracefs;
+use crate::facts::FileTree;
+use std::path::Path;
 use worstcase_traces::format::{EventFormat, FieldPlace, RecordFields};
 use worstcase_traces::purpose::Purpose;
 use worstcase_traces::table::{self, MakeChange, RecordFilter, TABLE, TracePointRow, TracePointUse};
@@ -50,12 +53,19 @@ impl Decode {
 /// The tracepoints for a purpose. Those that the table marks as needed must exist; others may be missing.
 pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, TracingError> {
     let mut points = Vec::new();
+    let own = (!has_vectors(tracefs)).then(|| OwnInterrupts::read(&FileTree::at(Path::new("/"))));
     for row in TABLE {
-        if let Some(used) = row.uses.iter().find(|used| (used.of)(purpose)) {
-            let point = point(tracefs, row, used, purpose)?;
-            match (point, purpose) {
-                (Some(point), Purpose::Recorder { .. }) if point.chain => points.extend(chain_of_threads(point)),
-                (point, _) => points.extend(point),
+        let Some(used) = row.uses.iter().find(|used| (used.of)(purpose)) else {
+            continue;
+        };
+        let of_row = match &own {
+            Some(own) => without_vectors(tracefs, row, used, purpose, own)?,
+            None => point(tracefs, row, used, purpose)?.into_iter().collect(),
+        };
+        for point in of_row {
+            match purpose {
+                Purpose::Recorder { .. } if point.chain => points.extend(chain_of_threads(point)),
+                _ => points.push(point),
             }
         }
     }
@@ -67,16 +77,71 @@ pub fn points(tracefs: &Tracefs, purpose: &Purpose) -> Result<Vec<TracePoint>, T
 
 /// The kernel's call chain costs as much as three events, and that of an idle CPU tells nothing.
 fn chain_of_threads(point: TracePoint) -> [TracePoint; 2] {
+    let also = |condition: &str| match point.filter.is_empty() {
+        true => condition.to_string(),
+        false => format!("({}) && {condition}", point.filter),
+    };
     let idle = TracePoint {
-        filter: "common_pid == 0".into(),
+        filter: also("common_pid == 0"),
         chain: false,
         ..point.clone()
     };
     let thread = TracePoint {
-        filter: "common_pid != 0".into(),
+        filter: also("common_pid != 0"),
         ..point
     };
     [idle, thread]
+}
+
+/// Whether this kernel has tracepoints for the interrupts that a CPU has for itself.
+pub(super) fn has_vectors(tracefs: &Tracefs) -> bool {
+    !tracefs.names(table::VECTORS).is_empty()
+}
+
+const ENTRY: &str = "irq/irq_handler_entry";
+const EXIT: &str = "irq/irq_handler_exit";
+
+/// The same as [`point`], on a kernel that traces the interrupts of a CPU's own as it does those of devices.
+fn without_vectors(
+    tracefs: &Tracefs,
+    row: &TracePointRow,
+    used: &TracePointUse,
+    purpose: &Purpose,
+    own: &OwnInterrupts,
+) -> Result<Vec<TracePoint>, TracingError> {
+    let fixed = |name: &str, filter, change| -> Result<TracePoint, TracingError> {
+        Ok(TracePoint {
+            source: CounterSource::Tracepoint(format(tracefs, name)?.id),
+            name: name.into(),
+            filter,
+            chain: used.chain,
+            threads: Vec::new(),
+            decode: Decode::Fixed(change),
+        })
+    };
+    if row.name.starts_with(table::VECTORS) {
+        let nothing = RecordFields {
+            places: &[],
+            record: &[],
+        };
+        let (Some(timer), Some(change)) = (own.timer(), (row.make)(nothing)) else {
+            return Err(TracingError::NoTracepoint(row.name));
+        };
+        let name = if matches!(change, TracedChange::Enter(_)) {
+            ENTRY
+        } else {
+            EXIT
+        };
+        return Ok(vec![fixed(name, timer, change)?]);
+    }
+    let mut all: Vec<_> = point(tracefs, row, used, purpose)?.into_iter().collect();
+    if [ENTRY, EXIT].contains(&row.name) {
+        all.iter_mut().for_each(|point| point.filter = own.devices());
+        for (filter, change) in own.from_cpus(row.name == ENTRY) {
+            all.push(fixed(row.name, filter, change)?);
+        }
+    }
+    Ok(all)
 }
 
 fn point(

@@ -22,9 +22,11 @@ const CALLS: [ProbedFunction; 2] = [
         function,
     }),
 ];
-const SENDS: [ProbedFunction; 1] = [("native_smp_send_reschedule", |[cpu, _]| TracedChange::Sends {
-    cpu: cpu as u32,
-})];
+const RESCHEDULE: &str = match cfg!(target_arch = "x86_64") {
+    true => "native_smp_send_reschedule",
+    false => "smp_send_reschedule",
+};
+const SENDS: [ProbedFunction; 1] = [(RESCHEDULE, |[cpu, _]| TracedChange::Sends { cpu: cpu as u32 })];
 
 /// Probes for calls of functions on other CPUs; none where this kernel lacks one of the functions, or allows no probes.
 pub fn calls() -> Vec<TracePoint> {

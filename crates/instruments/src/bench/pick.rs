@@ -15,7 +15,7 @@ use super::rights;
 use super::{BenchError, BenchResult, Instrumented, LOOK, Observer, PickDetails, Request};
 use crate::loads::board::Board;
 use crate::record::Sample;
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::sched::{self, Policy};
 use crate::sys::thread::{self, Body};
@@ -137,7 +137,7 @@ struct Shared {
 impl Shared {
     fn new(what: &Pick, request: &Request<'_>) -> Result<Shared, BenchError> {
         let (tasks, room) = (usize::from(what.tasks), request.repetitions.max(1) as usize);
-        let bytes = (8 * (TASKS + tasks + room)).next_multiple_of(PAGE);
+        let bytes = (8 * (TASKS + tasks + room)).next_multiple_of(page_size());
         let memory = Mapping::shared(bytes).map_err(BenchError::system("cannot map memory"))?;
         Ok(Shared { memory, tasks, room })
     }

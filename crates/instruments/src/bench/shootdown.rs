@@ -8,7 +8,7 @@ use super::rights::{self, Locked};
 use super::rounds::Rounds;
 use super::{BenchError, BenchResult, Instrumented, Marks, Observer, Request, ShootdownDetails};
 use crate::sys::clock;
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use crate::sys::sched::Policy;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -136,7 +136,7 @@ fn taken(what: &Shootdown, marks: &Marks, all_ran: u32, mut warnings: Vec<String
 }
 
 fn length(what: &Shootdown) -> usize {
-    what.pages as usize * PAGE
+    what.pages as usize * page_size()
 }
 
 /// One round.
@@ -157,7 +157,7 @@ fn unmap(what: &Shootdown, busy: &[Busy]) -> Result<Round, BenchError> {
     let pages = Mapping::private(length(what)).map_err(BenchError::system("cannot map memory"))?;
     pages.use_small_pages();
     pages.unlock();
-    (0..pages.len()).step_by(PAGE).for_each(|at| pages.write(at, 1));
+    (0..pages.len()).step_by(page_size()).for_each(|at| pages.write(at, 1));
     let all_ran = have_moved(busy, &seen, clock::monotonic() + PATIENCE);
     let before = clock::monotonic();
     drop(pages);

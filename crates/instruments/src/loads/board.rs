@@ -1,6 +1,6 @@
 //! The page that forked workers (of a load, of a probe) and the probe share: counters, and room for one error message.
 
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use worstcase_logs::prng::SplitMix64;
@@ -26,7 +26,7 @@ pub struct Board(Mapping);
 impl Board {
     /// Nothing counted, no message.
     pub fn new() -> io::Result<Board> {
-        Ok(Board(Mapping::shared(PAGE)?))
+        Ok(Board(Mapping::shared(page_size())?))
     }
 
     fn word(&self, i: usize) -> &AtomicU64 {

@@ -5,7 +5,7 @@
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{Draws, LoadError, Pace};
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
 
@@ -23,9 +23,9 @@ pub const FORK: LoadCode = LoadCode {
 fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
     let rate = load.request().rate();
     load.spawn(Ending::Anywhere, move |board| {
-        let memory = Mapping::private(PAGES as usize * PAGE).map_err(|e| format!("mapping memory: {e}"))?;
+        let memory = Mapping::private(PAGES as usize * page_size()).map_err(|e| format!("mapping memory: {e}"))?;
         for page in 0..PAGES as usize {
-            memory.write(page * PAGE, 1);
+            memory.write(page * page_size(), 1);
         }
         let mut random = Draws::new(board, seed);
         let mut pace = Pace::alone(rate);
@@ -34,7 +34,7 @@ fn start(load: &mut RunningPart, seed: u64) -> Result<(), LoadError> {
             let pages: [usize; WRITTEN_BY_CHILD] = std::array::from_fn(|_| random.below(PAGES) as usize);
             let child = process::fork(signal::SIGKILL, || {
                 for page in pages {
-                    memory.write(page * PAGE, 2);
+                    memory.write(page * page_size(), 2);
                 }
                 0
             })

@@ -6,7 +6,7 @@
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
-use crate::sys::memory::PAGE;
+use crate::sys::memory::page_size;
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create, sendfile};
 use std::fs::File;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
             let file = empty().map_err(failed)?;
             for _ in 0..blocks {
                 copy(&source, &file).map_err(failed)?;
-                board.add(PAGES, (BLOCK / PAGE) as u64);
+                board.add(PAGES, (BLOCK / page_size()) as u64);
             }
             empty_it(&file, blocks * BLOCK).map_err(failed)?;
             board.add(FILES, 1);

@@ -7,7 +7,7 @@ use super::board::Board;
 use super::code::LoadCode;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 
 const PAGES: usize = 64;
 const UNMAPPINGS: usize = 0;
@@ -41,8 +41,8 @@ fn unmap(board: &Board, rate: Option<u32>) -> Result<(), String> {
     let mut pace = Pace::alone(rate);
     while !board.end_is_asked_for() {
         pace.wait();
-        let pages = Mapping::private(PAGES * PAGE).map_err(|e| format!("mapping pages: {e}"))?;
-        (0..PAGES).for_each(|page| pages.write(page * PAGE, 1));
+        let pages = Mapping::private(PAGES * page_size()).map_err(|e| format!("mapping pages: {e}"))?;
+        (0..PAGES).for_each(|page| pages.write(page * page_size(), 1));
         drop(pages);
         board.add(UNMAPPINGS, 1);
     }

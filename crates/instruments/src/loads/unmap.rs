@@ -7,7 +7,7 @@ use super::code::LoadCode;
 use super::memfd;
 use super::part::{Ending, RunningPart};
 use super::{LoadError, Pace};
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use crate::sys::process::{self, Exit, Waited};
 use crate::sys::signal;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -46,7 +46,7 @@ fn start(load: &mut RunningPart, _seed: u64) -> Result<(), LoadError> {
             pace.wait();
             give_back(bytes).map_err(|e| format!("{name} of {} MiB: {e}", bytes >> 20))?;
             board.add(AREAS, 1);
-            board.add(PAGES, (bytes / PAGE) as u64);
+            board.add(PAGES, (bytes / page_size()) as u64);
         }
         Ok(())
     })

@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// Bytes of a page on the machines this crate is built for.
-pub const PAGE: usize = 4096;
+/// Bytes of a page on x86-64.
+const PAGE: usize = 4096;
 
 /// Locks all present and future memory of this process; also brings in every page, and breaks
 /// copy-on-write sharing of private ones, so that no page fault is left for later.
@@ -61,7 +61,7 @@ pub fn pages_written() -> u64 {
 #[inline(never)]
 pub fn prefault_stack() {
     let mut area = [0u8; 64 * 1024];
-    for page in area.chunks_mut(PAGE) {
+    for page in area.chunks_mut(page_size()) {
         // SAFETY: the pointer comes from an exclusive borrow of at least one byte.
         unsafe { core::ptr::write_volatile(page.as_mut_ptr(), 1) };
     }
@@ -70,7 +70,7 @@ pub fn prefault_stack() {
 
 /// Writes to every page of `values` without changing what they hold.
 pub fn prefault<T: Copy>(values: &mut [T]) {
-    let step = (PAGE / size_of::<T>().max(1)).max(1);
+    let step = (page_size() / size_of::<T>().max(1)).max(1);
     let last = values.len().saturating_sub(1);
     for i in (0..values.len())
         .step_by(step)
@@ -115,7 +115,7 @@ impl Mapping {
     pub(crate) fn filled(len: usize) -> io::Result<Mapping> {
         let area = Mapping::private(len)?;
         area.use_small_pages();
-        (0..len).step_by(PAGE).for_each(|at| area.write(at, 1));
+        (0..len).step_by(page_size()).for_each(|at| area.write(at, 1));
         Ok(area)
     }
 
@@ -227,6 +227,16 @@ impl Drop for Mapping {
     }
 }
 
+/// Bytes of a page of this machine.
+#[inline(always)]
+pub fn page_size() -> usize {
+    match cfg!(target_arch = "x86_64") {
+        true => PAGE,
+        // SAFETY: no pointers are passed; the page size always exists.
+        false => unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,16 +244,16 @@ mod tests {
 
     #[test]
     fn a_mapping_holds_what_is_written() {
-        let m = Mapping::private(2 * PAGE).unwrap();
-        m.write(PAGE, 7);
-        assert_eq!((m.read(PAGE), m.read(0)), (7, 0));
+        let m = Mapping::private(2 * page_size()).unwrap();
+        m.write(page_size(), 7);
+        assert_eq!((m.read(page_size()), m.read(0)), (7, 0));
         m.let_write(false).unwrap();
-        assert_eq!(m.read(PAGE), 7);
+        assert_eq!(m.read(page_size()), 7);
         m.let_write(true).unwrap();
-        m.write(PAGE, 8);
+        m.write(page_size(), 8);
         m.discard().unwrap();
-        assert_eq!(m.read(PAGE), 0);
-        let s = Mapping::shared(PAGE).unwrap();
+        assert_eq!(m.read(page_size()), 0);
+        let s = Mapping::shared(page_size()).unwrap();
         s.words()[511].store(9, Ordering::Relaxed);
         assert_eq!(s.words()[511].load(Ordering::Relaxed), 9);
     }
@@ -251,7 +261,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "outside the mapping")]
     fn outside_a_mapping_nothing_is_touched() {
-        Mapping::private(PAGE).unwrap().write(PAGE, 1);
+        Mapping::private(page_size()).unwrap().write(page_size(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! System V shared memory segments that cannot outlive the processes that use them.
 
 use super::check;
-use super::memory::PAGE;
+use super::memory::page_size;
 use std::io;
 use std::ptr::NonNull;
 
@@ -31,11 +31,11 @@ impl Segment {
 
     /// Writes one byte to every page and returns how many pages there are.
     pub(crate) fn touch(&self, value: u8) -> u64 {
-        for at in (0..self.len).step_by(PAGE) {
+        for at in (0..self.len).step_by(page_size()) {
             // SAFETY: `at` lies inside the attached segment, to which no reference exists.
             unsafe { core::ptr::write_volatile(self.start.as_ptr().add(at), value) };
         }
-        self.len.div_ceil(PAGE) as u64
+        self.len.div_ceil(page_size()) as u64
     }
 }
 

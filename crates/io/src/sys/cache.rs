@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use worstcase_instruments::sys::check;
-use worstcase_instruments::sys::memory::PAGE;
+use worstcase_instruments::sys::memory::page_size;
 
 /// As much is mapped at once.
 const WINDOW: u64 = 1 << 30;
@@ -28,7 +28,7 @@ pub(crate) fn pages_of(file: &File) -> io::Result<u64> {
 }
 
 fn pages_within(file: &File, from: u64, length: usize) -> io::Result<u64> {
-    let mut present = vec![0_u8; length.div_ceil(PAGE)];
+    let mut present = vec![0_u8; length.div_ceil(page_size())];
     // SAFETY: the kernel chooses the place; nothing of the mapping is read.
     let start = unsafe {
         libc::mmap(
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn what_was_just_written_is_cached_until_it_is_dropped() {
         let mut file = tempfile_in_target();
-        file.write_all(&vec![7; 3 * PAGE + 1]).unwrap();
+        file.write_all(&vec![7; 3 * page_size() + 1]).unwrap();
         assert_eq!(pages_of(&file).unwrap(), 4);
         assert_eq!(drop_of(&file).unwrap(), 0);
     }

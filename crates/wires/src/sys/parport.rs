@@ -108,6 +108,7 @@ impl Strobe {
 }
 
 /// Lets this thread, and those that it starts, use the port's registers.
+#[cfg(target_arch = "x86_64")]
 fn use_registers() -> io::Result<()> {
     // SAFETY: ioperm changes only which ports this thread may use.
     check(unsafe { libc::ioperm(DATA.into(), 3, 1) })?;
@@ -152,6 +153,12 @@ fn in8(port: u16) -> u8 {
         core::arch::asm!("in al, dx", out("al") value, in("dx") port, options(nomem, nostack, preserves_flags));
     }
     value
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn use_registers() -> io::Result<()> {
+    let what = "only PCs have a parallel port whose registers a program may use";
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 #[cfg(not(target_arch = "x86_64"))]

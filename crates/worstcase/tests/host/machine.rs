@@ -22,34 +22,34 @@ pub struct EndedMachine {
 impl EndedMachine {
     /// Boots with these parameters, runs the script, and waits for its end.
     pub fn boot(parameters: &str, script: &str) -> EndedMachine {
+        let qemu = ["qemu-system-x86_64", "-cpu", "max"];
+        EndedMachine::of(&qemu, "ttyS0", &kernel(), &image(script), parameters)
+    }
+
+    /// The same with the kernel and the initramfs of any machine that this command line of QEMU begins.
+    pub fn of(qemu: &[&str], console: &str, kernel: &Path, image: &[u8], parameters: &str) -> EndedMachine {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let (initramfs, console) = (folder.path().join("initramfs"), folder.path().join("console"));
-        fs::write(&initramfs, image(script)).unwrap();
+        let (initramfs, output) = (folder.path().join("initramfs"), folder.path().join("console"));
+        fs::write(&initramfs, image).unwrap();
         let status = Command::new("timeout")
-            .args([
-                PATIENCE,
-                "qemu-system-x86_64",
-                "-nodefaults",
-                "-no-user-config",
-                "-no-reboot",
-            ])
-            .args([
-                "-display", "none", "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", "1024",
-            ])
+            .arg(PATIENCE)
+            .args(qemu)
+            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-display", "none", "-accel", "tcg", "-smp", "2", "-m", "1024"])
             .arg("-kernel")
-            .arg(kernel())
+            .arg(kernel)
             .arg("-initrd")
             .arg(&initramfs)
             .arg("-serial")
-            .arg(format!("file:{}", console.display()))
-            .args(["-append", &format!("console=ttyS0 quiet panic=-1 {parameters}")])
+            .arg(format!("file:{}", output.display()))
+            .args(["-append", &format!("console={console} quiet panic=-1 {parameters}")])
             .stdin(Stdio::null())
             .status();
+        let said = fs::read_to_string(output).unwrap_or_default().replace('\r', "");
         assert!(
             status.is_ok_and(|s| s.success()),
-            "the tests of isolated CPUs need QEMU: run 'make prepare'"
+            "the tests of isolated CPUs need QEMU: run 'make prepare'; {said}"
         );
-        let said = fs::read_to_string(console).unwrap().replace('\r', "");
         EndedMachine { said }
     }
 
@@ -94,16 +94,16 @@ fn image(script: &str) -> Vec<u8> {
     for (name, path) in &files {
         archive.file(name, &fs::read(path).unwrap());
     }
-    archive.file("init", init(script).as_bytes());
+    archive.file("init", init("#!/bin/sh\n", "ttyS0", script).as_bytes());
     archive.finish()
 }
 
 /// The machine is reset as soon as its serial port has sent all: stty waits for that.
-fn init(script: &str) -> String {
+pub fn init(shell: &str, console: &str, script: &str) -> String {
     format!(
-        "#!/bin/sh\nexport PATH=/bin\nmount -t proc proc /proc\nmount -t sysfs sys /sys\nmount -t devtmpfs dev /dev\n\
-         mount -t tmpfs tmp /tmp\nmount -t cgroup2 cgroup /sys/fs/cgroup\nexec > /dev/ttyS0 2>&1\n{script}\n\
-         echo '== end'\nstty cs8 < /dev/ttyS0\necho b > /proc/sysrq-trigger\nsleep 600\n"
+        "{shell}export PATH=/bin\nmount -t proc proc /proc\nmount -t sysfs sys /sys\nmount -t devtmpfs dev /dev\n\
+         mount -t tmpfs tmp /tmp\nmount -t cgroup2 cgroup /sys/fs/cgroup\nexec > /dev/{console} 2>&1\n{script}\n\
+         echo '== end'\nstty cs8 < /dev/{console}\necho b > /proc/sysrq-trigger\nsleep 600\n"
     )
 }
 

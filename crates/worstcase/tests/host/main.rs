@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
 mod bench;
+mod board;
 mod broke;
 mod check;
 #[path = "../commands/mod.rs"]

@@ -33,6 +33,10 @@ pub(crate) struct KernelCode<'a> {
 impl<'a> KernelCode<'a> {
     /// Code that `read` gives, if this kernel lets interrupts in by an instruction.
     pub(crate) fn new(symbols: &'a Symbols, read: &'a dyn Fn(u64, usize) -> Option<Vec<u8>>) -> Option<KernelCode<'a>> {
+        // The running kernel's code is this executable's architecture's.
+        if !cfg!(target_arch = "x86_64") {
+            return None;
+        }
         let code = KernelCode { symbols, read };
         let enables = code.function(symbols.address_of(ENABLES)?)?;
         let is_native = |i: &Instruction| name(i).is_some();

@@ -2,10 +2,11 @@
 
 use super::{Finding, FindingLevel, Patient, Rule, TemporaryChange, echo};
 use crate::CpuList;
+use crate::facts::cpu::CoreKind;
 use crate::facts::interrupts::affinity_file;
 use crate::facts::power::governor_file;
 
-pub(super) const RULES: [Rule; 6] = [governor, sleep, siblings, interrupts, irqbalance, busy];
+pub(super) const RULES: [Rule; 7] = [governor, sleep, siblings, kinds, interrupts, irqbalance, busy];
 
 /// Waking up is noticeable if it takes longer (us).
 const SHALLOW_US: u32 = 2;
@@ -45,7 +46,13 @@ fn governor(patient: &Patient) -> Option<Finding> {
             format!("the frequency governor is {}", each.join(", ")),
             "A CPU with little to do is slowed down, runs the code of a wake-up slower, and speeds up too late.",
         )
-        .remedy("cpupower frequency-set -g performance")
+        .remedy(match patient.facts.cpu.is_of_boards() {
+            true => format!(
+                "as root, for each group of CPUs: {}",
+                echo("performance", "sys/devices/system/cpu/cpufreq/policyN/scaling_governor")
+            ),
+            false => "cpupower frequency-set -g performance".into(),
+        })
         .changes(set),
     )
 }
@@ -54,9 +61,13 @@ fn sleep(patient: &Patient) -> Option<Finding> {
     const ID: &str = "sleep-states";
     let power = &patient.facts.power;
     let Some(deepest) = power.deepest_allowed() else {
+        let who = match patient.facts.cpu.is_of_boards() {
+            true => "firmware or a hypervisor",
+            false => "a hypervisor",
+        };
         return Some(Finding::not_known(
             ID,
-            "how deep idle CPUs sleep (no cpuidle here: they halt, and a hypervisor does what it likes)",
+            format!("how deep idle CPUs sleep (no cpuidle here: they halt, and {who} does what it likes)"),
         ));
     };
     let (name, us) = (&deepest.name, deepest.exit_us);
@@ -78,9 +89,12 @@ fn sleep(patient: &Patient) -> Option<Finding> {
             format!("idle CPUs sleep as deep as {name}"),
             format!("Waking from it takes {us} us by the kernel's own table, before the interrupt is even seen."),
         )
-        .remedy(
-            "hold /dev/cpu_dma_latency open with 0 in it, or boot with intel_idle.max_cstate=1 processor.max_cstate=1",
-        )
+        .remedy(match patient.facts.cpu.is_of_boards() {
+            true => "hold /dev/cpu_dma_latency open with 0 in it, or boot with cpuidle.off=1",
+            false => {
+                "hold /dev/cpu_dma_latency open with 0 in it, or boot with intel_idle.max_cstate=1 processor.max_cstate=1"
+            }
+        })
         .changes([TemporaryChange::NoSleep]),
     )
 }
@@ -141,6 +155,37 @@ fn siblings(patient: &Patient) -> Option<Finding> {
     }))
 }
 
+fn kinds(patient: &Patient) -> Option<Finding> {
+    const ID: &str = "core-kinds";
+    let kinds = patient.facts.cpu.kinds.iter();
+    let measured: Vec<_> = kinds
+        .map(|kind| (kind, kind.cpus.common(patient.cpus)))
+        .filter(|(_, cpus)| !cpus.is_empty())
+        .collect();
+    let ((first, own), others) = measured.split_first()?;
+    if others.is_empty() {
+        let what = format!("the measured CPUs are of one kind: {}", first.name);
+        return Some(Finding::good(ID, what));
+    }
+    let told = |(kind, cpus): &(&CoreKind, CpuList)| {
+        let capacity = kind.capacity.map(|n| format!(", {n} of 1024"));
+        format!("{} (CPUs {cpus}{})", kind.name, capacity.unwrap_or_default())
+    };
+    let each: Vec<String> = measured.iter().map(told).collect();
+    Some(
+        Finding::new(
+            ID,
+            FindingLevel::Notice,
+            format!("the measured CPUs are of several kinds: {}", each.join(", ")),
+            "The same code takes longer on the slower ones: the latest sample says most of them, and a thread that is moved \
+             changes its speed.",
+        )
+        .remedy(format!(
+            "measure each kind alone (--cpus {own}), and bind real-time threads to CPUs of one kind"
+        )),
+    )
+}
+
 fn interrupts(patient: &Patient) -> Option<Finding> {
     const ID: &str = "interrupts";
     let lines = &patient.facts.interrupts.lines;
@@ -150,7 +195,7 @@ fn interrupts(patient: &Patient) -> Option<Finding> {
     let hits = |cpus: &CpuList| !cpus.common(patient.cpus).is_empty();
     let here = lines
         .iter()
-        .filter(|irq| irq.count > 0 && irq.cpus().is_some_and(hits))
+        .filter(|irq| irq.is_of_device() && irq.count > 0 && irq.cpus().is_some_and(hits))
         .count();
     if here == 0 {
         return Some(Finding::good(ID, "no device interrupt comes to a measured CPU"));
@@ -162,14 +207,20 @@ fn interrupts(patient: &Patient) -> Option<Finding> {
         let remedy = "measure fewer CPUs (--cpus), so that one is left for interrupts";
         return Some(finding.remedy(remedy));
     }
-    let movable = lines.iter().filter(|irq| irq.allowed.as_ref().is_some_and(hits));
+    let movable = lines
+        .iter()
+        .filter(|irq| irq.is_of_device() && irq.allowed.as_ref().is_some_and(hits));
     let changes = movable.map(|irq| TemporaryChange::set(affinity_file(irq.number), &patient.others));
     let new_ones = TemporaryChange::set("proc/irq/default_smp_affinity", patient.others.mask());
     let others = patient.others.to_string();
+    let fixed = match patient.facts.cpu.is_of_boards() {
+        true => "; one that a board's controller cannot move (EIO: GPIO, many PCIe bridges) stays: measure other CPUs",
+        false => "",
+    };
     Some(
         finding
             .remedy(format!(
-                "as root, for each: {}; or boot with irqaffinity={others}",
+                "as root, for each: {}; or boot with irqaffinity={others}{fixed}",
                 echo(&others, "proc/irq/N/smp_affinity_list")
             ))
             .changes(changes)

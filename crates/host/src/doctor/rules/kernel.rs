@@ -1,6 +1,7 @@
 //! The kernel: preemption model, HZ, mitigations, isolation.
 
 use super::{Finding, FindingLevel, Patient, Rule};
+use crate::facts::cpu::Architecture;
 use worstcase_kernels::preempt::PreemptName;
 
 pub(super) const RULES: [Rule; 4] = [preemption, hz, mitigations, isolation];
@@ -12,10 +13,15 @@ fn preemption(patient: &Patient) -> Option<Finding> {
         .version
         .as_deref()
         .is_some_and(|version| version.contains("PREEMPT_DYNAMIC"));
-    let real_time = "install a kernel with PREEMPT_RT (CONFIG_PREEMPT_RT=y; Debian: linux-image-rt-amd64)";
+    let package = match patient.facts.cpu.architecture {
+        Some(Architecture::Arm) => "; Debian: linux-image-rt-arm64",
+        Some(Architecture::RiscV) => "",
+        Some(Architecture::X86) | None => "; Debian: linux-image-rt-amd64",
+    };
+    let real_time = format!("install a kernel with PREEMPT_RT (CONFIG_PREEMPT_RT=y{package})");
     let at_boot = match dynamic {
         true => format!("boot with preempt=full; better, {real_time}"),
-        false => real_time.to_string(),
+        false => real_time.clone(),
     };
     let model = kernel.preemption.model;
     Some(match model {
@@ -96,6 +102,11 @@ fn isolation(patient: &Patient) -> Option<Finding> {
     } else {
         patient.cpus.to_string()
     };
+    // Boards have no managed interrupts; irqaffinity= keeps theirs away.
+    let managed = match patient.facts.cpu.is_of_boards() {
+        true => "",
+        false => "managed_irq,",
+    };
     Some(
         Finding::new(
             ID,
@@ -105,7 +116,7 @@ fn isolation(patient: &Patient) -> Option<Finding> {
              little and known.",
         )
         .remedy(format!(
-            "boot with isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}, leaving a CPU for the rest"
+            "boot with isolcpus={managed}domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}, leaving a CPU for the rest"
         )),
     )
 }

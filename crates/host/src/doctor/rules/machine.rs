@@ -1,6 +1,6 @@
 //! Below the kernel: clock, hypervisor, and the control group of this process.
 
-use super::{Finding, FindingLevel, Patient, Rule};
+use super::{Finding, FindingLevel, Patient, Rule, echo};
 
 pub(super) const RULES: [Rule; 6] = [clock, hypervisor, steal, container, quota, rt_group];
 
@@ -10,6 +10,8 @@ pub const HYPERVISOR_REMEDY: &str =
 
 /// Clock sources behind a slow bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
+/// The clock sources that programs read without the kernel's help: of x86, arm and RISC-V.
+const FAST: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 /// Above this cost (ns) a clock reading is a system call, or goes to a hypervisor.
 const COSTLY_NS: f64 = 150.0;
 
@@ -27,12 +29,20 @@ fn clock(patient: &Patient) -> Option<Finding> {
     if !SLOW.contains(&name) && !costly {
         return Some(Finding::good(ID, format!("the clock source is {name}{cost}")));
     }
-    let switch = "as root: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let remedy = match clock.available.iter().any(|other| other == "tsc") && name != "tsc" {
-        true => switch,
-        false => {
+    let faster = FAST
+        .iter()
+        .find(|fast| clock.available.iter().any(|other| other == *fast));
+    let remedy = match faster.filter(|faster| **faster != name) {
+        Some(faster) => format!("as root: {}", echo(faster, "sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        None if patient.facts.cpu.is_of_boards() => {
+            "find out why programs may not read the counter themselves (dmesg | grep -iE 'arch_timer|clocksource|erratum'): the \
+             kernel keeps them from one with an erratum, or the vDSO is off"
+                .into()
+        }
+        None => {
             "find out why the kernel gave up the faster one (dmesg | grep -i clocksource); boot with tsc=reliable \
                   only if it was wrong to"
+                .into()
         }
     };
     Some(

@@ -7,6 +7,7 @@ mod machine;
 mod memory;
 mod rights;
 mod scheduling;
+mod thermal;
 
 use super::Patient;
 use super::finding::{Finding, FindingLevel, TemporaryChange};
@@ -15,9 +16,10 @@ pub use machine::HYPERVISOR_REMEDY;
 type Rule = fn(&Patient) -> Option<Finding>;
 
 pub(super) fn all() -> impl Iterator<Item = Rule> {
-    let groups: [&[Rule]; 7] = [
+    let groups: [&[Rule]; 8] = [
         &kernel::RULES,
         &cpus::RULES,
+        &thermal::RULES,
         &scheduling::RULES,
         &memory::RULES,
         &machine::RULES,

@@ -15,6 +15,7 @@ mod stream;
 use super::TracingError;
 use super::call_cost::cost_of_a_call;
 use super::events::{CpuEvent, TracedChange};
+use super::points::has_vectors;
 use super::tracefs::{InstanceFolder, Tracefs};
 use crate::{HostError, Journal};
 use instance::Instance;
@@ -190,6 +191,9 @@ impl Instances {
 
 /// Tracepoints of this kernel, with their instance, and how their records are read.
 fn points(tracefs: &Tracefs) -> Result<(Vec<(FollowInstance, String)>, PageReader), TracingError> {
+    if !has_vectors(tracefs) {
+        return Err(TracingError::NoVectors);
+    }
     let mut points = Vec::new();
     for (kind, row) in followed() {
         let (system, own) = row.name.split_once('/').unwrap_or((row.name, ""));

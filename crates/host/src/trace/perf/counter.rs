@@ -28,11 +28,13 @@ pub enum CounterSource {
 
 /// The registers of a function's first two arguments, as bits of sample_regs_intr (asm/perf_regs.h); [`super::ring`] reads
 /// them.
-const ARGUMENTS: u64 = match cfg!(target_arch = "x86_64") {
+const ARGUMENTS: u64 = match (cfg!(target_arch = "x86_64"), cfg!(target_arch = "riscv64")) {
     // SI and DI.
-    true => 1 << 4 | 1 << 5,
-    // X0 and X1.
-    false => 1 << 0 | 1 << 1,
+    (true, _) => 1 << 4 | 1 << 5,
+    // A0 and A1.
+    (_, true) => 1 << 10 | 1 << 11,
+    // X0 and X1 of arm64, R0 and R1 of arm.
+    _ => 1 << 0 | 1 << 1,
 };
 
 /// What to count, and how.

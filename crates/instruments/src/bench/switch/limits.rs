@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::bench::limits;
 use crate::bench::{BenchError, Switch, Via};
-use crate::sys::memory::PAGE;
+use crate::sys::memory::page_size;
 
 /// Files that are open for other reasons while the ring runs, beside those open now.
 const SPARE_FILES: u64 = 16;
@@ -33,7 +33,7 @@ pub(super) fn files(plan: &Plan) -> u64 {
 
 /// Bytes at most, roughly: each member's working set twice, for the ring and for one process alone.
 fn memory(plan: &Plan) -> u64 {
-    let set = plan.size.next_multiple_of(PAGE) as u64;
+    let set = plan.size.next_multiple_of(page_size()) as u64;
     plan.members as u64 * (2 * set + PER_PROCESS)
 }
 

@@ -1,7 +1,7 @@
 //! What a member does with the token before it passes it on.
 
 use crate::sys::clock;
-use crate::sys::memory::{Mapping, PAGE};
+use crate::sys::memory::{Mapping, page_size};
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub(super) struct WorkingSets {
 impl WorkingSets {
     /// `count` sets of `size` bytes, each in pages of its own.
     pub(super) fn new(count: usize, size: usize) -> io::Result<WorkingSets> {
-        let stride = size.next_multiple_of(PAGE);
+        let stride = size.next_multiple_of(page_size());
         let mapping = match size {
             0 => None,
             _ => Some(Mapping::private(count * stride)?),

@@ -11,6 +11,7 @@ use worstcase_host::facts::isolation::Isolation;
 use worstcase_host::facts::power::Power;
 use worstcase_host::facts::rights::Rights;
 use worstcase_host::facts::scheduling::{SchedulerFacts, Watchdogs};
+use worstcase_host::facts::thermal::Thermal;
 use worstcase_host::facts::virtualization::Virtualization;
 use worstcase_host::facts::{MachineFacts, cgroup, clock, cpu, kernel, memory};
 
@@ -24,6 +25,7 @@ pub(super) fn groups(facts: &MachineFacts) -> Vec<(&'static str, Vec<TitledLine>
         ("Kernel", kernel(&facts.kernel)),
         ("Isolation", isolation(&facts.isolation)),
         ("Frequency and sleep", power(&facts.power)),
+        ("Heat", heat(&facts.thermal)),
         ("Scheduler", scheduling(&facts.scheduling, &facts.watchdogs)),
         ("Interrupts", interrupts(&facts.interrupts)),
         ("Memory", memory(&facts.memory)),
@@ -89,6 +91,10 @@ fn cpu(cpu: &cpu::CpuFacts, busy: &BTreeMap<u32, f64>) -> Vec<TitledLine> {
         line("share a core", cpu.cores.map(|_| siblings)),
         line("microcode", cpu.microcode.as_ref()),
     ];
+    for kind in &cpu.kinds {
+        let capacity = kind.capacity.map(|n| format!(", {n} of 1024")).unwrap_or_default();
+        lines.push(line(&kind.name, Some(format!("CPUs {}{capacity}", kind.cpus))));
+    }
     for cache in &cpu.caches {
         let shared = cache
             .shared
@@ -124,14 +130,16 @@ fn kernel(kernel: &kernel::RunningKernel) -> Vec<TitledLine> {
         Some(model) => format!("{model} ({})", preemption.how),
         None => preemption.how.clone(),
     };
-    vec![
+    let mut lines = vec![
         line("release", kernel.release.as_ref()),
         line("version", kernel.version.as_ref()),
         line("preemption", Some(model).filter(|m| !m.is_empty())),
         line("HZ", kernel.hz),
         line("configuration", kernel.configuration.as_ref()),
         line("command line", kernel.command_line.as_ref()),
-    ]
+    ];
+    lines.extend(kernel.parameters.as_ref().map(|place| line("comes from", Some(place))));
+    lines
 }
 
 fn isolation(isolation: &Isolation) -> Vec<TitledLine> {
@@ -182,6 +190,26 @@ fn power(power: &Power) -> Vec<TitledLine> {
         ),
         line("allowed exit time", limit),
     ]
+}
+
+fn heat(thermal: &Thermal) -> Vec<TitledLine> {
+    let zones = thermal.zones.iter().map(|zone| {
+        let limit = zone
+            .slows_at_millidegrees
+            .map(|at| format!(", slowed down from {} on", at / 1000));
+        let degrees = zone.millidegrees / 1000;
+        line(
+            &zone.name,
+            Some(format!("{degrees} degrees{}", limit.unwrap_or_default())),
+        )
+    });
+    let coolers = thermal.coolers.iter();
+    let coolers = coolers.map(|cooler| line(&cooler.name, Some(format!("step {} of {}", cooler.step, cooler.steps))));
+    let lines: Vec<TitledLine> = zones.chain(coolers).collect();
+    match lines.is_empty() {
+        true => vec![line("sensors", None::<String>)],
+        false => lines,
+    }
 }
 
 fn scheduling(scheduling: &SchedulerFacts, watchdogs: &Watchdogs) -> Vec<TitledLine> {
