@@ -310,6 +310,8 @@ pub enum TracedChange {
         /// Its address.
         work: u64,
     },
+    /// The running thread passes a mark that a user named.
+    Mark,
     /// A thread is new, or gets another name.
     Named {
         /// The thread.

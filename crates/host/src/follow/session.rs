@@ -1,11 +1,12 @@
 //! Opens the trace, feeds the analysis, ends.
 
 use super::facts::{ProgramFacts, file_of};
+use super::function;
 use super::started::{HeldProgram, ProgramExit, StartedProgram};
 use super::target::FollowTarget;
 use crate::isolate::threads::threads_of;
 use crate::trace::program::ReadyTrace;
-use crate::trace::{TraceRecorder, TracingError};
+use crate::trace::{TraceRecorder, TracedMark, TracingError};
 use crate::{CpuList, HostError, MachineFacts, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -25,7 +26,7 @@ pub struct SessionRequest {
     pub target: FollowTarget,
     /// The thread; none: the one that the target tells, or that is found.
     pub thread: Option<WantedThread>,
-    /// The wait that ends a cycle; found by itself if not named.
+    /// What ends a cycle; found by itself if not named.
     pub wait: Option<WantedWait>,
     /// When a cycle is late.
     pub deadline: Option<Nanos>,
@@ -149,7 +150,10 @@ pub fn follow(
     let mut ours = OwnPlace::new(online);
     let cpus: Vec<u32> = ours.online.iter().collect();
     let untraced = |e: TracingError| HostError::Missing(e.to_string());
-    let ready = ReadyTrace::new(&cpus, TraceRecorder::Tracefs);
+    let ready = match request.wait.as_ref().map(mark).transpose()?.flatten() {
+        Some(mark) => ReadyTrace::with_mark(&cpus, &mark)?,
+        None => ReadyTrace::new(&cpus, TraceRecorder::Tracefs),
+    };
     let call_ns = ready.call_ns;
     notes.extend(ready.note.clone());
     let (mut program, (mut trace, is_whole), thread) = match &request.target {
@@ -176,7 +180,7 @@ pub fn follow(
     let mut follower = Follower::new(FollowRequest {
         program: trace.tids.clone(),
         thread: request.thread.clone().unwrap_or(thread),
-        wait: request.wait,
+        wait: request.wait.clone(),
         deadline: request.deadline,
         cycle: None,
     });
@@ -256,6 +260,18 @@ pub fn follow(
         time,
         end,
         notes,
+    })
+}
+
+/// What is recorded as a mark, if a user names one.
+fn mark(wait: &WantedWait) -> Result<Option<TracedMark>, HostError> {
+    Ok(match wait {
+        WantedWait::Call { .. } => None,
+        WantedWait::Function { file, name } => {
+            let (file, offset) = function::find(file, name)?;
+            Some(TracedMark::Code { file, offset })
+        }
+        WantedWait::Line(text) => Some(TracedMark::Line(text.clone())),
     })
 }
 

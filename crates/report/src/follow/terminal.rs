@@ -52,7 +52,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
             }
         }
         _ => {
-            text.push(style.bold(NO_CYCLES));
+            text.push(style.bold(&plain(&no_cycles(followed))));
             text.extend(seen(followed));
         }
     }
@@ -67,7 +67,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
 pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
     let followed = report.followed;
     let Some(named) = followed.thread else {
-        return vec![NO_CYCLES.into()];
+        return vec![no_cycles(followed)];
     };
     let mut told: Vec<String> = Vec::new();
     let causes = followed.causes.iter().take(CAUSES).flat_map(|cause| {
@@ -80,6 +80,13 @@ pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
         .into_iter()
         .chain(causes.flatten())
         .collect()
+}
+
+fn no_cycles(followed: &Followed) -> String {
+    match &followed.mark {
+        Some(mark) => format!("No cycles: no thread that was asked for passed the mark again and again, a {mark}."),
+        None => NO_CYCLES.into(),
+    }
 }
 
 /// Other threads that have a period.
@@ -146,18 +153,20 @@ fn cycle(wait: &CycleWait, followed: &Followed) -> String {
         Some(period) => format!("every {}", duration::about(period)),
         None => "at irregular times".into(),
     };
+    let next = followed.mark.clone().unwrap_or_else(|| wait.call.to_string());
     let ends = match wait.by {
         Some(WokenBy::Timer { .. }) => "a timer".into(),
         Some(WokenBy::Interrupt(name)) => format!("{name}"),
         Some(WokenBy::Thread(name)) => format!("the thread {name}"),
-        Some(WokenBy::Mark) => format!("a {}", wait.call),
+        Some(WokenBy::Mark) => format!("a {next}"),
+        None if followed.mark.is_some() => format!("a {next}"),
         None => "different things".into(),
     };
     let at_once = match followed.at_once {
         0 => String::new(),
         n => format!("; {} did not wait, because it was time already", counted(n, "cycle")),
     };
-    format!("{every}, from {ends} to the next {}{at_once}", wait.call)
+    format!("{every}, from {ends} to the next {next}{at_once}")
 }
 
 fn causes(report: &FollowReport<'_>) -> Vec<String> {

@@ -63,6 +63,7 @@ fn cycle() -> ExplainedCycle {
 fn followed() -> Followed {
     let cycle = cycle();
     Followed {
+        mark: None,
         thread: Some(thread(10, "ctl", 49)),
         cpus: vec![1],
         wait: Some(CycleWait {

@@ -313,7 +313,7 @@ fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> b
             .task(class.tid)
             .is_some_and(|task| task.thread.comm.to_string() == *name),
     };
-    thread && request.wait.is_none_or(|wanted| wanted.is(&class.call))
+    thread && request.wait.as_ref().is_none_or(|wanted| wanted.is(&class.call))
 }
 
 /// A cycle's limits.

@@ -57,6 +57,8 @@ pub struct Followed {
     pub cpus: Vec<u32>,
     /// The wait that ends a cycle.
     pub wait: Option<CycleWait>,
+    /// What the program does at the mark that the user named to end one.
+    pub mark: Option<String>,
     /// The cycles in order.
     pub cycles: Vec<CycleTimes>,
     /// Periods that passed without a cycle of their own, because the one before was late.
@@ -258,6 +260,7 @@ impl Follower {
             cpus: task.map(|task| task.cpus.iter().copied().collect()).unwrap_or_default(),
             thread: task.map(Task::usual),
             wait,
+            mark: self.request.wait.as_ref().and_then(WantedWait::mark),
             missed: self.maker.as_ref().map_or(0, |maker| maker.missed),
             at_once: self.maker.as_ref().map_or(0, |maker| maker.at_once),
             limit,

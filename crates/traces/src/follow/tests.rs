@@ -330,7 +330,7 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
         }
         trace.finish()
     };
-    let write = |descriptor| WantedWait {
+    let write = |descriptor| WantedWait::Call {
         call: Sysno::write.id() as u32,
         argument: Some(descriptor),
     };
@@ -345,6 +345,33 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
         said(&followed.causes[0].cause),
         "ctl was preempted while hog (thread 12, RT 20) ran, whose priority is lower"
     );
+}
+
+/// From one mark to the next, of the program's threads alone.
+#[test]
+fn a_mark_that_is_named_begins_and_ends_a_cycle() {
+    let line = WantedWait::Line("step".into());
+    let request = FollowRequest {
+        wait: Some(line),
+        deadline: Some(Nanos(1_500)),
+        ..FollowRequest::default()
+    };
+    let mut trace = Trace::new(request).switch(500, CTL, false);
+    for at in (1_000..12_000).step_by(1_000).filter(|at| *at != 6_000) {
+        trace = trace.push(at, TracedChange::Mark);
+        if at == 5_000 {
+            trace = trace
+                .switch(5_400, HOG, false)
+                .push(5_500, TracedChange::Mark)
+                .switch(6_900, CTL, true);
+        }
+    }
+    let followed = trace.finish();
+    adds_up(&followed);
+    assert_eq!((followed.cycles.len(), followed.late, followed.missed), (9, 1, 1));
+    assert_eq!(followed.wait.unwrap().by, Some(WokenBy::Mark));
+    assert_eq!(followed.mark.as_deref(), Some("line 'step' in trace_marker"));
+    assert_eq!(followed.cycles[4].response(), Nanos(2_000));
 }
 
 #[test]
@@ -835,7 +862,7 @@ mod any {
         #[test]
         fn parts_add_up(events in proptest::collection::vec((0..2_usize, 0..60_u64, change(), prop_oneof![8 => Just(true), 1 => Just(false)]), 0..400)) {
             let mut trace = Trace::new(FollowRequest {
-                wait: Some(WantedWait { call: Sysno::clock_nanosleep.id() as u32, argument: None }),
+                wait: Some(WantedWait::Call { call: Sysno::clock_nanosleep.id() as u32, argument: None }),
                 ..with_deadline()
             });
             let mut at = 1_000;

@@ -3,12 +3,14 @@
 //! ```text
 //! instance  one of them: settings, tracepoints, CPUs
 //! stream    the records of one CPU, read page by page
+//! mark      what a user names to be a mark
 //! samples   one instance, for what is beside samples
 //! ```
 //! The oldest records give way, and the page after them says so. The instances are changes on the machine: a journal removes
 //! them.
 
 mod instance;
+mod mark;
 pub(super) mod samples;
 mod stream;
 
@@ -18,6 +20,7 @@ use super::events::{CpuEvent, TracedChange};
 use super::tracefs::{InstanceFolder, Tracefs};
 use crate::{HostError, Journal};
 use instance::Instance;
+pub(crate) use mark::TracedMark;
 use stream::{CpuStream, LARGEST_PAGE};
 use worstcase_base::unforeseen;
 use worstcase_contract::Nanos;
@@ -66,16 +69,24 @@ impl Instances {
         room_kib: [u64; 2],
         folder: InstanceFolder,
         mut journal: Journal,
+        mark: Option<&TracedMark>,
     ) -> Result<Instances, String> {
         let said = |e: TracingError| e.to_string();
+        let refused = |e: HostError| e.to_string();
         let tracefs = Tracefs::of_threads().map_err(said)?;
-        let (points, reader) = points(&tracefs).map_err(said)?;
+        let (mut points, mut reader) = points(&tracefs).map_err(said)?;
+        if let Some(mark) = mark {
+            let own = mark.make(&folder, &mut journal).map_err(refused)?;
+            mark.read(&tracefs, own.as_deref(), &mut reader).map_err(said)?;
+            points.extend(own.map(|own| (FollowInstance::Program, own)));
+        }
         let mut make = |kind: FollowInstance| {
             let prefix = format!("worstcase-{}-{}-", std::process::id(), kind.name());
             let name = unforeseen::name(&prefix).map_err(|e| e.to_string())?;
             Instance::make(&folder, &name, room_kib[kind as usize], &mut journal)
         };
         let (all, program) = (make(FollowInstance::All)?, make(FollowInstance::Program)?);
+        mark.map_or(Ok(()), |mark| mark.record(&all)).map_err(refused)?;
         let mut instances = Instances {
             streams: Vec::new(),
             all,

@@ -43,7 +43,7 @@ fn of_this_thread(room_kib: [u64; 2]) -> (tempfile::TempDir, Instances) {
     let cpus = affinity::current().unwrap();
     affinity::set(&cpus[cpus.len() - 1..]).unwrap();
     let folder = InstanceFolder::find().unwrap();
-    let mut instances = Instances::make(&cpus, room_kib, folder, journal).unwrap();
+    let mut instances = Instances::make(&cpus, room_kib, folder, journal, None).unwrap();
     instances.begin(&[own_tid()]).unwrap();
     (state, instances)
 }

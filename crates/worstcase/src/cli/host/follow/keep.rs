@@ -120,7 +120,7 @@ impl FollowArgs {
             ("--pid", self.pid.map(|id| id.to_string())),
             ("--comm", self.comm.clone()),
             ("--thread", self.thread.clone()),
-            ("--wait", self.wait.map(|wait| wait.to_string())),
+            ("--wait", self.wait.as_ref().map(ToString::to_string)),
             ("--time", self.time.map(show)),
             ("--deadline", self.deadline.map(show)),
         ];

@@ -33,6 +33,7 @@ Examples:
   worstcase host follow --comm motion --thread control --deadline 500us
   worstcase host follow --deadline 1ms -- ./motion --rate 1000
   worstcase host follow --wait read:5 --json -- ./motion
+  worstcase host follow --wait uprobe:./motion:step --deadline 1.5ms -- ./motion
   worstcase host follow --pid 1234 --deadline 1ms --break -o RUN
   worstcase host follow --on board1,board2 --comm motion --time 60s -o boards
 
@@ -61,9 +62,10 @@ pub struct FollowArgs {
     /// The thread whose cycles are told, by its name or id [default: the one with a period and the highest priority]
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
-    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; it need not wait: a write:5 into
-    /// /dev/null is a mark [default: found]
-    #[arg(long, value_name = "CALL[:ARG]", value_parser = wanted_wait)]
+    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; or a mark: a call that need
+    /// not wait, as write:5 into /dev/null; uprobe:FILE:FUNCTION, where the function begins; marker:TEXT, a line written into
+    /// trace_marker that begins so [default: found]
+    #[arg(long, value_name = "CALL[:ARG]|MARK", value_parser = wanted_wait)]
     wait: Option<WantedWait>,
     /// How long, e.g. 60s [default: 10s; of a command until it ends]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
@@ -180,7 +182,7 @@ fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
     Ok(SessionRequest {
         thread: args.thread.as_deref().map(|text| thread(text, &target)).transpose()?,
         target,
-        wait: args.wait,
+        wait: args.wait.clone(),
         deadline: args.deadline,
         time: args.time.or((!is_command).then_some(USUAL)),
         is_output_to_errors: args.json,
