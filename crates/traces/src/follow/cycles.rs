@@ -4,7 +4,7 @@ use super::calls::CallKind;
 use super::machine::Machine;
 use super::waits::{Wait, WaitClass, WokenBy};
 use super::{FollowRequest, WantedThread};
-use crate::events::TracedThread;
+use crate::events::{ShortName, TracedThread};
 use std::collections::HashMap;
 use syscalls::Sysno;
 use worstcase_contract::Nanos;
@@ -311,7 +311,7 @@ fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> b
         WantedThread::Tid(tid) => class.tid == *tid,
         WantedThread::Named(name) => machine
             .task(class.tid)
-            .is_some_and(|task| task.thread.comm.to_string() == *name),
+            .is_some_and(|task| task.thread.comm == ShortName::of_thread(name)),
     };
     thread && request.wait.as_ref().is_none_or(|wanted| wanted.is(&class.call))
 }

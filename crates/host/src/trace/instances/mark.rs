@@ -25,8 +25,6 @@ pub(crate) enum TracedMark {
 
 /// An instance gets a copy of what is written into the trace_marker of all.
 const COPY_LINES: &str = "options/copy_trace_marker";
-/// Before the name of our uprobe.
-const PREFIX: &str = "worstcase_";
 
 impl TracedMark {
     /// Makes its tracepoint, if it has one of its own, and tells its name.
@@ -42,7 +40,8 @@ impl TracedMark {
                     .into(),
             ));
         }
-        let named = unforeseen::name(PREFIX).map_err(|e| HostError::Missing(e.to_string()))?;
+        let prefix = format!("worstcase_{}_", std::process::id());
+        let named = unforeseen::name(&prefix).map_err(|e| HostError::Missing(e.to_string()))?;
         let event = format!("{named}/entry");
         // By its descriptor: a path with a blank or a colon would be another to the kernel.
         let line = format!("p:{event} /proc/self/fd/{}:0x{offset:x}\n", file.as_raw_fd());

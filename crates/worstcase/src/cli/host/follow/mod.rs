@@ -57,10 +57,10 @@ pub struct FollowArgs {
     #[arg(long, value_name = "ID")]
     pid: Option<u32>,
     /// The same by the name of one of its threads, as ps -eLo comm shows it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     comm: Option<String>,
     /// The thread whose cycles are told, by its name or id [default: the one with a period and the highest priority]
-    #[arg(long, value_name = "THREAD")]
+    #[arg(long, value_name = "THREAD", value_parser = name)]
     thread: Option<String>,
     /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; or a mark: a call that need
     /// not wait, as write:5 into /dev/null; uprobe:FILE:FUNCTION, where the function begins; marker:TEXT, a line written into
@@ -159,6 +159,14 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
         (_, None) => ExitCode::SUCCESS,
         (_, Some(verdict)) => ExitCode::from(verdict.outcome.exit_code()),
     })
+}
+
+/// Reads a thread's name.
+fn name(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a thread has a name (ps -eLo comm lists them)".into()),
+        false => Ok(text.into()),
+    }
 }
 
 fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
