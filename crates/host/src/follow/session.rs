@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, clock, usage};
 use worstcase_traces::follow::{CycleTimes, FollowRequest, Followed, Follower, WantedThread, WantedWait};
@@ -120,6 +121,8 @@ impl TraceCost {
 
 /// Time between two reads of the rings.
 const LOOK: Nanos = Nanos::from_millis(15);
+/// So long at most events are read after the end that were recorded before it.
+const CATCH_UP: Nanos = Nanos::from_millis(1_000);
 /// A command's threads are looked at first after so long: by then it has made some.
 const FIRST_FACTS: Nanos = Nanos::from_millis(200);
 /// And then so often.
@@ -190,9 +193,11 @@ pub fn follow(
     ours.leave(&known);
     let mut next_facts = program.command.is_some().then_some(began + FIRST_FACTS);
     let mut events = 0;
+    let mut ended: Option<(Nanos, SessionEnd)> = None;
     let (now, end) = loop {
         let now = clock::monotonic();
-        let end = program.end(until.is_some_and(|until| now >= until), stop);
+        let is_over = || program.end(until.is_some_and(|until| now >= until), stop);
+        let end = ended.or_else(|| Some((now, is_over()?)));
         let (fresh, reached) = trace.drain(|event| follower.feed(event));
         events += fresh;
         follower.complete(reached);
@@ -203,20 +208,31 @@ pub fn follow(
             late: follower.take_late(),
         };
         let end = match each(&state) {
-            ControlFlow::Break(()) => Some(end.unwrap_or(SessionEnd::Late)),
-            ControlFlow::Continue(()) if follower.is_full() => Some(end.unwrap_or(SessionEnd::Full)),
+            ControlFlow::Break(()) => Some(end.unwrap_or((now, SessionEnd::Late))),
+            ControlFlow::Continue(()) if follower.is_full() => Some(end.unwrap_or((now, SessionEnd::Full))),
             ControlFlow::Continue(()) => end,
         };
-        if let Some(end) = end {
-            break (now, end);
+        if let Some((at, end)) = end
+            && (!trace.is_behind() || now >= at + CATCH_UP)
+        {
+            break (at, end);
         }
+        ended = end;
         if next_facts.is_some_and(|next| now >= next) {
             next_facts = Some(now + FACTS);
             known.look_again();
             ours.leave(&known);
         }
-        program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
+        if !trace.is_behind() {
+            program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
+        }
     };
+    if let Some(since) = trace.leave_rest(|event| follower.feed(event)) {
+        notes.push(format!(
+            "more happened than could be read in time: nothing is known of the last {}; give worstcase a CPU of its own",
+            duration::about(clock::monotonic().saturating_sub(since))
+        ));
+    }
     // Its facts may have been read before it was executed.
     if let FollowTarget::Command(command) = &request.target
         && let Some(name) = command.first().and_then(|command| file_of(command))

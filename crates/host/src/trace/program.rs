@@ -201,6 +201,22 @@ impl ProgramTrace {
         }
     }
 
+    /// There was more than the last call took.
+    pub fn is_behind(&self) -> bool {
+        match &self.recorder {
+            Recorder::Instances(instances) => instances.is_behind(),
+            Recorder::Perf(_) => false,
+        }
+    }
+
+    /// Leaves what was not read, as losses; tells since when.
+    pub fn leave_rest(&mut self, each: impl FnMut(&CpuEvent<'_>)) -> Option<Nanos> {
+        match &mut self.recorder {
+            Recorder::Instances(instances) if instances.is_behind() => instances.leave_rest(each),
+            _ => None,
+        }
+    }
+
     /// Events that the kernel could not keep.
     pub fn lost(&self) -> u64 {
         match &self.recorder {

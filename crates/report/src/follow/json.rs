@@ -101,5 +101,11 @@ fn of_wait(wait: &CycleWait, followed: &Followed) -> Value {
         "call": followed.mark.clone().unwrap_or_else(|| wait.call.to_string()),
         "period_ns": wait.period.map(|period| period.0),
         "relative": wait.is_relative,
+        "changes": followed.changes.iter().map(|change| json!({
+            "at_ns": change.at.0,
+            "from_ns": change.from.0,
+            "to_ns": change.to.0,
+        })).collect::<Vec<_>>(),
+        "off_grid": followed.is_off_grid,
     })
 }

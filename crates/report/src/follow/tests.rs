@@ -64,6 +64,8 @@ fn followed() -> Followed {
     let cycle = cycle();
     Followed {
         mark: None,
+        changes: Vec::new(),
+        is_off_grid: false,
         thread: Some(thread(10, "ctl", 49)),
         cpus: vec![1],
         wait: Some(CycleWait {

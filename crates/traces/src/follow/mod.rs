@@ -4,6 +4,7 @@
 //! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
 //! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
 //! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
+//! changes   a loop that gets another period
 //! calls     system calls, and what they work on
 //! path      a thread's time from a to b, through the threads that it was blocked by: parts that add up
 //! causes    parts of all cycles -> what made the late ones late, most frequent first
@@ -13,6 +14,7 @@
 mod advice;
 mod calls;
 mod causes;
+mod changes;
 mod cpu;
 mod cycles;
 mod follower;
@@ -27,6 +29,7 @@ pub mod words;
 pub use advice::advice;
 pub use calls::CallKind;
 pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart};
+pub use changes::PeriodChange;
 pub use cycles::{CycleWait, SeenWait};
 pub use follower::{Followed, Follower, MOST_CYCLES};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};

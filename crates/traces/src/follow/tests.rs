@@ -786,6 +786,48 @@ fn a_period_that_passes_in_a_late_cycle_is_missed_and_a_sleep_into_the_past_is_a
     assert_eq!(followed.late, 2);
 }
 
+const MS: u64 = 1_000_000;
+
+/// Forty cycles of 50 ms, so that they are found, then as many of another period, in which it works for some time.
+fn changing(to: u64, work: u64) -> Followed {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let (mut at, mut due) = (600, 0);
+    for (period, work) in [(50 * MS, MS), (to, work)] {
+        for _ in 0..40 {
+            due += period;
+            trace = trace.sleeps(at, due);
+            trace.follower.complete(Nanos(due));
+            at = due + work;
+        }
+    }
+    let followed = trace
+        .call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .returns(at + 1, Sysno::clock_nanosleep)
+        .finish();
+    adds_up(&followed);
+    followed
+}
+
+#[test]
+fn a_loop_that_gets_another_period_is_judged_by_that_and_misses_none() {
+    for (to, work) in [(100 * MS, 70 * MS), (25 * MS, MS), (75 * MS, 60 * MS)] {
+        let followed = changing(to, work);
+        let [change] = followed.changes[..] else {
+            panic!("{to}: {:?}", followed.changes)
+        };
+        assert_eq!((change.from, change.to), (Nanos(50 * MS), Nanos(to)));
+        assert!(
+            change.at.0 >= 2_000 * MS && change.at.0 <= 2_000 * MS + 4 * to,
+            "{to}: {change:?}"
+        );
+        assert_eq!(followed.late, 0, "{to}");
+        assert!(!followed.is_off_grid);
+    }
+    let followed = changing(100 * MS, 70 * MS);
+    assert_eq!((followed.cycles.len(), followed.missed), (80, 0));
+    assert!(changing(50 * MS, MS).changes.is_empty());
+}
+
 #[test]
 fn an_ordinary_thread_that_preempts_a_real_time_one_is_the_schedulers_share() {
     let followed = cycles(with_deadline(), |trace, at| {

@@ -34,6 +34,8 @@ const ROOM_KIB: u64 = 16 << 10;
 const MANY_CPUS: u64 = 16;
 /// The part of the free memory that all may have.
 const PART_OF_MEMORY: u64 = 8;
+/// Bytes that are read of a CPU at once: some 20 000 events.
+const AT_ONCE: usize = 1 << 20;
 /// An event can be that late, if it interrupted another that was being written.
 const LATENESS: Nanos = Nanos::from_millis(10);
 
@@ -49,8 +51,7 @@ pub(super) struct Instances {
     reader: PageReader,
     /// Where a page is read to.
     page: Vec<u8>,
-    /// Bytes of the larger one for each CPU.
-    room: usize,
+    is_behind: bool,
     /// So much longer takes a system call of the program.
     pub call_ns: Option<Nanos>,
     began: Nanos,
@@ -94,7 +95,7 @@ impl Instances {
             points,
             reader,
             page: vec![0; LARGEST_PAGE],
-            room: room_kib.iter().max().map_or(0, |kib| *kib as usize) << 10,
+            is_behind: false,
             call_ns: None,
             began: Nanos(0),
             reached: Nanos(0),
@@ -161,13 +162,14 @@ impl Instances {
         self.program.add("set_event_pid", &listed(tids))
     }
 
-    /// Hands over all available events; returns their number, and the time before which no more will come.
+    /// Hands over available events, not too many at once; returns their number, and the time before which no more will come.
     pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> (u64, Nanos) {
         let now = clock::monotonic();
         let (began, reached, lost) = (self.began, self.reached, &mut self.lost);
-        let mut count = 0;
+        let (mut count, mut whole) = (0, now.saturating_sub(LATENESS));
+        self.is_behind = false;
         for stream in &mut self.streams {
-            let taken = stream.drain(&self.reader, &mut self.page, now, self.room, |event| {
+            let drained = stream.drain(&self.reader, &mut self.page, now, AT_ONCE, |event| {
                 if event.at < began {
                     return;
                 }
@@ -178,10 +180,39 @@ impl Instances {
                 }
                 each(&event);
             });
-            self.bytes += taken as u64;
+            self.bytes += drained.bytes as u64;
+            if !drained.is_whole {
+                self.is_behind = true;
+                whole = whole.min(stream.last().saturating_sub(LATENESS));
+            }
         }
-        self.reached = now.saturating_sub(LATENESS).max(reached);
+        self.reached = whole.max(reached);
         (count, self.reached)
+    }
+
+    /// There was more than the last call took.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Leaves what was not read: each CPU's is a loss. Tells since when.
+    pub fn leave_rest(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> Option<Nanos> {
+        let now = clock::monotonic();
+        let mut since = None;
+        for stream in self.streams.iter().filter(|stream| stream.unread() > 0) {
+            let (last, count) = (stream.last(), stream.unread());
+            self.lost += count;
+            since = Some(since.map_or(last, |since: Nanos| since.min(last)));
+            let what = TracedChange::Lost { since: last, count };
+            each(&CpuEvent {
+                at: now,
+                cpu: stream.cpu(),
+                tid: 0,
+                what,
+                chain: &[],
+            });
+        }
+        since
     }
 
     pub fn lost(&self) -> u64 {
