@@ -196,8 +196,12 @@ pub fn follow(
     let mut ended: Option<(Nanos, SessionEnd)> = None;
     let (now, end) = loop {
         let now = clock::monotonic();
-        let is_over = || program.end(until.is_some_and(|until| now >= until), stop);
-        let end = ended.or_else(|| Some((now, is_over()?)));
+        let end = match ended {
+            None => program
+                .end(until.is_some_and(|until| now >= until), stop)
+                .map(|end| (now, end)),
+            Some(_) => ended,
+        };
         let (fresh, reached) = trace.drain(|event| follower.feed(event));
         events += fresh;
         follower.complete(reached);

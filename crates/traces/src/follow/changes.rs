@@ -31,11 +31,13 @@ pub(super) struct LatestReleases {
 }
 
 impl LatestReleases {
-    /// Adds one.
-    pub fn add(&mut self, release: Nanos, was_waiting: bool) {
-        if self.releases.back().is_some_and(|(last, _)| release <= *last) {
+    /// Adds one, of a wait that began at `entered`, of a loop with this period.
+    pub fn add(&mut self, release: Nanos, entered: Nanos, period: Nanos) {
+        let last = self.releases.back().map(|(last, _)| *last);
+        if last.is_some_and(|last| release <= last) {
             return;
         }
+        let was_waiting = last.is_some_and(|last| entered < last + period);
         if self.releases.len() > STEPS {
             self.releases.pop_front();
         }
@@ -79,10 +81,11 @@ mod tests {
     fn change(steps: &[u64], was_waiting: bool, is_relative: bool) -> Option<PeriodChange> {
         let mut latest = LatestReleases::default();
         let mut at = Nanos(1);
-        latest.add(at, was_waiting);
+        latest.add(at, at, Nanos(1_000));
         for step in steps {
+            let work = if was_waiting { 100 } else { 1_100 };
+            latest.add(at + Nanos(*step), at + Nanos(work), Nanos(1_000));
             at = at + Nanos(*step);
-            latest.add(at, was_waiting);
         }
         latest.change(Nanos(1_000), is_relative)
     }

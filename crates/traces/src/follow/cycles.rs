@@ -385,7 +385,7 @@ impl CycleMaker {
         let (Some(period), true, false) = (self.period, self.begins(wait), wait.is_mark) else {
             return;
         };
-        self.latest.add(wait.release(), self.was_waiting(wait));
+        self.latest.add(wait.release(), wait.call.entered, period);
         let Some(change) = self.latest.change(period, self.wait.is_relative) else {
             return;
         };

@@ -788,16 +788,16 @@ fn a_period_that_passes_in_a_late_cycle_is_missed_and_a_sleep_into_the_past_is_a
 
 const MS: u64 = 1_000_000;
 
-/// Forty cycles of 50 ms, so that they are found, then as many of another period, in which it works for some time.
+/// Forty cycles of 50 ms, so that they are found, then as many of another period, of which the last work for some time.
 fn changing(to: u64, work: u64) -> Followed {
     let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
     let (mut at, mut due) = (600, 0);
     for (period, work) in [(50 * MS, MS), (to, work)] {
-        for _ in 0..40 {
+        for nth in 0..40 {
             due += period;
             trace = trace.sleeps(at, due);
             trace.follower.complete(Nanos(due));
-            at = due + work;
+            at = due + if nth < 20 { MS } else { work };
         }
     }
     let followed = trace

@@ -198,21 +198,24 @@ impl Instances {
     /// Leaves what was not read: each CPU's is a loss. Tells since when.
     pub fn leave_rest(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> Option<Nanos> {
         let now = clock::monotonic();
-        let mut since = None;
-        for stream in self.streams.iter().filter(|stream| stream.unread() > 0) {
-            let (last, count) = (stream.last(), stream.unread());
+        let mut is_left = false;
+        for stream in &self.streams {
+            let count = stream.unread();
+            if count == 0 {
+                continue;
+            }
+            is_left = true;
             self.lost += count;
-            since = Some(since.map_or(last, |since: Nanos| since.min(last)));
-            let what = TracedChange::Lost { since: last, count };
+            let since = stream.last().max(self.reached);
             each(&CpuEvent {
                 at: now,
                 cpu: stream.cpu(),
                 tid: 0,
-                what,
+                what: TracedChange::Lost { since, count },
                 chain: &[],
             });
         }
-        since
+        is_left.then_some(self.reached)
     }
 
     pub fn lost(&self) -> u64 {
