@@ -67,7 +67,7 @@ struct PartStats {
 struct TalliedCycle {
     times: CycleTimes,
     /// The sums of its parts, by their places.
-    sums: Vec<(u32, u64)>,
+    sums: Box<[(u32, u64)]>,
     /// When it is late, if that is not the same for all.
     limit: Option<Nanos>,
 }
@@ -112,7 +112,7 @@ impl Tally {
         if self.cycles.len() < KEPT || limit.is_some_and(|limit| response > limit.0 && self.cycles.len() < 2 * KEPT) {
             self.cycles.push(TalliedCycle {
                 times: cycle.times,
-                sums,
+                sums: sums.into_boxed_slice(),
                 limit,
             });
         } else if limit.is_some_and(|limit| response > limit.0) {

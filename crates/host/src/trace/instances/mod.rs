@@ -34,8 +34,8 @@ const ROOM_KIB: u64 = 16 << 10;
 const MANY_CPUS: u64 = 16;
 /// The part of the free memory that all may have.
 const PART_OF_MEMORY: u64 = 8;
-/// Bytes that are read of a CPU at once: some 20 000 events.
-const AT_ONCE: usize = 1 << 20;
+/// Bytes that are read of a CPU at once: some 5 000 events.
+const AT_ONCE: usize = 256 << 10;
 /// An event can be that late, if it interrupted another that was being written.
 const LATENESS: Nanos = Nanos::from_millis(10);
 
