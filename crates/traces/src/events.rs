@@ -7,8 +7,10 @@ use worstcase_contract::Nanos;
 /// How many arguments of a system call are kept.
 pub const ARGUMENTS: usize = 4;
 
-/// Longest name of a thread or interrupt that is kept; a thread's name in the kernel has at most 15 bytes.
+/// Longest name of a thread or interrupt that is kept.
 const NAME: usize = 24;
+/// The kernel cuts a thread's name after so many bytes.
+pub const THREAD_NAME: usize = 15;
 
 /// A short name, stored inline.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +27,13 @@ impl ShortName {
             *to = *from;
         }
         ShortName(name)
+    }
+}
+
+impl ShortName {
+    /// What the kernel keeps of a thread's name.
+    pub fn of_thread(name: &str) -> ShortName {
+        ShortName::new(&name.as_bytes()[..name.len().min(THREAD_NAME)])
     }
 }
 
@@ -310,6 +319,8 @@ pub enum TracedChange {
         /// Its address.
         work: u64,
     },
+    /// The running thread passes a mark that a user named.
+    Mark,
     /// A thread is new, or gets another name.
     Named {
         /// The thread.

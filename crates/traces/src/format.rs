@@ -37,6 +37,11 @@ impl FieldPlace {
         Some(u64::from_le_bytes(words.get(8 * nth..8 * nth + 8)?.try_into().ok()?))
     }
 
+    /// The record from the field on.
+    pub fn rest<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
+        record.get(self.offset..)
+    }
+
     fn bytes<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }

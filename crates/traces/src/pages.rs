@@ -13,6 +13,8 @@ use crate::table::{MakeChange, TABLE, of_vector};
 use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
+/// What lines of trace_marker are recorded as.
+pub const LINES: &str = "ftrace/print";
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 const HEADER: usize = 16;
@@ -42,7 +44,15 @@ pub struct PageReader {
 #[derive(Debug)]
 enum PointReading {
     Same(TracedChange),
-    Fields { places: Vec<FieldPlace>, make: MakeChange },
+    Fields {
+        places: Vec<FieldPlace>,
+        make: MakeChange,
+    },
+    /// A mark if the text begins so.
+    Line {
+        text: FieldPlace,
+        begins: Vec<u8>,
+    },
 }
 
 /// Bytes that are no page.
@@ -73,6 +83,24 @@ impl PageReader {
             points.insert(format.id, reading);
         }
         Ok(PageReader { points })
+    }
+
+    /// Takes records of this tracepoint, with the text of its format file, for marks.
+    pub fn mark(&mut self, name: &str, format: &str) -> Result<(), FormatError> {
+        let id = EventFormat::parse(name, format)?.id;
+        self.points.insert(id, PointReading::Same(TracedChange::Mark));
+        Ok(())
+    }
+
+    /// Takes lines of trace_marker that begin so for marks; with the text of the format file of [`LINES`].
+    pub fn mark_lines(&mut self, format: &str, begins: &str) -> Result<(), FormatError> {
+        let format = EventFormat::parse(LINES, format)?;
+        let line = PointReading::Line {
+            text: format.field("buf")?,
+            begins: begins.into(),
+        };
+        self.points.insert(format.id, line);
+        Ok(())
     }
 
     /// Hands over the events of a CPU's pages, in order.
@@ -120,6 +148,7 @@ impl PageReader {
         let what = match self.points.get(&u64::from(kind))? {
             PointReading::Same(change) => Some(*change),
             PointReading::Fields { places, make } => make(RecordFields { places, record }),
+            PointReading::Line { text, begins } => text.rest(record)?.starts_with(begins).then_some(TracedChange::Mark),
         };
         Some((tid, what?))
     }
@@ -276,6 +305,29 @@ mod tests {
             (upper + (2 << 27) + 9, wakes(10)),
         ];
         assert_eq!(told(&[page(base, 0, &records)]), Ok(expected));
+    }
+
+    #[test]
+    fn a_mark_is_every_record_of_its_own_tracepoint_or_a_line_that_begins_so() {
+        let mut reader = PageReader::new([]).unwrap();
+        reader.mark("own/entry", "name: entry\nID: 300\n").unwrap();
+        let print = "ID: 5\n\tfield:char buf[];\toffset:8;\tsize:0;\tsigned:0;\n";
+        reader.mark_lines(print, "cycle").unwrap();
+        let line = |text: &[u8; 8]| {
+            [
+                head(4, 1),
+                5_u32.to_le_bytes().into(),
+                data(0)[4..8].into(),
+                text.to_vec(),
+            ]
+            .concat()
+        };
+        let page = page(100, 0, &[waking(1, 7), line(b"cycle 1\n"), line(b"a cycle\n")]);
+        let mut marks = Vec::new();
+        reader
+            .read(0, &page, |event| marks.push((event.at.0, event.tid, event.what)))
+            .unwrap();
+        assert_eq!(marks, [(101, 5, TracedChange::Mark), (102, 5, TracedChange::Mark)]);
     }
 
     #[test]

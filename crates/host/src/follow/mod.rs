@@ -1,7 +1,8 @@
 //! The user's own program is what is measured: the cycles of one of its threads, and why some were late.
 //!
 //! ```text
-//! target   the program that a user names            wait     the wait that a user names
+//! target   the program that a user names            wait     the wait or mark that a user names
+//! function a mark: a function as a place in its file
 //! started  a command of the user's: kept from its first instruction until the trace is open, then as it runs
 //! keeper   the process that starts it, and ends it with all that it started, however this one ends
 //! facts    what its threads are: policy, priority, CPUs, timer slack, memory
@@ -12,6 +13,7 @@
 //! `worstcase_traces::follow` makes cycles of the events.
 
 mod facts;
+mod function;
 pub mod keep;
 pub mod keeper;
 mod session;

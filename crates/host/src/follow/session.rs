@@ -1,11 +1,12 @@
 //! Opens the trace, feeds the analysis, ends.
 
 use super::facts::{ProgramFacts, file_of};
+use super::function;
 use super::started::{HeldProgram, ProgramExit, StartedProgram};
 use super::target::FollowTarget;
 use crate::isolate::threads::threads_of;
 use crate::trace::program::ReadyTrace;
-use crate::trace::{TraceRecorder, TracingError};
+use crate::trace::{TraceRecorder, TracedMark, TracingError};
 use crate::{CpuList, HostError, MachineFacts, machine};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -14,6 +15,7 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use worstcase_base::duration;
 use worstcase_contract::Nanos;
 use worstcase_instruments::sys::{affinity, clock, usage};
 use worstcase_traces::follow::{CycleTimes, FollowRequest, Followed, Follower, WantedThread, WantedWait};
@@ -25,7 +27,7 @@ pub struct SessionRequest {
     pub target: FollowTarget,
     /// The thread; none: the one that the target tells, or that is found.
     pub thread: Option<WantedThread>,
-    /// The wait that ends a cycle; found by itself if not named.
+    /// What ends a cycle; found by itself if not named.
     pub wait: Option<WantedWait>,
     /// When a cycle is late.
     pub deadline: Option<Nanos>,
@@ -119,6 +121,8 @@ impl TraceCost {
 
 /// Time between two reads of the rings.
 const LOOK: Nanos = Nanos::from_millis(15);
+/// So long at most events are read after the end that were recorded before it.
+const CATCH_UP: Nanos = Nanos::from_millis(3_000);
 /// A command's threads are looked at first after so long: by then it has made some.
 const FIRST_FACTS: Nanos = Nanos::from_millis(200);
 /// And then so often.
@@ -149,7 +153,10 @@ pub fn follow(
     let mut ours = OwnPlace::new(online);
     let cpus: Vec<u32> = ours.online.iter().collect();
     let untraced = |e: TracingError| HostError::Missing(e.to_string());
-    let ready = ReadyTrace::new(&cpus, TraceRecorder::Tracefs);
+    let ready = match request.wait.as_ref().map(mark).transpose()?.flatten() {
+        Some(mark) => ReadyTrace::with_mark(&cpus, &mark)?,
+        None => ReadyTrace::new(&cpus, TraceRecorder::Tracefs),
+    };
     let call_ns = ready.call_ns;
     notes.extend(ready.note.clone());
     let (mut program, (mut trace, is_whole), thread) = match &request.target {
@@ -176,7 +183,7 @@ pub fn follow(
     let mut follower = Follower::new(FollowRequest {
         program: trace.tids.clone(),
         thread: request.thread.clone().unwrap_or(thread),
-        wait: request.wait,
+        wait: request.wait.clone(),
         deadline: request.deadline,
         cycle: None,
     });
@@ -186,9 +193,15 @@ pub fn follow(
     ours.leave(&known);
     let mut next_facts = program.command.is_some().then_some(began + FIRST_FACTS);
     let mut events = 0;
+    let mut ended: Option<(Nanos, SessionEnd)> = None;
     let (now, end) = loop {
         let now = clock::monotonic();
-        let end = program.end(until.is_some_and(|until| now >= until), stop);
+        let end = match ended {
+            None => program
+                .end(until.is_some_and(|until| now >= until), stop)
+                .map(|end| (now, end)),
+            Some(_) => ended,
+        };
         let (fresh, reached) = trace.drain(|event| follower.feed(event));
         events += fresh;
         follower.complete(reached);
@@ -199,20 +212,31 @@ pub fn follow(
             late: follower.take_late(),
         };
         let end = match each(&state) {
-            ControlFlow::Break(()) => Some(end.unwrap_or(SessionEnd::Late)),
-            ControlFlow::Continue(()) if follower.is_full() => Some(end.unwrap_or(SessionEnd::Full)),
+            ControlFlow::Break(()) => Some(end.unwrap_or((now, SessionEnd::Late))),
+            ControlFlow::Continue(()) if follower.is_full() => Some(end.unwrap_or((now, SessionEnd::Full))),
             ControlFlow::Continue(()) => end,
         };
-        if let Some(end) = end {
-            break (now, end);
+        if let Some((at, end)) = end
+            && (!trace.is_behind() || now >= at + CATCH_UP)
+        {
+            break (at, end);
         }
+        ended = end;
         if next_facts.is_some_and(|next| now >= next) {
             next_facts = Some(now + FACTS);
             known.look_again();
             ours.leave(&known);
         }
-        program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
+        if !trace.is_behind() {
+            program.wait(until.map_or(LOOK, |until| LOOK.min(until.saturating_sub(now))));
+        }
     };
+    if let Some(since) = trace.leave_rest(|event| follower.feed(event)) {
+        notes.push(format!(
+            "more happened than could be read in time: nothing is known of the last {}; give worstcase a CPU of its own",
+            duration::about(clock::monotonic().saturating_sub(since))
+        ));
+    }
     // Its facts may have been read before it was executed.
     if let FollowTarget::Command(command) = &request.target
         && let Some(name) = command.first().and_then(|command| file_of(command))
@@ -256,6 +280,18 @@ pub fn follow(
         time,
         end,
         notes,
+    })
+}
+
+/// What is recorded as a mark, if a user names one.
+fn mark(wait: &WantedWait) -> Result<Option<TracedMark>, HostError> {
+    Ok(match wait {
+        WantedWait::Call { .. } => None,
+        WantedWait::Function { file, name } => {
+            let (file, offset) = function::find(file, name)?;
+            Some(TracedMark::Code { file, offset })
+        }
+        WantedWait::Line(text) => Some(TracedMark::Line(text.clone())),
     })
 }
 

@@ -49,7 +49,8 @@ impl HeldProgram {
     pub fn start(command: &[String], is_output_to_errors: bool) -> Result<HeldProgram, HostError> {
         let program = command
             .first()
-            .ok_or_else(|| HostError::Argument("there is no command to run".into()))?
+            .filter(|program| !program.is_empty())
+            .ok_or_else(|| HostError::Argument("the command to follow is empty: name a program behind --".into()))?
             .clone();
         let started = Keeper::start(command, is_output_to_errors).and_then(|keeper| match keeper.next()? {
             KeeperWord::Held(id) => Ok((id, keeper)),

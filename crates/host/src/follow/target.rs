@@ -3,6 +3,7 @@
 use crate::HostError;
 use crate::isolate::threads::{process_of, processes, threads_of};
 use std::fs;
+use worstcase_traces::events::THREAD_NAME;
 use worstcase_traces::follow::WantedThread;
 
 /// The program to follow.
@@ -52,7 +53,7 @@ impl FollowTarget {
             .collect();
         match &found[..] {
             [] => Err(HostError::Argument(format!(
-                "no process or thread is called {name} (ps -eLo comm lists the names, of at most 15 bytes)"
+                "no process or thread is called {name} (ps -eLo comm lists the names)"
             ))),
             [(process, threads)] => Ok(FollowTarget::Running {
                 process: *process,
@@ -76,7 +77,8 @@ impl FollowTarget {
 
 fn is_called(thread: u32, name: &str) -> bool {
     let comm = fs::read(format!("/proc/{thread}/comm")).unwrap_or_default();
-    comm.strip_suffix(b"\n").unwrap_or(&comm) == name.as_bytes()
+    let kept = &name.as_bytes()[..name.len().min(THREAD_NAME)];
+    comm.strip_suffix(b"\n").unwrap_or(&comm) == kept
 }
 
 /// Threads of the kernel have no program, so no command line and no executable.
@@ -117,13 +119,15 @@ mod tests {
     #[test]
     fn a_name_that_several_have_is_answered_with_their_ids() {
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("of-two");
+        // The kernel cuts the name.
+        let name = "one-of-two-with-a-long-name";
+        let program = folder.path().join(name);
         std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
         let start = || Command::new(&program).arg("1000").stdin(Stdio::null()).spawn().unwrap();
         let mut one = start();
-        let found = FollowTarget::called("of-two").unwrap();
+        let found = FollowTarget::called(name).unwrap();
         let mut other = start();
-        let error = FollowTarget::called("of-two").unwrap_err().to_string();
+        let error = FollowTarget::called(name).unwrap_err().to_string();
         for child in [&mut one, &mut other] {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -133,6 +137,6 @@ mod tests {
         for id in [one.id(), other.id()] {
             assert!(error.contains(&id.to_string()), "{error}");
         }
-        assert!(FollowTarget::called("of-two").is_err());
+        assert!(FollowTarget::called(name).is_err());
     }
 }

@@ -52,6 +52,8 @@ pub(super) enum JournalEntry {
     Loads { traces: Traces },
     /// An instance of tracefs: removing it ends its tracer.
     Tracing { instance: PathBuf },
+    /// A uprobe, by its group and name. It stands before the instances that record it, so it is removed after them.
+    Uprobe { event: String },
     /// A command of the user's, which another one takes back.
     Command { command: Vec<String>, back: Vec<String> },
     /// A process group, by its leader and the leader's start time (clock ticks after boot).

@@ -36,6 +36,7 @@ use super::guard::Guard;
 use super::state::{StateFolder, is_only_ours};
 use crate::facts::rights::TRACEFS;
 use crate::loads::Traces;
+use crate::trace::tracefs::add_uprobe_line;
 use entry::JournalEntry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -174,6 +175,17 @@ impl Journal {
         std::fs::create_dir(place).map_err(|source| HostError::Set {
             path: place.to_path_buf(),
             value: "a folder".into(),
+            source,
+        })
+    }
+
+    /// Makes the uprobe `group/name` by the line that tracefs takes, to be removed, by whichever process.
+    pub(crate) fn make_uprobe(&mut self, uprobes: &Path, event: &str, line: &str) -> Result<(), HostError> {
+        let event = event.to_string();
+        self.write(&JournalEntry::Uprobe { event })?;
+        add_uprobe_line(uprobes, line).map_err(|source| HostError::Set {
+            path: uprobes.to_path_buf(),
+            value: line.trim().into(),
             source,
         })
     }

@@ -139,6 +139,7 @@ impl JournalEntry {
             JournalEntry::Tracing { instance } => {
                 (instance.display().to_string(), remove_instance(instance).map(removed))
             }
+            JournalEntry::Uprobe { event } => (format!("uprobe {event}"), remove_uprobe(event).map(removed)),
             JournalEntry::Group { leader, started } => (
                 format!("process group {leader}"),
                 processes::end_group(*leader, *started).map(removed),
@@ -193,9 +194,18 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// Removes an instance of tracefs; says whether it existed.
 fn remove_instance(path: &Path) -> io::Result<bool> {
+    removed_once_unused(|| tracefs::remove_instance(path))
+}
+
+/// The same of a uprobe.
+fn remove_uprobe(event: &str) -> io::Result<bool> {
+    removed_once_unused(|| tracefs::remove_uprobe(event))
+}
+
+fn removed_once_unused(remove: impl Fn() -> io::Result<()>) -> io::Result<bool> {
     let end = Instant::now() + PATIENCE;
     loop {
-        match tracefs::remove_instance(path) {
+        match remove() {
             Ok(()) => return Ok(true),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
             Err(e) if e.kind() == ErrorKind::ResourceBusy && Instant::now() < end => std::thread::sleep(STEP),

@@ -38,6 +38,7 @@ pub(crate) mod wakeup_cost;
 pub(crate) use beside::TraceBeside;
 pub use error::TracingError;
 pub use events::{CallbackKind, CpuContext, CpuEvent, ShortName, TracedChange};
+pub(crate) use instances::TracedMark;
 pub(crate) use noise::CpuNoise;
 pub use parts::{AskedSample, LatenessParts, Splitter};
 pub(crate) use perf::fuzz_records;

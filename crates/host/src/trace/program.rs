@@ -5,13 +5,13 @@
 
 use super::call_cost::cost_of_a_call;
 use super::events::CpuEvent;
-use super::instances::{Instances, room_kib};
+use super::instances::{Instances, TracedMark, room_kib};
 use super::points::points;
 use super::tracefs::{InstanceFolder, Tracefs};
 use super::{Purpose, Tracer, TracingError};
 use crate::facts::FileTree;
 use crate::facts::tree::field;
-use crate::{Journal, StateFolder};
+use crate::{HostError, Journal, StateFolder};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl ReadyTrace {
     /// Makes ready what takes time, for a trace of these CPUs by this recorder; perf is always left.
     pub fn new(cpus: &[u32], recorder: TraceRecorder) -> ReadyTrace {
         let made = match recorder {
-            TraceRecorder::Tracefs => made(cpus).map_err(Some),
+            TraceRecorder::Tracefs => made(cpus, None).map_err(Some),
             TraceRecorder::Perf => Err(None),
         };
         let (instances, note) = match made {
@@ -93,6 +93,17 @@ impl ReadyTrace {
             call_ns,
             note,
         }
+    }
+
+    /// The same with a mark, which the instances alone record.
+    pub fn with_mark(cpus: &[u32], mark: &TracedMark) -> Result<ReadyTrace, HostError> {
+        let instances = made(cpus, Some(mark)).map_err(|why| HostError::Missing(format!("marks: {why}")))?;
+        Ok(ReadyTrace {
+            cpus: cpus.to_vec(),
+            call_ns: instances.call_ns,
+            instances: Some(instances),
+            note: None,
+        })
     }
 
     /// Begins with the threads that `list` gives, and with those that it gives after that. The second value is whether all are
@@ -152,12 +163,12 @@ fn with_perf(cpus: &[u32], list: impl Fn() -> Vec<u32>) -> Result<(ProgramTrace,
     }
 }
 
-fn made(cpus: &[u32]) -> Result<Instances, String> {
+fn made(cpus: &[u32], mark: Option<&TracedMark>) -> Result<Instances, String> {
     let folder = InstanceFolder::find()?;
-    let said = |e: crate::HostError| e.to_string();
+    let said = |e: HostError| e.to_string();
     let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
     journal.start_guard().map_err(said)?;
-    Instances::make(cpus, room_kib(cpus.len(), free_kib()), folder, journal)
+    Instances::make(cpus, room_kib(cpus.len(), free_kib()), folder, journal, mark)
 }
 
 fn free_kib() -> u64 {
@@ -192,6 +203,22 @@ impl ProgramTrace {
                 let now = clock::monotonic();
                 (tracer.drain(each), now)
             }
+        }
+    }
+
+    /// There was more than the last call took.
+    pub fn is_behind(&self) -> bool {
+        match &self.recorder {
+            Recorder::Instances(instances) => instances.is_behind(),
+            Recorder::Perf(_) => false,
+        }
+    }
+
+    /// Leaves what was not read, as losses; tells since when.
+    pub fn leave_rest(&mut self, each: impl FnMut(&CpuEvent<'_>)) -> Option<Nanos> {
+        match &mut self.recorder {
+            Recorder::Instances(instances) if instances.is_behind() => instances.leave_rest(each),
+            _ => None,
         }
     }
 

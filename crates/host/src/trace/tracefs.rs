@@ -7,7 +7,7 @@ use crate::facts::rights::TRACEFS;
 use rustix::fs::{Access, Dir, Mode, OFlags, access, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,26 @@ impl InstanceFolder {
     pub(crate) fn of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+
+    /// Where uprobes are made.
+    pub(crate) fn uprobes(&self) -> PathBuf {
+        self.path.with_file_name(UPROBES)
+    }
+}
+
+/// Adds a line to `uprobe_events`. It must not be cut first, which would remove the uprobes of others.
+pub(crate) fn add_uprobe_line(uprobes: &Path, line: &str) -> io::Result<()> {
+    File::options().append(true).open(uprobes)?.write_all(line.as_bytes())
+}
+
+/// Removes the uprobe `group/name`, which another process may have made.
+pub(crate) fn remove_uprobe(event: &str) -> io::Result<()> {
+    let line = format!("-:{event}\n");
+    let of_mount = TRACEFS.map(|place| Path::new("/").join(place).join(UPROBES));
+    match of_mount.iter().find(|place| place.exists()) {
+        Some(place) => add_uprobe_line(place, &line),
+        None => add_uprobe_line(&Tracefs::detached()?.path(UPROBES), &line),
+    }
 }
 
 /// Removes the instance that another process may have made in this place, or in a mount of its own.
@@ -63,6 +83,7 @@ pub(crate) fn remove_instance(place: &Path) -> io::Result<()> {
 
 /// Below the mount.
 const INSTANCES: &str = "instances";
+const UPROBES: &str = "uprobe_events";
 
 impl Tracefs {
     /// For a trace of threads: refused where thread ids are not the kernel's.

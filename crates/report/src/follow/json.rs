@@ -74,7 +74,7 @@ pub fn json(report: &FollowReport<'_>) -> Value {
             "name": thread.comm.to_string(),
             "policy": policy(&thread),
         })),
-        "cycle": followed.wait.as_ref().map(of_wait),
+        "cycle": followed.wait.as_ref().map(|wait| of_wait(wait, followed)),
         "cycles": followed.cycles.len(),
         "missed": followed.missed,
         "at_once": followed.at_once,
@@ -96,10 +96,16 @@ pub fn json(report: &FollowReport<'_>) -> Value {
     })
 }
 
-fn of_wait(wait: &CycleWait) -> Value {
+fn of_wait(wait: &CycleWait, followed: &Followed) -> Value {
     json!({
-        "call": wait.call.to_string(),
+        "call": followed.mark.clone().unwrap_or_else(|| wait.call.to_string()),
         "period_ns": wait.period.map(|period| period.0),
         "relative": wait.is_relative,
+        "changes": followed.changes.iter().map(|change| json!({
+            "at_ns": change.at.0,
+            "from_ns": change.from.0,
+            "to_ns": change.to.0,
+        })).collect::<Vec<_>>(),
+        "off_grid": followed.is_off_grid,
     })
 }

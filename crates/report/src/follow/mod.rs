@@ -12,7 +12,7 @@ pub use functions::FunctionReport;
 pub use habits::ThreadHabits;
 pub use json::{json, kept};
 pub use lines::{BreakdownLine, CycleLines};
-pub use terminal::{breakdown, terminal};
+pub use terminal::{breakdown, changes, terminal};
 
 use worstcase_contract::Nanos;
 use worstcase_results::stats::quantile;

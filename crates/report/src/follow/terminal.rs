@@ -15,6 +15,8 @@ const NO_CYCLES: &str = "No cycles: no thread that was asked for waited again an
 const OTHERS: usize = 4;
 /// Waits that are shown, if there is no cycle.
 const SEEN: usize = 8;
+/// Changes of the period that are shown.
+const CHANGES: usize = 4;
 /// Causes that are shown.
 const CAUSES: usize = 6;
 /// Parts below this share of a cycle are summed up.
@@ -35,6 +37,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
                 plain(&thread(&named)),
                 plain(&cycle(&wait, followed))
             ));
+            text.extend(changes(followed).iter().flat_map(|line| wrapped("", &plain(line))));
             text.extend(causes(report));
             text.extend(others(followed));
             text.push(String::new());
@@ -52,7 +55,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
             }
         }
         _ => {
-            text.push(style.bold(NO_CYCLES));
+            text.push(style.bold(&plain(&no_cycles(followed))));
             text.extend(seen(followed));
         }
     }
@@ -67,7 +70,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
 pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
     let followed = report.followed;
     let Some(named) = followed.thread else {
-        return vec![NO_CYCLES.into()];
+        return vec![no_cycles(followed)];
     };
     let mut told: Vec<String> = Vec::new();
     let causes = followed.causes.iter().take(CAUSES).flat_map(|cause| {
@@ -78,8 +81,16 @@ pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
     });
     [answer(followed, &named.comm.to_string())]
         .into_iter()
+        .chain(changes(followed))
         .chain(causes.flatten())
         .collect()
+}
+
+fn no_cycles(followed: &Followed) -> String {
+    match &followed.mark {
+        Some(mark) => format!("No cycles: no thread that was asked for passed the mark again and again, a {mark}."),
+        None => NO_CYCLES.into(),
+    }
 }
 
 /// Other threads that have a period.
@@ -123,6 +134,7 @@ fn answer(followed: &Followed, name: &str) -> String {
     let count = followed.cycles.len() as u64;
     let of_all = counted(count, "cycle");
     let limit = match followed.wait.and_then(|wait| wait.period) {
+        Some(period) if period == followed.limit && !followed.changes.is_empty() => "a period".into(),
         Some(period) if period == followed.limit => format!("{}, the period,", duration::about(period)),
         _ => duration::about(followed.limit),
     };
@@ -146,18 +158,41 @@ fn cycle(wait: &CycleWait, followed: &Followed) -> String {
         Some(period) => format!("every {}", duration::about(period)),
         None => "at irregular times".into(),
     };
+    let next = followed.mark.clone().unwrap_or_else(|| wait.call.to_string());
     let ends = match wait.by {
         Some(WokenBy::Timer { .. }) => "a timer".into(),
         Some(WokenBy::Interrupt(name)) => format!("{name}"),
         Some(WokenBy::Thread(name)) => format!("the thread {name}"),
-        Some(WokenBy::Mark) => format!("a {}", wait.call),
+        Some(WokenBy::Mark) => format!("a {next}"),
+        None if followed.mark.is_some() => format!("a {next}"),
         None => "different things".into(),
     };
     let at_once = match followed.at_once {
         0 => String::new(),
         n => format!("; {} did not wait, because it was time already", counted(n, "cycle")),
     };
-    format!("{every}, from {ends} to the next {}{at_once}", wait.call)
+    format!("{every}, from {ends} to the next {next}{at_once}")
+}
+
+/// Whether it kept its period, a sentence for each change.
+pub fn changes(followed: &Followed) -> Vec<String> {
+    let each = followed.changes.iter().take(CHANGES).map(|change| {
+        format!(
+            "It changed its period from {} to {} at {} s of CLOCK_MONOTONIC; who was late in the cycles just after that is not \
+             known.",
+            duration::about(change.from),
+            duration::about(change.to),
+            seconds(change.at)
+        )
+    });
+    let rest = followed.changes.len().saturating_sub(CHANGES) as u64;
+    let more = (rest > 0).then(|| format!("It did so {} more.", counted(rest, "time")));
+    let off = followed.is_off_grid.then(|| {
+        "Many of its releases lie on no multiple of its period: which periods it missed, and which cycles were late, cannot be \
+         told without --deadline."
+            .to_string()
+    });
+    each.chain(more).chain(off).collect()
 }
 
 fn causes(report: &FollowReport<'_>) -> Vec<String> {

@@ -63,6 +63,9 @@ fn cycle() -> ExplainedCycle {
 fn followed() -> Followed {
     let cycle = cycle();
     Followed {
+        mark: None,
+        changes: Vec::new(),
+        is_off_grid: false,
         thread: Some(thread(10, "ctl", 49)),
         cpus: vec![1],
         wait: Some(CycleWait {

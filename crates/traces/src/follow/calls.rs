@@ -61,6 +61,13 @@ impl Call {
 }
 
 impl CallKind {
+    /// No call: a mark that a user named.
+    pub const MARK: CallKind = CallKind {
+        number: u32::MAX,
+        object: None,
+        operation: 0,
+    };
+
     /// Whether the first argument of the call with this number is what it works on: a descriptor or a futex.
     pub fn works_on_first(number: u32) -> bool {
         first(number) != First::Other
@@ -105,6 +112,7 @@ impl CallKind {
     pub fn name(&self) -> String {
         match Sysno::new(self.number as usize) {
             Some(call) => call.name().to_string(),
+            None if *self == CallKind::MARK => "mark".into(),
             None => format!("system call {}", self.number),
         }
     }

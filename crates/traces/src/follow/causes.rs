@@ -63,13 +63,21 @@ struct PartStats {
     longest: Option<(u64, ExplainedCycle)>,
 }
 
+#[derive(Debug)]
+struct TalliedCycle {
+    times: CycleTimes,
+    /// The sums of its parts, by their places.
+    sums: Box<[(u32, u64)]>,
+    /// When it is late, if that is not the same for all.
+    limit: Option<Nanos>,
+}
+
 /// Sums over all cycles.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     places: HashMap<PartCause, usize>,
     parts: Vec<PartStats>,
-    /// Number of the cycle, response, and the sums of its parts.
-    cycles: Vec<(CycleTimes, Vec<(u32, u64)>)>,
+    cycles: Vec<TalliedCycle>,
     count: u64,
     pub slowest: Vec<ExplainedCycle>,
     /// Late cycles beyond [`KEPT`] that could not be kept.
@@ -102,7 +110,11 @@ impl Tally {
             }
         }
         if self.cycles.len() < KEPT || limit.is_some_and(|limit| response > limit.0 && self.cycles.len() < 2 * KEPT) {
-            self.cycles.push((cycle.times, sums));
+            self.cycles.push(TalliedCycle {
+                times: cycle.times,
+                sums: sums.into_boxed_slice(),
+                limit,
+            });
         } else if limit.is_some_and(|limit| response > limit.0) {
             self.not_kept += 1;
         }
@@ -117,6 +129,16 @@ impl Tally {
             self.slowest.insert(at, cycle);
             self.slowest.truncate(SLOWEST);
         }
+    }
+
+    /// From this release on nobody knows what is late.
+    pub fn judge_none_from(&mut self, release: Nanos) {
+        let of_them = self
+            .cycles
+            .iter_mut()
+            .rev()
+            .take_while(|cycle| cycle.times.release >= release);
+        of_them.for_each(|cycle| cycle.limit = Some(Nanos(u64::MAX)));
     }
 
     fn place(&mut self, cause: &PartCause) -> Option<u32> {
@@ -164,7 +186,13 @@ impl Tally {
         let medians: Vec<u64> = (0..self.parts.len()).map(|place| self.median(place)).collect();
         let mut found: HashMap<u32, (u64, u64, CycleTimes)> = HashMap::new();
         let mut late = 0;
-        for (times, sums) in &self.cycles {
+        for TalliedCycle {
+            times,
+            sums,
+            limit: own,
+        } in &self.cycles
+        {
+            let limit = own.unwrap_or(limit);
             let response = times.response().0;
             if response <= limit.0 {
                 continue;
@@ -173,12 +201,12 @@ impl Tally {
             let needed = response - limit.0;
             let excess = |(place, sum): &&(u32, u64)| sum.saturating_sub(medians[*place as usize]);
             let by_excess = sums.iter().max_by_key(|part| excess(part));
-            let own = |(place, _): &&(u32, u64)| {
+            let is_own = |(place, _): &&(u32, u64)| {
                 let cause = &self.parts[*place as usize].cause;
                 cause.via.is_empty() && matches!(cause.what, Doing::User | Doing::Code)
             };
             let by_share = || {
-                let largest = sums.iter().filter(|part| !own(part)).max_by_key(|(_, sum)| *sum);
+                let largest = sums.iter().filter(|part| !is_own(part)).max_by_key(|(_, sum)| *sum);
                 largest
                     .filter(|(_, sum)| *sum >= needed)
                     .or_else(|| sums.iter().max_by_key(|(_, sum)| *sum))
@@ -230,7 +258,7 @@ impl Tally {
 
     /// The response that so many of a hundred cycles do not exceed.
     pub fn percentile(&self, percent: usize) -> Nanos {
-        let mut all: Vec<u64> = self.cycles.iter().map(|(times, _)| times.response().0).collect();
+        let mut all: Vec<u64> = self.cycles.iter().map(|cycle| cycle.times.response().0).collect();
         all.sort_unstable();
         let place = (all.len() * percent / 100).min(all.len().saturating_sub(1));
         Nanos(all.get(place).copied().unwrap_or_default())

@@ -1,10 +1,11 @@
 //! The wait that a cycle ends with, and the cycles.
 
 use super::calls::CallKind;
+use super::changes::{LatestReleases, PeriodChange};
 use super::machine::Machine;
 use super::waits::{Wait, WaitClass, WokenBy};
 use super::{FollowRequest, WantedThread};
-use crate::events::TracedThread;
+use crate::events::{ShortName, TracedThread};
 use std::collections::HashMap;
 use syscalls::Sysno;
 use worstcase_contract::Nanos;
@@ -311,9 +312,9 @@ fn is_wanted(class: &WaitClass, request: &FollowRequest, machine: &Machine) -> b
         WantedThread::Tid(tid) => class.tid == *tid,
         WantedThread::Named(name) => machine
             .task(class.tid)
-            .is_some_and(|task| task.thread.comm.to_string() == *name),
+            .is_some_and(|task| task.thread.comm == ShortName::of_thread(name)),
     };
-    thread && request.wait.is_none_or(|wanted| wanted.is(&class.call))
+    thread && request.wait.as_ref().is_none_or(|wanted| wanted.is(&class.call))
 }
 
 /// A cycle's limits.
@@ -329,6 +330,11 @@ pub(super) struct CycleSpan {
 #[derive(Debug)]
 pub(super) struct CycleMaker {
     pub wait: CycleWait,
+    /// The period now.
+    period: Option<Nanos>,
+    latest: LatestReleases,
+    /// The change to this period, until it is taken.
+    change: Option<PeriodChange>,
     /// Release, and return from the wait, of the cycle that has not ended.
     open: Option<(u32, Nanos, Nanos)>,
     /// The last release, and its index.
@@ -342,13 +348,16 @@ pub(super) struct CycleMaker {
     /// Waits, and those off the grid, since that was judged.
     seen: u32,
     off_grid: u32,
-    /// Too many were: the loop has got another period.
-    has_changed: bool,
+    /// Too many were: its releases lie on no grid.
+    pub has_changed: bool,
 }
 
 impl CycleMaker {
     pub fn new(wait: CycleWait) -> CycleMaker {
         CycleMaker {
+            period: wait.period,
+            latest: LatestReleases::default(),
+            change: None,
             wait,
             open: None,
             last: None,
@@ -359,6 +368,38 @@ impl CycleMaker {
             off_grid: 0,
             has_changed: false,
         }
+    }
+
+    /// What takes longer is late where nobody has said what is.
+    pub fn limit(&self) -> Option<Nanos> {
+        self.period.filter(|_| self.wait.limit().is_some())
+    }
+
+    /// The change that the last wait has told.
+    pub fn take_change(&mut self) -> Option<PeriodChange> {
+        self.change.take()
+    }
+
+    /// Looks whether the loop has got another period.
+    fn look_for_change(&mut self, wait: &Wait) {
+        let (Some(period), true, false) = (self.period, self.begins(wait), wait.is_mark) else {
+            return;
+        };
+        self.latest.add(wait.release(), wait.call.entered, period);
+        let Some(change) = self.latest.change(period, self.wait.is_relative) else {
+            return;
+        };
+        self.period = Some(change.to);
+        self.change = Some(change);
+        self.held.clear();
+        self.has_changed = false;
+        (self.seen, self.off_grid) = (0, 0);
+    }
+
+    /// Whether the thread waited before the next period was due.
+    fn was_waiting(&self, wait: &Wait) -> bool {
+        let due = self.last.zip(self.period).map(|((last, _), period)| last + period);
+        due.is_some_and(|due| wait.call.entered < due)
     }
 
     /// Nothing before this is needed any more.
@@ -372,6 +413,7 @@ impl CycleMaker {
             return Vec::new();
         }
         self.seen += 1;
+        self.look_for_change(wait);
         let is_off = self.is_off(wait);
         let held = self.held.last();
         let is_another_phase = held.is_some_and(|held| self.is_whole(held.release(), wait.release()));
@@ -398,28 +440,32 @@ impl CycleMaker {
             start,
             end: wait.call.entered,
         });
-        let begins = match self.wait.by {
-            None => !wait.is_interrupted(),
-            Some(by) => {
-                let which = matches!(by, WokenBy::Timer { timer: Some(_), .. });
-                wait.class(which).is_some_and(|class| class.by == by)
-            }
-        };
         let release = wait.release();
-        if begins && self.last.is_none_or(|(last, _)| release > last) {
+        if self.begins(wait) && self.last.is_none_or(|(last, _)| release > last) {
             let is_at_once = !wait.was_blocked && !wait.is_mark && release <= wait.call.entered;
             self.at_once += u64::from(is_at_once);
-            let index = self.index(release);
+            let index = self.index(wait);
             self.last = Some((release, index));
             self.open = Some((index, release, wait.returned));
         }
         ended.filter(|cycle| cycle.end > cycle.release)
     }
 
+    /// Whether a cycle begins with the end of this wait.
+    fn begins(&self, wait: &Wait) -> bool {
+        match self.wait.by {
+            None => !wait.is_interrupted(),
+            Some(by) => {
+                let which = matches!(by, WokenBy::Timer { timer: Some(_), .. });
+                wait.class(which).is_some_and(|class| class.by == by)
+            }
+        }
+    }
+
     /// Whether it ends where no cycle is due: a sleep within a cycle, by the same call, or the first of another phase. The next
     /// one tells.
     fn is_off(&self, wait: &Wait) -> bool {
-        let (Some(period), Some((last, _)), Some(_)) = (self.wait.period, self.last, self.open) else {
+        let (Some(period), Some((last, _)), Some(_)) = (self.period, self.last, self.open) else {
             return false;
         };
         let release = wait.release();
@@ -431,15 +477,18 @@ impl CycleMaker {
 
     /// Whether these releases are whole periods apart.
     fn is_whole(&self, from: Nanos, to: Nanos) -> bool {
-        let Some(period) = self.wait.period else { return false };
+        let Some(period) = self.period else { return false };
         let after = to.saturating_sub(from).0 % period.0;
         after.min(period.0 - after) as f64 <= OFF * period.0 as f64
     }
 
-    /// The number of a release; periods that lie between it and the last one are missed.
-    fn index(&mut self, release: Nanos) -> u32 {
+    /// The number of a release; periods that lie between it and the last one are missed, unless the thread itself has chosen to
+    /// sleep for longer, in time.
+    fn index(&mut self, wait: &Wait) -> u32 {
         let Some((last, index)) = self.last else { return 0 };
-        let Some(period) = self.wait.period.filter(|_| !self.wait.is_relative) else {
+        let release = wait.release();
+        let is_chosen = wait.set.is_some_and(|set| set.earliest == release) && self.was_waiting(wait);
+        let Some(period) = self.period.filter(|_| !self.wait.is_relative && !is_chosen) else {
             return index + 1;
         };
         let steps = (release.0 - last.0 + period.0 / 2) / period.0;

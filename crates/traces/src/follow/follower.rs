@@ -1,6 +1,7 @@
 //! Follows a program through its events.
 
 use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
+use super::changes::PeriodChange;
 use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait, SeenWait};
 use super::machine::{Event, Machine};
 use super::path::{Doing, Part, path};
@@ -22,6 +23,8 @@ const AGAIN: Nanos = Nanos::from_millis(2_000);
 const WAITS: usize = 200_000;
 /// Stretches of CPUs and threads that are remembered.
 const STRETCHES: usize = 1_500_000;
+/// Changes of the period that are told.
+const CHANGES: usize = 100;
 /// Parts of all cycles that are told.
 const USUAL: usize = 500;
 
@@ -37,6 +40,7 @@ pub struct Follower {
     maker: Option<CycleMaker>,
     tally: Tally,
     cycles: Vec<CycleTimes>,
+    changes: Vec<PeriodChange>,
     began: Option<Nanos>,
     asked: Nanos,
     lost: u64,
@@ -57,6 +61,12 @@ pub struct Followed {
     pub cpus: Vec<u32>,
     /// The wait that ends a cycle.
     pub wait: Option<CycleWait>,
+    /// What the program does at the mark that the user named to end one.
+    pub mark: Option<String>,
+    /// Where it got another period.
+    pub changes: Vec<PeriodChange>,
+    /// Too many releases lie on no multiple of the period.
+    pub is_off_grid: bool,
     /// The cycles in order.
     pub cycles: Vec<CycleTimes>,
     /// Periods that passed without a cycle of their own, because the one before was late.
@@ -103,6 +113,7 @@ impl Follower {
             maker: None,
             tally: Tally::default(),
             cycles: Vec::new(),
+            changes: Vec::new(),
             began: None,
             asked: Nanos(0),
             lost: 0,
@@ -158,18 +169,30 @@ impl Follower {
         wait.is_mark = self.request.wait.as_ref().is_some_and(is_named);
         self.candidates.note(&wait);
         match &mut self.maker {
-            Some(maker) => {
-                for span in maker.take(&wait) {
-                    self.explain(span);
-                }
-            }
+            Some(_) => self.take(&wait),
             None if self.waits.len() < WAITS => self.waits.push(wait),
             None => {}
         }
     }
 
+    /// The cycles that end with this wait.
+    fn take(&mut self, wait: &Wait) {
+        let Some(maker) = self.maker.as_mut() else { return };
+        let ended = maker.take(wait);
+        let change = maker.take_change();
+        ended.into_iter().for_each(|span| self.explain(span));
+        let Some(change) = change else { return };
+        // Some of these were taken for one, because the other period was not known yet.
+        if self.request.deadline.is_none() {
+            self.tally.judge_none_from(change.at);
+        }
+        if self.changes.len() < CHANGES {
+            self.changes.push(change);
+        }
+    }
+
     fn explain(&mut self, span: CycleSpan) {
-        let Some(wait) = self.maker.as_ref().map(|maker| maker.wait) else {
+        let Some((wait, limit)) = self.maker.as_ref().map(|maker| (maker.wait, maker.limit())) else {
             return;
         };
         let parts = path(&self.machine, wait.tid, span.release, span.end);
@@ -184,7 +207,7 @@ impl Follower {
         {
             self.late.get_or_insert(times);
         }
-        let limit = self.request.deadline.or(wait.limit());
+        let limit = self.request.deadline.or(limit);
         let cycle = ExplainedCycle { times, parts };
         if self.request.cycle == Some(times.release) {
             self.wanted = Some(cycle.clone());
@@ -223,8 +246,7 @@ impl Follower {
         self.wanted = None;
         self.cycles.clear();
         for wait in std::mem::take(&mut self.waits) {
-            let ended = self.maker.as_mut().map(|maker| maker.take(&wait));
-            ended.into_iter().flatten().for_each(|span| self.explain(span));
+            self.take(&wait);
         }
     }
 
@@ -258,12 +280,15 @@ impl Follower {
             cpus: task.map(|task| task.cpus.iter().copied().collect()).unwrap_or_default(),
             thread: task.map(Task::usual),
             wait,
+            mark: self.request.wait.as_ref().and_then(WantedWait::mark),
             missed: self.maker.as_ref().map_or(0, |maker| maker.missed),
             at_once: self.maker.as_ref().map_or(0, |maker| maker.at_once),
             limit,
             late,
             causes,
             usual: self.tally.usual(USUAL),
+            changes: self.changes,
+            is_off_grid: self.maker.as_ref().is_some_and(|maker| maker.has_changed),
             unexplained: self.tally.unexplained(),
             slowest: std::mem::take(&mut self.tally.slowest),
             wanted: self.wanted,

@@ -184,6 +184,7 @@ impl Machine {
                 }
                 return None;
             }
+            TracedChange::Mark => return self.program.contains(&tid).then(|| Wait::mark(tid, at)),
             _ => return None,
         }
         self.begin(at, cpu, None);

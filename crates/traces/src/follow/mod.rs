@@ -4,6 +4,7 @@
 //! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
 //! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
 //! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
+//! changes   a loop that gets another period
 //! calls     system calls, and what they work on
 //! path      a thread's time from a to b, through the threads that it was blocked by: parts that add up
 //! causes    parts of all cycles -> what made the late ones late, most frequent first
@@ -13,6 +14,7 @@
 mod advice;
 mod calls;
 mod causes;
+mod changes;
 mod cpu;
 mod cycles;
 mod follower;
@@ -27,12 +29,14 @@ pub mod words;
 pub use advice::advice;
 pub use calls::CallKind;
 pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart};
+pub use changes::PeriodChange;
 pub use cycles::{CycleWait, SeenWait};
 pub use follower::{Followed, Follower, MOST_CYCLES};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};
 pub use waits::WokenBy;
 
 use std::fmt;
+use std::path::PathBuf;
 use worstcase_contract::Nanos;
 
 /// What to follow.
@@ -42,7 +46,7 @@ pub struct FollowRequest {
     pub program: Vec<u32>,
     /// The thread whose cycles are wanted.
     pub thread: WantedThread,
-    /// The wait that ends a cycle; found by itself if not named.
+    /// What ends a cycle; found by itself if not named.
     pub wait: Option<WantedWait>,
     /// A cycle that ends later than this after its release is late. Without it the period is the limit, and without a
     /// period the slowest hundredth are looked at.
@@ -63,34 +67,63 @@ pub enum WantedThread {
     Named(String),
 }
 
-/// A wait that a user names, or any call, which is a mark then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WantedWait {
-    /// The system call's number.
-    pub call: u32,
-    /// Its first argument, such as a file descriptor.
-    pub argument: Option<u64>,
+/// What a user names to end a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedWait {
+    /// A system call; one that never waits is a mark.
+    Call {
+        /// Its number.
+        call: u32,
+        /// Its first argument, such as a file descriptor.
+        argument: Option<u64>,
+    },
+    /// A mark: the program enters this function.
+    Function {
+        /// The program or library that has it.
+        file: PathBuf,
+        /// Its name in the file's symbols.
+        name: String,
+    },
+    /// A mark: the program writes a line that begins so into the kernel's trace_marker.
+    Line(String),
 }
 
 impl WantedWait {
     /// Whether it is this call.
-    fn is(&self, call: &CallKind) -> bool {
-        let is_object = self.argument.is_none_or(|object| call.object == Some(object));
-        call.number == self.call && is_object
+    fn is(&self, kind: &CallKind) -> bool {
+        match self {
+            WantedWait::Call { call, argument } => {
+                let is_object = argument.is_none_or(|object| kind.object == Some(object));
+                kind.number == *call && is_object
+            }
+            WantedWait::Function { .. } | WantedWait::Line(_) => *kind == CallKind::MARK,
+        }
+    }
+
+    /// What the program does at a mark; none of a call.
+    pub fn mark(&self) -> Option<String> {
+        match self {
+            WantedWait::Call { .. } => None,
+            WantedWait::Function { name, .. } => Some(format!("call of {name}")),
+            WantedWait::Line(text) => Some(format!("line '{text}' in trace_marker")),
+        }
     }
 }
 
 impl fmt::Display for WantedWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let call = CallKind {
-            number: self.call,
-            object: None,
-            operation: 0,
-        };
-        f.write_str(&call.name())?;
-        match self.argument {
-            Some(argument) => write!(f, ":{argument}"),
-            None => Ok(()),
+        match self {
+            WantedWait::Call { call, argument } => {
+                let call = CallKind {
+                    number: *call,
+                    object: None,
+                    operation: 0,
+                };
+                f.write_str(&call.name())?;
+                argument.map_or(Ok(()), |argument| write!(f, ":{argument}"))
+            }
+            WantedWait::Function { file, name } => write!(f, "uprobe:{}:{name}", file.display()),
+            WantedWait::Line(text) => write!(f, "marker:{text}"),
         }
     }
 }

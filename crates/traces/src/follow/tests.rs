@@ -330,7 +330,7 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
         }
         trace.finish()
     };
-    let write = |descriptor| WantedWait {
+    let write = |descriptor| WantedWait::Call {
         call: Sysno::write.id() as u32,
         argument: Some(descriptor),
     };
@@ -345,6 +345,33 @@ fn a_call_that_is_named_is_a_mark_though_it_never_waits() {
         said(&followed.causes[0].cause),
         "ctl was preempted while hog (thread 12, RT 20) ran, whose priority is lower"
     );
+}
+
+/// From one mark to the next, of the program's threads alone.
+#[test]
+fn a_mark_that_is_named_begins_and_ends_a_cycle() {
+    let line = WantedWait::Line("step".into());
+    let request = FollowRequest {
+        wait: Some(line),
+        deadline: Some(Nanos(1_500)),
+        ..FollowRequest::default()
+    };
+    let mut trace = Trace::new(request).switch(500, CTL, false);
+    for at in (1_000..12_000).step_by(1_000).filter(|at| *at != 6_000) {
+        trace = trace.push(at, TracedChange::Mark);
+        if at == 5_000 {
+            trace = trace
+                .switch(5_400, HOG, false)
+                .push(5_500, TracedChange::Mark)
+                .switch(6_900, CTL, true);
+        }
+    }
+    let followed = trace.finish();
+    adds_up(&followed);
+    assert_eq!((followed.cycles.len(), followed.late, followed.missed), (9, 1, 1));
+    assert_eq!(followed.wait.unwrap().by, Some(WokenBy::Mark));
+    assert_eq!(followed.mark.as_deref(), Some("line 'step' in trace_marker"));
+    assert_eq!(followed.cycles[4].response(), Nanos(2_000));
 }
 
 #[test]
@@ -759,6 +786,48 @@ fn a_period_that_passes_in_a_late_cycle_is_missed_and_a_sleep_into_the_past_is_a
     assert_eq!(followed.late, 2);
 }
 
+const MS: u64 = 1_000_000;
+
+/// Forty cycles of 50 ms, so that they are found, then as many of another period, of which the last work for some time.
+fn changing(to: u64, work: u64) -> Followed {
+    let mut trace = Trace::new(FollowRequest::default()).switch(500, CTL, false);
+    let (mut at, mut due) = (600, 0);
+    for (period, work) in [(50 * MS, MS), (to, work)] {
+        for nth in 0..40 {
+            due += period;
+            trace = trace.sleeps(at, due);
+            trace.follower.complete(Nanos(due));
+            at = due + if nth < 20 { MS } else { work };
+        }
+    }
+    let followed = trace
+        .call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
+        .returns(at + 1, Sysno::clock_nanosleep)
+        .finish();
+    adds_up(&followed);
+    followed
+}
+
+#[test]
+fn a_loop_that_gets_another_period_is_judged_by_that_and_misses_none() {
+    for (to, work) in [(100 * MS, 70 * MS), (25 * MS, MS), (75 * MS, 60 * MS)] {
+        let followed = changing(to, work);
+        let [change] = followed.changes[..] else {
+            panic!("{to}: {:?}", followed.changes)
+        };
+        assert_eq!((change.from, change.to), (Nanos(50 * MS), Nanos(to)));
+        assert!(
+            change.at.0 >= 2_000 * MS && change.at.0 <= 2_000 * MS + 4 * to,
+            "{to}: {change:?}"
+        );
+        assert_eq!(followed.late, 0, "{to}");
+        assert!(!followed.is_off_grid);
+    }
+    let followed = changing(100 * MS, 70 * MS);
+    assert_eq!((followed.cycles.len(), followed.missed), (80, 0));
+    assert!(changing(50 * MS, MS).changes.is_empty());
+}
+
 #[test]
 fn an_ordinary_thread_that_preempts_a_real_time_one_is_the_schedulers_share() {
     let followed = cycles(with_deadline(), |trace, at| {
@@ -835,7 +904,7 @@ mod any {
         #[test]
         fn parts_add_up(events in proptest::collection::vec((0..2_usize, 0..60_u64, change(), prop_oneof![8 => Just(true), 1 => Just(false)]), 0..400)) {
             let mut trace = Trace::new(FollowRequest {
-                wait: Some(WantedWait { call: Sysno::clock_nanosleep.id() as u32, argument: None }),
+                wait: Some(WantedWait::Call { call: Sysno::clock_nanosleep.id() as u32, argument: None }),
                 ..with_deadline()
             });
             let mut at = 1_000;

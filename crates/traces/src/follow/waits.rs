@@ -20,7 +20,7 @@ pub(super) struct Wait {
     pub set: Option<SetTimer>,
     /// It did not wait: the timer that had woken the thread from this call before has expired so since.
     pub past: Option<SetTimer>,
-    /// The user names it: it ends a cycle, though it never waits.
+    /// The user names it: it ends a cycle, though it may never wait.
     pub is_mark: bool,
 }
 
@@ -38,7 +38,7 @@ pub enum WokenBy {
     Interrupt(ShortName),
     /// A thread, by its name.
     Thread(ShortName),
-    /// Nothing: the call itself, which the user names, is a mark.
+    /// Nothing: what the user names is a mark.
     Mark,
 }
 
@@ -58,6 +58,25 @@ const EINTR: i64 = -4;
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 
 impl Wait {
+    /// The mark that a thread passed.
+    pub fn mark(tid: u32, at: Nanos) -> Wait {
+        Wait {
+            tid,
+            call: Call {
+                number: CallKind::MARK.number,
+                arguments: Default::default(),
+                entered: at,
+            },
+            returned: at,
+            result: 0,
+            was_blocked: false,
+            woken: None,
+            set: None,
+            past: None,
+            is_mark: true,
+        }
+    }
+
     /// A signal ended it before its time.
     pub fn is_interrupted(&self) -> bool {
         self.result == EINTR || RESTARTS.contains(&self.result)

@@ -1,5 +1,6 @@
 //! `worstcase host follow` as a user types it. Nothing here asserts a time: this machine is shared.
 
+mod marks;
 mod planted;
 
 use crate::program::copy_to;
@@ -53,6 +54,9 @@ fn what_cannot_be_followed_is_refused() {
         &["--wait", "clock_nanosleeep", "--", "true"],
         "did you mean clock_nanosleep",
     );
+    refused(&["--comm", ""], "a thread has a name");
+    refused(&["--thread", " ", "--", "true"], "a thread has a name");
+    refused(&["--wait", "marker:", "--", "true"], "as in marker:cycle");
     refused(
         &["--wait", "read:five", "--", "true"],
         "is no argument of a system call",
@@ -67,6 +71,7 @@ fn what_cannot_be_followed_is_refused() {
             &["--comm", "nobody-has-this"],
             "no process or thread is called nobody-has-this",
         ),
+        (&["--", ""], "the command to follow is empty"),
         (&["--time", "0s", "--", "true"], "--time 0s asks for nothing"),
         (&["--deadline", "0s", "--", "true"], "--deadline 0s asks for nothing"),
         (&["--thread", "7", "--", "true"], "give the thread's name"),
@@ -114,6 +119,11 @@ fn without_cycles_a_deadline_is_inconclusive() {
     let said = output(&["--deadline", "1ms", "--", "true"]);
     assert_eq!(said.status.code(), Some(10), "{}", text(&said.stderr));
     assert!(text(&said.stdout).contains("INCONCLUSIVE"), "{}", text(&said.stdout));
+    assert!(
+        text(&said.stdout).contains("the program ended before a loop was seen: follow one that runs longer"),
+        "{}",
+        text(&said.stdout)
+    );
 }
 
 /// A process that ran before.

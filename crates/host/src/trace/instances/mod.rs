@@ -3,12 +3,14 @@
 //! ```text
 //! instance  one of them: settings, tracepoints, CPUs
 //! stream    the records of one CPU, read page by page
+//! mark      what a user names to be a mark
 //! samples   one instance, for what is beside samples
 //! ```
 //! The oldest records give way, and the page after them says so. The instances are changes on the machine: a journal removes
 //! them.
 
 mod instance;
+mod mark;
 pub(super) mod samples;
 mod stream;
 
@@ -19,6 +21,7 @@ use super::points::has_vectors;
 use super::tracefs::{InstanceFolder, Tracefs};
 use crate::{HostError, Journal};
 use instance::Instance;
+pub(crate) use mark::TracedMark;
 use stream::{CpuStream, LARGEST_PAGE};
 use worstcase_base::unforeseen;
 use worstcase_contract::Nanos;
@@ -32,6 +35,8 @@ const ROOM_KIB: u64 = 16 << 10;
 const MANY_CPUS: u64 = 16;
 /// The part of the free memory that all may have.
 const PART_OF_MEMORY: u64 = 8;
+/// Bytes that are read of a CPU at once: some 5 000 events.
+const AT_ONCE: usize = 256 << 10;
 /// An event can be that late, if it interrupted another that was being written.
 const LATENESS: Nanos = Nanos::from_millis(10);
 
@@ -47,8 +52,7 @@ pub(super) struct Instances {
     reader: PageReader,
     /// Where a page is read to.
     page: Vec<u8>,
-    /// Bytes of the larger one for each CPU.
-    room: usize,
+    is_behind: bool,
     /// So much longer takes a system call of the program.
     pub call_ns: Option<Nanos>,
     began: Nanos,
@@ -67,16 +71,24 @@ impl Instances {
         room_kib: [u64; 2],
         folder: InstanceFolder,
         mut journal: Journal,
+        mark: Option<&TracedMark>,
     ) -> Result<Instances, String> {
         let said = |e: TracingError| e.to_string();
+        let refused = |e: HostError| e.to_string();
         let tracefs = Tracefs::of_threads().map_err(said)?;
-        let (points, reader) = points(&tracefs).map_err(said)?;
+        let (mut points, mut reader) = points(&tracefs).map_err(said)?;
+        if let Some(mark) = mark {
+            let own = mark.make(&folder, &mut journal).map_err(refused)?;
+            mark.read(&tracefs, own.as_deref(), &mut reader).map_err(said)?;
+            points.extend(own.map(|own| (FollowInstance::Program, own)));
+        }
         let mut make = |kind: FollowInstance| {
             let prefix = format!("worstcase-{}-{}-", std::process::id(), kind.name());
             let name = unforeseen::name(&prefix).map_err(|e| e.to_string())?;
             Instance::make(&folder, &name, room_kib[kind as usize], &mut journal)
         };
         let (all, program) = (make(FollowInstance::All)?, make(FollowInstance::Program)?);
+        mark.map_or(Ok(()), |mark| mark.record(&all)).map_err(refused)?;
         let mut instances = Instances {
             streams: Vec::new(),
             all,
@@ -84,7 +96,7 @@ impl Instances {
             points,
             reader,
             page: vec![0; LARGEST_PAGE],
-            room: room_kib.iter().max().map_or(0, |kib| *kib as usize) << 10,
+            is_behind: false,
             call_ns: None,
             began: Nanos(0),
             reached: Nanos(0),
@@ -151,13 +163,14 @@ impl Instances {
         self.program.add("set_event_pid", &listed(tids))
     }
 
-    /// Hands over all available events; returns their number, and the time before which no more will come.
+    /// Hands over available events, not too many at once; returns their number, and the time before which no more will come.
     pub fn drain(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> (u64, Nanos) {
         let now = clock::monotonic();
         let (began, reached, lost) = (self.began, self.reached, &mut self.lost);
-        let mut count = 0;
+        let (mut count, mut whole) = (0, now.saturating_sub(LATENESS));
+        self.is_behind = false;
         for stream in &mut self.streams {
-            let taken = stream.drain(&self.reader, &mut self.page, now, self.room, |event| {
+            let drained = stream.drain(&self.reader, &mut self.page, now, AT_ONCE, |event| {
                 if event.at < began {
                     return;
                 }
@@ -168,10 +181,42 @@ impl Instances {
                 }
                 each(&event);
             });
-            self.bytes += taken as u64;
+            self.bytes += drained.bytes as u64;
+            if !drained.is_whole {
+                self.is_behind = true;
+                whole = whole.min(stream.last().saturating_sub(LATENESS));
+            }
         }
-        self.reached = now.saturating_sub(LATENESS).max(reached);
+        self.reached = whole.max(reached);
         (count, self.reached)
+    }
+
+    /// There was more than the last call took.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Leaves what was not read: each CPU's is a loss. Tells since when.
+    pub fn leave_rest(&mut self, mut each: impl FnMut(&CpuEvent<'_>)) -> Option<Nanos> {
+        let now = clock::monotonic();
+        let mut is_left = false;
+        for stream in &self.streams {
+            let count = stream.unread();
+            if count == 0 {
+                continue;
+            }
+            is_left = true;
+            self.lost += count;
+            let since = stream.last().max(self.reached);
+            each(&CpuEvent {
+                at: now,
+                cpu: stream.cpu(),
+                tid: 0,
+                what: TracedChange::Lost { since, count },
+                chain: &[],
+            });
+        }
+        is_left.then_some(self.reached)
     }
 
     pub fn lost(&self) -> u64 {

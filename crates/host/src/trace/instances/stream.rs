@@ -12,6 +12,15 @@ use worstcase_traces::pages::PageReader;
 
 /// Bytes of the largest page that a machine has.
 pub(super) const LARGEST_PAGE: usize = 64 << 10;
+/// What one call has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Drained {
+    /// Bytes of records.
+    pub bytes: usize,
+    /// All that had been recorded when it was called.
+    pub is_whole: bool,
+}
+
 /// `stats` is a few lines.
 const STATS: usize = 1 << 10;
 
@@ -54,8 +63,7 @@ impl CpuStream {
         (self.last, self.looked) = (now, now);
     }
 
-    /// Hands over what is there, at most `bytes`, through `page`; returns how many bytes of records it was. What cannot be read is
-    /// lost.
+    /// Hands over what is there, at most `bytes`, through `page`. What cannot be read is lost.
     pub fn drain(
         &mut self,
         reader: &PageReader,
@@ -63,7 +71,7 @@ impl CpuStream {
         now: Nanos,
         bytes: usize,
         mut each: impl FnMut(CpuEvent<'static>),
-    ) -> usize {
+    ) -> Drained {
         let lost = |at, since, count| CpuEvent {
             at,
             cpu: self.cpu,
@@ -71,8 +79,13 @@ impl CpuStream {
             what: TracedChange::Lost { since, count },
             chain: &[],
         };
-        let (mut read, mut taken) = (0, 0);
-        while read < bytes {
+        let (mut read, mut taken, mut is_whole) = (0, 0, true);
+        // Whoever floods it would be read for ever.
+        while self.last < now {
+            if read >= bytes {
+                is_whole = false;
+                break;
+            }
             let length = match self.pages.read(page) {
                 Ok(0) => break,
                 Ok(length) => length,
@@ -95,28 +108,46 @@ impl CpuStream {
             }
             (self.vanished, self.looked) = (vanished, now);
         }
-        taken
+        Drained { bytes: taken, is_whole }
     }
 
+    pub fn cpu(&self) -> u32 {
+        self.cpu
+    }
+
+    /// The instant of the last event that was read.
+    pub fn last(&self) -> Nanos {
+        self.last
+    }
+
+    /// Events that nobody has read.
+    pub fn unread(&self) -> u64 {
+        self.stats(&["entries:"]).unwrap_or_default()
+    }
+
+    /// Events that found no room where no page tells it: the oldest were not written over, because one that interrupted another
+    /// was too deep in the buffer.
     fn vanished(&self) -> io::Result<u64> {
+        self.stats(&VANISHED)
+    }
+
+    fn stats(&self, keys: &[&str]) -> io::Result<u64> {
         let mut text = [0; STATS];
         let length = self.stats.read_at(&mut text, 0)?;
-        Ok(vanished(&String::from_utf8_lossy(&text[..length])))
+        Ok(counted(&String::from_utf8_lossy(&text[..length]), keys))
     }
 }
 
-/// Events that found no room where no page tells it: the oldest were not written over, because one that interrupted another was
-/// too deep in the buffer.
-fn vanished(stats: &str) -> u64 {
-    let count = |key: &str| {
+const VANISHED: [&str; 2] = ["commit overrun:", "dropped events:"];
+
+/// The sum of these lines.
+fn counted(stats: &str, keys: &[&str]) -> u64 {
+    let count = |key: &&str| {
         stats
             .lines()
-            .find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
+            .find_map(|line| line.strip_prefix(*key)?.trim().parse::<u64>().ok())
     };
-    ["commit overrun:", "dropped events:"]
-        .iter()
-        .filter_map(|key| count(key))
-        .sum()
+    keys.iter().filter_map(count).sum()
 }
 
 #[cfg(test)]
@@ -127,7 +158,8 @@ mod tests {
     fn what_no_page_tells_is_counted_by_the_kernel() {
         let stats =
             "entries: 122\noverrun: 9\ncommit overrun: 2\nbytes: 5020\nnow ts: 68042.609604\ndropped events: 3\n";
-        assert_eq!(vanished(stats), 5);
-        assert_eq!(vanished(""), 0);
+        assert_eq!(counted(stats, &VANISHED), 5);
+        assert_eq!(counted(stats, &["entries:"]), 122);
+        assert_eq!(counted("", &VANISHED), 0);
     }
 }

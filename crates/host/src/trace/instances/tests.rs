@@ -43,7 +43,7 @@ fn of_this_thread(room_kib: [u64; 2]) -> (tempfile::TempDir, Instances) {
     let cpus = affinity::current().unwrap();
     affinity::set(&cpus[cpus.len() - 1..]).unwrap();
     let folder = InstanceFolder::find().unwrap();
-    let mut instances = Instances::make(&cpus, room_kib, folder, journal).unwrap();
+    let mut instances = Instances::make(&cpus, room_kib, folder, journal, None).unwrap();
     instances.begin(&[own_tid()]).unwrap();
     (state, instances)
 }
@@ -122,4 +122,31 @@ fn what_found_no_room_is_told_where_it_is_missing() {
     calls(100);
     let after = drained(&mut instances);
     assert!(!after.iter().any(|(.., what)| matches!(what, TracedChange::Lost { .. })));
+}
+
+#[test]
+fn a_flood_is_read_in_parts_and_what_is_left_of_it_is_a_loss() {
+    worstcase_skips::needs_root!();
+    let (_state, mut instances) = of_this_thread([1 << 10, 8 << 10]);
+    // More than is read at once, less than there is room for.
+    calls(40_000);
+    let first = drained(&mut instances);
+    assert!(instances.is_behind());
+    let last = first.iter().map(|(_, at, ..)| *at).max().unwrap();
+    assert!(instances.reached < last);
+    let before = (instances.lost(), instances.reached);
+    let mut left = Vec::new();
+    let since = instances.leave_rest(|event| left.push(event.what));
+    assert_eq!(since, Some(before.1));
+    let losses = left.iter().map(|what| match what {
+        TracedChange::Lost { since, count } if *since >= before.1 => *count,
+        other => panic!("{other:?}"),
+    });
+    let count: u64 = losses.sum();
+    assert!(count > 10_000 && instances.lost() == before.0 + count, "{count}");
+    // Whoever goes on reads the rest.
+    while instances.is_behind() {
+        let rest = drained(&mut instances);
+        assert!(!rest.is_empty());
+    }
 }

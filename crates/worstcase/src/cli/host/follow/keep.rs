@@ -12,6 +12,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::HostError;
 use worstcase_host::follow::keep::{FollowedCycles, FollowedMachine, keep};
 use worstcase_host::follow::{FollowSession, FollowTarget};
+use worstcase_report::follow::changes;
 use worstcase_results::record::{FollowCommand, FollowedProgram, Run};
 
 /// Where a run is made, and of which machine; its folder goes away again if nothing is kept.
@@ -100,7 +101,7 @@ impl KeptPlace {
             recorder: Some(session.cost.recorder),
             throttled: session.throttled,
             steal: session.steal,
-            warnings: Vec::new(),
+            warnings: changes(followed),
             command: FollowCommand {
                 options: args.words(),
                 program: command,
@@ -120,7 +121,7 @@ impl FollowArgs {
             ("--pid", self.pid.map(|id| id.to_string())),
             ("--comm", self.comm.clone()),
             ("--thread", self.thread.clone()),
-            ("--wait", self.wait.map(|wait| wait.to_string())),
+            ("--wait", self.wait.as_ref().map(ToString::to_string)),
             ("--time", self.time.map(show)),
             ("--deadline", self.deadline.map(show)),
         ];

@@ -33,6 +33,7 @@ Examples:
   worstcase host follow --comm motion --thread control --deadline 500us
   worstcase host follow --deadline 1ms -- ./motion --rate 1000
   worstcase host follow --wait read:5 --json -- ./motion
+  worstcase host follow --wait uprobe:./motion:step --deadline 1.5ms -- ./motion
   worstcase host follow --pid 1234 --deadline 1ms --break -o RUN
   worstcase host follow --on board1,board2 --comm motion --time 60s -o boards
 
@@ -56,14 +57,15 @@ pub struct FollowArgs {
     #[arg(long, value_name = "ID")]
     pid: Option<u32>,
     /// The same by the name of one of its threads, as ps -eLo comm shows it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     comm: Option<String>,
     /// The thread whose cycles are told, by its name or id [default: the one with a period and the highest priority]
-    #[arg(long, value_name = "THREAD")]
+    #[arg(long, value_name = "THREAD", value_parser = name)]
     thread: Option<String>,
-    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; it need not wait: a write:5 into
-    /// /dev/null is a mark [default: found]
-    #[arg(long, value_name = "CALL[:ARG]", value_parser = wanted_wait)]
+    /// The system call that ends a cycle, and its first argument, e.g. clock_nanosleep or read:5; or a mark: a call that need
+    /// not wait, as write:5 into /dev/null; uprobe:FILE:FUNCTION, where the function begins; marker:TEXT, a line written into
+    /// trace_marker that begins so [default: found]
+    #[arg(long, value_name = "CALL[:ARG]|MARK", value_parser = wanted_wait)]
     wait: Option<WantedWait>,
     /// How long, e.g. 60s [default: 10s; of a command until it ends]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
@@ -159,6 +161,14 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     })
 }
 
+/// Reads a thread's name.
+fn name(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a thread has a name (ps -eLo comm lists them)".into()),
+        false => Ok(text.into()),
+    }
+}
+
 fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
     let nothing = |option: &str, example: &str| {
         HostError::Argument(format!(
@@ -180,7 +190,7 @@ fn asked(args: &FollowArgs) -> Result<SessionRequest, HostError> {
     Ok(SessionRequest {
         thread: args.thread.as_deref().map(|text| thread(text, &target)).transpose()?,
         target,
-        wait: args.wait,
+        wait: args.wait.clone(),
         deadline: args.deadline,
         time: args.time.or((!is_command).then_some(USUAL)),
         is_output_to_errors: args.json,

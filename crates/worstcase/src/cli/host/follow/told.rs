@@ -152,6 +152,9 @@ fn notes(session: &FollowSession) -> Vec<String> {
             grouped(MOST_CYCLES as u64)
         )),
         SessionEnd::Late => notes.push("it ended with the first late cycle (--break)".into()),
+        SessionEnd::Program(Some(ProgramExit::Code(0))) if session.followed.thread.is_none() => {
+            notes.push("the program ended before a loop was seen: follow one that runs longer".into());
+        }
         SessionEnd::Time | SessionEnd::Program(Some(ProgramExit::Code(0))) => {}
         SessionEnd::Program(None) => notes.push("the program ended".into()),
         SessionEnd::Program(Some(ProgramExit::Code(code))) => {
