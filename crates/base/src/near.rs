@@ -9,7 +9,13 @@ const FEW: usize = 5;
 
 /// The names most like this one, the nearest first.
 pub fn nearest<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut scored = scored(name, known);
+    let lower = name.to_lowercase();
+    // Who is twice as long is not alike, and a program has very many long names.
+    let can_be = |known: &T| {
+        let (ours, theirs) = (lower.len(), known.as_ref().len());
+        ours.max(theirs) < 2 * ours.min(theirs) || known.as_ref().to_lowercase().contains(&lower)
+    };
+    let mut scored = scored(name, known.into_iter().filter(can_be));
     scored.retain(|(score, _)| *score > ALIKE);
     scored.into_iter().map(|(_, name)| name).take(MOST).collect()
 }

@@ -48,6 +48,9 @@ impl InterruptionCounters {
 const TICK: Nanos = Nanos(10_000_000);
 
 fn smis(cpu: u32) -> Result<u64, String> {
+    if !cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+        return Err("other processors than x86 do not tell what their firmware takes".into());
+    }
     let intel = fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("GenuineIntel"));
     if !intel {
         return Err("only Intel's processors count them (MSR 0x34)".into());

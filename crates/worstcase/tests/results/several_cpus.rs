@@ -84,35 +84,39 @@ fn what_cannot_be_in_a_study() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mine.toml");
     let built_in = study::text("preemption-models").unwrap();
+    let at = built_in.lines().position(|line| line == "samples = 4_000").unwrap() + 1;
     for (key, said) in [
-        ("cpus = \"0\"", "line 28: the lab's machine has 1 to 16 CPUs, not 0"),
-        ("cpus = \"17\"", "line 28: the lab's machine has 1 to 16 CPUs, not 17"),
+        ("cpus = \"0\"", "FIRST: the lab's machine has 1 to 16 CPUs, not 0"),
+        ("cpus = \"17\"", "FIRST: the lab's machine has 1 to 16 CPUs, not 17"),
         (
             "cpus = \"0-1\"",
-            "line 28: in the lab 'cpus' is how many, like \"1,2,4\", not '0-1'",
+            "FIRST: in the lab 'cpus' is how many, like \"1,2,4\", not '0-1'",
         ),
         (
             "cpus = 2.5",
-            "line 28: invalid type: floating point `2.5`, expected a text",
+            "FIRST: invalid type: floating point `2.5`, expected a text",
         ),
         (
             "cpus = \"2\"\nprobe_cpu = 2",
-            "line 29: the probe cannot run on CPU 2: the machine has CPUs 0 to 1",
+            "SECOND: the probe cannot run on CPU 2: the machine has CPUs 0 to 1",
         ),
         (
             "load_cpus = \"5\"",
-            "line 28: the load cannot run on CPU 5: the machine has CPU 0 only",
+            "FIRST: the load cannot run on CPU 5: the machine has CPU 0 only",
         ),
-        ("load_cpus = \"\"", "line 28: the load needs a CPU; write it like 0-1"),
+        ("load_cpus = \"\"", "FIRST: the load needs a CPU; write it like 0-1"),
         (
             "load_cpus = \"x\"",
-            "line 28: \"x\" is no list of CPUs; write it like 0-3,8",
+            "FIRST: \"x\" is no list of CPUs; write it like 0-3,8",
         ),
-        ("quantum = \"10ns\"", "line 28: the quantum is 50 ns to 1 ms, not 10 ns"),
-        ("quantum = \"2s\"", "line 28: the quantum is 50 ns to 1 ms, not 2 s"),
-        ("quantum = \"10s\"", "line 28: the quantum is 50 ns to 1 ms"),
+        ("quantum = \"10ns\"", "FIRST: the quantum is 50 ns to 1 ms, not 10 ns"),
+        ("quantum = \"2s\"", "FIRST: the quantum is 50 ns to 1 ms, not 2 s"),
+        ("quantum = \"10s\"", "FIRST: the quantum is 50 ns to 1 ms"),
     ] {
         fs::write(&path, built_in.replacen("samples = 4_000", key, 1)).unwrap();
+        let said = said
+            .replace("SECOND", &format!("line {}", at + 1))
+            .replace("FIRST", &format!("line {at}"));
         let line = contains(said).and(contains('\n').count(1));
         let show = worstcase().args(["study", "show"]).arg(&path).assert();
         show.code(2).stdout("").stderr(line);
