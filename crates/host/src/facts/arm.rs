@@ -1,7 +1,10 @@
 //! Names of the cores of arm, which tell numbers alone. Source: the kernel's arch/arm64/include/asm/cputype.h.
 
+/// A number, a name, and its cores by number.
+type Implementer = (u32, &'static str, &'static [(u32, &'static str)]);
+
 /// The implementers whose cores have names of their own, and these by part.
-const CORES: &[(u32, &str, &[(u32, &str)])] = &[
+const CORES: &[Implementer] = &[
     (
         0x41,
         "ARM",

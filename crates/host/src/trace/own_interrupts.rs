@@ -59,7 +59,7 @@ impl OwnInterrupts {
 
     /// The filters of interrupts from other CPUs, and the change at their `entry` or exit. Perf asks for work by one of them,
     /// whose exit it may not sample on x86 either.
-    pub(super) fn from_cpus(&self, entry: bool) -> impl Iterator<Item = (String, TracedChange)> {
+    pub(super) fn sent_by_cpus(&self, entry: bool) -> impl Iterator<Item = (String, TracedChange)> {
         self.0.iter().filter_map(move |(irq, context)| {
             let CpuContext::Vector(_) = context else { return None };
             let change = match (entry, *context == CpuContext::Vector(IRQ_WORK.into())) {
@@ -100,14 +100,17 @@ mod tests {
         assert_eq!(own.timer().as_deref(), Some("irq == 11"));
         assert_eq!(own.devices(), "irq != 11 && irq != 1 && irq != 2");
         let reschedule = TracedChange::Enter(CpuContext::Vector("reschedule".into()));
-        assert_eq!(own.from_cpus(true).next(), Some(("irq == 1".into(), reschedule)));
-        assert_eq!(own.from_cpus(false).count(), 2);
+        assert_eq!(own.sent_by_cpus(true).next(), Some(("irq == 1".into(), reschedule)));
+        assert_eq!(own.sent_by_cpus(false).count(), 2);
         assert_eq!(OwnInterrupts::default().timer(), None);
     }
 
     #[test]
     fn the_end_of_work_that_perf_asks_for_is_not_sampled() {
         let own = OwnInterrupts(vec![(6, CpuContext::Vector(IRQ_WORK.into()))]);
-        assert_eq!((own.from_cpus(true).count(), own.from_cpus(false).count()), (1, 0));
+        assert_eq!(
+            (own.sent_by_cpus(true).count(), own.sent_by_cpus(false).count()),
+            (1, 0)
+        );
     }
 }

@@ -137,7 +137,7 @@ fn without_vectors(
     let mut all: Vec<_> = point(tracefs, row, used, purpose)?.into_iter().collect();
     if [ENTRY, EXIT].contains(&row.name) {
         all.iter_mut().for_each(|point| point.filter = own.devices());
-        for (filter, change) in own.from_cpus(row.name == ENTRY) {
+        for (filter, change) in own.sent_by_cpus(row.name == ENTRY) {
             all.push(fixed(row.name, filter, change)?);
         }
     }

@@ -18,7 +18,11 @@ fn each_example_answers_the_claims_that_its_study_has_now() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let text = in_one_line(&fs::read_to_string(&path).unwrap());
         let begin = format!("worstcase study run {name}; worstcase ");
-        assert!(text.starts_with(&begin) && text.contains(", QEMU "), "{name}: {}", &text[..120]);
+        assert!(
+            text.starts_with(&begin) && text.contains(", QEMU "),
+            "{name}: {}",
+            &text[..120]
+        );
         for claim in &load(name).unwrap().claims {
             let says = in_one_line(&claim.says);
             assert!(text.contains(&says), "scripts/examples {name} writes it anew: {says}");
