@@ -158,11 +158,38 @@ impl Cpu {
     /// Forgets what ended before an instant.
     pub fn prune(&mut self, before: Nanos) {
         let keep = self.stretches.partition_point(|s| s.from <= before).saturating_sub(1);
-        self.stretches.drain(..keep);
+        drop_first(&mut self.stretches, keep);
     }
 
     /// How many stretches are kept.
     pub fn len(&self) -> usize {
         self.stretches.len()
+    }
+}
+
+/// Room for fewer than so many is kept.
+const LITTLE: usize = 64;
+
+/// Drops the first ones, and the room that they took: of thousands of threads each had very many once.
+pub(super) fn drop_first<T>(all: &mut VecDeque<T>, count: usize) {
+    all.drain(..count);
+    if all.capacity() > LITTLE.max(4 * all.len()) {
+        all.shrink_to(2 * all.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_takes_no_room() {
+        let mut cpu = Cpu::default();
+        for at in 0..10_000 {
+            cpu.begin(Nanos(at), TracedThread::default(), Activity::Idle);
+        }
+        cpu.prune(Nanos(9_990));
+        assert_eq!(cpu.len(), 10);
+        assert!(cpu.stretches.capacity() < 100, "{}", cpu.stretches.capacity());
     }
 }

@@ -21,8 +21,8 @@ const SETTLE: Nanos = Nanos::from_millis(3_000);
 const AGAIN: Nanos = Nanos::from_millis(2_000);
 /// Waits that are remembered before a cycle was found.
 const WAITS: usize = 200_000;
-/// Stretches of CPUs and threads that are remembered.
-const STRETCHES: usize = 1_500_000;
+/// Stretches of CPUs and threads that are remembered; a thousand take about 0.3 MB.
+const STRETCHES: usize = 600_000;
 /// Changes of the period that are told.
 const CHANGES: usize = 100;
 /// Parts of all cycles that are told.

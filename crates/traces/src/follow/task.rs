@@ -1,6 +1,7 @@
 //! Whether one thread ran, was ready, or was blocked, and by whom it was woken.
 
 use super::calls::{Call, CallKind};
+use super::cpu::drop_first;
 use crate::events::{CpuContext, TracedThread};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use worstcase_contract::Nanos;
@@ -290,6 +291,6 @@ impl Task {
     /// Forgets what ended before an instant.
     pub fn prune(&mut self, before: Nanos) {
         let keep = self.spans.partition_point(|span| span.to <= before);
-        self.spans.drain(..keep);
+        drop_first(&mut self.spans, keep);
     }
 }
