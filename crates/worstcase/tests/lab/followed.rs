@@ -154,10 +154,11 @@ const REGRESSIONS: [(&str, &[(&str, &str)]); 5] = [
         &[("sleep_for(7300)", "sleep_for(700)")],
     ),
     (
-        "a line that is written now and then",
+        // One line costs less than the load varies: of 300 cycles of one seed the maximum shows it or not.
+        "lines that are written now and then",
         &[(
             "\t\twork(10000);\n",
-            "\t\twork(10000);\n\t\tif (due.tv_nsec / 1000000 % 16 == 0)\n\t\t\tdprintf(1, \"late\\n\");\n",
+            "\t\twork(10000);\n\t\tfor (int i = 0; i < 20 && due.tv_nsec / 1000000 % 16 == 0; i++)\n\t\t\tdprintf(1, \"late\\n\");\n",
         )],
     ),
 ];
