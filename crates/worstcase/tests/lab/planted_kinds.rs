@@ -470,16 +470,15 @@ fn assert_agrees_with_census(told: &[BreakdownAsJson], run: &Path, add: &str) {
             .iter()
             .filter(|s| Mechanism::of(&s.what) == cause.mechanism);
         let length = of_cause.map(|s| s.length_ns.0).max().unwrap();
+        // A small part of a sample is none of what was planted: planted_thread has short sections of its own.
+        if 2 * length < sample.latency_ns.0 {
+            continue;
+        }
         let mut census = shared().worstcase(&format!("census --json {add}"));
         census.arg(run).args(["--cell", &sample.cell]);
         let output = census.assert().success().get_output().stdout.clone();
         let census: serde_json::Value = serde_json::from_slice(&output).unwrap();
         let kinds = census["kinds"].as_array().unwrap().iter();
-        let mut all = kinds.clone().filter(|kind| kind["kind"] == "non-preemptible");
-        // At shorter ones a census does not look.
-        if length <= all.next().unwrap()["longest"]["above_ns"].as_u64().unwrap() {
-            continue;
-        }
         let mut owners = kinds.flat_map(|kind| kind["longest"]["owners"].as_array().unwrap());
         let is_same = |owner: &serde_json::Value| {
             let is_planted = |place: &str| owner[place].as_str().is_some_and(|name| name.starts_with("planted_"));
