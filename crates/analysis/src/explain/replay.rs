@@ -56,15 +56,15 @@ pub(crate) fn kept_of<T: Serialize + DeserializeOwned>(
     asked: &[&str],
     find: impl FnOnce(PreparedReplay) -> Result<T, ExplainError>,
 ) -> Result<T, ExplainError> {
-    let made = match means.qemu.is_some() || !means.additions.or_of(&run.plan().experiment)?.is_empty() {
-        true => Some(RecordedReplay::of(means, run, record)?),
-        false => None,
-    };
     let key = key(means, record)?;
-    let asked: Vec<&str> = [&[key.as_str()], asked].concat();
-    kept(&means.options.cache, area, &asked, || {
-        let recorded = made.map_or_else(|| RecordedReplay::of(means, run, record), Ok)?;
-        find(recorded.ready()?)
+    let (asked, cache) = ([&[key.as_str()], asked].concat(), &means.options.cache);
+    let additions = means.additions.or_of(&run.plan().experiment)?;
+    if means.qemu.is_some() || !additions.is_empty() {
+        let recorded = RecordedReplay::of(means, record, additions)?;
+        return kept(cache, area, &asked, || find(recorded.ready()?));
+    }
+    kept(cache, area, &asked, || {
+        find(RecordedReplay::of(means, record, additions)?.ready()?)
     })
 }
 
@@ -99,10 +99,13 @@ struct RecordedReplay<'a> {
 }
 
 impl<'a> RecordedReplay<'a> {
-    /// Makes the subject of a record of this run again.
-    fn of(means: &ReplayMeans<'a>, run: &Run, record: &'a Record) -> Result<RecordedReplay<'a>, ExplainError> {
+    /// Makes the subject of a record again, which was measured with these additions.
+    fn of(
+        means: &ReplayMeans<'a>,
+        record: &'a Record,
+        additions: Additions,
+    ) -> Result<RecordedReplay<'a>, ExplainError> {
         let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
-        let additions = means.additions.or_of(&run.plan().experiment)?;
         let cell = RecordedCell::of(record, &additions, &qemu, means.options)?;
         Ok(RecordedReplay {
             means: *means,
@@ -139,7 +142,8 @@ impl<'a> PreparedReplay<'a> {
         run: &Run,
         record: &'a Record,
     ) -> Result<PreparedReplay<'a>, ExplainError> {
-        RecordedReplay::of(means, run, record)?.ready()
+        let additions = means.additions.or_of(&run.plan().experiment)?;
+        RecordedReplay::of(means, record, additions)?.ready()
     }
 
     /// The cell.

@@ -30,14 +30,16 @@ pub struct Irq {
     pub count: u64,
 }
 
-/// Interrupts that each CPU has for itself, though they have numbers: timers and counters of arm and RISC-V.
-const OWN: [&str; 5] = ["arch_timer", "riscv-timer", "twd", "arm-pmu", "vtimer"];
+/// The names under which architectures ask for the interrupt of a CPU's own timer, where that has a number.
+pub(crate) const CPU_TIMERS: [&str; 3] = ["arch_timer", "riscv-timer", "twd"];
+/// Other interrupts that each CPU has for itself, though they have numbers.
+const OWN: [&str; 2] = ["arm-pmu", "vtimer"];
 
 impl Irq {
     /// Whether it is a device's, and no interrupt that each CPU has for itself.
     pub(crate) fn is_of_device(&self) -> bool {
         let last = self.name.rsplit(' ').next().unwrap_or_default();
-        !OWN.contains(&last)
+        !CPU_TIMERS.contains(&last) && !OWN.contains(&last)
     }
 
     /// The CPUs it goes to, or may go to.

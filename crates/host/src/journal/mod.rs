@@ -12,8 +12,7 @@
 //! ```no_run
 //! # use worstcase_host::{HostError, Journal, StateFolder};
 //! # fn example() -> Result<(), HostError> {
-//! let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host run")?;
-//! journal.start_guard()?;
+//! let mut journal = Journal::guarded(&StateFolder::open()?, "worstcase host run")?;
 //! journal.set("/proc/sys/kernel/timer_migration".as_ref(), "0")?;
 //! // measure
 //! for undone in journal.finish()? {
@@ -81,6 +80,13 @@ impl Journal {
         };
         lock::exclusive(&journal.file).map_err(|e| journal.failed(e))?;
         journal.append(&entry::line(&JournalOwner::this(command)))?;
+        Ok(journal)
+    }
+
+    /// Begins a journal, with its guard.
+    pub fn guarded(state: &StateFolder, command: &str) -> Result<Journal, HostError> {
+        let mut journal = Journal::begin(state, command)?;
+        journal.start_guard()?;
         Ok(journal)
     }
 

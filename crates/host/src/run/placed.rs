@@ -39,8 +39,7 @@ impl PlacedMeasurement {
         };
         let (mut held, mut set) = (None, Vec::new());
         if mhz.is_some() || spec.io_scheduler.is_some() {
-            let journal = held.insert(Journal::begin(state, command)?);
-            journal.start_guard()?;
+            let journal = held.insert(Journal::guarded(state, command)?);
             if let Some(mhz) = mhz {
                 speed::hold(&FileTree::at("/".as_ref()), journal, &spec.cpus, mhz)?;
                 set.push(speed::was_set(&spec.cpus, mhz));

@@ -25,8 +25,7 @@ impl AppliedSettings {
         command: &str,
         mut note: impl FnMut(&str),
     ) -> Result<(Journal, AppliedSettings), HostError> {
-        let mut journal = Journal::begin(state, command)?;
-        journal.start_guard()?;
+        let mut journal = Journal::guarded(state, command)?;
         matrix.notes.iter().for_each(|words| note(words));
         let is_asked = matrix.apply != Apply::Nothing;
         let applied = is_asked.then(|| {

@@ -27,7 +27,8 @@ impl TraceBeside {
         let instance = match has_vectors(&tracefs) {
             true => {
                 let (points, room) = (points(&tracefs, purpose)?, room_of(purpose, cpus.len()));
-                guarded().and_then(|journal| SampleInstance::open(cpus, &points, room, journal))
+                let journal = guarded().map_err(|e| e.to_string());
+                journal.and_then(|journal| SampleInstance::open(cpus, &points, room, journal))
             }
             false => Err(TracingError::NoVectors.to_string()),
         };
@@ -76,9 +77,6 @@ impl TraceBeside {
     }
 }
 
-fn guarded() -> Result<Journal, String> {
-    let said = |e: HostError| e.to_string();
-    let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
-    journal.start_guard().map_err(said)?;
-    Ok(journal)
+fn guarded() -> Result<Journal, HostError> {
+    Journal::guarded(&StateFolder::open()?, OWNER)
 }

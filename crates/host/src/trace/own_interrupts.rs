@@ -3,9 +3,8 @@
 
 use super::events::{CpuContext, TracedChange};
 use crate::facts::FileTree;
+use crate::facts::interrupts::CPU_TIMERS;
 
-/// The names under which architectures ask for the interrupt of a CPU's own timer.
-const TIMERS: [&str; 3] = ["arch_timer", "riscv-timer", "twd"];
 /// The name under which arm asks for the interrupts by which one CPU calls another.
 const FROM_CPUS: &str = "IPI";
 /// What /proc/interrupts says of these, and the vector of x86 that does the same.
@@ -29,7 +28,7 @@ impl OwnInterrupts {
             let actions = tree.text(&format!("sys/kernel/irq/{irq}/actions"));
             actions.is_some_and(|actions| actions.split(',').any(|name| names.contains(&name)))
         };
-        let timers = numbers.iter().filter(|irq| named(irq, &TIMERS));
+        let timers = numbers.iter().filter(|irq| named(irq, &CPU_TIMERS));
         let mut all: Vec<_> = timers.map(|irq| (*irq, CpuContext::Timer)).collect();
         let table = tree.text("proc/interrupts").unwrap_or_default();
         // The table counts them from 0, and has no numbers.

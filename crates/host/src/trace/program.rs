@@ -166,8 +166,7 @@ fn with_perf(cpus: &[u32], list: impl Fn() -> Vec<u32>) -> Result<(ProgramTrace,
 fn made(cpus: &[u32], mark: Option<&TracedMark>) -> Result<Instances, String> {
     let folder = InstanceFolder::find()?;
     let said = |e: HostError| e.to_string();
-    let mut journal = Journal::begin(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
-    journal.start_guard().map_err(said)?;
+    let journal = Journal::guarded(&StateFolder::open().map_err(said)?, OWNER).map_err(said)?;
     Instances::make(cpus, room_kib(cpus.len(), free_kib()), folder, journal, mark)
 }
 

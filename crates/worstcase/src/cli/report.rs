@@ -9,7 +9,7 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use worstcase_analysis::explain::{self, ExplainError, SampleChoice, worst_of_host, worst_of_lab};
+use worstcase_analysis::explain::{self, ExplainError, ReplayMeans, SampleChoice, worst_of_host, worst_of_lab};
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
@@ -127,10 +127,14 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     };
     let pictures = picture::of_run(run, &records, options)?;
     steps.end();
+    let terminal = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let additions = args.replay.added.named()?;
+    let means = args.replay.means(&additions, &options, None);
     let parts = PageParts {
         pictures,
-        breakdowns: breakdowns(args, run, &records)?,
-        cycles: cycles(args, run, &records)?,
+        breakdowns: breakdowns(args, &means, run, &records)?,
+        cycles: cycles(args, &means, run, &records)?,
     };
     let criterion = asked.map(|asked| Criterion::asked(asked, &records));
     let explanations = run.explanations()?;
@@ -149,11 +153,12 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
 const TOLD: [&str; 2] = ["wakeup", "response"];
 
 /// The breakdowns of each subject's worst cell.
-fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<BreakdownPart>, ReportError> {
-    let terminal = ProgressDisplay::new();
-    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let additions = args.replay.added.named()?;
-    let means = args.replay.means(&additions, &options, None);
+fn breakdowns(
+    args: &ReportArgs,
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+) -> Result<Vec<BreakdownPart>, ReportError> {
     let told = |record: &Record| TOLD.contains(&record.cell.probe.as_str());
     let cells: Vec<&Record> = worst_cells(records, told)
         .into_iter()
@@ -164,7 +169,7 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
     let breakdowns = parallel(args.jobs.count(), &cells, |record| {
         let breakdown = match record.subject.venue() {
             Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
-            Venue::Lab => worst_of_lab(&means, run, records, record)?
+            Venue::Lab => worst_of_lab(means, run, records, record)?
                 .map(|told| BreakdownPart::new(&told.breakdown, Some(&told.folded))),
         };
         bar.done(&format!("replayed {}", record.id));
@@ -176,15 +181,16 @@ fn breakdowns(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<Br
 
 /// What was found while programs were followed, of each subject's cell with the slowest cycle; with --breakdowns in the lab with
 /// the functions of that cycle.
-fn cycles(args: &ReportArgs, run: &Run, records: &[Record]) -> Result<Vec<CyclePart>, ReportError> {
+fn cycles(
+    args: &ReportArgs,
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+) -> Result<Vec<CyclePart>, ReportError> {
     let cells = worst_cells(records, |record| record.followed.is_some());
-    let terminal = ProgressDisplay::new();
-    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let additions = args.replay.added.named()?;
-    let means = args.replay.means(&additions, &options, None);
     let part = |record: &&Record| -> Result<Option<CyclePart>, ReportError> {
         let is_replayed = args.breakdowns && record.subject.venue() == Venue::Lab;
-        let cycle = is_replayed.then(|| explain::cycle(&means, run, record, SampleChoice::Worst));
+        let cycle = is_replayed.then(|| explain::cycle(means, run, record, SampleChoice::Worst));
         Ok(followed::part(run, record, cycle.transpose()?.as_ref())?)
     };
     cells.iter().filter_map(|record| part(record).transpose()).collect()

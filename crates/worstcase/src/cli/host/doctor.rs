@@ -72,8 +72,7 @@ pub(super) fn findings(facts: &MachineFacts, cpus: Option<&CpuList>) -> Result<V
 /// Runs the user's command with everything applied. Our own messages go to standard error: standard output is the
 /// command's.
 fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostError> {
-    let mut journal = Journal::begin(&StateFolder::open()?, "worstcase host doctor --apply")?;
-    journal.start_guard()?;
+    let mut journal = Journal::guarded(&StateFolder::open()?, "worstcase host doctor --apply")?;
     let applied = apply(settable(findings), &FileTree::at(&args.machine.root), &mut journal);
     for outcome in &applied.outcomes {
         eprintln!("worstcase: {}", outcome.line());

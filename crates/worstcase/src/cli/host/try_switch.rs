@@ -21,8 +21,7 @@ impl Switch {
 
     /// Makes it, until the journal is undone.
     pub(super) fn make(&self, state: &StateFolder) -> Result<Journal, HostError> {
-        let mut journal = Journal::begin(state, "worstcase host try")?;
-        journal.start_guard()?;
+        let mut journal = Journal::guarded(state, "worstcase host try")?;
         journal.run(&self.command, &self.back)?;
         Ok(journal)
     }
