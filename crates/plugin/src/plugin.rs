@@ -98,5 +98,6 @@ pub(crate) fn translated(block: &Block) {
 pub(crate) fn finish() {
     watch::finish();
     record::finish();
+    modules::list();
     census::finish();
 }
