@@ -2,6 +2,7 @@
 
 use super::CensusTakeError;
 use super::top::{self, OwnedSection};
+use crate::breakdown::frames::CodeNames;
 use crate::debuginfo::{LineOrigin, Modules};
 use crate::kept::kept;
 use std::cell::OnceCell;
@@ -63,8 +64,9 @@ impl<'a> Replays<'a> {
             |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
         let stretches: Vec<Range<Instructions>> = sections.iter().map(around).collect();
         let mut owners = vec![None; sections.len()];
+        let names = CodeNames::new(again.symbols());
         again.replay_stretches(self.cache, &stretches, |index, execution| {
-            owners[index] = top::owned(execution, again.symbols(), lines, &sections[index]);
+            owners[index] = top::owned(execution, &names, lines, &sections[index]);
         })?;
         Ok(owners)
     }

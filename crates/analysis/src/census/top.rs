@@ -6,7 +6,7 @@
 
 use super::cell_census::CellCensus;
 use super::places::function;
-use crate::breakdown::frames;
+use crate::breakdown::frames::{self, CodeNames};
 use crate::breakdown::lines::SourceLines;
 use crate::breakdown::others::OtherCpuFinder;
 use crate::breakdown::roles;
@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
-use worstcase_lab::execution::{Execution, Symbols};
+use worstcase_lab::execution::Execution;
 
 /// The number of sections of a kind that are replayed: most for the kind that delays a wake-up.
 fn replayed(kind: Kind) -> usize {
@@ -152,12 +152,12 @@ pub fn unnamed(taken: &CellCensus, kind: Kind) -> TopList {
 /// The owner that the replay of a section shows; none if the replay does not hold the section.
 pub fn owned(
     execution: &Execution,
-    symbols: &Symbols,
+    names: &CodeNames,
     lines: &dyn SourceLines,
     section: &Section,
 ) -> Option<OwnedSection> {
     let (start, end) = (section.start.0, section.start.0 + section.length);
-    let walk = frames::walk(execution, symbols);
+    let walk = frames::walk_with_names(execution, names, &[]);
     let (first, last) = (walk.at(start)?, walk.at(end.checked_sub(1)?)?);
     let owner = |stack| place(&walk, stack, roles::is_helper).0.function;
     // A thread above the probe comes last in the section that it took; the switch to it belongs to the previous
@@ -194,7 +194,7 @@ pub fn owned(
             Kind::HigherPriority => comm.clone().unwrap_or_default(),
             _ => owner(first.stack),
         },
-        to: asking(&function(symbols, section.to)).unwrap_or_else(|| owner(last.stack)),
+        to: asking(&function(names.symbols(), section.to)).unwrap_or_else(|| owner(last.stack)),
         inside: inside.map(|f| f.function.clone()),
         length_ns: execution.time_of(section.length),
         net_ns: execution.time_of(section.length.saturating_sub(section.nested)),
@@ -207,7 +207,7 @@ pub fn owned(
         lines: sources.hottest(&within),
         functions: shares.functions(|n| execution.time_of(n)),
         common,
-        waited_for: OtherCpuFinder::of(execution, symbols, lines).waited_for(start..end),
+        waited_for: OtherCpuFinder::of(execution, names.symbols(), lines).waited_for(start..end),
         irregular: walk.irregular > 0,
     })
 }
@@ -252,7 +252,7 @@ mod tests {
         let (execution, symbols) = m.execution();
         let mut wanted = section(Kind::NonPreemptible, start, end - start);
         wanted.nested = 4;
-        let found = owned(&execution, &symbols, &(), &wanted).unwrap();
+        let found = owned(&execution, &CodeNames::new(&symbols), &(), &wanted).unwrap();
         assert_eq!((found.from.as_str(), found.to.as_str()), ("shm_close", "shm_close"));
         assert_eq!((found.length_ns.0, found.net_ns.0), (end - start, end - start - 4));
         assert_eq!((found.task.comm.as_str(), found.task.pid), ("load", 7));
@@ -264,7 +264,7 @@ mod tests {
         let first = &found.functions[0];
         assert_eq!((first.function.as_str(), first.self_ns.0), ("free_pages", 32));
         wanted.start.0 += 1_000_000;
-        assert_eq!(owned(&execution, &symbols, &(), &wanted), None);
+        assert_eq!(owned(&execution, &CodeNames::new(&symbols), &(), &wanted), None);
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
         let (execution, symbols) = m.execution();
         let found = owned(
             &execution,
-            &symbols,
+            &CodeNames::new(&symbols),
             &(),
             &section(Kind::NonPreemptible, start, end - start),
         )

@@ -4,18 +4,19 @@ use super::walk::Walker;
 use super::{FrameEvent, StackInterval};
 use crate::breakdown::decode::Flag;
 
-impl Walker<'_> {
+impl Walker<'_, '_> {
     /// Writes the executed instructions down, cut where the interrupt flag changes.
     pub(super) fn emit(&mut self, block: usize, start: u64, end: u64, executed: usize) {
         let mut from = start;
-        for (number, flag) in self.blocks[block].flags.clone() {
+        let decoded = &self.blocks[block];
+        for &(number, flag) in &decoded.flags {
             if number >= executed {
                 break;
             }
             let after = (start + number as u64 + 1).min(end);
             self.interval(from, after);
             from = after;
-            self.here = self.blocks[block].starts[number];
+            self.here = decoded.starts[number];
             self.change_flag(flag, after);
         }
         self.interval(from, end);

@@ -7,7 +7,7 @@ use super::walk::Walker;
 use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::{FrameKind, StackFrame, StackId};
 
-impl Walker<'_> {
+impl Walker<'_, '_> {
     /// A thread that was not seen before, with what is known about it beforehand.
     pub(super) fn fresh_thread(&mut self, pid: u32) -> ShadowThread {
         let mut thread = ShadowThread::default();
@@ -113,18 +113,16 @@ impl Walker<'_> {
     }
 
     pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {
-        let named = self.names.at(address);
-        let function = named.function.to_string();
-        let module = named.symbol.and_then(|s| s.module.clone());
-        self.walk.stacks.push(
-            caller,
-            StackFrame {
-                function,
-                module,
+        *self.frames.entry((caller, address, kind)).or_insert_with(|| {
+            let named = self.names.at(address);
+            let frame = StackFrame {
+                function: named.function.to_string(),
+                module: named.symbol.and_then(|s| s.module.clone()),
                 kind,
                 source: None,
-            },
-        )
+            };
+            self.walk.stacks.push(caller, frame)
+        })
     }
 
     /// Makes the frame below the last known one known.

@@ -21,9 +21,10 @@ mod sites;
 mod tests;
 mod walk;
 
+use super::decode::{Decoded, decode};
 use super::roles::FunctionRole;
 use super::stacks::{StackId, Stacks};
-pub(crate) use names::NO_SYMBOL;
+pub(crate) use names::{CodeNames, NO_SYMBOL};
 pub use sites::SiteId;
 use sites::Sites;
 use std::collections::HashMap;
@@ -108,10 +109,15 @@ pub fn walk(execution: &Execution, symbols: &Symbols) -> WindowWalk {
 /// The same where the functions of user code are known, by block: a chain's user code has a frame for its thread, and one for the
 /// function that runs. Without any, it has the first alone.
 pub fn walk_with_user(execution: &Execution, symbols: &Symbols, user: &[Option<UserFunction>]) -> WindowWalk {
-    let names = names::WindowNames::new(symbols);
-    let first = walk::Walker::new(execution, names, user, HashMap::new()).run();
-    let (revealed, names) = first.revealed();
-    walk::Walker::new(execution, names, user, revealed).run().finish()
+    walk_with_names(execution, &CodeNames::new(symbols), user)
+}
+
+/// The same with names that other windows looked up.
+pub(crate) fn walk_with_names(execution: &Execution, names: &CodeNames, user: &[Option<UserFunction>]) -> WindowWalk {
+    let blocks: Vec<Decoded> = execution.blocks.iter().map(decode).collect();
+    let walker = |revealed| walk::Walker::new(execution, names, &blocks, user, revealed);
+    let revealed = walker(HashMap::new()).run().revealed();
+    walker(revealed).run().finish()
 }
 
 impl WindowWalk {

@@ -1,5 +1,4 @@
-//! The function at an address, looked up once in a window: a loop asks for the same few addresses millions of
-//! times.
+//! The function at an address, looked up once: a loop asks for the same few addresses millions of times.
 
 use crate::breakdown::roles::{self, FunctionRole};
 use rustc_hash::FxHashMap;
@@ -27,18 +26,23 @@ impl Named<'_> {
     }
 }
 
-/// Names of a window's addresses.
-pub(crate) struct WindowNames<'a> {
+/// Names of addresses.
+pub struct CodeNames<'a> {
     symbols: &'a Symbols,
     known: RefCell<FxHashMap<u64, Named<'a>>>,
 }
 
-impl<'a> WindowNames<'a> {
-    pub(crate) fn new(symbols: &'a Symbols) -> WindowNames<'a> {
-        WindowNames {
+impl<'a> CodeNames<'a> {
+    /// Of a kernel.
+    pub fn new(symbols: &'a Symbols) -> CodeNames<'a> {
+        CodeNames {
             symbols,
             known: RefCell::default(),
         }
+    }
+
+    pub(crate) fn symbols(&self) -> &'a Symbols {
+        self.symbols
     }
 
     pub(crate) fn at(&self, address: u64) -> Named<'a> {

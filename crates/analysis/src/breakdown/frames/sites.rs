@@ -1,7 +1,7 @@
 //! The call site of each frame of a call chain: a tree beside [`Stacks`](crate::breakdown::stacks::Stacks), whose frames do
 //! not tell from which instruction they were called.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A frame with the places of its callers: a node of [`Sites`].
 pub type SiteId = u32;
@@ -12,7 +12,7 @@ type SiteNode = (Option<SiteId>, Option<u64>);
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
     nodes: Vec<SiteNode>,
-    known: HashMap<SiteNode, SiteId>,
+    known: FxHashMap<SiteNode, SiteId>,
 }
 
 impl Sites {

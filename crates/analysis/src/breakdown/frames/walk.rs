@@ -1,11 +1,12 @@
 //! The walk through the blocks.
 
-use super::names::{Named, WindowNames};
+use super::names::{CodeNames, Named};
 use super::shadow::{Revealed, Shadow, ShadowThread, Transfer, TransferKind};
 use super::{FrameEvent, FrameMark, UserFunction, WindowWalk};
-use crate::breakdown::decode::{Decoded, Leave, decode};
+use crate::breakdown::decode::{Decoded, Leave};
 use crate::breakdown::roles::FunctionRole;
-use crate::breakdown::stacks::FrameKind;
+use crate::breakdown::stacks::{FrameKind, StackId};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use worstcase_lab::execution::Execution;
 
@@ -13,10 +14,12 @@ use worstcase_lab::execution::Execution;
 pub(crate) type Revelations = HashMap<u32, Vec<Revealed>>;
 
 /// State of one walk.
-pub(crate) struct Walker<'a> {
+pub(crate) struct Walker<'a, 'n> {
     pub(super) execution: &'a Execution,
-    pub(super) names: WindowNames<'a>,
-    pub(super) blocks: Vec<Decoded>,
+    pub(super) names: &'a CodeNames<'n>,
+    pub(super) blocks: &'a [Decoded],
+    /// The frames of the kernel's code that were made already, by caller and address.
+    pub(super) frames: FxHashMap<(Option<StackId>, u64, FrameKind), StackId>,
     /// By block: the program's function that it is of, as far as that is known.
     pub(super) user: &'a [Option<UserFunction>],
     /// The frames of user code that were made already.
@@ -39,17 +42,19 @@ fn is_user(address: u64) -> bool {
     address >> 63 == 0
 }
 
-impl<'a> Walker<'a> {
+impl<'a, 'n> Walker<'a, 'n> {
     pub(crate) fn new(
         execution: &'a Execution,
-        names: WindowNames<'a>,
+        names: &'a CodeNames<'n>,
+        blocks: &'a [Decoded],
         user: &'a [Option<UserFunction>],
         revealed: Revelations,
-    ) -> Walker<'a> {
+    ) -> Walker<'a, 'n> {
         Walker {
             execution,
             names,
-            blocks: execution.blocks.iter().map(decode).collect(),
+            blocks,
+            frames: FxHashMap::default(),
             user,
             user_frames: HashMap::new(),
             revealed,
@@ -80,10 +85,9 @@ impl<'a> Walker<'a> {
         self
     }
 
-    /// The frames that this walk found below those it knew, and the names that it looked up.
-    pub(crate) fn revealed(self) -> (Revelations, WindowNames<'a>) {
-        let revealed = self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect();
-        (revealed, self.names)
+    /// The frames that this walk found below those it knew.
+    pub(crate) fn revealed(self) -> Revelations {
+        self.threads.into_iter().map(|(pid, t)| (pid, t.revealed)).collect()
     }
 
     pub(crate) fn finish(mut self) -> WindowWalk {
