@@ -192,7 +192,7 @@ impl Qemu {
     fn deadline(&self) -> Option<Time> {
         // SAFETY: called with a clock and a set of timers.
         let ns = unsafe { (self.call.qemu_clock_deadline_ns_all)(VIRTUAL, ALL_TIMERS) };
-        (ns >= 0).then_some(ns)
+        (0..=crate::arch::NEVER).contains(&ns).then_some(ns)
     }
 
     fn with_lock(&self, work: impl FnOnce()) {
@@ -287,7 +287,7 @@ impl Machine for OnCpuThread {
             (call.cpu_exec_start)(handle);
             let mut code = (call.cpu_exec)(handle);
             // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
-            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(counts::charged_of_all()) {
+            while code == crate::arch::LEFT_AT_PAUSE && LONE_PAUSE.is_why(counts::charged_of_all()) {
                 code = (call.cpu_exec)(handle);
             }
             (call.cpu_exec_end)(handle);
@@ -304,7 +304,11 @@ impl Machine for OnCpuThread {
         }
         RUNNING.store(std::ptr::null_mut(), Relaxed);
         let paused = PAUSED.swap(false, Relaxed);
-        let waited = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let waited = if paused && code == crate::arch::LEFT_AT_PAUSE {
+            PAUSE
+        } else {
+            0
+        };
         let more = waited + (port_time() >> shift);
         COUNTS.end(number, executed.timed, more);
         Ran {
