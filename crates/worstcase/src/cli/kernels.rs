@@ -52,6 +52,7 @@ Examples:
   worstcase kernels list --all-versions debian:6.12 --archive '/srv/snapshot/20260101 trixie'
   worstcase kernels list --kernels ./built                   packages and images of a folder, by version
   worstcase kernels list --all --refresh
+  worstcase kernels list --arch arm64
   worstcase kernels list --json";
 
 const GET_HELP: &str = "\
@@ -422,6 +423,9 @@ fn describe(shown: &ShownKernel) -> String {
             .unwrap_or_else(|| "not from a package".into()),
     );
     line("flavour", kernel.flavour.to_string());
+    if !kernel.arch.is_usual() {
+        line("architecture", kernel.arch.to_string());
+    }
     match (&shown.preemption, &shown.features) {
         (Some(models), Some(features)) => {
             line(
