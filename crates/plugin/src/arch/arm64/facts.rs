@@ -14,8 +14,10 @@ pub(crate) const USER_END: u64 = 1 << 52;
 /// The longest instruction, and the shortest.
 pub(crate) const MAX_LEN: usize = 4;
 
-/// A timer that is due later is not due at all: QEMU 7.2 sets a timer that is over to the latest instant there is.
-pub(crate) const NEVER: i64 = 1 << 61;
+/// Whether a timer that is so far away, as QEMU has it, is one: 7.2 sets one that is over to the latest instant there is.
+pub(crate) fn is_due(ns: i64) -> bool {
+    (0..=1 << 61).contains(&ns)
+}
 
 /// For what QEMU leaves a CPU's execution at a PAUSE: `EXCP_YIELD`.
 pub(crate) const LEFT_AT_PAUSE: i32 = 0x1_0004;

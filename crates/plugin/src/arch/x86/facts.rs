@@ -14,8 +14,11 @@ pub(crate) const USER_END: u64 = 1 << 47;
 /// The longest instruction.
 pub(crate) const MAX_LEN: usize = 15;
 
-/// A timer that is due so late is due.
-pub(crate) const NEVER: i64 = i64::MAX;
+/// Whether a timer that is so far away, as QEMU has it, is one.
+#[inline(always)]
+pub(crate) fn is_due(ns: i64) -> bool {
+    ns >= 0
+}
 
 /// For what QEMU leaves a CPU's execution at a PAUSE: `EXCP_INTERRUPT`.
 pub(crate) const LEFT_AT_PAUSE: i32 = 0x1_0000;
@@ -29,8 +32,10 @@ pub(crate) fn reads_clock(bytes: &[u8]) -> bool {
     CLOCK_READS.contains(&bytes)
 }
 
+const PAUSE: &[u8] = &[0xf3, 0x90];
+
 /// Whether an instruction is PAUSE.
 #[inline(always)]
 pub(crate) fn pauses(bytes: &[u8]) -> bool {
-    bytes == [0xf3, 0x90]
+    bytes == PAUSE
 }
