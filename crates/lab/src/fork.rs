@@ -51,10 +51,26 @@ pub(crate) enum Course<'a> {
     UntilWarm(&'a RefCell<Option<PathBuf>>),
     /// From the warm snapshot, or the snapshot, until the guest powers off.
     Whole,
-    /// The same; it is stopped and saved when so many instructions have been executed.
-    Saved(&'a [Instructions], &'a RefCell<Vec<SavedMachine>>),
-    /// From a checkpoint, or where [`Course::Whole`] begins, until so many instructions have been executed since then.
-    Part(Option<&'a Checkpoint>, Instructions),
+    /// The same; it is saved on its way.
+    Saved(Saves<'a>),
+    /// From a checkpoint, or where [`Course::Whole`] begins, until so many instructions have been executed since then; it is
+    /// saved on its way.
+    Part(Option<&'a Checkpoint>, Instructions, Saves<'a>),
+}
+
+/// A machine is stopped and saved when it has executed about so much since it began.
+#[derive(Clone, Copy)]
+pub(crate) struct Saves<'a> {
+    /// When, in ascending order.
+    pub(crate) at: &'a [Instructions],
+    /// What was saved.
+    pub(crate) saved: &'a RefCell<Vec<SavedMachine>>,
+}
+
+impl Saves<'_> {
+    fn on_the_way(&self, qemu: &mut Process, folder: &Path, memory: &Path) -> Result<(), LabError> {
+        checkpoint::save_on_the_way(qemu, folder, memory, self.at, &mut self.saved.borrow_mut())
+    }
 }
 
 /// A fork to be run.
@@ -90,7 +106,11 @@ impl Fork<'_> {
         for (name, text) in &self.asked.reads {
             place.read(name, text.as_bytes())?;
         }
-        let is_saved = matches!(course, Course::Saved(..) | Course::UntilWarm(_));
+        let is_saved = match course {
+            Course::UntilWarm(_) => true,
+            Course::Saved(saves) | Course::Part(_, _, saves) => !saves.at.is_empty(),
+            Course::Whole => false,
+        };
         let devices = is_saved.then_some(&checkpoint::DEVICES);
         let written = WRITTEN.iter().chain(&self.asked.writes).chain(devices);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
@@ -100,7 +120,7 @@ impl Fork<'_> {
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
         let from = match course {
-            Course::Part(Some(from), _) => Some(*from),
+            Course::Part(Some(from), ..) => Some(*from),
             _ => self.warm.as_deref(),
         };
         let state = from.map_or_else(|| self.snapshot.state(), Checkpoint::state);
@@ -167,14 +187,17 @@ impl Fork<'_> {
                 qemu.quit()
             }
             Course::Whole => qemu.wait(),
-            Course::Saved(at, saved) => {
-                checkpoint::save_on_the_way(&mut qemu, folder, &self.snapshot.memory(), at, &mut saved.borrow_mut())?;
+            Course::Saved(saves) => {
+                saves.on_the_way(&mut qemu, folder, &self.snapshot.memory())?;
                 qemu.wait()
             }
-            Course::Part(_, until) => match checkpoint::runs_until(&mut qemu, folder, *until)? {
-                true => qemu.quit(),
-                false => qemu.wait(),
-            },
+            Course::Part(_, until, saves) => {
+                saves.on_the_way(&mut qemu, folder, &self.snapshot.memory())?;
+                match checkpoint::runs_until(&mut qemu, folder, *until)? {
+                    true => qemu.quit(),
+                    false => qemu.wait(),
+                }
+            }
         }
     }
 
