@@ -49,7 +49,7 @@ pub fn take(
 ) -> Result<CensusReplay, LabError> {
     let facts = kernel.facts(run.prepared, run.snapshot)?;
     let text = facts.to_string();
-    let key = Digest::new("worstcase-census/2")
+    let key = Digest::new("worstcase-census/3")
         .text(&cell::key(run.prepared, run.spec)?)
         .text(&text)
         .text(if audit { "audit" } else { "" })

@@ -1,9 +1,10 @@
 //! The checkpoints of a cell: the machine at some places on its way, so that a replay need not begin at the warm snapshot.
 //!
 //! ```text
-//! first replay   the whole cell; leaves checkpoints, once record and events are what they were
-//! any later one  from the last checkpoint before its first window to the end of its last one; the events of that part must be
-//!                what they were
+//! all samples    the whole cell; record and events must be what they were
+//! some samples   from the last checkpoint before the first window, or the warm snapshot, to the end of the last window; the
+//!                events of that part must be what they were
+//! both           leave checkpoints on their way, where none is near
 //! ```
 //! Only of machines of one CPU without a disk. What the plugin knows of a machine is not saved: of several CPUs each one's
 //! clock and the slice that runs, of a disk the requests under way. One CPU's clock is the machine's, and is saved.
@@ -11,10 +12,9 @@
 use super::LabError;
 use super::cell::{self, CellRun, RawResult};
 use super::checkpoint::{Checkpoint, PAGES, STATE, SavedMachine};
-use super::fork::{Course, PluginRequest};
-use super::replay::{MODULES, differs, modules_in, same_again};
+use super::fork::{Course, PluginRequest, Saves};
+use super::replay::{differs, same_again};
 use super::warm;
-use crate::execution::Symbols;
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,9 @@ pub fn verify(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> R
         };
         let own = folder.join(at.0.to_string());
         fs::create_dir(&own).map_err(LabError::io(&own))?;
-        let again = cell::execute_watched(run, &own, &PluginRequest::default(), &Course::Part(Some(&from), end))?;
+        let (at, saved) = (&[], &RefCell::default());
+        let course = Course::Part(Some(&from), end, Saves { at, saved });
+        let again = cell::execute_watched(run, &own, &PluginRequest::default(), &course)?;
         if again.record != raw.record {
             return differs(run, "the records");
         }
@@ -77,7 +79,7 @@ impl<'a> CellCheckpoints<'a> {
             return Ok(None);
         }
         let key = cell::key(run.prepared, run.spec)?;
-        let key = Digest::new("worstcase-checkpoints/1").text(&key).hex();
+        let key = Digest::new("worstcase-checkpoints/2").text(&key).hex();
         let place = |name: String| {
             name.strip_prefix(&key)?
                 .strip_prefix('-')?
@@ -95,9 +97,9 @@ impl<'a> CellCheckpoints<'a> {
         self.at.iter().copied().min_by_key(|at| at.0.abs_diff(to.0))
     }
 
-    /// Runs the part of the cell that has these counts, asking the plugin for what `asked` gives for the part's first count.
-    /// None if the whole cell has to run: no checkpoint is there yet, or the part is not the execution that was measured.
-    /// Otherwise that first count, and the functions of modules; the plugin's files are in `folder`.
+    /// Runs the part of the cell that has these counts, asking the plugin for what `asked` gives for the part's first count,
+    /// and gives that count; the plugin's files are in `folder`. None if the part is not the execution that was measured: then
+    /// the whole cell has to run.
     pub(crate) fn part(
         &self,
         run: &CellRun,
@@ -105,28 +107,31 @@ impl<'a> CellCheckpoints<'a> {
         folder: &Path,
         counts: std::ops::Range<Instructions>,
         asked: impl Fn(Instructions) -> PluginRequest,
-    ) -> Result<Option<(Instructions, Symbols)>, LabError> {
+    ) -> Result<Option<Instructions>, LabError> {
         let before = self.at.partition_point(|at| *at <= counts.start);
-        let (mut from, mut known) = (None, None);
+        let mut from = None;
         for at in self.at[..before].iter().rev() {
             from = self.open(*at)?;
             if from.is_some() {
                 break;
             }
         }
-        for at in &self.at {
-            known = from.take().map_or_else(|| self.open(*at), |from| Ok(Some(from)))?;
-            if known.is_some() {
-                break;
-            }
-        }
-        let Some(known) = known else { return Ok(None) };
-        let from = (known.at <= counts.start).then_some(&known);
-        let begin = from.map_or(Instructions(0), |checkpoint| checkpoint.at);
-        let until = Instructions(counts.end.0 - begin.0);
-        match cell::execute_part(run, folder, &asked(begin), &Course::Part(from, until)) {
+        let begin = from.as_ref().map_or(Instructions(0), |checkpoint| checkpoint.at);
+        let since = |count: Instructions| Instructions(count.0 - begin.0);
+        let missing = self.missing(&raw.events, begin..counts.end);
+        let (at, saved) = (missing.into_iter().map(since).collect::<Vec<_>>(), RefCell::default());
+        let saves = Saves { at: &at, saved: &saved };
+        match cell::execute_part(
+            run,
+            folder,
+            &asked(begin),
+            &Course::Part(from.as_ref(), since(counts.end), saves),
+        ) {
             Ok(events) if are_those(&events, begin, &raw.events, counts.end) => {
-                Ok(Some((begin, modules_in(&known.folder)?)))
+                for machine in saved.into_inner() {
+                    self.keep(&machine, begin)?;
+                }
+                Ok(Some(begin))
             }
             Ok(_) | Err(LabError::Qemu(_) | LabError::QemuEnded(_) | LabError::NoResult { .. }) => {
                 self.forget();
@@ -136,7 +141,7 @@ impl<'a> CellCheckpoints<'a> {
         }
     }
 
-    /// Runs the whole cell, with its files in `folder`, and keeps checkpoints if there are none.
+    /// Runs the whole cell, with its files in `folder`.
     pub(crate) fn whole(
         &self,
         run: &CellRun,
@@ -144,17 +149,23 @@ impl<'a> CellCheckpoints<'a> {
         folder: &Path,
         asked: &PluginRequest,
     ) -> Result<(), LabError> {
-        let places = places(&raw.events);
-        let saved = RefCell::new(Vec::new());
-        let course = match self.at.is_empty() {
-            true => Course::Saved(&places, &saved),
-            false => Course::Whole,
-        };
+        let (at, saved) = (
+            self.missing(&raw.events, Instructions(0)..Instructions(u64::MAX)),
+            RefCell::default(),
+        );
+        let course = Course::Saved(Saves { at: &at, saved: &saved });
         same_again(run, raw, folder, asked, &course)?;
         for machine in saved.into_inner() {
-            self.keep(&machine, folder)?;
+            self.keep(&machine, Instructions(0))?;
         }
         Ok(())
+    }
+
+    /// The places on this stretch of a cell with these events where a checkpoint should be, but none is near.
+    fn missing(&self, events: &[Event], on: std::ops::Range<Instructions>) -> Vec<Instructions> {
+        let (places, apart) = places(events);
+        let is_near = |place: Instructions| self.nearest(place).is_some_and(|at| at.0.abs_diff(place.0) < apart / 2);
+        places.filter(|place| on.contains(place) && !is_near(*place)).collect()
     }
 
     fn name(&self, at: Instructions) -> String {
@@ -173,17 +184,16 @@ impl<'a> CellCheckpoints<'a> {
         }))
     }
 
-    fn keep(&self, machine: &SavedMachine, folder: &Path) -> Result<(), LabError> {
+    /// Keeps a machine that began at this count.
+    fn keep(&self, machine: &SavedMachine, begin: Instructions) -> Result<(), LabError> {
         self.cache.bound(AREA, MOST);
-        let kept = self.cache.keep(AREA, &self.name(machine.at), AGAIN, |building| {
+        let at = Instructions(begin.0 + machine.at.0);
+        let kept = self.cache.keep(AREA, &self.name(at), AGAIN, |building| {
             let at = |name: &str| building.join(name);
             for name in [PAGES, STATE] {
                 fs::rename(machine.folder.join(name), at(name)).map_err(LabError::io(at(name)))?;
             }
-            match fs::copy(folder.join(MODULES), at(MODULES)) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(LabError::io(at(MODULES))(e)),
-                _ => Ok(()),
-            }
+            Ok::<(), LabError>(())
         });
         kept.map(drop)
     }
@@ -195,11 +205,11 @@ impl<'a> CellCheckpoints<'a> {
     }
 }
 
-/// Where a cell with these events is stopped: every so often.
-fn places(events: &[Event]) -> Vec<Instructions> {
+/// Where a cell with these events is stopped, and how far apart.
+fn places(events: &[Event]) -> (impl Iterator<Item = Instructions>, u64) {
     let end = events.last().map_or(0, |event| event.count.0);
     let apart = APART.max(end / MOST_OF_CELL);
-    (apart..end).step_by(apart as usize).map(Instructions).collect()
+    ((apart..end).step_by(apart as usize).map(Instructions), apart)
 }
 
 /// Whether these events of a part, whose counts begin at `begin`, are those of the whole at least up to `until`.
@@ -227,13 +237,16 @@ mod tests {
 
     #[test]
     fn a_cell_is_stopped_every_so_often() {
-        let places = |end| places(&[event(EventKind::TimerEntry, 9), event(EventKind::MarkEnd, end)]);
+        let places = |end| {
+            let events = [event(EventKind::TimerEntry, 9), event(EventKind::MarkEnd, end)];
+            places(&events).0.collect::<Vec<_>>()
+        };
         assert_eq!(places(APART), [], "it is not worth it");
         assert_eq!(places(2 * APART), [Instructions(APART)], "none at the end");
         assert_eq!(places(2 * APART + 1).len(), 2);
         let many = places(100 * APART);
         assert!((MOST_OF_CELL - 1..=MOST_OF_CELL).contains(&(many.len() as u64)));
-        assert!(super::places(&[]).is_empty());
+        assert_eq!(super::places(&[]).0.count(), 0);
     }
 
     #[test]

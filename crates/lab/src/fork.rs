@@ -3,18 +3,18 @@
 use super::LabError;
 use super::checkpoint::{self, Checkpoint, SavedMachine};
 use super::handed::Handed;
-use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
-use super::message::{LONGEST_MESSAGE, console_end, guest_error};
+use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, WRITTEN};
+use super::message::{console_end, guest_error};
 use super::place::QemuPlace;
 use super::prepared::Prepared;
 use super::process::{Process, QemuLaunch};
+use super::record_file;
 use super::snapshot::MachineSnapshot;
 use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use worstcase_base::files::read_most;
 use worstcase_contract::Instructions;
 
 /// Files of a fork that nobody needs after a success.
@@ -51,10 +51,26 @@ pub(crate) enum Course<'a> {
     UntilWarm(&'a RefCell<Option<PathBuf>>),
     /// From the warm snapshot, or the snapshot, until the guest powers off.
     Whole,
-    /// The same; it is stopped and saved when so many instructions have been executed.
-    Saved(&'a [Instructions], &'a RefCell<Vec<SavedMachine>>),
-    /// From a checkpoint, or where [`Course::Whole`] begins, until so many instructions have been executed since then.
-    Part(Option<&'a Checkpoint>, Instructions),
+    /// The same; it is saved on its way.
+    Saved(Saves<'a>),
+    /// From a checkpoint, or where [`Course::Whole`] begins, until so many instructions have been executed since then; it is
+    /// saved on its way.
+    Part(Option<&'a Checkpoint>, Instructions, Saves<'a>),
+}
+
+/// A machine is stopped and saved when it has executed about so much since it began.
+#[derive(Clone, Copy)]
+pub(crate) struct Saves<'a> {
+    /// When, in ascending order.
+    pub(crate) at: &'a [Instructions],
+    /// What was saved.
+    pub(crate) saved: &'a RefCell<Vec<SavedMachine>>,
+}
+
+impl Saves<'_> {
+    fn on_the_way(&self, qemu: &mut Process, folder: &Path, memory: &Path) -> Result<(), LabError> {
+        checkpoint::save_on_the_way(qemu, folder, memory, self.at, &mut self.saved.borrow_mut())
+    }
 }
 
 /// A fork to be run.
@@ -90,26 +106,37 @@ impl Fork<'_> {
         for (name, text) in &self.asked.reads {
             place.read(name, text.as_bytes())?;
         }
-        let is_saved = matches!(course, Course::Saved(..) | Course::UntilWarm(_));
+        let is_saved = match course {
+            Course::UntilWarm(_) => true,
+            Course::Saved(saves) | Course::Part(_, _, saves) => !saves.at.is_empty(),
+            Course::Whole => false,
+        };
         let devices = is_saved.then_some(&checkpoint::DEVICES);
         let written = WRITTEN.iter().chain(&self.asked.writes).chain(devices);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
+        let arch = self.prepared.subject.machine.arch();
+        record_file::prepare(folder, arch)?;
         // QEMU opens the memory file for writing, though it maps it privately.
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
         let from = match course {
-            Course::Part(Some(from), _) => Some(*from),
+            Course::Part(Some(from), ..) => Some(*from),
             _ => self.warm.as_deref(),
         };
         let state = from.map_or_else(|| self.snapshot.state(), Checkpoint::state);
         let state = Handed::as_is(&state).map_err(LabError::io(state))?;
-        let ready = self.snapshot.ready.said.get("timer_entry").map(String::as_str);
+        let said = &self.snapshot.ready.said;
+        let ready = said.get("timer_entry").map(String::as_str);
+        let vectors = said
+            .get("vectors")
+            .map(|at| format!(",vectors={at}"))
+            .unwrap_or_default();
         let memory = match self.asked.memory {
             true => format!(",memory={}", given.memory.path().display()),
             false => String::new(),
         };
         let plugin = format!(
-            ",timer_entry={}{}{memory}",
+            ",timer_entry={}{vectors}{}{memory}",
             ready.unwrap_or_default(),
             self.asked.arguments
         );
@@ -133,7 +160,7 @@ impl Fork<'_> {
         });
         place.take_back()?;
         self.snapshot.is_as_it_was()?;
-        let message = read_most(&folder.join(RECORD), LONGEST_MESSAGE).unwrap_or_default();
+        let message = record_file::take(folder, arch);
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
                 what: self.what.clone(),
@@ -160,14 +187,17 @@ impl Fork<'_> {
                 qemu.quit()
             }
             Course::Whole => qemu.wait(),
-            Course::Saved(at, saved) => {
-                checkpoint::save_on_the_way(&mut qemu, folder, &self.snapshot.memory(), at, &mut saved.borrow_mut())?;
+            Course::Saved(saves) => {
+                saves.on_the_way(&mut qemu, folder, &self.snapshot.memory())?;
                 qemu.wait()
             }
-            Course::Part(_, until) => match checkpoint::runs_until(&mut qemu, folder, *until)? {
-                true => qemu.quit(),
-                false => qemu.wait(),
-            },
+            Course::Part(_, until, saves) => {
+                saves.on_the_way(&mut qemu, folder, &self.snapshot.memory())?;
+                match checkpoint::runs_until(&mut qemu, folder, *until)? {
+                    true => qemu.quit(),
+                    false => qemu.wait(),
+                }
+            }
         }
     }
 

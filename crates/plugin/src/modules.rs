@@ -1,4 +1,4 @@
-//! The symbols of the modules that are in the kernel when measuring ends: as /proc/kallsyms would show them, read from the
+//! The symbols of the modules that are in the kernel when measuring ends, or the machine before: as /proc/kallsyms would show them, read from the
 //! guest's memory, so that the guest runs as it does without.
 
 use crate::args::ModuleArgs;
@@ -30,7 +30,7 @@ struct Asked {
 
 static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
 
-/// Waits for the end of measuring.
+/// Waits for the end.
 pub fn start(args: ModuleArgs) {
     let asked = Asked {
         places: args.places,
@@ -42,9 +42,13 @@ pub fn start(args: ModuleArgs) {
 
 /// A mark was made: the last one is the time to look.
 pub(crate) fn marked(kind: MarkKind) {
-    if kind != MarkKind::End {
-        return;
+    if kind == MarkKind::End {
+        list();
     }
+}
+
+/// Lists them, if that was not done.
+pub(crate) fn list() {
     let Some(mut asked) = ASKED.lock().unwrap_or_else(PoisonError::into_inner).take() else {
         return;
     };

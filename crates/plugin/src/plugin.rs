@@ -109,6 +109,7 @@ pub(crate) fn translated(block: &Block) {
 pub(crate) fn finish() {
     watch::finish();
     record::finish();
+    modules::list();
     #[cfg(not(feature = "guest-arm64"))]
     census::finish();
 }

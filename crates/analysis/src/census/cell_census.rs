@@ -1,9 +1,9 @@
 //! One cell's census, with its samples and the names of its code.
 
 use serde::Serialize;
+use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{Census, Section};
-use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::Symbols;
 use worstcase_lab::moments::SampleMoment;
 use worstcase_results::record::{Record, SubjectId};
@@ -87,8 +87,6 @@ pub struct CellCensus {
     pub symbols: Symbols,
     /// The cell's samples, in order.
     pub moments: Vec<SampleMoment>,
-    /// For each sample, the time at which the probe gave the CPU away after it, if a replay looked.
-    pub(crate) asleep: Vec<Option<Instructions>>,
     /// QEMU's icount shift: an instruction takes 2^shift ns of virtual time.
     pub shift: u32,
 }

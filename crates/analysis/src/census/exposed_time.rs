@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use worstcase_contract::Instructions;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::{LONG, Section};
+use worstcase_lab::moments::SampleMoment;
 use worstcase_results::stats::median;
 
 /// See the module. Times are ns of the load's time.
@@ -88,21 +89,29 @@ impl Period {
     }
 }
 
-/// All periods, in order, and the end of the last. In a period whose sleep was not looked at, the probe is taken to sleep
-/// as long after its sample as usual.
+/// When the probe gave its CPU away after each sample, if it did before the next.
+fn asleep(taken: &CellCensus) -> Vec<Option<Instructions>> {
+    let all = &taken.census.asleep;
+    let after = |sample: Instructions| all.get(all.partition_point(|at| *at <= sample)).copied();
+    let next = taken.moments.iter().skip(1).map(|m| m.sample);
+    let ends = next.chain([Instructions(u64::MAX)]);
+    let of = |(m, end): (&SampleMoment, Instructions)| after(m.sample).filter(|at| *at < end);
+    taken.moments.iter().zip(ends).map(of).collect()
+}
+
+/// All periods, in order, and the end of the last. A probe that does not sleep before its next sample is taken to sleep as
+/// long after its sample as usual.
 fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
-    let asleep = |i: usize| taken.asleep.get(i).copied().flatten();
-    let known = taken
-        .moments
-        .iter()
-        .filter_map(|m| Some(asleep(m.index)?.0 - m.sample.0));
+    let asleep = asleep(taken);
+    let known = taken.moments.iter().zip(&asleep);
+    let known = known.filter_map(|(m, asleep)| Some((*asleep)?.0 - m.sample.0));
     let usual = median::of(known).unwrap_or(0);
     let mut at = taken.about.period_ns;
-    let period = |(moment, joined): (&worstcase_lab::moments::SampleMoment, &Joined)| {
+    let period = |((moment, asleep), joined): ((&SampleMoment, &Option<Instructions>), &Joined)| {
         let period = Period {
             due: moment.due,
             entry: moment.timer_entry.unwrap_or(moment.due),
-            asleep: asleep(moment.index).unwrap_or(Instructions(moment.sample.0 + usual)),
+            asleep: asleep.unwrap_or(Instructions(moment.sample.0 + usual)),
             rest: joined.rest.unwrap_or_default().0,
             at,
         };
@@ -113,7 +122,7 @@ fn periods(taken: &CellCensus, joined: &[Joined]) -> (Vec<Period>, u64) {
         at += taken.about.period_ns.saturating_sub(wake_up);
         period
     };
-    let periods = taken.moments.iter().zip(joined).map(period).collect();
+    let periods = taken.moments.iter().zip(&asleep).zip(joined).map(period).collect();
     (periods, at)
 }
 
@@ -151,7 +160,8 @@ mod tests {
             moment
         };
         taken.moments = vec![sample(0, 15_000, 1_000, 15_050), sample(1, 266_000, 4_000, 268_000)];
-        taken.asleep = vec![Some(Instructions(17_000)), Some(Instructions(271_000))];
+        // The last one gave its CPU away once more, which is no sample's.
+        taken.census.asleep = [17_000, 271_000, 280_000].map(Instructions).to_vec();
         let found = ExposedTime::of(&taken, &join(&taken).unwrap());
         let sections: Vec<(u64, u64)> = found.sections.iter().map(|s| (s.start, s.length)).collect();
         // 2 000 of the first period are the wake-up's, 5 000 - 2 000 of the second.
@@ -166,7 +176,7 @@ mod tests {
     fn where_it_is_not_known_the_probe_sleeps_as_soon_as_usual() {
         let mut taken = taken();
         taken.moments = vec![moment(0, 10_000, 3_000), moment(1, 300_000, 3_000)];
-        taken.asleep = vec![Some(Instructions(14_000)), None];
+        taken.census.asleep = vec![Instructions(14_000)];
         let (periods, _) = periods(&taken, &join(&taken).unwrap());
         let ends: Vec<u64> = periods.iter().map(|p| p.asleep.0).collect();
         assert_eq!(ends, [14_000, 304_000]);

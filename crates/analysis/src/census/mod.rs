@@ -11,7 +11,7 @@
 //! exposed_time  the sections that a due time can fall into, and the time it can fall into
 //! expected   samples expected above a latency
 //! tail       those beside what was seen, and whether they agree
-//! replays    owners and call chains of the longest sections, when the probe slept  (from a second replay)
+//! owners     owners and call chains of the longest sections                       (from a second replay)
 //! top        the longest sections by owner; counted: those whose length grows with a number of the load's
 //! diff       two cells side by side
 //! ensemble   the seeds of one subject and load
@@ -32,8 +32,8 @@ pub mod findings;
 pub mod histogram;
 pub mod join;
 pub mod longest_delay;
+mod owners;
 pub mod places;
-mod replays;
 pub mod tail;
 pub mod take;
 #[cfg(any(test, feature = "testing"))]

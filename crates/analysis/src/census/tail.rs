@@ -217,7 +217,7 @@ mod tests {
                     .sections
                     .push(section(Kind::NonPreemptible, asleep - 1_200, 1_300));
                 taken.moments.push(sample);
-                taken.asleep.push(Some(Instructions(asleep)));
+                taken.census.asleep.push(Instructions(asleep));
                 ahead += asleep - due - rest;
             }
             taken
@@ -284,7 +284,7 @@ mod tests {
     fn a_few_samples_tell_nothing() {
         let mut taken = Load::random(1).run(4_000);
         taken.moments.truncate(8);
-        taken.asleep.truncate(8);
+        taken.census.asleep.truncate(8);
         let end = taken.moments[7].sample;
         taken.census.sections.retain(|s| s.start < end);
         let tail = tail_of(&taken);

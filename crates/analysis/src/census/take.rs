@@ -4,23 +4,21 @@ use super::CensusTakeError;
 use super::cell_census::{About, CellCensus, CensusCpu};
 use super::choice::ChosenCell;
 use super::findings::KINDS;
-use super::replays::{ReplayFindings, Replays};
+use super::owners::Replays;
 use super::top::{self, TopList};
 use crate::debuginfo::LineOrigin;
 use std::time::Duration;
-use worstcase_contract::Instructions;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
-use worstcase_lab::moments::SampleMoment;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 
 /// The means beside the record that a census needs.
 pub struct CensusMeans<'a> {
     /// The QEMU that measured the cell.
-    pub qemu: &'a Qemu,
+    pub qemus: &'a Qemus<'a>,
     /// The additions with which the cell was measured, if not those that its run names.
     pub additions: &'a Additions,
     /// The places of kernels and results.
@@ -41,7 +39,7 @@ pub fn take(
     in_detail: bool,
 ) -> Result<(CellCensus, Vec<TopList>), CensusTakeError> {
     let ChosenCell { record, additions } = chosen;
-    let mut again = RepeatableCell::of(record, additions, how.qemu, how.options, how.limit)?;
+    let mut again = RepeatableCell::of(record, additions, how.qemus, how.options, how.limit)?;
     let cache = &how.options.cache;
     let about = About::of(record, how.cpu);
     if let Some(CensusCpu { cpu, has_probe: false }) = about.of {
@@ -52,37 +50,29 @@ pub fn take(
         true => again.moments()?,
         false => Vec::new(),
     };
-    let mut taken = CellCensus {
+    let taken = CellCensus {
         about,
         census: found.census,
         polls_known: found.polls_known,
         symbols: again.symbols().clone(),
         moments,
-        asleep: Vec::new(),
         shift: again.mips().shift(),
     };
     let replays = Replays::of(&again, cache, LineOrigin::of(record, &again, additions, None, cache)?);
     // What delays a wake-up comes first.
     let (looked_at, others) = KINDS.split_at(if in_detail { KINDS.len() } else { 1 });
-    let (mut lists, asleep) = longest(&replays, &taken, looked_at, &taken.moments)?;
-    taken.asleep = asleep;
+    let mut lists = longest(&replays, &taken, looked_at)?;
     lists.extend(others.iter().map(|kind| top::unnamed(&taken, *kind)));
     Ok((taken, lists))
 }
 
-/// The longest sections of these kinds and when the probe slept after these samples, all from one replay.
-fn longest(
-    replays: &Replays,
-    taken: &CellCensus,
-    kinds: &[Kind],
-    samples: &[SampleMoment],
-) -> Result<(Vec<TopList>, Vec<Option<Instructions>>), CensusTakeError> {
+/// The longest sections of these kinds by owner, all from one replay.
+fn longest(replays: &Replays, taken: &CellCensus, kinds: &[Kind]) -> Result<Vec<TopList>, CensusTakeError> {
     let longest: Vec<Vec<Section>> = kinds.iter().map(|kind| top::longest(taken, *kind)).collect();
-    let ReplayFindings { owned, asleep } = replays.seen(&longest.concat(), samples)?;
-    let mut owned = owned.into_iter();
+    let mut owned = replays.owners(&longest.concat())?.into_iter();
     let list = |sections: Vec<Section>| {
         let of_kind = owned.by_ref().take(sections.len()).flatten().collect();
         top::list(of_kind, top::above(taken, &sections))
     };
-    Ok((longest.into_iter().map(list).collect(), asleep))
+    Ok(longest.into_iter().map(list).collect())
 }

@@ -46,6 +46,7 @@ pub fn taken() -> CellCensus {
             sections: Vec::new(),
             sites: Vec::new(),
             lengths: Vec::new(),
+            asleep: Vec::new(),
         },
         polls_known: true,
         symbols: Symbols::new(vec![
@@ -55,7 +56,6 @@ pub fn taken() -> CellCensus {
             symbol(INTERRUPT, "asm_sysvec_apic_timer_interrupt"),
         ]),
         moments: Vec::new(),
-        asleep: Vec::new(),
         shift: 0,
     }
 }

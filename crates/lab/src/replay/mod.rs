@@ -55,7 +55,7 @@ struct WantedLog {
 pub struct ReplayResult {
     /// What ran around each sample, in the order of the request.
     pub executions: Vec<Execution>,
-    /// The functions of the modules that are loaded at the cell's end.
+    /// The functions of the modules that were loaded when the replay ended.
     pub modules: Symbols,
 }
 
@@ -259,17 +259,14 @@ fn observe(
         }
         _ => None,
     };
-    let (begin, modules) = match (part, checkpoints) {
-        (Some(part), _) => part,
-        (None, checkpoints) => {
-            let asked = asked(Instructions(0));
-            match checkpoints {
-                Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
-                None => same_again(run, raw, folder, &asked, &Course::Whole)?,
-            }
-            (Instructions(0), modules_in(folder)?)
+    if part.is_none() {
+        let asked = asked(Instructions(0));
+        match checkpoints {
+            Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
+            None => same_again(run, raw, folder, &asked, &Course::Whole)?,
         }
-    };
+    }
+    let begin = part.unwrap_or(Instructions(0));
     let path = folder.join(WINDOWS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
     let log = log::decode(&bytes).map_err(|e| LabError::NoResult {
@@ -277,7 +274,7 @@ fn observe(
         reason: e.to_string(),
         console: super::message::console_end(folder),
     })?;
-    Ok((log_after(log, begin), modules))
+    Ok((log_after(log, begin), modules_in(folder)?))
 }
 
 /// The file of the plugin's log of windows.

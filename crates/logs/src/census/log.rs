@@ -1,4 +1,5 @@
-//! What the plugin found: long sections one by one, in order of their ends; all of them by place and by length.
+//! What the plugin found: long sections one by one, in order of their ends; all of them by place and by length; when the probe
+//! gave the CPU away.
 //!
 //! A file of little-endian words: `MAGIC`, `VERSION`, then rows of eight words (tag and seven), the last of them
 //! [`Row::Close`], which proves that the file is whole.
@@ -10,7 +11,7 @@ use std::ops::Range;
 /// First word ("wccensus" as bytes).
 pub const MAGIC: u64 = u64::from_le_bytes(*b"wccensus");
 /// Version of the form.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 /// Sections at least this long are kept one by one.
 pub const LONG: u64 = 1000;
 
@@ -78,6 +79,8 @@ pub struct Census {
     pub sites: Vec<Site>,
     /// By length.
     pub lengths: Vec<Length>,
+    /// When the probe gave the followed CPU to another thread, in order.
+    pub asleep: Vec<Instructions>,
 }
 
 /// One row of the file.
@@ -89,6 +92,8 @@ pub enum Row {
     Site(Site),
     /// A length.
     Length(Length),
+    /// The probe gave the CPU away.
+    Asleep(Instructions),
     /// The end: what was observed, blocks audited, and the number of rows before.
     Close {
         /// From this count.
@@ -140,6 +145,7 @@ impl Row {
                 s.longest_net,
             ],
             Row::Length(l) => [3, l.kind as u64, l.length, l.count, 0, 0, 0, 0],
+            Row::Asleep(at) => [4, at.0, 0, 0, 0, 0, 0, 0],
             Row::Close {
                 from,
                 to,
@@ -164,6 +170,9 @@ impl Row {
                 audited: words[3],
                 rows: words[4],
             });
+        }
+        if tag == 4 {
+            return Ok(Row::Asleep(Instructions(first)));
         }
         let kind = Kind::from_u64(first).ok_or(unknown.clone())?;
         match tag {
@@ -206,6 +215,7 @@ pub fn decode(bytes: &[u8]) -> Result<Census, CensusError> {
         sections: Vec::new(),
         sites: Vec::new(),
         lengths: Vec::new(),
+        asleep: Vec::new(),
     };
     let mut rows = bytes[16..].chunks(WORDS * 8);
     for n in 0.. {
@@ -221,6 +231,7 @@ pub fn decode(bytes: &[u8]) -> Result<Census, CensusError> {
             Row::Section(section) => census.sections.push(section),
             Row::Site(site) => census.sites.push(site),
             Row::Length(length) => census.lengths.push(length),
+            Row::Asleep(at) => census.asleep.push(at),
             Row::Close {
                 from,
                 to,
@@ -268,6 +279,7 @@ mod tests {
                 length: 12,
                 count: 3,
             }),
+            Row::Asleep(Instructions(8)),
         ]
     }
 
@@ -276,7 +288,7 @@ mod tests {
             from: Instructions(1),
             to: Instructions(9),
             audited: 4,
-            rows: 3,
+            rows: 4,
         };
         let mut bytes = header().to_vec();
         bytes.extend(rows().iter().chain([&close]).flat_map(Row::encode));
@@ -286,12 +298,19 @@ mod tests {
     #[test]
     fn a_census_is_read_back() {
         let census = decode(&file()).unwrap();
-        let [Row::Section(section), Row::Site(site), Row::Length(length)] = rows()[..] else {
+        let [
+            Row::Section(section),
+            Row::Site(site),
+            Row::Length(length),
+            Row::Asleep(at),
+        ] = rows()[..]
+        else {
             unreachable!()
         };
         assert_eq!(census.sections, [section]);
         assert_eq!(census.sites, [site]);
         assert_eq!(census.lengths, [length]);
+        assert_eq!(census.asleep, [at]);
         assert_eq!(census.observed, Instructions(1)..Instructions(9));
         assert_eq!(census.audited, 4);
     }

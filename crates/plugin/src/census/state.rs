@@ -94,9 +94,9 @@ impl Census {
             }
         };
         run(tracker, &self.facts, memory);
-        for section in tracker.tally().take_long() {
+        for row in tracker.tally().take_fresh() {
             self.rows += 1;
-            if let Err(e) = self.out.write_all(&Row::Section(section).encode()) {
+            if let Err(e) = self.out.write_all(&row.encode()) {
                 self.failed.get_or_insert(e.to_string());
             }
         }

@@ -152,7 +152,12 @@ impl OnAccess for WritesCurrent {
             census.step(|tracker, facts, memory| {
                 let task = tasks::current(memory, facts);
                 match task.and_then(|task| tasks::thread(memory, facts, probe, task)) {
-                    Some(thread) => tracker.runs(now, at, thread),
+                    Some(thread) => {
+                        if tracker.thread().task == probe.task && thread.task != probe.task {
+                            tracker.tally().asleep(now);
+                        }
+                        tracker.runs(now, at, thread);
+                    }
                     None => unknown = true,
                 }
             });

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use worstcase_logs::census::Kind;
 use worstcase_logs::census::log::{LONG, Length, Row, Section, Site};
+use worstcase_logs::units::Instructions;
 
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<rustc_hash::FxHasher>>;
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Long sections not handed over yet.
-    long: Vec<Section>,
+    /// Rows not handed over yet: long sections, and when the probe gave the CPU away.
+    fresh: Vec<Row>,
     sites: Map<(Kind, u64, u64), Site>,
     lengths: Map<(Kind, u64), u64>,
 }
@@ -45,13 +46,18 @@ impl Tally {
         site.longest_net = site.longest_net.max(length - nested);
         *self.lengths.entry((kind, length)).or_insert(0) += 1;
         if length >= LONG {
-            self.long.push(section);
+            self.fresh.push(Row::Section(section));
         }
     }
 
-    /// Long sections since the last call.
-    pub(crate) fn take_long(&mut self) -> impl Iterator<Item = Section> {
-        std::mem::take(&mut self.long).into_iter()
+    /// The probe gives the CPU away.
+    pub(crate) fn asleep(&mut self, now: u64) {
+        self.fresh.push(Row::Asleep(Instructions(now)));
+    }
+
+    /// Rows since the last call.
+    pub(crate) fn take_fresh(&mut self) -> impl Iterator<Item = Row> {
+        std::mem::take(&mut self.fresh).into_iter()
     }
 
     /// Everything by place and by length.

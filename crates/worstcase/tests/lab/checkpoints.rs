@@ -11,7 +11,7 @@ fn explained(controller: &Controller, run: &Path, words: &str) -> String {
 }
 
 #[test]
-fn a_sample_is_explained_the_same_from_a_checkpoint_and_from_what_was_kept() {
+fn a_sample_is_explained_the_same_from_the_warm_snapshot_a_checkpoint_and_what_was_kept() {
     let controller = Controller::booted();
     let folder = folder();
     let run = folder.path().join("run");
@@ -43,9 +43,12 @@ fn a_sample_is_explained_the_same_from_a_checkpoint_and_from_what_was_kept() {
     // A QEMU that is named is looked at each time.
     let mut with_another = without_qemu("worst");
     with_another.args(["--qemu", "/no/qemu"]).assert().code(2);
-    // A checkpoint that is damaged is none.
-    explained(&controller, &run, "--sample p50 --folded /dev/null");
+    // What ran on the way to another sample is kept, and the rest when it is needed.
+    explained(&controller, &run, "--sample 0 --folded /dev/null");
+    assert!(kept("checkpoints") <= checkpoints);
+    explained(&controller, &run, &worst(&part));
     assert_eq!(kept("checkpoints"), checkpoints);
+    // A checkpoint that is damaged is none.
     for entry in fs::read_dir(controller.cache().join("checkpoints")).unwrap() {
         fs::write(entry.unwrap().path().join("pages"), "none").unwrap();
     }

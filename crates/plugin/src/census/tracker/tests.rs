@@ -91,11 +91,11 @@ fn nested_interrupts_are_told_apart() {
     t.count(2000, 4, Word::Bits32(0));
     let long: Vec<_> = t
         .tally()
-        .take_long()
+        .take_fresh()
         .filter(|s| s.kind == Kind::NonPreemptible)
         .collect();
     assert_eq!((long[0].length, long[0].nested), (2000, 500));
-    assert_eq!(t.tally().take_long().count(), 0);
+    assert_eq!(t.tally().take_fresh().count(), 0);
 }
 
 /// Behind a hard interrupt at 10 soft interrupts begin at 30, ask with interrupts off at 80, and again at 180, and end.

@@ -1,0 +1,71 @@
+//! The owners of the longest sections, which counting cannot give: from one more replay.
+
+use super::CensusTakeError;
+use super::top::{self, OwnedSection};
+use crate::debuginfo::{LineOrigin, Modules};
+use crate::kept::kept;
+use std::cell::OnceCell;
+use std::ops::Range;
+use worstcase_base::cache::Cache;
+use worstcase_contract::Instructions;
+use worstcase_contract::census::log::Section;
+use worstcase_lab::again::RepeatableCell;
+
+/// Their area in the cache.
+const AREA: &str = "census-owners";
+
+/// A replay covers so many instructions around a section, because returns there reveal its callers.
+const AROUND: u64 = 20_000;
+
+/// Replays a cell.
+pub(crate) struct Replays<'a> {
+    again: &'a RepeatableCell,
+    cache: &'a Cache,
+    origin: LineOrigin<'a>,
+    /// The lines, read when the first replay needs them.
+    lines: OnceCell<Modules>,
+}
+
+impl<'a> Replays<'a> {
+    /// The replays of a cell whose modules are known; `origin` gives lines of source code.
+    pub(crate) fn of(again: &'a RepeatableCell, cache: &'a Cache, origin: LineOrigin<'a>) -> Replays<'a> {
+        Replays {
+            again,
+            cache,
+            origin,
+            lines: OnceCell::new(),
+        }
+    }
+
+    /// For each of these sections its owner, unless the replay does not hold it; kept in the cache.
+    pub(crate) fn owners(&self, sections: &[Section]) -> Result<Vec<Option<OwnedSection>>, CensusTakeError> {
+        if sections.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sections_text = format!("{sections:?}");
+        let followed = format!("CPU {}", self.again.followed());
+        let (cell, lines) = (self.again.key()?, self.origin.kept_lines());
+        let asked = [&cell, &followed, &sections_text, &lines].map(String::as_str);
+        kept(self.cache, AREA, &asked, || self.replay(sections))
+    }
+
+    fn lines(&self) -> Result<&Modules, CensusTakeError> {
+        if let Some(lines) = self.lines.get() {
+            return Ok(lines);
+        }
+        let kernel = self.origin.kernel(self.again)?;
+        Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
+    }
+
+    fn replay(&self, sections: &[Section]) -> Result<Vec<Option<OwnedSection>>, CensusTakeError> {
+        let (again, lines) = (self.again, self.lines()?);
+        let around =
+            |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
+        let stretches: Vec<Range<Instructions>> = sections.iter().map(around).collect();
+        let mut owners = vec![None; sections.len()];
+        again.replay_stretches(self.cache, &stretches, |index, execution| {
+            owners[index] = top::owned(execution, again.symbols(), lines, &sections[index]);
+        })?;
+        Ok(owners)
+    }
+}
