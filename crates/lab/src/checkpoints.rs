@@ -51,8 +51,8 @@ pub fn verify(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> R
         };
         let own = folder.join(at.0.to_string());
         fs::create_dir(&own).map_err(LabError::io(&own))?;
-        let (at, saved) = (&[], &RefCell::default());
-        let course = Course::Part(Some(&from), end, Saves { at, saved });
+        let (none, saved) = (&[], &RefCell::default());
+        let course = Course::Part(Some(&from), end, Saves { at: none, saved });
         let again = cell::execute_watched(run, &own, &PluginRequest::default(), &course)?;
         if again.record != raw.record {
             return differs(run, "the records");
