@@ -150,9 +150,18 @@ const MOST_QUANTUM: i64 = 1_000_000_000;
 /// A second, too.
 const LONGEST_REQUEST: i64 = 1_000_000_000;
 
-/// What is there for x86-64 alone.
+/// Refuses what is there for x86-64 alone.
 #[cfg(feature = "guest-arm64")]
-const NOT_THERE: [&str; 4] = ["port=", "windows=", "census=", "modules="];
+pub(crate) fn refuse_what_is_not_there(arguments: &[String]) -> Result<(), ArgError> {
+    let there = |name: &str| arguments.iter().any(|argument| argument.starts_with(name));
+    match ["port=", "windows=", "census=", "modules="]
+        .into_iter()
+        .find(|name| there(name))
+    {
+        Some(name) => Err(ArgError::NotOnArm64(name)),
+        None => Ok(()),
+    }
+}
 
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
@@ -163,10 +172,6 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let (mut untimed, mut shared) = (None, None);
     for argument in arguments {
         let argument = argument.as_ref();
-        #[cfg(feature = "guest-arm64")]
-        if let Some(name) = NOT_THERE.into_iter().find(|name| argument.starts_with(name)) {
-            return Err(ArgError::NotOnArm64(name));
-        }
         match argument.split_once('=') {
             Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,

@@ -24,6 +24,8 @@ pub(crate) struct QemuInfo {
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
+    #[cfg(feature = "guest-arm64")]
+    args::refuse_what_is_not_there(arguments).map_err(|e| e.to_string())?;
     let args = args::parse(arguments).map_err(|e| e.to_string())?;
     if machine.target != arch::target!() || !machine.whole_system {
         return Err(format!(

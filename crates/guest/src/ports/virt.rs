@@ -6,6 +6,7 @@ use crate::GuestError;
 use std::arch::asm;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use worstcase_instruments::sys::memory::{Mapping, page_size};
 
@@ -59,24 +60,59 @@ pub(crate) fn send(bytes: &[u8]) {
 }
 
 fn try_to_send(bytes: &[u8]) -> io::Result<()> {
-    fs::write(format!("{MAILBOX}/enable"), "1")?;
+    let device = Device::enable(MAILBOX)?;
     let memory = open(&format!("{MAILBOX}/resource2"))?;
     let size = memory.metadata()?.len() as usize;
     let filled = mailbox::filled(Mapping::of_file(&memory, 0, page_size())?.words());
     let map = |bytes: &[u8]| {
-        Mapping::of_file(
-            &memory,
-            0,
-            mailbox::used(filled, bytes.len()).next_multiple_of(page_size()),
-        )
+        let used = mailbox::used(filled, bytes.len());
+        Mapping::of_file(&memory, 0, used.next_multiple_of(page_size()))
     };
-    if mailbox::used(filled, bytes.len()) > size {
-        let error = format!("WCERR\0there are {} bytes to tell, and {size} for all\n", bytes.len());
-        mailbox::append(map(error.as_bytes())?.words(), error.as_bytes());
-        return Ok(());
+    match mailbox::used(filled, bytes.len()) <= size {
+        true => mailbox::append(map(bytes)?.words(), bytes),
+        false => {
+            let error = format!("WCERR\0there are {} bytes to tell, and {size} for all\n", bytes.len());
+            mailbox::append(map(error.as_bytes())?.words(), error.as_bytes());
+        }
     }
-    mailbox::append(map(bytes)?.words(), bytes);
-    Ok(())
+    device.disable()
+}
+
+/// The device with the memory, while it answers.
+///
+/// QEMU refuses to load a snapshot if shared memory (which is not in it) was placed elsewhere when it was saved, also if it
+/// answers no more. A machine that has just started has not placed it yet: its address is 0. So that is the last that it is
+/// told.
+struct Device {
+    configuration: File,
+    /// The base address, as the kernel chose it.
+    base: [u8; 8],
+}
+
+impl Device {
+    /// Of the configuration: the command and its bit with which memory answers, and the base address of the third resource.
+    const COMMAND: u64 = 4;
+    const MEMORY_ANSWERS: u8 = 2;
+    const BASE: u64 = 0x18;
+
+    fn enable(folder: &str) -> io::Result<Device> {
+        let configuration = open(&format!("{folder}/config"))?;
+        let mut base = [0; 8];
+        configuration.read_exact_at(&mut base, Device::BASE)?;
+        configuration.write_all_at(&[Device::MEMORY_ANSWERS, 0], Device::COMMAND)?;
+        Ok(Device { configuration, base })
+    }
+
+    fn disable(self) -> io::Result<()> {
+        let (low, high) = self.base.split_at(4);
+        let set = |low: &[u8], high: &[u8]| {
+            self.configuration.write_all_at(low, Device::BASE)?;
+            self.configuration.write_all_at(high, Device::BASE + 4)
+        };
+        set(&[0; 4], &[0; 4])?;
+        self.configuration.write_all_at(&[0; 2], Device::COMMAND)?;
+        set(low, high)
+    }
 }
 
 /// The counter of virtual time, in ns: the lab's machine has its frequency for that (`cntfrq`).

@@ -1,11 +1,13 @@
 //! What is so on arm64.
 
 /// The architecture, in QEMU's words.
+#[cfg(not(test))]
 macro_rules! target {
     () => {
         "aarch64"
     };
 }
+#[cfg(not(test))]
 pub(crate) use target;
 
 /// Addresses below this are the user's.

@@ -1,11 +1,13 @@
 //! What is so on x86-64.
 
 /// The architecture, in QEMU's words.
+#[cfg(not(test))]
 macro_rules! target {
     () => {
         "x86_64"
     };
 }
+#[cfg(not(test))]
 pub(crate) use target;
 
 /// Addresses below this are the user's.
