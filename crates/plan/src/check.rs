@@ -287,7 +287,7 @@ impl Part {
         }
         for probe in self.probes(Venue::Lab)? {
             if probe.info().ticks_as_rtc_in_lab {
-                return refuse("probes", format!("{probe} needs the RTC of PCs"));
+                return refuse("probes", format!("{probe} is for x86-64 as yet"));
             }
             if let Some(device) = probe.device().filter(of_pcs) {
                 return refuse(

@@ -81,7 +81,7 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
 /// Refused before any kernel is looked for.
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("--load blockread:ide-pio", "'blockread:ide-pio' needs the disk, which PCs alone have"),
-    ("--load parport", "needs the parallel port, which PCs alone have"),
+    ("--load strobe", "'strobe' needs the parallel port, which PCs alone have"),
     ("--probe irq+hpet", "needs the HPET, which PCs alone have"),
     ("--cpus 2", "2 CPUs are for x86-64 as yet"),
     ("--cpu rome", "debian:6.12/arm64 is for arm64, and no machine is ('cpu')"),
