@@ -12,7 +12,7 @@ DESTDIR ?=
 BIN := $(DESTDIR)$(PREFIX)/bin
 SHARE := $(DESTDIR)$(PREFIX)/share
 
-.PHONY: build install uninstall demo test bench lint prepare
+.PHONY: build install uninstall demo demo-arm64 test bench lint prepare
 
 build: $(if $(TARGET),,prepare)
 ifeq ($(TARGET),)
@@ -45,6 +45,14 @@ demo: build
 	$(WORSTCASE) kernels get debian:6.1 debian:6.1-rt
 	$(WORSTCASE) lab run --kernel debian:6.1,debian:6.1-rt --preempt none,voluntary,full,rt --load shm,procread,fork \
 		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run
+
+# Two kernels for boards, and the same loads.
+demo-arm64:
+	scripts/prepare-board
+	$(MAKE) build
+	$(WORSTCASE) kernels get debian:6.12/arm64 debian:6.12-rt/arm64
+	$(WORSTCASE) lab run --kernel debian:6.12/arm64,debian:6.12-rt/arm64 --load shm,procread,fork \
+		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run-arm64
 
 test: prepare
 	scripts/prepare-tests

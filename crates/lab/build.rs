@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
+const ARM64: &str = "aarch64-unknown-linux-gnu";
+/// What links the guest of arm64.
+const ARM64_LINKER: &str = "aarch64-linux-gnu-gcc";
 
 /// What an executable for another processor tells in place of digests: it carries none of these.
 const CARRIES_NONE: &str = "none, the lab needs an x86-64 controller";
@@ -21,51 +24,61 @@ struct Payload {
     /// Cargo features, or none.
     features: &'static str,
     rustflags: &'static str,
+    /// The processor that executes it.
+    target: &'static str,
+    /// Only where programs for arm64 can be built.
+    of_arm64: bool,
     built: &'static str,
     file: &'static str,
 }
 
-const PAYLOADS: &[Payload] = &[
+const STATIC: &str = "-Ctarget-feature=+crt-static";
+
+const GUEST: Payload = Payload {
+    package: "worstcase-guest",
+    profile: "guest",
+    features: "",
+    rustflags: STATIC,
+    target: TARGET,
+    of_arm64: false,
+    built: "worstcase-guest",
+    file: "guest",
+};
+
+const fn plugin(features: &'static str, file: &'static str, of_arm64: bool) -> Payload {
     Payload {
-        package: "worstcase-guest",
-        profile: "guest",
-        features: "",
-        rustflags: "-Ctarget-feature=+crt-static",
-        built: "worstcase-guest",
-        file: "guest",
-    },
+        package: "worstcase-plugin",
+        profile: "plugin",
+        features,
+        rustflags: "",
+        target: TARGET,
+        of_arm64,
+        built: "libworstcase_plugin.so",
+        file,
+    }
+}
+
+const PAYLOADS: &[Payload] = &[
+    GUEST,
     Payload {
         package: "worstcase-policy-loader",
-        profile: "guest",
         features: "static",
-        rustflags: "-Ctarget-feature=+crt-static",
         built: "worstcase-policy",
         file: "policy-loader",
+        ..GUEST
     },
+    plugin("api-v1", "plugin-v1.so", false),
+    plugin("api-v4", "plugin-v4.so", false),
+    plugin("api-v7", "plugin-v7.so", false),
     Payload {
-        package: "worstcase-plugin",
-        profile: "plugin",
-        features: "api-v1",
-        rustflags: "",
-        built: "libworstcase_plugin.so",
-        file: "plugin-v1.so",
+        target: ARM64,
+        of_arm64: true,
+        file: "guest-arm64",
+        ..GUEST
     },
-    Payload {
-        package: "worstcase-plugin",
-        profile: "plugin",
-        features: "api-v4",
-        rustflags: "",
-        built: "libworstcase_plugin.so",
-        file: "plugin-v4.so",
-    },
-    Payload {
-        package: "worstcase-plugin",
-        profile: "plugin",
-        features: "api-v7",
-        rustflags: "",
-        built: "libworstcase_plugin.so",
-        file: "plugin-v7.so",
-    },
+    plugin("api-v1,guest-arm64", "plugin-arm64-v1.so", true),
+    plugin("api-v4,guest-arm64", "plugin-arm64-v4.so", true),
+    plugin("api-v7,guest-arm64", "plugin-arm64-v7.so", true),
 ];
 
 fn main() {
@@ -96,22 +109,46 @@ fn main() {
         println!("cargo::rustc-env=WORSTCASE_CARRIES={CARRIES_NONE}");
         return;
     }
+    let with_arm64 = builds_arm64();
+    let carried = || PAYLOADS.iter().filter(|payload| with_arm64 || !payload.of_arm64);
+    for payload in PAYLOADS.iter().filter(|payload| payload.of_arm64 && !with_arm64) {
+        pack(&[], &out.join(format!("{}.gz", payload.file)));
+    }
     // Cargo locks the folder of a profile.
     std::thread::scope(|scope| {
         for profile in ["guest", "plugin"] {
             let (workspace, out) = (&workspace, &out);
             scope.spawn(move || {
-                for payload in PAYLOADS.iter().filter(|payload| payload.profile == profile) {
+                for payload in carried().filter(|payload| payload.profile == profile) {
                     build(payload, workspace, out);
                 }
             });
         }
     });
-    println!("cargo::rustc-env=WORSTCASE_CARRIES={}", digests(&out));
+    println!("cargo::rustc-env=WORSTCASE_CARRIES={}", digests(carried(), &out));
+}
+
+/// Whether the standard library for arm64 is here, and what links programs for it. The script runs again when that changes.
+fn builds_arm64() -> bool {
+    println!("cargo::rerun-if-env-changed=PATH");
+    let said = Command::new(env("RUSTC")).args(["--print", "sysroot"]).output();
+    let sysroot = String::from_utf8(said.expect("rustc runs").stdout).expect("a path");
+    let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
+    println!("cargo::rerun-if-changed={}", libraries.display());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let linker = |program: &str| {
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(program))
+            .find(|file| file.is_file())
+    };
+    if let Some(beside) = linker("cc").as_deref().and_then(Path::parent) {
+        println!("cargo::rerun-if-changed={}", beside.display());
+    }
+    libraries.join(ARM64).join("lib").is_dir() && linker(ARM64_LINKER).is_some()
 }
 
 /// Packs what was built, and tells what is part of every result, with the first half of its SHA-256: `guest 0123..., plugin-v1.so 4567...`.
-fn digests(out: &Path) -> String {
+fn digests<'a>(carried: impl Iterator<Item = &'a Payload>, out: &Path) -> String {
     let digest = |file: &str| {
         let bytes = std::fs::read(out.join(file)).expect("it was built");
         pack(&bytes, &out.join(format!("{file}.gz")));
@@ -121,8 +158,7 @@ fn digests(out: &Path) -> String {
             .collect();
         format!("{file} {hex}")
     };
-    PAYLOADS
-        .iter()
+    carried
         .map(|payload| digest(payload.file))
         .collect::<Vec<_>>()
         .join(", ")
@@ -161,7 +197,7 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
             "--features",
             payload.features,
             "--target",
-            TARGET,
+            payload.target,
         ])
         .arg("--target-dir")
         .arg(&target_dir)
@@ -176,13 +212,17 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
         )
         .env("CFLAGS", c_flags(&cargo_home, out))
         .env("LIBBPF_SYS_LIBRARY_PATH", static_libraries())
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", ARM64_LINKER)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         // What is checked by a sanitizer is the controller.
         .env_remove("CARGO_CFG_SANITIZE")
         .status()
         .expect("cargo runs");
     assert!(status.success(), "{} could not be built", payload.package);
-    let built = target_dir.join(TARGET).join(payload.profile).join(payload.built);
+    let built = target_dir
+        .join(payload.target)
+        .join(payload.profile)
+        .join(payload.built);
     std::fs::copy(&built, out.join(payload.file)).expect("the built file can be copied");
 }
 

@@ -4,11 +4,11 @@
 use crate::BisectError;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use worstcase_kernels::catalog::{CatalogEntry, short_name};
+use worstcase_kernels::catalog::CatalogEntry;
 use worstcase_kernels::folder::kernels_in;
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::version::{begins_with, compare, rebuilt_for, series_numbers};
-use worstcase_kernels::{Flavour, KernelError, ResolveOptions, newest_of_each, versions};
+use worstcase_kernels::{DebianSeries, KernelError, ResolveOptions, newest_of_each, versions};
 
 struct ListedKernel {
     /// The name under which it is measured.
@@ -32,10 +32,8 @@ const MOST_NAMED: usize = 8;
 /// An end that is a series of Debian's, or a version of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesEnd {
-    /// As `6.12`.
-    pub series: String,
-    /// Which of Debian's flavours.
-    pub flavour: Flavour,
+    /// The series.
+    pub series: DebianSeries,
     /// The beginning of its version.
     version: Option<String>,
     /// What the user typed.
@@ -46,13 +44,8 @@ impl SeriesEnd {
     /// Reads `debian:6.12-cloud` and `debian:6.12-cloud@6.12.74`.
     pub fn parse(text: &str) -> Option<SeriesEnd> {
         match KernelName::parse(text) {
-            Ok(KernelName::Series {
+            Ok(KernelName::Series { series, version }) => Some(SeriesEnd {
                 series,
-                flavour,
-                version,
-            }) => Some(SeriesEnd {
-                series,
-                flavour,
                 version,
                 asked: text.to_string(),
             }),
@@ -62,7 +55,7 @@ impl SeriesEnd {
 
     /// Whether it is newer than another one.
     pub fn is_newer(&self, other: &SeriesEnd) -> bool {
-        let by_series = series_numbers(&self.series).cmp(&series_numbers(&other.series));
+        let by_series = series_numbers(&self.series.series).cmp(&series_numbers(&other.series.series));
         let by_version = match (&self.version, &other.version) {
             (Some(own), Some(others)) => compare(own, others),
             // Without a version it is the newest.
@@ -74,7 +67,7 @@ impl SeriesEnd {
 
 /// The versions of a series that the archive has between the ends.
 pub fn of_series(one: &SeriesEnd, other: &SeriesEnd, options: &ResolveOptions<'_>) -> Result<Between, BisectError> {
-    let all = versions(&one.series, one.flavour, options)?;
+    let all = versions(&one.series, options)?;
     let list: Vec<ListedKernel> = all.iter().map(listed).collect();
     let between = ordered(&list, place_of(one, &list)?, place_of(other, &list)?)?;
     // Another Debian release has another compiler, which would change at every other step of the list too.
@@ -96,11 +89,11 @@ pub fn of_every_series(
     other: &SeriesEnd,
     options: &ResolveOptions<'_>,
 ) -> Result<Between, BisectError> {
-    let mut newest = newest_of_each(one.flavour, options)?;
+    let mut newest = newest_of_each(one.series.flavour, one.series.arch, options)?;
     for end in [one, other].into_iter().filter(|end| end.version.is_some()) {
-        let all = versions(&end.series, end.flavour, options)?;
+        let all = versions(&end.series, options)?;
         let place = place_of(end, &all.iter().map(listed).collect::<Vec<_>>())?;
-        for entry in newest.iter_mut().filter(|entry| entry.series == end.series) {
+        for entry in newest.iter_mut().filter(|entry| entry.is_of(&end.series)) {
             *entry = all[place].clone();
         }
     }
@@ -109,7 +102,7 @@ pub fn of_every_series(
         aliases: vec![entry.short_name()],
     };
     let list: Vec<ListedKernel> = newest.iter().map(of_series).collect();
-    let end = |end: &SeriesEnd| place(&list, &short_name(&end.series, end.flavour), &end.asked);
+    let end = |end: &SeriesEnd| place(&list, &end.series.to_string(), &end.asked);
     let names = ordered(&list, end(one)?, end(other)?)?.map(|place| list[place].name.clone());
     Ok(Between {
         names: names.collect(),
@@ -123,7 +116,7 @@ pub fn earlier_of_series(found: &str, options: &ResolveOptions<'_>) -> Result<Ve
         return Ok(Vec::new());
     };
     let build = end.version.as_deref().and_then(rebuilt_for);
-    let mut all = versions(&end.series, end.flavour, options)?;
+    let mut all = versions(&end.series, options)?;
     all.retain(|entry| rebuilt_for(&entry.version) == build);
     let names = all.iter().map(CatalogEntry::version_name);
     let last = all
@@ -240,6 +233,7 @@ fn ordered(list: &[ListedKernel], one: usize, other: usize) -> Result<RangeInclu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use worstcase_kernels::Flavour;
 
     fn list() -> Vec<ListedKernel> {
         let listed = |version: &str| ListedKernel {
@@ -296,7 +290,7 @@ mod tests {
         assert!(is_newer("debian:6.12", "debian:6.12@6.12.43") && !is_newer("debian:6.12@6.12.43", "debian:6.12"));
         assert_eq!(place_of(&end("debian:6.12"), &list()).unwrap(), 3);
         assert_eq!(place_of(&end("debian:6.12@6.12.7"), &list()).unwrap(), 0);
-        assert_eq!(end("debian:6.12-rt@6.12.7").flavour, Flavour::Rt);
+        assert_eq!(end("debian:6.12-rt@6.12.7").series.flavour, Flavour::Rt);
         assert_eq!(SeriesEnd::parse("./k"), None);
     }
 }

@@ -1,10 +1,8 @@
 //! QEMU's firmware-configuration device (docs/specs/fw_cfg): a named item from QEMU's command line.
 
 use crate::GuestError;
-use crate::ports::{in8, out16};
+use crate::ports::{next, select};
 
-const SELECTOR: u16 = 0x510;
-const DATA: u16 = 0x511;
 /// The key of the directory of named items.
 const FILE_DIR: u16 = 0x19;
 const NAME_LEN: usize = 56;
@@ -18,7 +16,7 @@ pub(crate) fn read_text(name: &str) -> Result<String, GuestError> {
 ///
 /// The whole directory is always read, so that the path taken does not depend on where the item stands.
 pub(crate) fn read(name: &str) -> Result<Vec<u8>, GuestError> {
-    out16(SELECTOR, FILE_DIR);
+    select(FILE_DIR);
     let mut found = None;
     for _ in 0..u32::from_be_bytes(bytes()) {
         let size = u32::from_be_bytes(bytes());
@@ -30,10 +28,10 @@ pub(crate) fn read(name: &str) -> Result<Vec<u8>, GuestError> {
         }
     }
     let (key, size) = found.ok_or_else(|| GuestError::new(format!("QEMU gave no fw_cfg item '{name}'")))?;
-    out16(SELECTOR, key);
-    Ok((0..size).map(|_| in8(DATA)).collect())
+    select(key);
+    Ok((0..size).map(|_| next()).collect())
 }
 
 fn bytes<const N: usize>() -> [u8; N] {
-    std::array::from_fn(|_| in8(DATA))
+    std::array::from_fn(|_| next())
 }

@@ -68,7 +68,7 @@ fn main() {
 
 /// Gives the message for the controller.
 fn run() -> Result<Vec<u8>, GuestError> {
-    ports::allow()?;
+    ports::prepare()?;
     mounts::mount_all()?;
     let has_own_modules = modules::load_own()?;
     let mut policy = Policy::load()?;

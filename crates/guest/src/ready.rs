@@ -3,14 +3,14 @@
 //! `WCREADY` and then `key=value` lines, closed by an empty line:
 //! the environment (see `worstcase_instruments::environment`), `random` (see `random`), `scheduler` (the one that was loaded), `not_understood` (boot
 //! parameters), `timer_entry`, where the local timer's interrupt enters the kernel.
+//! Where all interrupts enter it by one place, that is the timer's handler, and `vectors` is where they do.
+//!
 
 use crate::GuestError;
 use crate::image::read_text;
 use crate::policy::Policy;
+use crate::ports::{TIMER_ENTRY, VECTORS};
 use std::fmt::Write;
-
-/// The entry of the local APIC timer's interrupt, from 5.8 on.
-const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 
 /// The ready message; `random` is how the random generator is.
 pub(crate) fn message(random: &str, policy: Option<&Policy>) -> Result<String, GuestError> {
@@ -31,6 +31,9 @@ pub(crate) fn message(random: &str, policy: Option<&Policy>) -> Result<String, G
     writeln!(text, "not_understood={}", not_understood()).expect("writing to a string");
     let symbols = read_text("/proc/kallsyms")?;
     writeln!(text, "timer_entry={}", symbol(&symbols, TIMER_ENTRY)?).expect("writing to a string");
+    if let Some(vectors) = VECTORS {
+        writeln!(text, "vectors={}", symbol(&symbols, vectors)?).expect("writing to a string");
+    }
     text.push('\n');
     Ok(text)
 }

@@ -1,9 +1,9 @@
 //! Where the machine stops: the stop points for snapshots, and the end.
 
 use crate::GuestError;
-use crate::ports;
+use crate::ports::{self, StopRegister};
 use std::fs::File;
-use worstcase_instruments::sys::memory::Mapping;
+use worstcase_instruments::sys::memory::{Mapping, page_size};
 use worstcase_logs::Nanos;
 
 /// Where QEMU's pvpanic device is mapped: a byte 1 there pauses the machine when QEMU runs with `-action panic=pause`.
@@ -32,9 +32,9 @@ pub(crate) fn wait_for_resume(busy: bool) -> Result<Nanos, GuestError> {
     if busy {
         wait_for_a_pause();
     }
-    let before = ports::tsc();
+    let before = ports::counter();
     registers.write_stop(1);
-    Ok(Nanos(ports::tsc().abs_diff(before)))
+    Ok(Nanos(ports::counter().abs_diff(before)))
 }
 
 /// Stops the machine again, when its load is warm; returns after a fork of that snapshot has been resumed.
@@ -44,15 +44,13 @@ pub(crate) fn stop_when_warm() -> Result<(), GuestError> {
 }
 
 /// The device's, which is enabled.
-fn registers() -> Result<Mapping, GuestError> {
+fn registers() -> Result<StopRegister, GuestError> {
     let registers = File::options()
         .read(true)
         .write(true)
         .open(format!("{DEVICE}/resource0"));
-    let registers = Mapping::of_file(&registers.map_err(says)?, 0, 4096).map_err(says)?;
-    // The page is there before time is taken.
-    registers.read(0);
-    Ok(registers)
+    let registers = Mapping::of_file(&registers.map_err(says)?, 0, page_size()).map_err(says)?;
+    ports::stop_register(registers, DEVICE).map_err(says)
 }
 
 fn says(e: std::io::Error) -> GuestError {
@@ -65,9 +63,9 @@ const LOOKED_AGAIN: u64 = 200_000_000;
 
 /// Returns right behind an interruption that is at least half as long as the longest that was seen.
 fn wait_for_a_pause() {
-    let (begin, mut last, mut longest) = (ports::tsc(), ports::tsc(), 0);
+    let (begin, mut last, mut longest) = (ports::counter(), ports::counter(), 0);
     loop {
-        let now = ports::tsc();
+        let now = ports::counter();
         let gap = now - last;
         if now - begin < LOOKED {
             longest = longest.max(gap);

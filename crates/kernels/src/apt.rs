@@ -1,7 +1,7 @@
 //! The system's own apt-get, with private state: no root needed, the system's lists untouched, everything verified.
 //!
 //! ```text
-//! <cache>/apt/lists, archives, status   apt's state, as in /var/lib/apt and /var/cache/apt
+//! <cache>/apt/lists, archives, status   apt's state (of another architecture apt-arm64), as in /var/lib/apt and /var/cache/apt
 //! <cache>/apt/apt.conf                  read after the system's configuration (so proxies stay as they are set)
 //! <cache>/apt/debian.sources            the suites to ask for; after an update, those that answered
 //! ```
@@ -21,7 +21,7 @@ use super::catalog::{Catalog, CatalogPackage};
 use super::sandbox::{self, Lent};
 use super::sources::{self, AptSource};
 use super::unpacked::{Packing, Unpacked};
-use super::{KernelError, packages};
+use super::{Arch, KernelError, packages};
 use worstcase_base::progress::Progress;
 
 /// Free space for an update: 50 MB of lists, 120 MB of apt's own cache of them, and as much again while they are
@@ -33,6 +33,7 @@ const DOWNLOAD_BYTES: u64 = 150_000_000;
 /// apt-get on one cache.
 pub(crate) struct Apt<'a> {
     cache: &'a Cache,
+    arch: Arch,
     progress: &'a dyn Progress,
 }
 
@@ -47,16 +48,16 @@ struct AptOutput {
 
 impl<'a> Apt<'a> {
     /// Changes nothing on the disk yet.
-    pub fn new(cache: &'a Cache, progress: &'a dyn Progress) -> Apt<'a> {
-        Apt { cache, progress }
+    pub fn new(cache: &'a Cache, arch: Arch, progress: &'a dyn Progress) -> Apt<'a> {
+        Apt { cache, arch, progress }
     }
 
     /// Fetches the package lists of all suites and reads the kernels out of them.
     pub fn update(&self, archives: &[AptArchive]) -> Result<Catalog, KernelError> {
-        let _lock = self.cache.lock("apt", "state")?;
+        let _lock = self.cache.lock(area(self.arch), "state")?;
         self.cache.require_free(UPDATE_BYTES)?;
         let place = sources::place();
-        let system = sources::read(&place).map_err(|source| KernelError::Unreadable {
+        let system = sources::read(&place, self.arch).map_err(|source| KernelError::Unreadable {
             path: place.clone(),
             source,
         })?;
@@ -65,8 +66,10 @@ impl<'a> Apt<'a> {
             return Err(KernelError::NoSources { place });
         }
         let state = self.prepare()?;
-        self.cache
-            .write_file(&state.join("debian.sources"), sources::to_deb822(&wanted).as_bytes())?;
+        self.cache.write_file(
+            &state.join("debian.sources"),
+            sources::to_deb822(&wanted, self.arch).as_bytes(),
+        )?;
         let what = "package lists";
         let outcome = self.run(&state, &state, &["update".into()], what)?;
         // A suite that does not exist makes apt-get fail although it has fetched all others, so the lists themselves
@@ -82,7 +85,7 @@ impl<'a> Apt<'a> {
         catalog.notes.extend(sandbox::note(&outcome.messages));
         let mut live = Vec::new();
         for source in wanted {
-            match read_suite(&state.join("lists"), &source, archives)? {
+            match read_suite(&state.join("lists"), &source, archives, self.arch)? {
                 Some(mut found) => {
                     catalog.packages.append(&mut found);
                     catalog.suites.push(source.suite.clone());
@@ -94,14 +97,16 @@ impl<'a> Apt<'a> {
         if live.is_empty() {
             return Err(self.failure(what, &outcome));
         }
-        self.cache
-            .write_file(&state.join("debian.sources"), sources::to_deb822(&live).as_bytes())?;
+        self.cache.write_file(
+            &state.join("debian.sources"),
+            sources::to_deb822(&live, self.arch).as_bytes(),
+        )?;
         Ok(catalog)
     }
 
     /// Downloads packages into a folder; returns the .deb files in the order of `parts`.
     pub(crate) fn download(&self, parts: &[CatalogPackage], into: &Path) -> Result<Vec<PathBuf>, KernelError> {
-        let _lock = self.cache.lock("apt", "state")?;
+        let _lock = self.cache.lock(area(self.arch), "state")?;
         self.cache
             .require_free(DOWNLOAD_BYTES + parts.iter().map(|p| p.size).sum::<u64>())?;
         let state = self.prepare()?;
@@ -146,7 +151,7 @@ impl<'a> Apt<'a> {
     }
 
     fn find_file(&self, package: &str, wanted: String) -> Result<Option<CatalogPackage>, KernelError> {
-        let _lock = self.cache.lock("apt", "state")?;
+        let _lock = self.cache.lock(area(self.arch), "state")?;
         let state = self.prepare()?;
         let arguments = ["--print-uris".into(), "download".into(), wanted];
         let outcome = self.run(&state, &state, &arguments, package)?;
@@ -162,11 +167,15 @@ impl<'a> Apt<'a> {
     }
 
     fn prepare(&self) -> Result<PathBuf, KernelError> {
-        for directory in ["apt/lists/partial", "apt/archives/partial"] {
-            self.cache.area(directory)?;
+        let area = area(self.arch);
+        for directory in ["lists/partial", "archives/partial"] {
+            self.cache.area(&format!("{area}/{directory}"))?;
         }
-        let state = self.cache.area("apt")?;
-        for (name, text) in [("apt.conf", configuration(&state)), ("status", String::new())] {
+        let state = self.cache.area(area)?;
+        for (name, text) in [
+            ("apt.conf", configuration(&state, self.arch)),
+            ("status", String::new()),
+        ] {
             let path = state.join(name);
             // Writing the sources again would make apt's cache of all packages look old, and building that takes
             // seconds.
@@ -251,7 +260,7 @@ impl<'a> Apt<'a> {
             .to_string();
         if said(&["No space left on device", "enough free space", "Disk quota exceeded"]) {
             return CacheError::Full {
-                path: self.cache.path("apt", ""),
+                path: self.cache.path(area(self.arch), ""),
             }
             .into();
         }
@@ -274,16 +283,24 @@ impl<'a> Apt<'a> {
     }
 }
 
-fn configuration(state: &Path) -> String {
-    let state = state.display();
+/// The area of the cache with apt's state for an architecture, and the list of its kernels.
+pub(crate) const fn area(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86 => "apt",
+        Arch::Arm64 => "apt-arm64",
+    }
+}
+
+fn configuration(state: &Path, arch: Arch) -> String {
+    let (state, arch) = (state.display(), arch.debian());
     format!(
         "// Written by worstcase for its private apt state.
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 #clear APT::Architectures;
-APT::Architecture \"amd64\";
-APT::Architectures {{ \"amd64\"; }};
+APT::Architecture \"{arch}\";
+APT::Architectures {{ \"{arch}\"; }};
 APT::Get::AllowUnauthenticated \"false\";
 Acquire::AllowInsecureRepositories \"false\";
 Acquire::AllowDowngradeToInsecureRepositories \"false\";
@@ -313,6 +330,7 @@ fn read_suite(
     lists: &Path,
     source: &AptSource,
     archives: &[AptArchive],
+    arch: Arch,
 ) -> Result<Option<Vec<packages::PackageVersion>>, KernelError> {
     let suite = &source.suite;
     let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -353,7 +371,7 @@ fn read_suite(
         return Ok(None);
     }
     // An empty suite has no list.
-    let Some(list) = named("main_binary-amd64_Packages") else {
+    let Some(list) = named(&format!("main_binary-{}_Packages", arch.debian())) else {
         return Ok(Some(Vec::new()));
     };
     let bytes = files::read(list).map_err(|e| unreadable(list, e))?;
@@ -365,7 +383,7 @@ fn read_suite(
         _ => unpack(Packing::Plain),
     }
     .map_err(|e| unreadable(list, e))?;
-    Ok(Some(packages::parse(&String::from_utf8_lossy(&text), suite)))
+    Ok(Some(packages::parse(&String::from_utf8_lossy(&text), suite, arch)))
 }
 
 /// The beginning of the names of an archive's lists: its address without the scheme, `/` as `_`, other special
@@ -494,7 +512,7 @@ mod tests {
 
     #[test]
     fn nothing_is_ever_trusted_unverified() {
-        let text = configuration(Path::new("/cache/apt"));
+        let text = configuration(Path::new("/cache/apt"), Arch::X86);
         assert!(!text.to_lowercase().contains("trusted"));
         assert!(text.contains("AllowInsecureRepositories \"false\""));
         assert!(!text.contains("Sandbox"), "apt's own user stays");

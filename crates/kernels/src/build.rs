@@ -23,6 +23,7 @@ use worstcase_base::child::ends_with_us;
 use worstcase_base::files;
 use worstcase_base::interrupt::LastWork;
 
+use crate::Arch;
 use crate::config::KernelConfig;
 use crate::needs;
 use options::BuildOptions;
@@ -204,7 +205,7 @@ impl Builder {
             return Ok(Err(why));
         }
         let built = KernelConfig::read(&config).map_err(KernelBuildError::io(&config))?;
-        let lacking = needs::lacking(&built);
+        let lacking = needs::lacking(&built, Arch::X86);
         if !lacking.is_empty() {
             return Err(KernelBuildError::Lacks(lacking.join(", ")));
         }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Flavour;
 use super::archive::AptArchive;
 use super::packages::PackageVersion;
 use super::version;
+use super::{Arch, DebianSeries, Flavour};
 
 /// The kernel packages of all suites, as they were when the lists were fetched.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -46,8 +46,10 @@ pub struct CatalogEntry {
     pub label: String,
     /// As `6.1`.
     pub series: String,
-    /// generic, cloud or rt.
+    /// generic, cloud, rt or 16k.
     pub flavour: Flavour,
+    /// Its architecture.
+    pub arch: Arch,
     /// Debian version.
     pub version: String,
     /// The suites that have it.
@@ -66,22 +68,28 @@ impl CatalogEntry {
         self.package.starts_with("linux-image-")
     }
 
+    /// Its series.
+    pub fn of_series(&self) -> DebianSeries {
+        DebianSeries {
+            series: self.series.clone(),
+            flavour: self.flavour,
+            arch: self.arch,
+        }
+    }
+
     /// The short name, `debian:6.1-rt`.
     pub fn short_name(&self) -> String {
-        short_name(&self.series, self.flavour)
+        self.of_series().to_string()
     }
 
     /// The name of this version of its series, `debian:6.1-rt@6.1.192-2`.
     pub fn version_name(&self) -> String {
-        format!("{}@{}", self.short_name(), self.version)
+        self.of_series().version(&self.version)
     }
-}
 
-/// `debian:6.1` or `debian:6.1-rt`.
-pub fn short_name(series: &str, flavour: Flavour) -> String {
-    match flavour {
-        Flavour::Generic => format!("debian:{series}"),
-        other => format!("debian:{series}-{other}"),
+    /// Whether it is one of a series.
+    pub fn is_of(&self, series: &DebianSeries) -> bool {
+        self.of_series() == *series
     }
 }
 
@@ -92,7 +100,7 @@ pub(crate) fn release_in_name(package: &str) -> Option<(&str, bool)> {
         .or_else(|| package.strip_prefix("linux-binary-"))?;
     let (rest, prefixed) = rest.strip_prefix("unsigned-").map_or((rest, false), |r| (r, true));
     let (rest, suffixed) = rest.strip_suffix("-unsigned").map_or((rest, false), |r| (r, true));
-    (rest.ends_with("-amd64") && rest.starts_with(|c: char| c.is_ascii_digit()))
+    (Arch::in_release(rest).is_some() && rest.starts_with(|c: char| c.is_ascii_digit()))
         .then_some((rest, !prefixed && !suffixed))
 }
 
@@ -134,9 +142,9 @@ impl Catalog {
     }
 
     /// Every available version of a series, the oldest first.
-    pub(crate) fn versions(&self, series: &str, flavour: Flavour) -> Vec<CatalogEntry> {
+    pub(crate) fn versions(&self, series: &DebianSeries) -> Vec<CatalogEntry> {
         let mut versions = self.entries();
-        versions.retain(|e| e.series == series && e.flavour == flavour && usable(e));
+        versions.retain(|e| e.is_of(series) && usable(e));
         versions.sort_by(|a, b| version::compare(&a.version, &b.version));
         versions
     }
@@ -230,6 +238,7 @@ impl Catalog {
             label: label.into(),
             series: version::series(&package.version)?,
             flavour: Flavour::of_release(label),
+            arch: Arch::in_release(label).map(|(_, arch, _)| arch)?,
             version: package.version.clone(),
             suites: Vec::new(),
             parts,

@@ -4,20 +4,21 @@ use worstcase_base::cache::Cache;
 use worstcase_base::near::instead;
 
 use super::apt::{self, Apt};
-use super::catalog::{self, Catalog, CatalogEntry, short_name};
-use super::name::KernelName;
+use super::catalog::{self, Catalog, CatalogEntry};
+use super::name::{DebianSeries, KernelName};
 use super::store::{KernelManifest, KernelStore};
-use super::{Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
+use super::{Arch, Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
 
 /// Package lists older than this are fetched again when a user asks for the newest.
 const LISTS_MAX_AGE_S: u64 = 24 * 60 * 60;
-const CATALOG: (&str, &str) = ("apt", "kernels.json");
+/// The list of an architecture's kernels, in the area of its apt.
+const CATALOG: &str = "kernels.json";
 
 /// The archive's catalog, from the cache or freshly fetched as `options.lists` says. If existing lists cannot be renewed
 /// they are used, with a note.
-pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
+pub fn catalog(arch: Arch, options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     let cache = &options.cache;
-    let stored = stored_catalog(cache);
+    let stored = stored_catalog(arch, cache);
     let age = stored.as_ref().map(|c| apt::now().saturating_sub(c.fetched));
     let known = stored.as_ref().map(|c| c.archives.clone()).unwrap_or_default();
     let archives = options.archives.clone().unwrap_or_else(|| known.clone());
@@ -30,10 +31,10 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     if let Some(catalog) = stored.clone().filter(|_| good) {
         return Ok(catalog);
     }
-    match Apt::new(cache, options.progress).update(&archives) {
+    match Apt::new(cache, arch, options.progress).update(&archives) {
         Ok(catalog) => {
             let json = serde_json::to_vec(&catalog).expect("a catalog of strings and numbers is always JSON");
-            cache.write_file(&cache.path(CATALOG.0, CATALOG.1), &json)?;
+            cache.write_file(&cache.path(apt::area(arch), CATALOG), &json)?;
             Ok(catalog)
         }
         Err(error) => match stored {
@@ -49,9 +50,9 @@ pub fn catalog(options: &ResolveOptions<'_>) -> Result<Catalog, KernelError> {
     }
 }
 
-fn stored_catalog(cache: &Cache) -> Option<Catalog> {
+fn stored_catalog(arch: Arch, cache: &Cache) -> Option<Catalog> {
     // An unreadable list counts as a missing one.
-    serde_json::from_slice(&worstcase_base::files::read(&cache.path(CATALOG.0, CATALOG.1)).ok()?).ok()
+    serde_json::from_slice(&worstcase_base::files::read(&cache.path(apt::area(arch), CATALOG)).ok()?).ok()
 }
 
 /// Resolves a series or a package.
@@ -59,11 +60,10 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
     let store = KernelStore::new(&options.cache);
     if let KernelName::Series {
         series,
-        flavour,
         version: Some(version),
     } = name
     {
-        return versioned(text, (series, *flavour, version), &store, options);
+        return versioned(text, (series, version), &store, options);
     }
     let cached = newest_cached(&store, name);
     if options.lists == Lists::IfMissing
@@ -72,7 +72,8 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
     {
         return Ok(kernel);
     }
-    let newest = catalog(options).and_then(|catalog| get(text, name, &catalog, &store, options));
+    let newest = catalog(name.arch().unwrap_or_default(), options)
+        .and_then(|catalog| get(text, name, &catalog, &store, options));
     match (newest, cached) {
         (
             Err(error @ (KernelError::NoNetwork { .. } | KernelError::AptFailed { .. } | KernelError::NoApt)),
@@ -89,22 +90,21 @@ pub fn resolve(text: &str, name: &KernelName, options: &ResolveOptions<'_>) -> R
 /// dropped them.
 fn versioned(
     text: &str,
-    (series, flavour, typed): (&str, Flavour, &str),
+    (series, typed): (&DebianSeries, &str),
     store: &KernelStore<'_>,
     options: &ResolveOptions<'_>,
 ) -> Result<Kernel, KernelError> {
     let any = KernelName::Series {
-        series: series.into(),
-        flavour,
+        series: series.clone(),
         version: None,
     };
     let cached: Vec<(String, KernelManifest)> = store.manifests().into_iter().filter(|(_, m)| fits(m, &any)).collect();
     let lists = match options.lists {
-        Lists::IfMissing => Ok(stored_catalog(&options.cache).unwrap_or_default()),
-        Lists::IfOld | Lists::Renew => catalog(options),
+        Lists::IfMissing => Ok(stored_catalog(series.arch, &options.cache).unwrap_or_default()),
+        Lists::IfOld | Lists::Renew => catalog(series.arch, options),
     };
     let mut known = match lists {
-        Ok(lists) => lists.versions(series, flavour),
+        Ok(lists) => lists.versions(series),
         Err(_) if cached.iter().any(|(_, m)| version::begins_with(&m.version, typed)) => Vec::new(),
         Err(error) => return Err(error),
     };
@@ -116,7 +116,7 @@ fn versioned(
         all
     };
     if meant(&all(&known), typed).is_empty() {
-        known = catalog(options)?.versions(series, flavour);
+        known = catalog(series.arch, options)?.versions(series);
     }
     let there = all(&known);
     match &meant(&there, typed)[..] {
@@ -163,10 +163,11 @@ fn get(
     match fetch(text, &entry, store, options) {
         // The lists may be older than the archive, which drops a version when the next one comes.
         Err(KernelError::AptFailed { .. }) if options.lists != Lists::Renew => {
-            let renewed = self::catalog(&ResolveOptions {
+            let renewed = ResolveOptions {
                 lists: Lists::Renew,
                 ..options.clone()
-            })?;
+            };
+            let renewed = self::catalog(entry.arch, &renewed)?;
             fetch(text, &find(text, name, &renewed)?, store, options)
         }
         result => result,
@@ -183,7 +184,7 @@ fn fetch(
     if let Some(kernel) = store.open(&key, text)? {
         return Ok(kernel);
     }
-    let apt = Apt::new(&options.cache, options.progress);
+    let apt = Apt::new(&options.cache, entry.arch, options.progress);
     store.build(&key, Some((&entry.package, &entry.version)), text, |into| {
         let debs = apt.download(&entry.parts, into)?;
         options.progress.download(&format!("unpacking {}", entry.label), 100.0);
@@ -193,9 +194,9 @@ fn fetch(
 
 fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry, KernelError> {
     let (entry, wanted) = match name {
-        KernelName::Series { series, flavour, .. } => {
+        KernelName::Series { series, .. } => {
             let entries = catalog.entries();
-            let of_series = |e: &&CatalogEntry| e.series == *series && e.flavour == *flavour;
+            let of_series = |e: &&CatalogEntry| e.is_of(series);
             let entry = entries.iter().filter(of_series).find(|e| catalog::usable(e));
             let or_incomplete = entry.or_else(|| {
                 entries
@@ -203,7 +204,7 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry
                     .filter(of_series)
                     .find(|e| e.signed && e.is_whole_kernel())
             });
-            (or_incomplete.cloned(), short_name(series, *flavour))
+            (or_incomplete.cloned(), series.to_string())
         }
         KernelName::Package(package) => (catalog.package(package), package.clone()),
         _ => (None, text.to_string()),
@@ -252,10 +253,10 @@ pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> 
     {
         return None;
     }
-    let known = stored_catalog(cache).unwrap_or_default();
+    let known = stored_catalog(name.arch().unwrap_or_default(), cache).unwrap_or_default();
     let entry = match name {
-        KernelName::Series { series, flavour, .. } => {
-            let mut versions = known.versions(series, *flavour).into_iter();
+        KernelName::Series { series, .. } => {
+            let mut versions = known.versions(series).into_iter();
             versions.rfind(|entry| is_meant(&entry.version))
         }
         KernelName::Package(package) => known.package(package),
@@ -267,12 +268,13 @@ pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> 
 /// Whether a kernel in the cache belongs to this package, or to this series.
 fn fits(manifest: &KernelManifest, name: &KernelName) -> bool {
     match name {
-        KernelName::Series { series, flavour, .. } => {
+        KernelName::Series { series, .. } => {
             let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);
             signed
                 && manifest.package.starts_with("linux-image-")
-                && version::series(&manifest.version).as_deref() == Some(series)
-                && Flavour::of_release(&manifest.release) == *flavour
+                && version::series(&manifest.version).as_deref() == Some(&series.series)
+                && Flavour::of_release(&manifest.release) == series.flavour
+                && Arch::in_release(&manifest.release).is_some_and(|(_, arch, _)| arch == series.arch)
         }
         KernelName::Package(package) => manifest.package == *package,
         _ => false,

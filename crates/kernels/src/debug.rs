@@ -25,7 +25,7 @@ pub fn get(
     if let Some(kept) = kept(kernel, &options.cache) {
         return Ok(kept);
     }
-    let apt = Apt::new(&options.cache, options.progress);
+    let apt = Apt::new(&options.cache, kernel.arch, options.progress);
     let package = kept::package(&kernel.release);
     let gone = || {
         none(format!(

@@ -42,8 +42,8 @@ worstcase_base::errors! {
             /// The system's error.
             source: std::io::Error,
         } => Usage,
-        /// No bzImage where one is needed.
-        #[error("not a kernel image, {}: {why}; give an x86-64 bzImage (vmlinuz), a package (.deb, .rpm) or a folder that holds one", path.display())]
+        /// No image where one is needed.
+        #[error("not a kernel image, {}: {why}; give a vmlinuz, a bzImage (x86-64), an Image (arm64), a package (.deb, .rpm) or a folder that holds one", path.display())]
         NotAKernel {
             /// The file or folder.
             path: PathBuf,

@@ -1,17 +1,20 @@
-//! Finds a kernel's files in a folder or beside an image, and reads the image's release.
+//! Finds a kernel's files in a folder or beside an image.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use worstcase_base::files;
+use worstcase_plan::Arch;
 
 use super::KernelError;
+use super::image::ImageFacts;
 
 /// The files of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelFiles {
     /// The image.
     pub bzimage: PathBuf,
+    /// Its architecture, from the image.
+    pub arch: Arch,
     /// `uname -r`, from the image.
     pub release: String,
     /// `lib/modules/<release>`.
@@ -22,47 +25,6 @@ pub struct KernelFiles {
     pub config: Option<PathBuf>,
 }
 
-/// Reads a bzImage's release, and checks that it is a bzImage. Offsets: Documentation/arch/x86/boot.rst.
-pub(crate) fn release_of(bzimage: &Path) -> Result<String, KernelError> {
-    let image = files::read(bzimage).map_err(|source| KernelError::Unreadable {
-        path: bzimage.into(),
-        source,
-    })?;
-    let not = |why: &str| KernelError::NotAKernel {
-        path: bzimage.into(),
-        why: why.into(),
-    };
-    if image.get(0x202..0x206) != Some(b"HdrS") {
-        return Err(not("it lacks the header \"HdrS\""));
-    }
-    // The boot sector is followed by at least one sector of setup code.
-    if image.len() < 0x400 {
-        return Err(not("it is cut short"));
-    }
-    let pointer = usize::from(u16::from_le_bytes([image[0x20e], image[0x20f]]));
-    let text = image
-        .get(pointer + 0x200..)
-        .filter(|_| pointer != 0)
-        .ok_or_else(|| not("its header names no version"))?;
-    let end = text.iter().position(|b| *b == 0).unwrap_or(0);
-    let version = String::from_utf8_lossy(&text[..end]);
-    let release = version
-        .split_whitespace()
-        .next()
-        .ok_or_else(|| not("its header names no version"))?;
-    // The release is shown, and becomes part of file names.
-    if release.len() > 64 || !release.chars().all(|c| c.is_ascii_graphic() && c != '/') {
-        return Err(not("its release is none that a kernel can have"));
-    }
-    // The image states the lengths of its setup code and its 32-bit code: a shorter file was cut.
-    let setup = (usize::from(image[0x1f1].max(1)) + 1) * 512;
-    let code = u32::from_le_bytes([image[0x1f4], image[0x1f5], image[0x1f6], image[0x1f7]]) as usize * 16;
-    if image.len() < setup + code {
-        return Err(not("it is cut short"));
-    }
-    Ok(release.to_string())
-}
-
 /// Finds the one kernel in an unpacked folder, a kernel's build tree, or a folder with just the files.
 pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
     let images = images(folder);
@@ -71,7 +33,7 @@ pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
         why,
     };
     match images.as_slice() {
-        [] => Err(not("no vmlinuz or bzImage in it".into())),
+        [] => Err(not("no vmlinuz, bzImage or Image in it".into())),
         [image] => beside(image, &[folder, &folder.join("boot")]),
         several => Err(not(format!(
             "{} kernel images in it, name the one you want",
@@ -83,8 +45,9 @@ pub fn in_folder(folder: &Path) -> Result<KernelFiles, KernelError> {
 /// The images at the usual places in a folder.
 pub fn images(folder: &Path) -> Vec<PathBuf> {
     let mut images = Vec::new();
-    for dir in [folder.to_path_buf(), folder.join("boot"), folder.join("arch/x86/boot")] {
-        images.extend(entries(&dir).into_iter().filter(|p| is_image_name(p)));
+    let of_trees = Arch::ALL.map(|arch| folder.join("arch").join(arch.folder()).join("boot"));
+    for dir in [folder.to_path_buf(), folder.join("boot")].iter().chain(&of_trees) {
+        images.extend(entries(dir).into_iter().filter(|p| is_image_name(p)));
     }
     for modules in [folder.join("lib/modules"), folder.join("usr/lib/modules")] {
         images.extend(
@@ -99,7 +62,7 @@ pub fn images(folder: &Path) -> Vec<PathBuf> {
 
 /// Looks for an image's other files: beside it, and below `roots` and its folder's parent.
 pub fn beside(bzimage: &Path, roots: &[&Path]) -> Result<KernelFiles, KernelError> {
-    let release = release_of(bzimage)?;
+    let ImageFacts { arch, release } = ImageFacts::read(bzimage)?;
     let beside = bzimage.parent().unwrap_or(Path::new("."));
     let above = beside.join("..");
     let mut places = vec![beside];
@@ -119,6 +82,7 @@ pub fn beside(bzimage: &Path, roots: &[&Path]) -> Result<KernelFiles, KernelErro
     let system_map = named([format!("System.map-{release}"), "System.map".into()]);
     Ok(KernelFiles {
         bzimage: bzimage.into(),
+        arch,
         release,
         modules_dir,
         system_map,
@@ -151,24 +115,13 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
 
 fn is_image_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.is_file() && (name == "bzImage" || name == "vmlinuz" || name.starts_with("vmlinuz-"))
-}
-
-/// The smallest file that passes for a bzImage, for tests.
-#[cfg(test)]
-pub(crate) fn sample_image(release: &str) -> Vec<u8> {
-    let mut image = vec![0u8; 0x800];
-    image[0x1f1] = 3;
-    image[0x202..0x206].copy_from_slice(b"HdrS");
-    image[0x20e..0x210].copy_from_slice(&0x100u16.to_le_bytes());
-    let version = format!("{release} (builder) #1 SMP");
-    image[0x300..0x300 + version.len()].copy_from_slice(version.as_bytes());
-    image
+    path.is_file() && (["bzImage", "Image", "vmlinuz"].contains(&&*name) || name.starts_with("vmlinuz-"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::sample as sample_image;
 
     fn write(path: PathBuf, bytes: &[u8]) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -216,7 +169,7 @@ mod tests {
     fn what_is_no_kernel_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let why = |result: Result<KernelFiles, KernelError>| result.unwrap_err().to_string();
-        assert!(why(in_folder(dir.path())).contains("no vmlinuz or bzImage"));
+        assert!(why(in_folder(dir.path())).contains("no vmlinuz, bzImage or Image"));
         let cut = |length| sample_image("6.1")[..length].to_vec();
         for (bytes, expected) in [
             (b"text".to_vec(), "HdrS"),

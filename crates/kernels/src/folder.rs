@@ -55,7 +55,7 @@ fn version_of(path: &Path) -> Result<Option<String>, KernelError> {
         };
     }
     // Other files in the folder that are no image are ignored.
-    Ok(files::release_of(path).ok())
+    Ok(crate::image::ImageFacts::read(path).map(|facts| facts.release).ok())
 }
 
 /// The version of the one kernel in a folder.
@@ -74,15 +74,16 @@ mod tests {
     #[test]
     fn kernels_are_in_the_order_of_their_versions() {
         let dir = tempfile::tempdir().unwrap();
-        let image = |name: &str, release: &str| fs::write(dir.path().join(name), files::sample_image(release)).unwrap();
+        let image =
+            |name: &str, release: &str| fs::write(dir.path().join(name), crate::image::sample(release)).unwrap();
         image("bzImage-10", "6.1.9");
         image("bzImage-9", "6.1.9");
         image("a", "6.1.10");
         fs::create_dir(dir.path().join("built")).unwrap();
-        fs::write(dir.path().join("built/bzImage"), files::sample_image("6.1.2")).unwrap();
+        fs::write(dir.path().join("built/bzImage"), crate::image::sample("6.1.2")).unwrap();
         fs::write(dir.path().join("notes"), "text").unwrap();
         let release = "6.1.0-1-amd64";
-        let vmlinuz = files::sample_image(release);
+        let vmlinuz = crate::image::sample(release);
         let members: [(&str, &[u8]); 1] = [("./boot/vmlinuz-6.1.0-1-amd64", &vmlinuz)];
         let package = deb::sample("linux-image-6.1.0-1-amd64", "6.1.3-1", &members);
         fs::write(dir.path().join("linux-image-6.1.0-1-amd64_6.1.3-1_amd64.deb"), package).unwrap();

@@ -1,9 +1,10 @@
 //! The readers of packages and kernels' files, as functions of bytes, for scripts/fuzz.
 
 use super::config::KernelConfig;
+use super::image::ImageFacts;
 use super::load_order::Orders;
 use super::modules::ModuleIndex;
-use super::{files, needs, package_file, packages, preempt, sources};
+use super::{Arch, needs, package_file, packages, preempt, sources};
 use std::hint::black_box;
 use std::path::Path;
 
@@ -62,21 +63,26 @@ pub fn debs() -> Vec<Vec<u8>> {
 
 /// The release that an image names.
 pub fn release(image: &Path) {
-    let _ = black_box(files::release_of(image));
+    let _ = black_box(ImageFacts::read(image));
 }
 
 /// apt's lists of packages and sources.
 pub fn lists(text: &str) {
-    black_box(packages::parse(text, "suite"));
-    let found = [sources::parse_list(text), sources::parse_deb822(text)].concat();
-    black_box(sources::to_deb822(&sources::widen(&found, &[])));
+    for arch in Arch::ALL {
+        black_box(packages::parse(text, "suite", arch));
+        let found = [sources::parse_list(text, arch), sources::parse_deb822(text, arch)].concat();
+        black_box(sources::to_deb822(&sources::widen(&found, &[]), arch));
+    }
 }
 
 /// A kernel's build configuration.
 pub fn config(text: &str) {
     let config = KernelConfig::parse(text);
     black_box((config.features(), preempt::from_config(&config), preempt::note(&config)));
-    black_box((needs::lacking(&config), config.has_io_scheduler("mq-deadline")));
+    black_box((
+        Arch::ALL.map(|arch| needs::lacking(&config, arch)),
+        config.has_io_scheduler("mq-deadline"),
+    ));
 }
 
 /// A kernel's list of what its modules need.

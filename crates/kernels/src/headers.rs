@@ -33,9 +33,10 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
     };
     let package = format!("linux-headers-{}", kernel.release);
     let key = format!("{package}_{version}");
+    let apt = Apt::new(&options.cache, kernel.arch, options.progress);
     let folder = options.cache.publish(AREA, &key, |building| {
         options.cache.require_free(UNPACKED_BYTES)?;
-        for deb in download(&package, version, options, building, &none)? {
+        for deb in download(&package, version, &apt, building, &none)? {
             deb::unpack_all(&deb, building)?;
             let removed = fs::remove_file(&deb);
             removed.map_err(|e| CacheError::from_io(&deb, e))?;
@@ -69,11 +70,10 @@ fn moved(makefile: &str, place: &Path) -> String {
 fn download(
     package: &str,
     version: &str,
-    options: &ResolveOptions<'_>,
+    apt: &Apt<'_>,
     into: &Path,
     none: &dyn Fn(String) -> KernelError,
 ) -> Result<Vec<PathBuf>, KernelError> {
-    let apt = Apt::new(&options.cache, options.progress);
     let part = |package: &str| {
         let gone = || {
             none(format!(

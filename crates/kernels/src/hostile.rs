@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::package_info::PackageInfo;
-use super::{Kernel, KernelError, deb, files, modinfo, modules, rpm};
+use super::{Kernel, KernelError, deb, modinfo, modules, rpm};
 
 fn xz(bytes: impl Read) -> Vec<u8> {
     let mut packed = Vec::new();
@@ -133,7 +133,7 @@ fn bombs_do_not_unpack() {
 fn a_flipped_bit_is_found_wherever_it_is() {
     let data = {
         let mut tar = tar::Builder::new(Vec::new());
-        let image = files::sample_image("6.1-amd64");
+        let image = crate::image::sample("6.1-amd64");
         tar.append(
             &member("./boot/vmlinuz-6.1-amd64", b'0', image.len() as u64),
             &image[..],
@@ -188,8 +188,8 @@ fn names_that_would_steer_a_terminal_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("vmlinuz");
     for release in ["6.1\x1b[2J", "6.1/../../x", "6.1\u{202e}", &"6".repeat(65)] {
-        fs::write(&path, files::sample_image(release)).unwrap();
-        let refused = files::release_of(&path).unwrap_err().to_string();
+        fs::write(&path, crate::image::sample(release)).unwrap();
+        let refused = crate::image::ImageFacts::read(&path).unwrap_err().to_string();
         assert!(
             refused.contains("its release is none that a kernel can have"),
             "{refused}"

@@ -24,6 +24,7 @@ use worstcase_base::progress::Progress;
 use serde::{Deserialize, Serialize};
 
 use worstcase_base::cache::{Cache, CacheError};
+pub use worstcase_plan::Arch;
 
 mod apt;
 mod ar;
@@ -44,6 +45,7 @@ pub mod header_tools;
 pub mod headers;
 #[cfg(test)]
 mod hostile;
+mod image;
 mod load_order;
 mod members;
 pub mod modinfo;
@@ -69,7 +71,7 @@ pub mod vmlinux;
 pub use debian::catalog as fetch_catalog;
 pub use error::KernelError;
 use name::KernelName;
-pub use name::several;
+pub use name::{DebianSeries, several};
 
 /// A kernel that can be booted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +82,9 @@ pub struct Kernel {
     pub label: String,
     /// `uname -r`, read from the image.
     pub release: String,
+    /// The architecture that the image is for.
+    #[serde(default, skip_serializing_if = "Arch::is_usual")]
+    pub arch: Arch,
     /// Version of the package, if it came from one.
     pub package_version: Option<String>,
     /// generic, cloud or rt.
@@ -114,6 +119,7 @@ impl Kernel {
             name: "test".into(),
             label: "test".into(),
             release: "test".into(),
+            arch: Arch::default(),
             package_version: None,
             flavour: Flavour::Generic,
             bzimage: PathBuf::new(),
@@ -135,14 +141,18 @@ pub enum Flavour {
     Cloud,
     /// PREEMPT_RT.
     Rt,
+    /// arm64, with pages of 16 KiB.
+    #[serde(rename = "16k")]
+    Pages16K,
 }
 
 impl Flavour {
     /// The flavour in a release like `6.1.0-56-rt-amd64`; a release that is not Debian's counts as generic.
     pub fn of_release(release: &str) -> Flavour {
-        match release.strip_suffix("-amd64") {
-            Some(rest) if rest.ends_with("-rt") => Flavour::Rt,
-            Some(rest) if rest.ends_with("-cloud") => Flavour::Cloud,
+        match Arch::in_release(release) {
+            Some((_, _, "16k")) => Flavour::Pages16K,
+            Some((rest, ..)) if rest.ends_with("-rt") => Flavour::Rt,
+            Some((rest, ..)) if rest.ends_with("-cloud") => Flavour::Cloud,
             _ => Flavour::Generic,
         }
     }
@@ -154,6 +164,7 @@ impl fmt::Display for Flavour {
             Flavour::Generic => "generic",
             Flavour::Cloud => "cloud",
             Flavour::Rt => "rt",
+            Flavour::Pages16K => "16k",
         })
     }
 }
@@ -162,7 +173,7 @@ impl FromStr for Flavour {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Flavour, ()> {
-        [Flavour::Generic, Flavour::Cloud, Flavour::Rt]
+        [Flavour::Generic, Flavour::Cloud, Flavour::Rt, Flavour::Pages16K]
             .into_iter()
             .find(|f| f.to_string() == text)
             .ok_or(())
@@ -297,19 +308,19 @@ fn from_packages(
 
 /// Every available version of a series, the oldest first.
 pub fn versions(
-    series: &str,
-    flavour: Flavour,
+    series: &DebianSeries,
     options: &ResolveOptions<'_>,
 ) -> Result<Vec<catalog::CatalogEntry>, KernelError> {
-    Ok(debian::catalog(options)?.versions(series, flavour))
+    Ok(debian::catalog(series.arch, options)?.versions(series))
 }
 
 /// The newest available version of every series, the oldest series first.
 pub fn newest_of_each(
     flavour: Flavour,
+    arch: Arch,
     options: &ResolveOptions<'_>,
 ) -> Result<Vec<catalog::CatalogEntry>, KernelError> {
-    Ok(debian::catalog(options)?.newest_of_each(flavour))
+    Ok(debian::catalog(arch, options)?.newest_of_each(flavour))
 }
 
 /// What a typical kernel's packages and files have, in bytes: Debian's 6.1.

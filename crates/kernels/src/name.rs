@@ -3,33 +3,34 @@
 //! ```text
 //! debian:6.1  debian:6.1-rt  debian:7.2-cloud      newest of a series in Debian's archive, by flavour
 //! debian:6.12@6.12.74  debian:6.12-cloud@6.12.74-2 a version of a series; its beginning will do
+//! debian:6.12/arm64  debian:6.12-16k@6.12.74/arm64 the same for another architecture
 //! linux-image-6.1.0-56-amd64                       an exact Debian package, with or without "debian:"
 //! debian:6.1.0-56-amd64                            the same by its release
 //! ./linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb a package file; others of its kernel are looked for beside it
 //! core.rpm,modules.rpm                             package files of one kernel
 //! ./unpacked/                                      a folder that holds one kernel, or its packages
-//! /boot/vmlinuz-6.1.0-56-amd64                     a bzImage; what belongs to it is looked for beside it
-//! bzImage,modules=DIR,config=FILE,map=FILE         a bzImage and, each optional, what belongs to it
+//! /boot/vmlinuz-6.1.0-56-amd64                     an image; what belongs to it is looked for beside it
+//! bzImage,modules=DIR,config=FILE,map=FILE         an image and, each optional, what belongs to it
 //! ./linux+CONFIG_PREEMPT=y                         a source tree, built with options changed
 //! ./linux,config=FILE+CONFIG_HZ_1000=y             and the configuration that is changed
 //! old=./bzImage                                    any of these, with the name that tables show
 //! ```
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::build::options::BuildOptions;
+use super::catalog::release_in_name;
 use super::siblings::is_package;
-use super::{Flavour, KernelError};
+use super::{Arch, Flavour, KernelError};
 
 /// A parsed kernel name. Nothing has been looked up yet, except whether a path is a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelName {
     /// The newest kernel of a series in Debian's archive.
     Series {
-        /// As `6.1`.
-        series: String,
-        /// Generic by default.
-        flavour: Flavour,
+        /// The series.
+        series: DebianSeries,
         /// The beginning of a version, instead of the newest.
         version: Option<String>,
     },
@@ -61,12 +62,60 @@ pub enum KernelName {
     },
 }
 
+/// A series of the archive's kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DebianSeries {
+    /// As `6.1`.
+    pub series: String,
+    /// Generic by default.
+    pub flavour: Flavour,
+    /// The usual one by default.
+    pub arch: Arch,
+}
+
+impl DebianSeries {
+    /// One of its versions: `debian:6.1-rt@6.1.192-2`.
+    pub fn version(&self, version: &str) -> String {
+        self.named(&format!("@{version}"))
+    }
+
+    fn named(&self, version: &str) -> String {
+        let flavour = match self.flavour {
+            Flavour::Generic => String::new(),
+            other => format!("-{other}"),
+        };
+        let arch = match self.arch {
+            usual if usual.is_usual() => String::new(),
+            other => format!("/{other}"),
+        };
+        format!("debian:{}{flavour}{version}{arch}", self.series)
+    }
+}
+
+/// As it is typed: `debian:6.1`, `debian:6.1-rt`, `debian:6.12/arm64`.
+impl fmt::Display for DebianSeries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.named(""))
+    }
+}
+
 impl KernelName {
+    /// The architecture that the name tells; an image's is found in it.
+    pub fn arch(&self) -> Option<Arch> {
+        match self {
+            KernelName::Series { series, .. } => Some(series.arch),
+            KernelName::Package(package) => release_in_name(package)
+                .and_then(|(release, _)| Arch::in_release(release))
+                .map(|(_, arch, _)| arch),
+            _ => None,
+        }
+    }
+
     /// Parses a name.
     pub fn parse(name: &str) -> Result<KernelName, KernelError> {
         if let Some(rest) = name.strip_prefix("debian:") {
             return debian(rest).ok_or_else(|| {
-                bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud), a version of it (debian:6.12@6.12.74), or a package name")
+                bad(name, "after debian: comes a series and flavour (debian:6.1, debian:6.1-rt, debian:7.2-cloud, debian:6.12/arm64), a version of it (debian:6.12@6.12.74), or a package name")
             });
         }
         if let Some((tree, options)) = changed(name) {
@@ -151,9 +200,11 @@ fn debian(rest: &str) -> Option<KernelName> {
     if is_debian_package(rest) {
         return Some(KernelName::Package(rest.into()));
     }
-    if rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with("-amd64") {
+    if rest.starts_with(|c: char| c.is_ascii_digit()) && Arch::in_release(rest).is_some() {
         return Some(KernelName::Package(format!("linux-image-{rest}")));
     }
+    let (rest, arch) = Arch::behind(rest);
+    let arch = arch.unwrap_or_default();
     let (rest, version) = match rest.split_once('@') {
         Some((rest, version)) => (rest, Some(version)),
         None => (rest, None),
@@ -169,8 +220,11 @@ fn debian(rest: &str) -> Option<KernelName> {
     let (major, minor) = series.split_once('.')?;
     let number = |s: &str| !s.is_empty() && s.len() <= 4 && s.bytes().all(|b| b.is_ascii_digit());
     (number(major) && number(minor)).then(|| KernelName::Series {
-        series: series.into(),
-        flavour,
+        series: DebianSeries {
+            series: series.into(),
+            flavour,
+            arch,
+        },
         version: version.map(str::to_string),
     })
 }
@@ -252,28 +306,23 @@ mod tests {
         );
     }
 
-    fn series(series: &str, flavour: Flavour) -> KernelName {
-        KernelName::Series {
+    fn series(series: &str, flavour: Flavour, arch: Arch) -> KernelName {
+        let series = DebianSeries {
             series: series.into(),
             flavour,
-            version: None,
-        }
+            arch,
+        };
+        KernelName::Series { series, version: None }
     }
 
     #[test]
     fn a_version_of_a_series() {
-        let KernelName::Series {
-            series,
-            flavour,
-            version,
-        } = KernelName::parse("debian:6.12-rt@6.12.74-2~bpo12+1").unwrap()
-        else {
-            panic!("not a series");
-        };
-        assert_eq!(
-            (series.as_str(), flavour, version.as_deref()),
-            ("6.12", Flavour::Rt, Some("6.12.74-2~bpo12+1"))
-        );
+        for text in ["debian:6.12-rt@6.12.74-2~bpo12+1", "debian:6.12-16k@6.12.74/arm64"] {
+            let KernelName::Series { series, version } = KernelName::parse(text).unwrap() else {
+                panic!("not a series");
+            };
+            assert_eq!(series.version(&version.unwrap()), text);
+        }
         for wrong in ["debian:6.12@", "debian:6.12@x", "debian:6.12@6/1", "debian:@6.12.1"] {
             assert!(KernelName::parse(wrong).is_err(), "{wrong}");
         }
@@ -282,9 +331,15 @@ mod tests {
     #[test]
     fn debian_names() {
         let parse = |name: &str| KernelName::parse(name).unwrap();
-        assert_eq!(parse("debian:6.1"), series("6.1", Flavour::Generic));
-        assert_eq!(parse("debian:6.12-rt"), series("6.12", Flavour::Rt));
-        assert_eq!(parse("debian:7.2-cloud"), series("7.2", Flavour::Cloud));
+        let of_pcs = |of, flavour| series(of, flavour, Arch::X86);
+        assert_eq!(parse("debian:6.1"), of_pcs("6.1", Flavour::Generic));
+        assert_eq!(parse("debian:6.12-rt"), of_pcs("6.12", Flavour::Rt));
+        assert_eq!(parse("debian:7.2-cloud"), of_pcs("7.2", Flavour::Cloud));
+        assert_eq!(
+            parse("debian:7.2-16k/arm64"),
+            series("7.2", Flavour::Pages16K, Arch::Arm64)
+        );
+        assert_eq!(parse("debian:6.12.1-rt-arm64").arch(), Some(Arch::Arm64));
         let package = KernelName::Package("linux-image-6.1.0-50-amd64".into());
         for name in [
             "linux-image-6.1.0-50-amd64",

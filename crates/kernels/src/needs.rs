@@ -2,26 +2,43 @@
 //! not boot, this is the usual reason.
 
 use super::config::KernelConfig;
-use super::{Kernel, KernelError};
+use super::{Arch, Kernel, KernelError};
 
 /// Options that must be built in, and what each is for.
-pub(crate) const NEEDS: [(&str, &str); 15] = [
+const EVERYWHERE: [(&str, &str); 11] = [
     ("64BIT", "the guest is a 64-bit program"),
     ("BINFMT_ELF", "the guest is an ELF program"),
     ("BLK_DEV_INITRD", "the guest is in an initramfs"),
-    ("SERIAL_8250", "the console"),
-    ("SERIAL_8250_CONSOLE", "the console"),
     ("PRINTK", "the console"),
     ("DEVTMPFS", "/dev"),
     ("TMPFS", "/tmp"),
     ("PROC_FS", "/proc"),
     ("SYSFS", "/sys"),
     ("PCI", "the device at which the machine stops"),
-    ("X86_IOPL_IOPERM", "the port that the record leaves through"),
     ("HIGH_RES_TIMERS", "due times"),
     ("KALLSYMS", "names of functions"),
+];
+const X86: [(&str, &str); 4] = [
+    ("SERIAL_8250", "the console"),
+    ("SERIAL_8250_CONSOLE", "the console"),
+    ("X86_IOPL_IOPERM", "the port that the record leaves through"),
     ("KALLSYMS_ALL", "where the kernel keeps its tasks"),
 ];
+const ARM64: [(&str, &str); 4] = [
+    ("SERIAL_AMBA_PL011", "the console"),
+    ("SERIAL_AMBA_PL011_CONSOLE", "the console"),
+    ("PCI_HOST_GENERIC", "the device at which the machine stops"),
+    ("DEVMEM", "the device that has the cell"),
+];
+
+/// All of an architecture.
+pub(crate) fn of(arch: Arch) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let own: &[_] = match arch {
+        Arch::X86 => &X86,
+        Arch::Arm64 => &ARM64,
+    };
+    EVERYWHERE.iter().chain(own).copied()
+}
 
 /// Refuses a kernel whose configuration is known and lacks an option.
 pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
@@ -29,7 +46,7 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
         Err(KernelError::NoConfig { .. }) => return Ok(()),
         config => config?,
     };
-    let lacking = lacking(&config);
+    let lacking = lacking(&config, kernel.arch);
     match lacking.is_empty() {
         true => Ok(()),
         false => Err(KernelError::Lacks {
@@ -40,8 +57,8 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
 }
 
 /// The missing options of a configuration, each with its purpose.
-pub fn lacking(config: &KernelConfig) -> Vec<String> {
-    let lacking = NEEDS.iter().filter(|(option, _)| !config.has(option));
+pub fn lacking(config: &KernelConfig, arch: Arch) -> Vec<String> {
+    let lacking = of(arch).filter(|(option, _)| !config.has(option));
     lacking
         .map(|(option, purpose)| format!("CONFIG_{option} ({purpose})"))
         .collect()
@@ -63,7 +80,9 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_named_at_once() {
-        let whole: String = NEEDS.iter().map(|(option, _)| format!("CONFIG_{option}=y\n")).collect();
+        let whole: String = of(Arch::X86)
+            .map(|(option, _)| format!("CONFIG_{option}=y\n"))
+            .collect();
         with(&whole).unwrap();
         let cut = whole
             .replace("CONFIG_DEVTMPFS=y", "# CONFIG_DEVTMPFS is not set")

@@ -1,6 +1,7 @@
 //! Reads apt's `Packages` lists, as far as kernels need them.
 
 use serde::{Deserialize, Serialize};
+use worstcase_plan::Arch;
 
 /// One version of one package in one suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,12 +34,12 @@ pub fn fields(stanza: &str) -> Vec<(String, String)> {
     fields
 }
 
-/// The packages of a `Packages` list that may be part of a kernel, amd64 only.
-pub fn parse(text: &str, suite: &str) -> Vec<PackageVersion> {
+/// The packages of a `Packages` list that may be part of a kernel of this architecture.
+pub fn parse(text: &str, suite: &str, arch: Arch) -> Vec<PackageVersion> {
     // Of the lists' some 60 000 stanzas a few hundred matter, so a stanza is parsed only if it may.
     text.split("\n\n")
         .filter(|s| may_be_kernel(s))
-        .filter_map(|stanza| package(stanza, suite))
+        .filter_map(|stanza| package(stanza, suite, arch))
         .collect()
 }
 
@@ -53,7 +54,7 @@ fn may_be_kernel(stanza: &str) -> bool {
         && !name.ends_with("-dbg")
 }
 
-fn package(stanza: &str, suite: &str) -> Option<PackageVersion> {
+fn package(stanza: &str, suite: &str, arch: Arch) -> Option<PackageVersion> {
     let fields = fields(stanza);
     let field = |name: &str| {
         fields
@@ -61,7 +62,7 @@ fn package(stanza: &str, suite: &str) -> Option<PackageVersion> {
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     };
-    if field("Architecture")? != "amd64" {
+    if field("Architecture")? != arch.debian() {
         return None;
     }
     Some(PackageVersion {
@@ -111,8 +112,8 @@ Size: 3
 ";
 
     #[test]
-    fn only_kernel_packages_of_amd64_are_kept() {
-        let packages = parse(LIST, "experimental");
+    fn only_kernel_packages_of_the_architecture_are_kept() {
+        let packages = parse(LIST, "experimental", Arch::X86);
         assert_eq!(packages.len(), 1);
         assert_eq!(packages[0].name, "linux-image-7.3-amd64");
         assert_eq!(packages[0].size, 1888);
@@ -121,5 +122,8 @@ Size: 3
             ["dracut", "linux-base-7.3-amd64", "linux-binary-7.3-amd64"]
         );
         assert_eq!(packages[0].suite, "experimental");
+        let of_boards = parse(LIST, "bullseye", Arch::Arm64);
+        assert_eq!(of_boards.len(), 1);
+        assert_eq!(of_boards[0].name, "linux-image-5.10.0-46-arm64");
     }
 }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Arch;
 use super::archive::AptArchive;
 use super::suites::{ROLLING_SUITES, SUITES, is_debian_suite, is_security};
 
@@ -43,8 +44,8 @@ pub fn place() -> PathBuf {
         .map_or_else(|| "/etc/apt".into(), PathBuf::from)
 }
 
-/// Reads all sources below a directory like /etc/apt, or in one file.
-pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
+/// Reads all sources for an architecture below a directory like /etc/apt, or in one file.
+pub fn read(place: &Path, arch: Arch) -> std::io::Result<Vec<AptSource>> {
     let mut files = Vec::new();
     if place.is_dir() {
         files.push(place.join("sources.list"));
@@ -67,7 +68,7 @@ pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
             _ => continue,
         };
         match fs::read_to_string(&file) {
-            Ok(text) => sources.append(&mut parse(&text)),
+            Ok(text) => sources.append(&mut parse(&text, arch)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && place.is_dir() => continue,
             Err(e) => return Err(e),
         }
@@ -76,11 +77,20 @@ pub fn read(place: &Path) -> std::io::Result<Vec<AptSource>> {
 }
 
 /// One-line format: `deb [signed-by=KEYRING arch=amd64] URI SUITE COMPONENT...`.
-pub fn parse_list(text: &str) -> Vec<AptSource> {
-    text.lines().filter_map(parse_list_line).collect()
+pub fn parse_list(text: &str, arch: Arch) -> Vec<AptSource> {
+    text.lines().filter_map(|line| parse_list_line(line, arch)).collect()
 }
 
-fn parse_list_line(line: &str) -> Option<AptSource> {
+/// Whether a source that names architectures is one for this. A system names its own, and Debian's archive has the others at the
+/// same place.
+fn is_for(named: &[&str], arch: Arch) -> bool {
+    named.is_empty()
+        || [arch, Arch::default()]
+            .iter()
+            .any(|arch| named.contains(&arch.debian()))
+}
+
+fn parse_list_line(line: &str, arch: Arch) -> Option<AptSource> {
     let line = line.split('#').next()?.trim();
     let rest = line
         .strip_prefix("deb")
@@ -96,7 +106,10 @@ fn parse_list_line(line: &str) -> Option<AptSource> {
     };
     let mut words = rest.split_whitespace();
     let (uri, suite) = (words.next()?, words.next()?);
-    let wanted = words.any(|c| c == "main") && option("arch").is_none_or(|a| a.split(',').any(|a| a == "amd64"));
+    let named: Vec<&str> = option("arch")
+        .map(|named| named.split(',').collect())
+        .unwrap_or_default();
+    let wanted = words.any(|c| c == "main") && is_for(&named, arch);
     wanted.then(|| AptSource {
         uri: uri.trim_end_matches('/').into(),
         suite: suite.trim_end_matches('/').into(),
@@ -106,7 +119,7 @@ fn parse_list_line(line: &str) -> Option<AptSource> {
 }
 
 /// deb822 format: stanzas of fields; a line that begins with a space continues a field.
-pub fn parse_deb822(text: &str) -> Vec<AptSource> {
+pub fn parse_deb822(text: &str, arch: Arch) -> Vec<AptSource> {
     let mut sources = Vec::new();
     let without_comments: String = text
         .lines()
@@ -127,7 +140,7 @@ pub fn parse_deb822(text: &str) -> Vec<AptSource> {
         let wanted = enabled
             && words("Types").contains(&"deb")
             && words("Components").contains(&"main")
-            && (architectures.is_empty() || architectures.contains(&"amd64"));
+            && is_for(&architectures, arch);
         if !wanted {
             continue;
         }
@@ -193,16 +206,17 @@ pub fn widen(system: &[AptSource], archives: &[AptArchive]) -> Vec<AptSource> {
 }
 
 /// The file for apt: deb822, package lists only, never marked as trusted.
-pub fn to_deb822(sources: &[AptSource]) -> String {
+pub fn to_deb822(sources: &[AptSource], arch: Arch) -> String {
     let stanza = |s: &AptSource| {
         let signed_by = s
             .signed_by
             .as_ref()
             .map(|k| format!("Signed-By: {}\n", k.trim_start_matches(' ')));
         format!(
-            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: amd64\nTargets: Packages\n{}{}\n",
+            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: {}\nTargets: Packages\n{}{}\n",
             s.uri,
             s.suite,
+            arch.debian(),
             if s.of_the_past { "Check-Valid-Until: no\n" } else { "" },
             signed_by.unwrap_or_default()
         )
@@ -246,7 +260,7 @@ Components: main
 
     #[test]
     fn deb822_sources_are_read_with_comments_keys_and_switches() {
-        let sources = parse_deb822(DEB822);
+        let sources = parse_deb822(DEB822, Arch::X86);
         let suites: Vec<&str> = sources.iter().map(|s| s.suite.as_str()).collect();
         assert_eq!(
             suites,
@@ -264,15 +278,16 @@ Components: main
             deb [arch=arm64] http://archive.example/debian trixie main\n\
             deb [ arch=amd64,arm64 signed-by=/k/debian-archive-keyring.gpg ] http://archive.example/debian trixie main\n\
             deb http://archive.example/debian trixie contrib\n";
-        let sources = parse_list(text);
+        let sources = parse_list(text, Arch::X86);
         assert_eq!(sources.len(), 2);
         assert_eq!(sources[0].signed_by, None);
         assert_eq!(sources[1].signed_by.as_deref(), Some("/k/debian-archive-keyring.gpg"));
+        assert_eq!(parse_list(text, Arch::Arm64).len(), 3);
     }
 
     #[test]
     fn sources_are_widened_at_debians_hosts_only() {
-        let wanted = widen(&parse_deb822(DEB822), &[]);
+        let wanted = widen(&parse_deb822(DEB822, Arch::X86), &[]);
         assert!(
             wanted
                 .iter()
@@ -293,24 +308,24 @@ Components: main
         let text = "deb http://x.example/apt cloud-sdk-bookworm main\ndeb http://x.example/n nodistro main\n\
             deb http://x.example/p bookworm-pgdg main\ndeb http://x.example/u noble main\n";
         let named: AptArchive = "http://x.example/old bookworm".parse().unwrap();
-        assert_eq!(widen(&parse_list(text), &[named]), []);
+        assert_eq!(widen(&parse_list(text, Arch::X86), &[named]), []);
     }
 
     #[test]
     fn an_archive_of_the_user_has_debians_keys() {
         let named: AptArchive = "http://old.example/2026 bookworm".parse().unwrap();
-        let wanted = widen(&parse_deb822(DEB822), &[named]);
+        let wanted = widen(&parse_deb822(DEB822, Arch::X86), &[named]);
         let old = wanted.last().unwrap();
         assert_eq!((old.uri.as_str(), old.of_the_past), ("http://old.example/2026", true));
         assert!(old.signed_by.as_ref().unwrap().contains("debian-archive-keyring"));
-        let text = to_deb822(&wanted);
+        let text = to_deb822(&wanted, Arch::X86);
         assert_eq!(text.matches("Check-Valid-Until: no").count(), 1, "{text}");
     }
 
     #[test]
     fn what_is_written_for_apt_is_read_back_the_same() {
-        let sources = parse_deb822(DEB822);
-        assert_eq!(parse_deb822(&to_deb822(&sources)), sources);
-        assert!(!to_deb822(&sources).to_lowercase().contains("trusted"));
+        let sources = parse_deb822(DEB822, Arch::X86);
+        assert_eq!(parse_deb822(&to_deb822(&sources, Arch::X86), Arch::X86), sources);
+        assert!(!to_deb822(&sources, Arch::X86).to_lowercase().contains("trusted"));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::rpm::tests::regular;
-use super::{Kernel, KernelError, ResolveOptions, deb, files, folder, modinfo, modules, resolve, rpm};
+use super::{Kernel, KernelError, ResolveOptions, deb, folder, modinfo, modules, resolve, rpm};
 use worstcase_base::cache::Cache;
 
 const RELEASE: &str = "6.1.0-1-generic";
@@ -25,7 +25,7 @@ fn ubuntu(folder: &Path) {
     };
     package(
         IMAGE,
-        &[("./boot/vmlinuz-6.1.0-1-generic", &files::sample_image(RELEASE))],
+        &[("./boot/vmlinuz-6.1.0-1-generic", &crate::image::sample(RELEASE))],
     );
     package(
         MODULES,
@@ -37,7 +37,7 @@ fn ubuntu(folder: &Path) {
 }
 
 fn fedora(folder: &Path) {
-    let image = files::sample_image(RELEASE);
+    let image = crate::image::sample(RELEASE);
     let core = [
         regular("./lib/modules/6.1.0-1-generic/vmlinuz", &image),
         regular("./lib/modules/6.1.0-1-generic/config", b"CONFIG_HZ=1000\n"),
@@ -100,7 +100,7 @@ fn what_is_not_one_kernel_is_refused() {
     let refused = |name: &str| resolved(dir.path(), name).unwrap_err().to_string();
     let said = refused(&modules.display().to_string());
     assert!(
-        said.contains("no vmlinuz or bzImage in it; where a distribution splits its kernel into packages"),
+        said.contains("no vmlinuz, bzImage or Image in it; where a distribution splits its kernel into packages"),
         "{said}"
     );
     fs::copy(dir.path().join(IMAGE), apart.join("other.deb")).unwrap();

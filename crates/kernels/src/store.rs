@@ -210,6 +210,7 @@ fn kernel(name: &str, found: KernelFiles, package_version: Option<String>, diges
         name: name.into(),
         label: found.release.clone(),
         flavour: Flavour::of_release(&found.release),
+        arch: found.arch,
         release: found.release,
         package_version,
         bzimage: found.bzimage,
@@ -307,7 +308,7 @@ mod tests {
     }
 
     fn sample_deb() -> Vec<u8> {
-        let image = files::sample_image("6.1.0-1-amd64");
+        let image = crate::image::sample("6.1.0-1-amd64");
         let module = super::super::modinfo::sample(b"depends=\0");
         let members: [(&str, &[u8]); 3] = [
             ("./boot/vmlinuz-6.1.0-1-amd64", &image),

@@ -118,7 +118,7 @@ mod tests {
 
     /// An image with this behind its unpacking code; as the kernel's build does it, the unpacked length follows.
     fn image(packed: &[u8]) -> Vec<u8> {
-        let mut image = crate::files::sample_image("6.1");
+        let mut image = crate::image::sample("6.1");
         let code = (usize::from(image[SETUP_SECTORS]) + 1) * SECTOR;
         image.resize(code + 100, 0);
         image[VERSION..VERSION + 2].copy_from_slice(&0x20f_u16.to_le_bytes());

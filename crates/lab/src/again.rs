@@ -10,7 +10,7 @@ use super::machine::Mips;
 use super::matrix::{self, LabMatrix};
 use super::moments::{self, SampleMoment};
 use super::prepared::Prepared;
-use super::qemu::Qemu;
+use super::qemu::Qemus;
 use super::replay;
 use super::snapshot::MachineSnapshot;
 use super::symbols::KernelSymbols;
@@ -34,11 +34,11 @@ impl RecordedCell {
     pub fn of(
         record: &Record,
         additions: &Additions,
-        qemu: &Qemu,
+        qemus: &Qemus,
         options: &ResolveOptions<'_>,
     ) -> Result<RecordedCell, LabError> {
         let planned = matrix::planned(record)?;
-        let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), additions, qemu, options)?;
+        let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), additions, qemus, options)?;
         match matrix.subject(&matrix.cells()[0]).changed_since(record) {
             Some(what) => Err(other_inputs(record, what)),
             None => Ok(RecordedCell { matrix }),
@@ -94,11 +94,11 @@ impl RepeatableCell {
     pub fn of(
         record: &Record,
         additions: &Additions,
-        qemu: &Qemu,
+        qemus: &Qemus,
         options: &ResolveOptions<'_>,
         limit: Option<Duration>,
     ) -> Result<RepeatableCell, LabError> {
-        RecordedCell::of(record, additions, qemu, options)?.ready(record, &options.cache, limit)
+        RecordedCell::of(record, additions, qemus, options)?.ready(record, &options.cache, limit)
     }
 
     /// What ran around each of these samples (indices in the record), in the order of `samples`.

@@ -7,13 +7,14 @@ use super::boot_state::BootState;
 use super::cell::{self, CellRun};
 use super::confine::{User, UserAccess};
 use super::direct_kernel;
-use super::invocation::{self, EVENTS, MemorySharing, ORDER, PLUGIN, PROGRESS, READ, RECORD, WRITTEN};
-use super::message::{LONGEST_MESSAGE, console_end, guest_error};
+use super::invocation::{self, EVENTS, MemorySharing, ORDER, PLUGIN, PROGRESS, READ, WRITTEN};
+use super::message::{console_end, guest_error};
 use super::place::{ERRORS, QemuPlace};
 use super::plugin_log;
 use super::prepared::Prepared;
 use super::process::{Process, QemuLaunch};
 use super::ready::ReadyReport;
+use super::record_file;
 use super::snapshot::{self, INITRD, MEMORY, MachineSnapshot, STATE, memory_bytes};
 use super::speed::{TimedWork, timed};
 use super::watchdog::{BOOT, MachineLimits};
@@ -27,7 +28,6 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
-use worstcase_base::files::read_most;
 use worstcase_cell::order::ORDER_LEN;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Probe;
@@ -147,6 +147,8 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
         .iter()
         .map(|name| place.written(name))
         .collect::<Result<_, _>>()?;
+    let arch = prepared.subject.machine.arch();
+    record_file::prepare(folder, arch)?;
     writable.push(at(MEMORY));
     let kernel = direct_kernel::of(folder, &prepared.subject.kernel);
     let given = snapshot::given(folder, &kernel, prepared)?;
@@ -162,7 +164,7 @@ fn boot(folder: &Path, prepared: &Prepared, limit: Option<Duration>) -> Result<I
     });
     let booted = started.and_then(|process| save(process, folder, user));
     place.take_back()?;
-    let message = read_most(&at(RECORD), LONGEST_MESSAGE).unwrap_or_default();
+    let message = record_file::take(folder, arch);
     if let Err(error) = booted {
         return Err(no_result(prepared, &message, &error, folder));
     }

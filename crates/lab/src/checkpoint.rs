@@ -207,6 +207,9 @@ impl Pace {
 const FORM: usize = 8;
 /// The section that names the machine follows: this, the length of the name, the name.
 const CONFIGURATION: u8 = 7;
+/// Its part, on arm64, with the size of pages: a byte, the length of its name, the name; a version and the bits follow.
+const PAGE_BITS: &[u8] = b"\x05\x1econfiguration/target-page-bits";
+const PAGE_BITS_VALUE: usize = 8;
 /// Behind the last section: a description, for tools, of so many bytes.
 const DESCRIPTION: [u8; 7] = [6, 0, 0, 0, 2, b'{', b'}'];
 
@@ -217,7 +220,10 @@ fn restorable(snapshot: &[u8], devices: &[u8]) -> Option<Vec<u8>> {
         return None;
     };
     let length = u32::from_be_bytes(*length.first_chunk()?) as usize;
-    let configuration = rest.get(..5 + length)?;
+    let mut configuration = rest.get(..5 + length)?;
+    if rest[5 + length..].starts_with(PAGE_BITS) {
+        configuration = rest.get(..5 + length + PAGE_BITS.len() + PAGE_BITS_VALUE)?;
+    }
     let sections = devices.strip_prefix(form)?;
     Some([form, configuration, sections, &DESCRIPTION].concat())
 }
@@ -236,6 +242,10 @@ mod tests {
         ]
         .concat();
         assert_eq!(restorable(&snapshot, devices), Some(whole));
+        let pages = [PAGE_BITS, b"\0\0\0\x01\0\0\0\x0c"].concat();
+        let of_arm64 = [&snapshot[..16], &pages, b"\x05more"].concat();
+        let with_pages = [&snapshot[..16], &pages, b"\x04sections\0", &DESCRIPTION].concat();
+        assert_eq!(restorable(&of_arm64, devices), Some(with_pages));
         assert_eq!(restorable(&snapshot, b"QEVM\0\0\0\x04"), None, "another form");
         assert_eq!(restorable(&snapshot[..10], devices), None);
         assert_eq!(restorable(b"QEVM\0\0\0\x03\x04", devices), None);

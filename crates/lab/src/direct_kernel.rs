@@ -1,4 +1,5 @@
-//! The kernel as QEMU starts it: uncompressed and by its own address, where that is possible; else its image.
+//! The kernel as QEMU starts it: uncompressed and by its own address, where that is possible; else its image (an Image of arm64 is
+//! uncompressed).
 //!
 //! The kernel is unpacked once, and kept in the cache. A snapshot has a link to it: its forks must be given the file that it
 //! was booted from.
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
-use worstcase_kernels::{Kernel, vmlinux};
+use worstcase_kernels::{Arch, Kernel, vmlinux};
 
 /// The area of the cache. Entries of kernels that need their image are empty.
 const AREA: &str = "vmlinux";
@@ -24,6 +25,9 @@ const AGAIN: &str = "the kernel is unpacked again";
 
 /// Gives the folder of a boot the uncompressed kernel, if there is one that can be started.
 pub(super) fn put(cache: &Cache, kernel: &Kernel, folder: &Path) -> Result<(), LabError> {
+    if kernel.arch != Arch::X86 {
+        return Ok(());
+    }
     let image = worstcase_base::files::read(&kernel.bzimage).map_err(LabError::io(&kernel.bzimage))?;
     let key = Digest::new("worstcase-vmlinux/1").bytes(&image).hex();
     let to = folder.join(FILE);

@@ -3,18 +3,18 @@
 use super::LabError;
 use super::checkpoint::{self, Checkpoint, SavedMachine};
 use super::handed::Handed;
-use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, RECORD, WRITTEN};
-use super::message::{LONGEST_MESSAGE, console_end, guest_error};
+use super::invocation::{self, MemorySharing, ORDER, PLUGIN, PROGRESS, WRITTEN};
+use super::message::{console_end, guest_error};
 use super::place::QemuPlace;
 use super::prepared::Prepared;
 use super::process::{Process, QemuLaunch};
+use super::record_file;
 use super::snapshot::MachineSnapshot;
 use super::watchdog::MachineLimits;
 use serde_json::json;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use worstcase_base::files::read_most;
 use worstcase_contract::Instructions;
 
 /// Files of a fork that nobody needs after a success.
@@ -114,6 +114,8 @@ impl Fork<'_> {
         let devices = is_saved.then_some(&checkpoint::DEVICES);
         let written = WRITTEN.iter().chain(&self.asked.writes).chain(devices);
         let mut writable: Vec<PathBuf> = written.map(|name| place.written(name)).collect::<Result<_, _>>()?;
+        let arch = self.prepared.subject.machine.arch();
+        record_file::prepare(folder, arch)?;
         // QEMU opens the memory file for writing, though it maps it privately.
         writable.push(self.snapshot.memory());
         let given = self.snapshot.given(self.prepared)?;
@@ -123,13 +125,18 @@ impl Fork<'_> {
         };
         let state = from.map_or_else(|| self.snapshot.state(), Checkpoint::state);
         let state = Handed::as_is(&state).map_err(LabError::io(state))?;
-        let ready = self.snapshot.ready.said.get("timer_entry").map(String::as_str);
+        let said = &self.snapshot.ready.said;
+        let ready = said.get("timer_entry").map(String::as_str);
+        let vectors = said
+            .get("vectors")
+            .map(|at| format!(",vectors={at}"))
+            .unwrap_or_default();
         let memory = match self.asked.memory {
             true => format!(",memory={}", given.memory.path().display()),
             false => String::new(),
         };
         let plugin = format!(
-            ",timer_entry={}{}{memory}",
+            ",timer_entry={}{vectors}{}{memory}",
             ready.unwrap_or_default(),
             self.asked.arguments
         );
@@ -153,7 +160,7 @@ impl Fork<'_> {
         });
         place.take_back()?;
         self.snapshot.is_as_it_was()?;
-        let message = read_most(&folder.join(RECORD), LONGEST_MESSAGE).unwrap_or_default();
+        let message = record_file::take(folder, arch);
         if let Some(words) = guest_error(&message) {
             return Err(LabError::Guest {
                 what: self.what.clone(),

@@ -23,7 +23,8 @@ use worstcase_plan::VirtualMachine;
 pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
     let (kernel, additions) = (&subject.kernel, &subject.additions);
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    files.insert("init".into(), payload::GUEST.bytes().to_vec());
+    let guest = payload::guest(subject.machine.arch())?;
+    files.insert("init".into(), guest.to_vec());
     add_modules(kernel, &subject.machine, &mut files)?;
     own_module::add(kernel, &additions.modules, &mut files)?;
     files.extend(additions.files()?);

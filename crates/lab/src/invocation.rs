@@ -1,5 +1,6 @@
 //! QEMU's whole command line for a prepared subject, and the files in the folder that it works in.
 
+use super::board;
 use super::handed::Handed;
 use super::machine;
 use super::prepared::Prepared;
@@ -33,7 +34,7 @@ pub const PLUGIN: &str = "plugin.so";
 pub const EVENTS: &str = "events";
 /// The file in which the plugin writes the machine's progress.
 pub const PROGRESS: &str = "progress";
-/// The guest's output through the debug port.
+/// The guest's message.
 pub const RECORD: &str = "record";
 /// The kernel's console.
 pub const CONSOLE: &str = "console";
@@ -70,8 +71,9 @@ pub fn arguments(
     if let Some(disk) = &subject.disk {
         option("-fw_cfg", format!("name=opt/worstcase/disk,string={disk}"));
     }
-    option("-chardev", format!("file,id=record,path={RECORD}"));
-    option("-device", "isa-debugcon,iobase=0xe9,chardev=record".into());
+    for [flag, value] in board::record_device(&subject.machine, RECORD) {
+        option(&flag, value);
+    }
     option("-chardev", format!("file,id=console,path={CONSOLE}"));
     option("-serial", "chardev:console".into());
     option(

@@ -13,6 +13,7 @@
 //! invocation QEMU's command line, and the files of its folder
 //! direct_kernel  the uncompressed kernel that is booted              (kept in the cache, by content)
 //! boot      boots a Subject and stops it at its ready point: a Snapshot  (kept in the cache, by content)
+//! board     what differs between the machines of two architectures; record_file: where a message is left
 //! BootState what each boot of a Subject must come to                  (kept in the cache, by content)
 //! cell      a fork of a Snapshot that measures one CellSpec -> record (kept in the cache, by content)
 //! followed  a program's trace -> its cycles -> the record
@@ -40,6 +41,7 @@ pub mod added;
 pub mod additions;
 pub mod again;
 pub mod ahead;
+mod board;
 pub mod boot;
 mod boot_state;
 pub mod cell;
@@ -82,6 +84,7 @@ pub mod qemu;
 mod qemu_files;
 mod qmp;
 pub mod ready;
+mod record_file;
 pub mod replay;
 mod scheduler;
 pub mod snapshot;
@@ -97,6 +100,7 @@ pub(crate) mod witness;
 
 use std::path::PathBuf;
 use worstcase_contract::Instructions;
+use worstcase_plan::Arch;
 
 /// The remedy where a file of a boot is damaged in the cache.
 const BOOT_AGAIN: &str = "the subject is booted again";
@@ -113,11 +117,20 @@ worstcase_base::errors! {
         )]
         Controller => Missing,
         /// No QEMU on this machine.
-        #[error("no qemu-system-x86_64 found; install Debian's qemu-system-x86, or name one with --qemu PATH")]
-        NoQemu => Missing,
+        #[error("no {program} found; install Debian's {package}, or name one with --qemu PATH")]
+        NoQemu {
+            /// The program.
+            program: &'static str,
+            /// Debian's package with it.
+            package: &'static str,
+        } => Missing,
         /// There is no QEMU where the user says.
-        #[error("no qemu-system-x86_64 found at {} ({source}); install Debian's qemu-system-x86, or name one with --qemu PATH", path.display())]
+        #[error("no {program} found at {} ({source}); install Debian's {package}, or name one with --qemu PATH", path.display())]
         NoQemuAt {
+            /// The program.
+            program: &'static str,
+            /// Debian's package with it.
+            package: &'static str,
             /// The path.
             path: PathBuf,
             /// The system's error.
@@ -138,6 +151,29 @@ worstcase_base::errors! {
             program: PathBuf,
             /// Why.
             reason: String,
+        } => Missing,
+        /// A QEMU of another architecture.
+        #[error("{} is a QEMU for {found}, and machines of {arch} are to run; name {wanted} with --qemu, or none", program.display())]
+        QemuOfOther {
+            /// The program that was asked.
+            program: PathBuf,
+            /// What it emulates.
+            found: String,
+            /// The machines' architecture.
+            arch: Arch,
+            /// The program that emulates that.
+            wanted: &'static str,
+        } => Usage,
+        /// An executable that was built without the programs for an architecture.
+        #[error("this worstcase carries nothing for machines of {0}: give 'scripts/prepare-board && make build' in its source")]
+        CarriesNone(Arch) => Missing,
+        /// Something that machines of an architecture cannot do yet.
+        #[error("{what}: machines of {arch} cannot be replayed as yet; measure, show and compare them, or explain the same on x86-64")]
+        NotReplayed {
+            /// The subject.
+            what: String,
+            /// Its architecture.
+            arch: Arch,
         } => Missing,
         /// QEMU refused something or broke.
         #[error("QEMU failed: {0}")]

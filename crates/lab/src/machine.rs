@@ -1,6 +1,7 @@
 //! The virtual machine: its speed, and QEMU's arguments that shape it.
 
 use super::LabError;
+use super::board;
 use std::fmt;
 use std::str::FromStr;
 use worstcase_contract::Device;
@@ -56,7 +57,10 @@ const IDE_WORD: Nanos = Nanos(120);
 /// The size of a disk: that of the same null_blk device.
 const DISK_MIB: u32 = 1_024;
 
-/// The CPU for QEMU's command line. No model has "fast string" instructions, which kernels would then use for long
+/// The counter of arm64 counts nanoseconds, as virtual time does.
+const COUNTER_HZ: u32 = 1_000_000_000;
+
+/// The CPU for QEMU's command line. No model of x86-64 has "fast string" instructions, which kernels would then use for long
 /// copies though one instruction counts for each iteration. Models of real CPUs go without cmpxchg16b, too: QEMU 7.2
 /// computes its flags from stale state.
 ///
@@ -66,6 +70,7 @@ pub fn qemu_cpu(machine: &VirtualMachine) -> String {
         CpuModel::Max => "max,-erms,-fsrm",
         CpuModel::Skylake => "Skylake-Server-v4,-erms,-cx16",
         CpuModel::Rome => "EPYC-Rome-v1,-erms,-cx16",
+        of_arm64 => return format!("{},cntfrq={COUNTER_HZ}", of_arm64.name()),
     };
     let several = if machine.smp.cpus > 1 { ",-monitor" } else { "" };
     format!("{model}{several}")
@@ -74,11 +79,7 @@ pub fn qemu_cpu(machine: &VirtualMachine) -> String {
 /// The arguments that shape the machine, the same for a boot and for every fork of it; part of every content key.
 pub fn shape(machine: &VirtualMachine, mips: Mips) -> Vec<String> {
     let cpu = qemu_cpu(machine);
-    let hpet = match machine.devices.contains(&Device::Hpet) {
-        true => "on",
-        false => "off",
-    };
-    let board = format!("q35,hpet={hpet},smbus=off,sata=off,memory-backend=ram");
+    let board = board::qemu_machine(machine);
     let fixed = [
         "-nodefaults",
         "-no-user-config",

@@ -5,7 +5,7 @@ use super::cell::RawResult;
 use super::followed::{self, FollowTelling};
 use super::machine::{self, Mips};
 use super::prepared::Prepared;
-use super::qemu::Qemu;
+use super::qemu::Qemus;
 use super::ready::ReadyReport;
 use super::scheduler::LabScheduler;
 use super::subject::LabSubject;
@@ -13,7 +13,7 @@ use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_contract::CellSpec;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
-use worstcase_plan::{PlannedCell, VirtualMachine};
+use worstcase_plan::{Arch, PlannedCell, VirtualMachine};
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
 /// Subjects with all their inputs, and the cells to run on them.
@@ -38,7 +38,7 @@ impl LabMatrix {
     pub fn prepare(
         planned: &[PlannedCell],
         additions: &Additions,
-        qemu: &Qemu,
+        qemus: &Qemus,
         options: &ResolveOptions<'_>,
     ) -> Result<LabMatrix, LabError> {
         let mut found: BTreeMap<&str, Kernel> = BTreeMap::new();
@@ -60,7 +60,7 @@ impl LabMatrix {
                 Some(index) => *index,
                 None => {
                     let subject = subject(&found[key.0], cell, additions)?;
-                    matrix.subjects.push(Prepared::of(subject, qemu)?);
+                    matrix.subjects.push(Prepared::of(subject, qemus)?);
                     indices.insert(key, matrix.subjects.len() - 1);
                     matrix.subjects.len() - 1
                 }
@@ -92,6 +92,12 @@ impl LabMatrix {
 }
 
 fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<LabSubject, LabError> {
+    if cell.machine.arch() != Arch::X86 && !additions.is_empty() {
+        return Err(LabError::Request(format!(
+            "{}: --add, --program and --module are for machines of x86-64 as yet",
+            kernel.label
+        )));
+    }
     let mips: Mips = cell.machine.mips.to_string().parse()?;
     let disk = cell.machine.disk.as_ref().map(|disk| {
         let profile = disk.profile().map_err(|e| LabError::Request(e.to_string()))?;

@@ -3,8 +3,8 @@
 use super::LabError;
 use std::collections::BTreeMap;
 use worstcase_kernels::preempt::{self, PreemptName};
-use worstcase_kernels::{self as kernels, Kernel, KernelError, ResolveOptions, needs, version};
-use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice};
+use worstcase_kernels::{self as kernels, Arch, Kernel, KernelError, ResolveOptions, needs, version};
+use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice, VirtualMachine};
 
 /// Every cell; those of a subject stand together.
 pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
@@ -16,6 +16,10 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
         if !kernels.contains_key(&subject.kernel) {
             let kernel = kernels::resolve(&subject.kernel, options)?;
             needs::check(&kernel)?;
+            let machines = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
+            machines
+                .map(|(other, _)| &other.machine)
+                .try_for_each(|machine| check_machine(&kernel, machine))?;
             let models: Vec<PreemptName> = preempt::models(&kernel)?.iter().map(|m| m.model).collect();
             let of_kernel = cells.iter().filter(|(other, _)| other.kernel == subject.kernel);
             let subjects: Vec<&PlannedSubject> = of_kernel.map(|(subject, _)| subject).collect();
@@ -29,10 +33,11 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     for group in cells.chunk_by(|a, b| a.0 == b.0) {
         let subject = &group[0].0;
         for model in booted(subject, &kernels[&subject.kernel].1) {
+            let arch = kernels[&subject.kernel].0.arch;
             all.extend(group.iter().map(|(subject, spec)| PlannedCell {
                 kernel: subject.kernel.clone(),
                 preempt: model.to_string(),
-                machine: subject.machine.clone(),
+                machine: of_image(&subject.machine, arch),
                 spec: spec.clone(),
             }));
         }
@@ -40,6 +45,38 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     let subjects: Vec<&PlannedSubject> = cells.iter().map(|(subject, _)| subject).collect();
     refuse_unused(&subjects, &kernels)?;
     Ok(all)
+}
+
+/// The machine for an image, which tells its architecture: the usual machine of that, where none was asked for.
+fn of_image(machine: &VirtualMachine, arch: Arch) -> VirtualMachine {
+    let mut machine = machine.clone();
+    if machine.cpu == Arch::default().usual_cpu() {
+        machine.set_arch(arch);
+    }
+    machine
+}
+
+/// Refuses a kernel for another machine, or for pages that the CPU does not have, before anything boots: it would stay silent
+/// for ever.
+fn check_machine(kernel: &Kernel, asked: &VirtualMachine) -> Result<(), LabError> {
+    let machine = of_image(asked, kernel.arch);
+    if machine.arch() != kernel.arch {
+        return Err(LabError::Request(format!(
+            "{} is a kernel for {}, and the machine is of {} (CPU {}); leave --arch and --cpu out, or name another kernel",
+            kernel.name,
+            kernel.arch,
+            machine.arch(),
+            machine.cpu
+        )));
+    }
+    let has = |option| matches!(kernel.read_config(), Ok(config) if config.has(option));
+    if has("ARM64_64K_PAGES") || (has("ARM64_16K_PAGES") && !machine.cpu.has_16k_pages()) {
+        return Err(LabError::Request(format!(
+            "{} has larger pages (CONFIG_ARM64_16K_PAGES), which the CPU {} does not have; take --cpu cortex-a76 or neoverse-n1 for 16k",
+            kernel.label, machine.cpu
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses an I/O scheduler that the kernel's configuration lacks, before anything boots.

@@ -17,7 +17,7 @@ use worstcase_base::machine;
 use worstcase_contract::CellSpec;
 use worstcase_kernels::Kernel;
 use worstcase_kernels::preempt::PreemptModel;
-use worstcase_plan::VirtualMachine;
+use worstcase_plan::{Arch, VirtualMachine};
 
 /// The description of a subject, without its image and its kernel's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +55,11 @@ impl Parcel {
             qemu: prepared.qemu.version.clone(),
             key: prepared.key.clone(),
         }
+    }
+
+    /// Its architecture.
+    pub fn arch(&self) -> Arch {
+        self.machine.arch()
     }
 
     /// The subject on this machine, with the kernel in the file `bzimage`; an error if it would differ here.

@@ -1,8 +1,10 @@
 //! Programs in this executable that run elsewhere, packed there by the build script.
 
+use super::LabError;
 use flate2::read::GzDecoder;
 use std::io::Read;
 use std::sync::OnceLock;
+use worstcase_plan::Arch;
 
 /// The programs that are part of lab results, with digests.
 pub const DIGESTS: &str = env!("WORSTCASE_CARRIES");
@@ -38,13 +40,71 @@ macro_rules! carried {
     };
 }
 
-/// The static init of a lab machine.
-pub(crate) static GUEST: CarriedProgram = carried!("guest");
+/// The static init of a lab machine, and the QEMU plugin for each of its versions: of one architecture.
+struct OfArch {
+    guest: CarriedProgram,
+    /// API version 1 (QEMU 7.2).
+    plugin_v1: CarriedProgram,
+    /// API version 4 (QEMU 10).
+    plugin_v4: CarriedProgram,
+    /// API version 7 (QEMU 11.1).
+    plugin_v7: CarriedProgram,
+}
+
+static X86: OfArch = OfArch {
+    guest: carried!("guest"),
+    plugin_v1: carried!("plugin-v1.so"),
+    plugin_v4: carried!("plugin-v4.so"),
+    plugin_v7: carried!("plugin-v7.so"),
+};
+
+/// Empty where they could not be built.
+static ARM64: OfArch = OfArch {
+    guest: carried!("guest-arm64"),
+    plugin_v1: carried!("plugin-arm64-v1.so"),
+    plugin_v4: carried!("plugin-arm64-v4.so"),
+    plugin_v7: carried!("plugin-arm64-v7.so"),
+};
+
 /// The program that loads a scheduler into a lab machine's kernel.
 pub(crate) static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
-/// The QEMU plugin for API version 1 (QEMU 7.2).
-pub(crate) static PLUGIN_V1: CarriedProgram = carried!("plugin-v1.so");
-/// The QEMU plugin for API version 4 (QEMU 10).
-pub(crate) static PLUGIN_V4: CarriedProgram = carried!("plugin-v4.so");
-/// The QEMU plugin for API version 7 (QEMU 11.1).
-pub(crate) static PLUGIN_V7: CarriedProgram = carried!("plugin-v7.so");
+
+/// Versions of QEMU's interface for plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PluginApi {
+    /// QEMU 7.2.
+    V1,
+    /// QEMU 10.
+    V4,
+    /// QEMU 11.1.
+    V7,
+}
+
+fn of(arch: Arch) -> Result<&'static OfArch, LabError> {
+    let (of_arch, carried) = match arch {
+        Arch::X86 => (&X86, true),
+        Arch::Arm64 => (&ARM64, !ARM64.guest.bytes().is_empty()),
+    };
+    carried.then_some(of_arch).ok_or(LabError::CarriesNone(arch))
+}
+
+/// The init of an architecture's machines.
+pub(crate) fn guest(arch: Arch) -> Result<&'static [u8], LabError> {
+    Ok(of(arch)?.guest.bytes())
+}
+
+/// The plugin for a QEMU of an architecture.
+pub(crate) fn plugin(arch: Arch, api: PluginApi) -> Result<&'static [u8], LabError> {
+    let of_arch = of(arch)?;
+    let plugin = match api {
+        PluginApi::V1 => &of_arch.plugin_v1,
+        PluginApi::V4 => &of_arch.plugin_v4,
+        PluginApi::V7 => &of_arch.plugin_v7,
+    };
+    Ok(plugin.bytes())
+}
+
+/// Whether machines of an architecture can run.
+pub fn carries(arch: Arch) -> bool {
+    of(arch).is_ok()
+}

@@ -1,16 +1,14 @@
 //! A subject with everything that its machine is made of, and the key that tells whether two are equal.
 
 use super::LabError;
+use super::board::{self, Board, RecordDevice};
 use super::image;
+use super::invocation::RECORD;
 use super::machine;
-use super::qemu::Qemu;
+use super::qemu::{Qemu, Qemus};
 use super::subject::LabSubject;
 use worstcase_base::digest::Digest;
 use worstcase_results::record::{LoadedModule, Record, SubjectMachine};
-
-/// Boot parameters of every subject, besides the preemption model. Reasons, word by word, in docs/lab.md.
-const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init nokaslr norandmaps cryptomgr.notests \
-                            random.trust_cpu=on random.trust_bootloader=on tsc=reliable";
 
 /// A subject with all inputs of its snapshot.
 pub struct Prepared {
@@ -28,14 +26,16 @@ pub struct Prepared {
 
 impl Prepared {
     /// Builds the image and computes the key.
-    pub fn of(subject: LabSubject, qemu: &Qemu) -> Result<Prepared, LabError> {
+    pub fn of(subject: LabSubject, qemus: &Qemus) -> Result<Prepared, LabError> {
+        let qemu = qemus.of(subject.machine.arch())?;
         let initrd = image::build(&subject)?;
-        Ok(Prepared::with_image(subject, initrd, qemu))
+        Ok(Prepared::with_image(subject, initrd, &qemu))
     }
 
     /// Like [`Prepared::of`], with an image that was built before.
     pub(super) fn with_image(subject: LabSubject, initrd: Vec<u8>, qemu: &Qemu) -> Prepared {
-        let mut command_line = COMMAND_LINE.to_string();
+        let board = Board::of(subject.machine.arch());
+        let mut command_line = board.command_line();
         let append = Some(subject.machine.append.to_string()).filter(|words| !words.is_empty());
         for words in [subject.preempt.boot_argument(), append].into_iter().flatten() {
             command_line += &format!(" {words}");
@@ -45,6 +45,11 @@ impl Prepared {
         digest.text(&subject.kernel.digest).bytes(&initrd).text(&command_line);
         for argument in machine::shape(&subject.machine, subject.mips) {
             digest.text(&argument);
+        }
+        if let RecordDevice::Memory(_) = board.record {
+            for word in board::record_device(&subject.machine, RECORD).iter().flatten() {
+                digest.text(word);
+            }
         }
         if subject.machine.smp.cpus > 1 {
             digest.text(&subject.machine.smp.quantum.0.to_string());

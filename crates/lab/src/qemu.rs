@@ -1,18 +1,19 @@
 //! Finds QEMU, and the build of the plugin that fits it.
 
+use super::board::Board;
 use super::process::{QemuProgram, ended_by_itself};
 use super::{LabError, qemu_files};
 use crate::confine::{Confinement, User};
-use crate::payload;
+use crate::payload::{self, PluginApi};
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use worstcase_base::cache::Cache;
 use worstcase_base::files;
 use worstcase_base::progress::Progress;
-
-/// The program's name on the search path.
-const PROGRAM: &str = "qemu-system-x86_64";
+use worstcase_plan::Arch;
 
 /// Whether this executable carries what a lab machine needs.
 const CONTROLS: bool = cfg!(target_arch = "x86_64");
@@ -31,9 +32,9 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Examines the named QEMU, or the one on the search path. Results that take time are kept in the cache. A note
-    /// says where it cannot be confined on this machine.
-    pub fn find(program: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<Qemu, LabError> {
+    /// Examines the named QEMU, or the one of this architecture on the search path. Results that take time are kept in the
+    /// cache. A note says where it cannot be confined on this machine.
+    pub fn find(program: Option<&Path>, arch: Arch, cache: &Cache, progress: &dyn Progress) -> Result<Qemu, LabError> {
         if !CONTROLS {
             return Err(LabError::Controller);
         }
@@ -43,19 +44,19 @@ impl Qemu {
                  switch it on (lsm=landlock,...) before you run a kernel that you do not trust",
             );
         }
-        let program = program.unwrap_or(Path::new(PROGRAM));
+        let program = program.unwrap_or(Path::new(Board::of(arch).program));
         let path = files::program(program).unwrap_or_else(|| program.to_path_buf());
-        let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, e))?;
-        if let Some(known) = known(&path, cache) {
+        let path = std::path::absolute(&path).map_err(|e| cannot_start(&path, arch, e))?;
+        if let Some(known) = known(&path, arch, cache)? {
             return Ok(known);
         }
         let output = Command::new(program).arg("--version").output();
-        let output = output.map_err(|e| cannot_start(program, e))?;
+        let output = output.map_err(|e| cannot_start(program, arch, e))?;
         ended_by_itself(output.status)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
-        let plugin = parse_version(&version)
-            .and_then(plugin_for)
+        let api = parse_version(&version)
+            .and_then(api_of)
             .ok_or_else(|| LabError::QemuVersion {
                 program: program.to_path_buf(),
                 version: if version.is_empty() {
@@ -64,7 +65,8 @@ impl Qemu {
                     version.clone()
                 },
             })?;
-        let (program, digest) = as_whom(path, &version, cache, progress)?;
+        let (program, digest) = as_whom(path, &version, arch, cache, progress)?;
+        let plugin = payload::plugin(arch, api)?;
         Ok(Qemu {
             program,
             digest,
@@ -75,7 +77,7 @@ impl Qemu {
 }
 
 /// What is known of it from an earlier command.
-fn known(path: &Path, cache: &Cache) -> Option<Qemu> {
+fn known(path: &Path, arch: Arch, cache: &Cache) -> Result<Option<Qemu>, LabError> {
     let user = match rustix::process::geteuid().is_root() {
         true => User::Nobody,
         false => User::Caller,
@@ -84,19 +86,30 @@ fn known(path: &Path, cache: &Cache) -> Option<Qemu> {
         path: path.to_path_buf(),
         user,
     };
-    let files = qemu_files::known(&program, cache)?;
-    Some(Qemu {
+    let Some(files) = qemu_files::known(&program, arch, cache) else {
+        return Ok(None);
+    };
+    let Some(api) = parse_version(&files.version).and_then(api_of) else {
+        return Ok(None);
+    };
+    Ok(Some(Qemu {
         program,
         digest: files.digest(),
-        plugin: plugin_for(parse_version(&files.version)?)?,
+        plugin: payload::plugin(arch, api)?,
         version: files.version,
-    })
+    }))
 }
 
-fn cannot_start(program: &Path, error: io::Error) -> LabError {
+fn cannot_start(program: &Path, arch: Arch, error: io::Error) -> LabError {
+    let board = Board::of(arch);
     match error.kind() {
-        ErrorKind::NotFound if program == Path::new(PROGRAM) => LabError::NoQemu,
+        ErrorKind::NotFound if program == Path::new(board.program) => LabError::NoQemu {
+            program: board.program,
+            package: board.package,
+        },
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => LabError::NoQemuAt {
+            program: board.program,
+            package: board.package,
             path: program.to_path_buf(),
             source: error,
         },
@@ -111,6 +124,7 @@ fn cannot_start(program: &Path, error: io::Error) -> LabError {
 fn as_whom(
     path: PathBuf,
     version: &str,
+    arch: Arch,
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<(QemuProgram, String), LabError> {
@@ -121,7 +135,7 @@ fn as_whom(
         };
         let reason = match says_version(&nobody, version)? {
             Ok(()) => {
-                let files = qemu_files::find(&nobody, version, cache)?;
+                let files = qemu_files::find(&nobody, version, arch, cache)?;
                 match files.closed_to_others() {
                     None => return Ok((nobody, files.digest())),
                     Some(file) => format!("{} is for root alone", file.display()),
@@ -138,7 +152,7 @@ fn as_whom(
         path,
         user: User::Caller,
     };
-    let digest = qemu_files::find(&caller, version, cache)?.digest();
+    let digest = qemu_files::find(&caller, version, arch, cache)?.digest();
     Ok((caller, digest))
 }
 
@@ -180,12 +194,43 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
 
 /// The plugin interface of each QEMU version that was tested. The build for 7.2 works around faults of 7.2 in
 /// particular, so that it would count wrongly in others which also have version 1.
-fn plugin_for(version: (u32, u32)) -> Option<&'static [u8]> {
+fn api_of(version: (u32, u32)) -> Option<PluginApi> {
     match version {
-        (7, 2) => Some(payload::PLUGIN_V1.bytes()),
-        (10, _) | (11, 0) => Some(payload::PLUGIN_V4.bytes()),
-        (11.., _) => Some(payload::PLUGIN_V7.bytes()),
+        (7, 2) => Some(PluginApi::V1),
+        (10, _) | (11, 0) => Some(PluginApi::V4),
+        (11.., _) => Some(PluginApi::V7),
         _ => None,
+    }
+}
+
+/// The QEMU of each architecture, found when a machine of it is prepared.
+pub struct Qemus<'a> {
+    named: Option<PathBuf>,
+    cache: &'a Cache,
+    progress: &'a dyn Progress,
+    found: Mutex<BTreeMap<Arch, Qemu>>,
+}
+
+impl<'a> Qemus<'a> {
+    /// The named one, or those on the search path.
+    pub fn new(named: Option<&Path>, cache: &'a Cache, progress: &'a dyn Progress) -> Qemus<'a> {
+        Qemus {
+            named: named.map(Path::to_path_buf),
+            cache,
+            progress,
+            found: Mutex::default(),
+        }
+    }
+
+    /// That of an architecture.
+    pub fn of(&self, arch: Arch) -> Result<Qemu, LabError> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(qemu) = found.get(&arch) {
+            return Ok(qemu.clone());
+        }
+        let qemu = Qemu::find(self.named.as_deref(), arch, self.cache, self.progress)?;
+        found.insert(arch, qemu.clone());
+        Ok(qemu)
     }
 }
 
@@ -201,7 +246,6 @@ mod tests {
         );
         assert_eq!(parse_version("QEMU emulator version 10.0.2"), Some((10, 0)));
         assert_eq!(parse_version("hello"), None);
-        assert!(plugin_for((5, 2)).is_none());
-        assert!(plugin_for((8, 2)).is_none());
+        assert_eq!([api_of((5, 2)), api_of((8, 2))], [None, None]);
     }
 }

@@ -10,10 +10,12 @@
 //! size, time or inode changes. Shared libraries are left out, because they compute nothing of the machine.
 
 use super::LabError;
+use super::board::Board;
 use super::confine::User;
 use super::process::{Process, QemuLaunch, QemuProgram, ended_by_itself};
 use super::watchdog::MachineLimits;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,12 +23,9 @@ use std::process::{Command, Stdio};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::{Digest, sha256_hex};
 use worstcase_contract::Instructions;
+use worstcase_plan::Arch;
 
 const AREA: &str = "qemu";
-
-/// The firmware that a boot and a fork of the lab's machine load (seen with strace on QEMU 7.2): linuxboot_dma.bin for an image,
-/// pvh.bin for an uncompressed kernel.
-const FIRMWARE: [&str; 4] = ["bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin", "pvh.bin"];
 
 /// Arguments for a QEMU without a machine that answers questions.
 const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -accel tcg -S -qmp stdio";
@@ -37,6 +36,8 @@ const ALONE: &str = "-nodefaults -no-user-config -display none -machine none -ac
 pub struct QemuInventory {
     /// What it answers to `--version`.
     pub(crate) version: String,
+    /// What it emulates.
+    target: String,
     /// The program that was asked.
     program: StampedFile,
     /// Its executable and modules.
@@ -62,16 +63,23 @@ struct StampedFile {
 }
 
 /// The files of this QEMU; `version` is its own answer.
-pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuInventory, LabError> {
+pub fn find(program: &QemuProgram, version: &str, arch: Arch, cache: &Cache) -> Result<QemuInventory, LabError> {
     let failed = |reason: String| LabError::QemuFiles {
         program: program.path.clone(),
         reason,
     };
     let kept = kept(program, cache);
-    if let Some(found) = read(&kept).filter(|found| found.version == version && found.is_unchanged()) {
+    if let Some(found) = read(&kept).filter(|found| found.version == version && found.is_unchanged(arch)) {
         return Ok(found);
     }
-    let found = look(program, version).map_err(failed)?;
+    let board = Board::of(arch);
+    let found = look(program, version, board).map_err(failed)?;
+    let found = found.map_err(|target| LabError::QemuOfOther {
+        program: program.path.clone(),
+        found: target,
+        arch,
+        wanted: board.program,
+    })?;
     let json = serde_json::to_vec(&found).expect("paths and digests are plain data");
     // If the cache cannot be written, the next command repeats the search.
     let _ = cache.write_file(&kept, &json);
@@ -80,8 +88,8 @@ pub fn find(program: &QemuProgram, version: &str, cache: &Cache) -> Result<QemuI
 
 /// The same without a start of QEMU: none if this user has not started it before, if a file has changed since then, or if it is a
 /// wrapper, which may execute another QEMU each time.
-pub fn known(program: &QemuProgram, cache: &Cache) -> Option<QemuInventory> {
-    let found = read(&kept(program, cache)).filter(QemuInventory::is_unchanged)?;
+pub fn known(program: &QemuProgram, arch: Arch, cache: &Cache) -> Option<QemuInventory> {
+    let found = read(&kept(program, cache)).filter(|found| found.is_unchanged(arch))?;
     let executable = program.path.canonicalize().ok()?;
     let is_itself = found.arguments.is_empty() && found.code.first()?.path == executable;
     (is_itself && (program.user == User::Caller || found.closed_to_others().is_none())).then_some(found)
@@ -93,7 +101,7 @@ fn kept(program: &QemuProgram, cache: &Cache) -> PathBuf {
         User::Caller => "caller",
         User::Nobody => "nobody",
     };
-    let key = Digest::new("worstcase-qemu/2")
+    let key = Digest::new("worstcase-qemu/3")
         .text(&program.path.to_string_lossy())
         .text(user)
         .hex();
@@ -104,9 +112,10 @@ fn read(kept: &Path) -> Option<QemuInventory> {
     serde_json::from_slice(&std::fs::read(kept).ok()?).ok()
 }
 
-fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
+/// Starts it once; the inner error is what it emulates, if that is not the board's.
+fn look(program: &QemuProgram, version: &str, board: &Board) -> Result<Result<QemuInventory, String>, String> {
     let args: Vec<String> = ALONE.split(' ').map(str::to_string).collect();
-    let qemu = Process::start(QemuLaunch {
+    let mut qemu = Process::start(QemuLaunch {
         qemu: program,
         args: args.clone(),
         folder: Path::new("/"),
@@ -121,6 +130,9 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
     let executable = process.exe().map_err(|e| e.to_string())?;
     let maps = process.maps().map_err(|e| e.to_string())?;
     let command_line = process.cmdline().map_err(|e| e.to_string())?;
+    let told = qemu.talk(|qmp| qmp.execute("query-target", json!({})));
+    let told = told.map_err(|e| e.to_string())?;
+    let target = told["arch"].as_str().unwrap_or_default().to_string();
     qemu.quit().map_err(|e| e.to_string())?;
 
     if first_line(&executable, &["--version"])? != version {
@@ -128,6 +140,9 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
             "it runs in {}, which is not QEMU; a wrapper must end with exec",
             executable.display()
         ));
+    }
+    if target != board.target {
+        return Ok(Err(target));
     }
     let mut code = vec![executable];
     code.extend(maps.into_iter().filter_map(|map| match map.pathname {
@@ -143,8 +158,9 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
         let read = |path: PathBuf| StampedFile::read(&path).map_err(|e| format!("{}: {e}", path.display()));
         paths.into_iter().map(read).collect()
     };
-    Ok(QemuInventory {
+    Ok(Ok(QemuInventory {
         version: version.to_string(),
+        target,
         program: files(vec![program.path.clone()])?.remove(0),
         code: files(code)?,
         arguments: command_line
@@ -152,9 +168,9 @@ fn look(program: &QemuProgram, version: &str) -> Result<QemuInventory, String> {
             .skip(1)
             .filter(|word| !args.contains(word))
             .collect(),
-        firmware: files(firmware(&folders)?)?,
+        firmware: files(firmware(&folders, board)?)?,
         folders,
-    })
+    }))
 }
 
 /// Whether this is the accelerator's module, by QEMU's name for it.
@@ -163,14 +179,14 @@ fn is_accelerator(path: &Path) -> bool {
     name.starts_with("accel-") && name.ends_with(".so")
 }
 
-fn firmware(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+fn firmware(folders: &[PathBuf], board: &Board) -> Result<Vec<PathBuf>, String> {
     let find = |name: &&str| {
         let mut places = folders.iter().map(|folder| folder.join(name));
         places
             .find(|path| path.is_file())
             .ok_or_else(|| format!("its firmware {name} is in none of the folders that '-L help' names"))
     };
-    FIRMWARE.iter().map(find).collect()
+    board.firmware.iter().map(find).collect()
 }
 
 impl QemuInventory {
@@ -180,10 +196,13 @@ impl QemuInventory {
         all.find(|path| !is_open_to_all(path))
     }
 
-    fn is_unchanged(&self) -> bool {
+    fn is_unchanged(&self, arch: Arch) -> bool {
+        let board = Board::of(arch);
         let mut all = self.code.iter().chain(&self.firmware).chain([&self.program]);
         let paths = self.firmware.iter().map(|file| file.path.clone());
-        all.all(StampedFile::is_unchanged) && firmware(&self.folders) == Ok(paths.collect())
+        self.target == board.target
+            && all.all(StampedFile::is_unchanged)
+            && firmware(&self.folders, board) == Ok(paths.collect())
     }
 
     /// The digest of them all.

@@ -22,6 +22,7 @@ use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{CodeRanges, ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
+use worstcase_plan::Arch;
 
 const AREA: &str = "symbols";
 
@@ -65,6 +66,11 @@ impl KernelSymbols {
         snapshot: &MachineSnapshot,
         load: &str,
     ) -> Result<KernelSymbols, LabError> {
+        let arch = prepared.subject.machine.arch();
+        if arch != Arch::X86 {
+            let what = prepared.subject.label();
+            return Err(LabError::NotReplayed { what, arch });
+        }
         let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
         let modules = load.modules().into_iter().map(str::to_string).collect();
         let order = Order::Symbols(modules)

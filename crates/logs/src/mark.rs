@@ -1,8 +1,9 @@
 //! Marks: an instruction pair that does nothing but store, and that the lab's QEMU plugin recognises.
 //!
-//! A mark is `nopl MAGIC|kind(%rax)` directly followed by a store. The plugin finds the no-op when it
-//! translates the block and watches the store behind it; the stored-to address tells which slot of the
-//! sample array, and so which sample, the mark speaks of. On every other machine a mark costs one store.
+//! A mark is `nopl MAGIC|kind(%rax)` directly followed by a store; on arm64 the no-op is two moves to the
+//! zero register, of the number's halves. The plugin finds the no-op when it translates the block and watches
+//! the store behind it; the stored-to address tells which slot of the sample array, and so which sample, the
+//! mark speaks of. On every other machine a mark costs one store.
 
 use std::sync::atomic::AtomicU64;
 
@@ -42,6 +43,14 @@ pub const fn nop_bytes(kind: MarkKind) -> [u8; 7] {
     [0x0f, 0x1f, 0x80, d[0], d[1], d[2], d[3]]
 }
 
+/// The machine code of a mark's moves on arm64.
+pub const fn moves(kind: MarkKind) -> [u32; 2] {
+    const TO_ZERO: u32 = 0xd280_001f;
+    const SHIFTED: u32 = 1 << 21;
+    let number = MAGIC | kind as u32;
+    [TO_ZERO | SHIFTED | number >> 16 << 5, TO_ZERO | (number & 0xffff) << 5]
+}
+
 /// Stores `value` to `slot` with a mark of the kind `KIND` (a [`MarkKind`] as its number).
 #[inline(always)]
 pub fn mark<const KIND: u8>(slot: &mut u64, value: u64) {
@@ -77,7 +86,21 @@ unsafe fn store<const KIND: u8>(slot: *mut u64, value: u64) {
             options(nostack, preserves_flags),
         );
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a move to the zero register does nothing; the caller answers for the store.
+    unsafe {
+        core::arch::asm!(
+            "movz xzr, #{magic}, lsl #16",
+            "movz xzr, #{kind}",
+            "str {value}, [{slot}]",
+            magic = const MAGIC >> 16,
+            kind = const (MAGIC & 0xffff) + KIND as u32,
+            slot = in(reg) slot,
+            value = in(reg) value,
+            options(nostack, preserves_flags),
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     // SAFETY: the caller answers for the store.
     unsafe {
         AtomicU64::from_ptr(slot).store(value, std::sync::atomic::Ordering::Relaxed);
@@ -105,6 +128,27 @@ pub unsafe fn stop(device: *mut u8, value: u8) {
     }
 }
 
+/// Stores a byte to a device with the mark [`MarkKind::Stop`].
+///
+/// # Safety
+/// As above.
+#[cfg(target_arch = "aarch64")]
+pub unsafe fn stop(device: *mut u8, value: u8) {
+    // SAFETY: a move to the zero register does nothing; the caller answers for the store.
+    unsafe {
+        core::arch::asm!(
+            "movz xzr, #{magic}, lsl #16",
+            "movz xzr, #{kind}",
+            "strb {value:w}, [{device}]",
+            magic = const MAGIC >> 16,
+            kind = const (MAGIC & 0xffff) + MarkKind::Stop as u32,
+            device = in(reg) device,
+            value = in(reg) value,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn a_stop_stores_one_byte() {
         let mut bytes = [0u8; 3];
         // SAFETY: the address is within an array of this test.
@@ -128,5 +172,9 @@ mod tests {
     #[test]
     fn the_nop_is_the_documented_bytes() {
         assert_eq!(nop_bytes(MarkKind::Sample), [0x0f, 0x1f, 0x80, 2, 0x4d, 0x43, 0x57]);
+        assert_eq!(
+            moves(MarkKind::Sample),
+            [0xd2a0_0000 | 0x5743 << 5 | 31, 0xd280_0000 | 0x4d02 << 5 | 31]
+        );
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::parameters::{self, ParameterOwner};
 use crate::{
-    CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue, grammar,
+    Arch, CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue,
+    grammar,
 };
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::{CellSpec, Nanos, Probe};
+use worstcase_contract::{CellSpec, Device, Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 
 /// Why an experiment cannot be measured: the fault and the allowed values, in one line.
@@ -164,6 +165,7 @@ impl Part {
                 self.check_lab_policy()?;
                 self.check_disk(kernels)?;
                 check_schedulers(kernels)?;
+                self.check_arch(kernels)?;
             }
             (Subjects::Cpus(cpus), Venue::Host) => match cpus {
                 Some(cpus) if cpus.is_empty() => return Err(Problem::new("cpus", "'cpus' is empty")),
@@ -260,6 +262,54 @@ impl Part {
                     "{scheduler} schedules for a disk, and {probe} needs none; name one (disk), or leave the scheduler out"
                 ),
             )),
+        }
+    }
+
+    /// A machine of arm64 has one CPU as yet, no devices that PCs alone have, and loads no scheduler.
+    fn check_arch(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
+        let Some(subject) = kernels.iter().find(|subject| subject.machine.arch() == Arch::Arm64) else {
+            return Ok(());
+        };
+        let refuse = |key, what: String| {
+            Err(Problem::new(
+                key,
+                format!("{what}, and {} is for arm64", subject.kernel),
+            ))
+        };
+        let of_pcs = |device: &Device| *device != Device::Virtio;
+        for load in &self.loads {
+            if let Some(device) = load.devices().find(of_pcs) {
+                return refuse(
+                    "loads",
+                    format!("'{load}' needs {}, which PCs alone have", device.title()),
+                );
+            }
+        }
+        for probe in self.probes(Venue::Lab)? {
+            if probe.info().ticks_as_rtc_in_lab {
+                return refuse("probes", format!("{probe} is for x86-64 as yet"));
+            }
+            if let Some(device) = probe.device().filter(of_pcs) {
+                return refuse(
+                    "probes",
+                    format!("{probe} needs {}, which PCs alone have", device.title()),
+                );
+            }
+        }
+        let mut of_arm = kernels.iter().filter(|subject| subject.machine.arch() == Arch::Arm64);
+        if let Some(scheduler) = of_arm
+            .clone()
+            .find_map(|subject| subject.machine.scheduler.as_ref())
+            .filter(|s| s.is_loaded())
+        {
+            return refuse("scheduler", format!("{scheduler} is loaded on x86-64 alone"));
+        }
+        match of_arm.find(|subject| subject.machine.smp.cpus > 1) {
+            Some(subject) => refuse(
+                "cpus",
+                format!("{} CPUs are for x86-64 as yet", subject.machine.smp.cpus),
+            ),
+            None => Ok(()),
         }
     }
 

@@ -94,11 +94,17 @@ pub const OF_STUDY_RUN: [&str; 2] = ["work_dir", "io_scheduler"];
 /// The values of a parameter, as they are typed; none if a machine has the usual value.
 fn values(parameter: &Parameter, experiment: &Experiment) -> Vec<String> {
     match &parameter.owner {
+        // The kernels' names tell it, and an image is of one.
+        ParameterOwner::Machine(_) if parameter.key == "arch" => Vec::new(),
         ParameterOwner::Machine(field) => {
-            let values = distinct(experiment.machines().map(|machine| (field.get)(machine)));
-            match values == [(field.get)(&VirtualMachine::default())] {
+            let is_usual = |machine: &VirtualMachine| {
+                let mut usual = VirtualMachine::default();
+                usual.set_arch(machine.arch());
+                (field.get)(machine) == (field.get)(&usual)
+            };
+            match experiment.machines().all(is_usual) {
                 true => Vec::new(),
-                false => values,
+                false => distinct(experiment.machines().map(|machine| (field.get)(machine))),
             }
         }
         ParameterOwner::Part(field) => experiment.parts.iter().flat_map(|part| (field.get)(part)).collect(),

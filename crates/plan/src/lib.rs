@@ -9,12 +9,13 @@
 //! cells       an experiment multiplied out        grammar     words for loads and probes, and what is usual
 //! difference  what tells two experiments apart    command     the command line that asks for one
 //! parameters  each in one row: options, keys of studies, labels and differences are read off it
-//! study       study files                         model, method, smp          words and their values
+//! study       study files                         model, method, smp, arch    words and their values
 //! ```
 //! A study file and both command lines only fill an [`Experiment`]; the code that runs it does not know them. The
 //! experiment is kept with the run, so that resuming compares the measurement, not how it was typed.
 
 mod apply;
+mod arch;
 mod cells;
 mod check;
 mod command;
@@ -33,6 +34,7 @@ pub mod study;
 mod virtual_machine;
 
 pub use apply::Apply;
+pub use arch::{Arch, NOT_ONE_UNIT};
 pub use cells::{Combination, PlannedCell};
 pub use check::{MOST_CELLS, NO_CENSUS_OF_ORDINARY, Problem, no_census_without_timer};
 pub use command::{command, to_go_on};

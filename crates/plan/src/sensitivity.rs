@@ -89,7 +89,9 @@ pub fn variations(cell: &PlannedCell, seeds: u32) -> Vec<Variation> {
         let other = VirtualMachine { append, ..own.clone() };
         add(VariedProperty::Random, "starved".into(), other, spec(), 1);
     }
-    for cpu in CpuModel::ALL.into_iter().filter(|cpu| *cpu != own.cpu) {
+    // A kernel with larger pages stays silent on a CPU without them.
+    let may_be = |cpu: &CpuModel| cpu.arch() == own.arch() && (cpu.has_16k_pages() || !own.cpu.has_16k_pages());
+    for cpu in CpuModel::ALL.into_iter().filter(|cpu| *cpu != own.cpu && may_be(cpu)) {
         let other = VirtualMachine { cpu, ..own.clone() };
         add(VariedProperty::Cpu, cpu.to_string(), other, spec(), 1);
     }

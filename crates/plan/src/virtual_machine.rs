@@ -1,7 +1,7 @@
 //! The lab's virtual machine, as far as a subject can choose it.
 
 use crate::parameters::of_machine;
-use crate::{CpuScheduler, DiskSpec, IoScheduler, Problem, Smp};
+use crate::{Arch, CpuScheduler, DiskSpec, IoScheduler, Problem, Smp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -66,6 +66,18 @@ pub enum CpuModel {
     /// AMD, 2019.
     #[default]
     Rome,
+    /// ARM, 2012: small cores of boards (Pi 3, i.MX8, Zynq).
+    #[serde(rename = "cortex-a53")]
+    CortexA53,
+    /// ARM, 2015 (Pi 4).
+    #[serde(rename = "cortex-a72")]
+    CortexA72,
+    /// ARM, 2018 (Pi 5).
+    #[serde(rename = "cortex-a76")]
+    CortexA76,
+    /// ARM, 2019: servers.
+    #[serde(rename = "neoverse-n1")]
+    NeoverseN1,
 }
 
 /// Words for the kernel's command line, with single blanks in between.
@@ -98,6 +110,18 @@ impl VirtualMachine {
     pub(crate) const MIN_MEMORY_MB: u32 = 192;
     /// Most memory, in MiB: all of it below the PCI hole, so that it is one file.
     pub(crate) const MAX_MEMORY_MB: u32 = 2_048;
+
+    /// Its architecture: that of its CPU.
+    pub const fn arch(&self) -> Arch {
+        self.cpu.arch()
+    }
+
+    /// Makes it one of another architecture, with its usual CPU.
+    pub fn set_arch(&mut self, arch: Arch) {
+        if self.arch() != arch {
+            self.cpu = arch.usual_cpu();
+        }
+    }
 
     pub(crate) fn check(&self) -> Result<(), Problem> {
         if !Self::MIPS.contains(&self.mips) {
@@ -163,7 +187,15 @@ pub(crate) fn needed_devices(probe: Probe, load: &str) -> BTreeSet<Device> {
 
 impl CpuModel {
     /// All.
-    pub(crate) const ALL: [CpuModel; 3] = [CpuModel::Max, CpuModel::Skylake, CpuModel::Rome];
+    pub(crate) const ALL: [CpuModel; 7] = [
+        CpuModel::Max,
+        CpuModel::Skylake,
+        CpuModel::Rome,
+        CpuModel::CortexA53,
+        CpuModel::CortexA72,
+        CpuModel::CortexA76,
+        CpuModel::NeoverseN1,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -171,7 +203,24 @@ impl CpuModel {
             CpuModel::Max => "max",
             CpuModel::Skylake => "skylake",
             CpuModel::Rome => "rome",
+            CpuModel::CortexA53 => "cortex-a53",
+            CpuModel::CortexA72 => "cortex-a72",
+            CpuModel::CortexA76 => "cortex-a76",
+            CpuModel::NeoverseN1 => "neoverse-n1",
         }
+    }
+
+    /// Its architecture.
+    pub const fn arch(self) -> Arch {
+        match self {
+            CpuModel::Max | CpuModel::Skylake | CpuModel::Rome => Arch::X86,
+            CpuModel::CortexA53 | CpuModel::CortexA72 | CpuModel::CortexA76 | CpuModel::NeoverseN1 => Arch::Arm64,
+        }
+    }
+
+    /// Whether it has pages of 16 KiB.
+    pub const fn has_16k_pages(self) -> bool {
+        matches!(self, CpuModel::CortexA76 | CpuModel::NeoverseN1)
     }
 }
 
@@ -309,6 +358,9 @@ mod tests {
     #[test]
     fn an_unknown_cpu_is_told_what_there_is() {
         let error = "pentium".parse::<CpuModel>().unwrap_err();
-        assert_eq!(error, "'pentium' is not one of max, skylake, rome");
+        assert_eq!(
+            error,
+            "'pentium' is not one of max, skylake, rome, cortex-a53, cortex-a72, cortex-a76, neoverse-n1"
+        );
     }
 }

@@ -4,7 +4,7 @@ mod written;
 
 use worstcase_plan::study::claim::{Compare, PublishedValue, Relation, Statistic};
 use worstcase_plan::study::{built_in, load};
-use worstcase_plan::{Claim, PreemptChoice, PreemptName};
+use worstcase_plan::{Claim, NOT_ONE_UNIT, PreemptChoice, PreemptName};
 use written::read;
 
 const STUDY: &str = r#"schema = "worstcase-study/4"
@@ -60,6 +60,16 @@ host = { probe = "switch:4x0" }
 
 fn said_of(from: &str, to: &str) -> String {
     written::said_of(STUDY, from, to)
+}
+
+#[test]
+fn figures_of_two_architectures_make_no_claim() {
+    let board = r#"{ kernel = "debian:6.1/arm64", preempt = ["none"] }, { kernel = "debian:6.12""#;
+    let study = STUDY.replacen(r#"{ kernel = "debian:6.12""#, board, 1);
+    read(&study).unwrap();
+    let other = r#"cell = { kernel = "debian:6.1/arm64", preempt = "none" }"#;
+    let said = written::said_of(&study, r#"cell = { preempt = "none" }"#, other);
+    assert!(said.contains(NOT_ONE_UNIT) && said.ends_with("make a claim of each"), "{said}");
 }
 
 #[test]

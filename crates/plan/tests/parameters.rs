@@ -1,12 +1,13 @@
 //! What a parameter's row promises: a command line and a study say the same, and what was asked is asked again.
 
 use worstcase_plan::parameters::{self, GivenValues, KernelChoice, Parameter};
-use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Venue, command, study};
+use worstcase_plan::{Experiment, PreemptChoice, PreemptName, Subjects, Venue, command, study};
 
 /// A value of each parameter that is not the usual one, in the form of a study file; more than one where a list is taken.
 const EXAMPLES: &[(&str, &str)] = &[
     ("mips", "[500, 125]"),
     ("memory_mb", "[512, 2048]"),
+    ("arch", r#"["x86-64", "arm64"]"#),
     ("cpu", r#"["skylake", "max"]"#),
     ("quantum", r#"["100ns", "10us"]"#),
     ("probe_cpu", "0"),
@@ -69,15 +70,11 @@ fn example(venue: Venue, parameter: &Parameter) -> (String, Vec<(&'static str, &
     (text.to_string(), beside)
 }
 
-fn kernels(venue: Venue) -> Vec<KernelChoice> {
-    let choice = KernelChoice {
-        kernel: "debian:6.1".into(),
+fn choice(kernel: &str) -> KernelChoice {
+    KernelChoice {
+        kernel: kernel.into(),
         models: vec![PreemptChoice::One(PreemptName::None)],
         optional: false,
-    };
-    match venue {
-        Venue::Lab => vec![choice],
-        Venue::Host => vec![],
     }
 }
 
@@ -113,7 +110,7 @@ fn of_study(venue: Venue, keys: &[(&str, &str)]) -> Experiment {
 
 /// What a command line says: its words after `lab run` or `host run`.
 fn of_command(venue: Venue, words: &[String]) -> Experiment {
-    let mut given = GivenValues::default();
+    let (mut given, mut kernels) = (GivenValues::default(), Vec::new());
     let mut words = words.iter().skip(3).peekable();
     while let Some(word) = words.next() {
         let word = word.strip_prefix("--").unwrap();
@@ -121,6 +118,9 @@ fn of_command(venue: Venue, words: &[String]) -> Experiment {
             Some((flag, text)) => (flag, text.to_string()),
             None => (word, words.next().unwrap().clone()),
         };
+        if flag == "kernel" {
+            kernels.push(choice(&text));
+        }
         let Some(parameter) = parameters::all(venue).find(|parameter| parameter.flag == flag) else {
             continue;
         };
@@ -129,7 +129,7 @@ fn of_command(venue: Venue, words: &[String]) -> Experiment {
         let values = [earlier, &parameter.split(&text)].concat();
         given.insert(parameter, values);
     }
-    let experiment = given.experiment(venue, &kernels(venue)).unwrap();
+    let experiment = given.experiment(venue, &kernels).unwrap();
     experiment.check().unwrap();
     experiment
 }
@@ -155,6 +155,43 @@ fn a_study_says_what_a_command_line_says_and_a_difference_names_it() {
             assert_ne!(usual, asked, "{}", parameter.key);
         }
     }
+}
+
+/// Each kernel with its machine, as options ask for them.
+fn asked(kernels: &[&str], values: &[(&str, &[&str])]) -> Result<Vec<String>, String> {
+    let mut given = GivenValues::default();
+    for (key, values) in values {
+        let values = values.iter().map(ToString::to_string).collect();
+        given.insert(parameters::find(Venue::Lab, key).unwrap(), values);
+    }
+    let choices: Vec<KernelChoice> = kernels.iter().map(|kernel| choice(kernel)).collect();
+    let experiment = given.experiment(Venue::Lab, &choices).map_err(|e| e.to_string())?;
+    let Subjects::Kernels(subjects) = &experiment.parts[0].subjects else {
+        panic!("the lab has kernels")
+    };
+    Ok(subjects.iter().map(|s| format!("{} {}", s.kernel, s.machine.cpu)).collect())
+}
+
+#[test]
+fn an_architecture_is_that_of_a_name_or_of_an_option() {
+    let (pc, board) = ("debian:6.1 rome", "debian:6.1/arm64 cortex-a72");
+    let each = |kernels: &[&str], values: &[(&str, &[&str])]| asked(kernels, values).unwrap();
+    assert_eq!(each(&["debian:6.1"], &[]), [pc]);
+    assert_eq!(each(&["debian:6.1/arm64"], &[]), [board]);
+    assert_eq!(each(&["debian:6.1"], &[("arch", &["arm64"])]), [board]);
+    assert_eq!(each(&["debian:6.1"], &[("arch", &["x86-64", "arm64"])]), [pc, board]);
+    assert_eq!(each(&["debian:6.1", "debian:6.1/arm64"], &[]), [pc, board]);
+    let small = "debian:6.1/arm64 cortex-a53";
+    assert_eq!(each(&["debian:6.1"], &[("cpu", &["cortex-a53"])]), [small]);
+    let both = ["debian:6.1", "debian:6.1/arm64"];
+    assert_eq!(each(&both, &[("cpu", &["rome", "cortex-a53"])]), [pc, small]);
+    let of_both: (&str, &[&str]) = ("arch", &["x86-64", "arm64"]);
+    assert_eq!(each(&["debian:6.1"], &[of_both, ("cpu", &["rome", "cortex-a53"])]), [pc, small]);
+    assert_eq!(each(&["./Image"], &[("arch", &["arm64"])]), ["./Image cortex-a72"]);
+    let refused = asked(&["debian:6.1/arm64"], &[("cpu", &["rome"])]).unwrap_err();
+    assert_eq!(refused, "debian:6.1/arm64 is for arm64, and no machine is ('cpu')");
+    let refused = asked(&["debian:6.1"], &[("arch", &["arm64"]), ("cpu", &["rome"])]).unwrap_err();
+    assert_eq!(refused, "rome is no CPU of arm64");
 }
 
 #[test]

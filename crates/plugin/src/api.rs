@@ -46,8 +46,8 @@ pub struct Instruction<'block> {
     block: std::marker::PhantomData<&'block Block>,
 }
 
-/// The longest instruction of x86.
-const MAX_LEN: usize = 15;
+// Of this architecture.
+use crate::arch::MAX_LEN;
 
 impl Block {
     /// The block that QEMU translates.
@@ -106,7 +106,7 @@ impl Instruction<'_> {
         unsafe { sys::qemu_plugin_insn_vaddr(self.handle) }
     }
 
-    /// The seven bytes before this instruction, the first of its block, if they lie on the same page.
+    /// As many bytes before this instruction as a mark has before its store, the first of its block, if they lie on the same page.
     pub(crate) fn bytes_before(&self) -> Option<[u8; NOP_LEN]> {
         if self.vaddr() % 4096 < NOP_LEN as u64 {
             return None;
@@ -117,7 +117,7 @@ impl Instruction<'_> {
             return None;
         }
         // SAFETY: a block's first instruction lies in guest RAM at `host`; a guest page is contiguous there, and
-        // at least seven bytes of this page come before. The guest's CPU, the only writer, is translating.
+        // at least so many bytes of this page come before. The guest's CPU, the only writer, is translating.
         Some(unsafe { host.sub(NOP_LEN).cast::<[u8; NOP_LEN]>().read() })
     }
 

@@ -15,6 +15,9 @@ pub(crate) struct Args {
     pub(crate) progress: Option<PathBuf>,
     /// `timer_entry=0xADDRESS`: the first instruction of the guest's timer interrupt.
     pub(crate) timer_entry: Option<u64>,
+    /// `vectors=0xADDRESS`: the kernel's vectors, by which interrupts enter it.
+    #[cfg(feature = "guest-arm64")]
+    pub(crate) vectors: Option<u64>,
     /// `quantum=NS`: how far one CPU may be ahead of another.
     pub(crate) quantum: Option<i64>,
     /// `untimed=0xFROM-0xTO+...`: code that takes no time; `shared=...`: code that takes none after it.
@@ -121,6 +124,10 @@ pub(crate) enum ArgError {
     /// Nothing that reads memory.
     #[error("memory= is for windows=, census= or modules=")]
     MemoryAlone,
+    /// What this plugin cannot do.
+    #[cfg(feature = "guest-arm64")]
+    #[error("{0} is not there for arm64 machines yet")]
+    NotOnArm64(&'static str),
     /// Not an address.
     #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
     BadAddress(String),
@@ -143,6 +150,19 @@ const MOST_QUANTUM: i64 = 1_000_000_000;
 /// A second, too.
 const LONGEST_REQUEST: i64 = 1_000_000_000;
 
+/// Refuses what is there for x86-64 alone.
+#[cfg(feature = "guest-arm64")]
+pub(crate) fn refuse_what_is_not_there(arguments: &[String]) -> Result<(), ArgError> {
+    let there = |name: &str| arguments.iter().any(|argument| argument.starts_with(name));
+    match ["port=", "windows=", "census=", "modules="]
+        .into_iter()
+        .find(|name| there(name))
+    {
+        Some(name) => Err(ArgError::NotOnArm64(name)),
+        None => Ok(()),
+    }
+}
+
 /// Reads the arguments as QEMU hands them over, `name=value` each.
 pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let mut args = Args::default();
@@ -156,6 +176,8 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
             Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
+            #[cfg(feature = "guest-arm64")]
+            Some(("vectors", value)) => set(&mut args.vectors, "vectors", address(value)?)?,
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
             Some(("disk", value)) => set(&mut args.disk, "disk", time(value, "disk")?)?,
             Some(("port", value)) => set(&mut args.port, "port", time(value, "port")?)?,

@@ -5,7 +5,8 @@
 //!
 //! - `entry`: what QEMU looks for and calls; `api`: its plugin interface in the version this build speaks.
 //! - `plugin`: set-up and translation: what is registered where.
-//! - [`count`]: the count at an instruction; [`counts`]: each CPU's. [`decode`]: what is to be known of an instruction.
+//! - [`count`]: the count at an instruction; [`counts`]: each CPU's.
+//! - [`arch`], [`decode`], [`mark`]: what differs between architectures, for each in a folder of `arch`.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
@@ -19,8 +20,8 @@
 //! writes its own files.
 
 // A test executable has no QEMU to take the symbols from, so what calls QEMU stays out of it, and some of the
-// rest is unused there.
-#![cfg_attr(test, allow(dead_code))]
+// rest is unused there; as is what only a census needs where there is none.
+#![cfg_attr(any(test, feature = "guest-arm64"), allow(dead_code))]
 
 #[cfg(all(feature = "api-v1", feature = "api-v4"))]
 compile_error!("choose one of the features api-v1 (QEMU 7.2) and api-v4 (QEMU 10), with --no-default-features");
@@ -29,15 +30,26 @@ compile_error!("choose one of the features api-v1 (QEMU 7.2) and api-v4 (QEMU 10
 
 #[cfg(not(test))]
 mod api;
+#[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/facts.rs")]
+#[cfg_attr(feature = "guest-arm64", path = "arch/arm64/facts.rs")]
+mod arch;
 mod args;
+#[cfg(not(feature = "guest-arm64"))]
 mod census;
 mod count;
 mod counts;
+#[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/decode.rs")]
+#[cfg_attr(feature = "guest-arm64", path = "arch/arm64/decode.rs")]
 mod decode;
 #[cfg(not(test))]
 mod entry;
 mod events;
 mod guest_memory;
+#[cfg(feature = "guest-arm64")]
+#[path = "arch/arm64/interrupts.rs"]
+mod interrupts;
+#[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/mark.rs")]
+#[cfg_attr(feature = "guest-arm64", path = "arch/arm64/mark.rs")]
 mod mark;
 mod modules;
 mod paging;

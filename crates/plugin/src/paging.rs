@@ -2,9 +2,6 @@
 
 use crate::guest_memory::GuestMemory;
 
-/// Addresses below this are the user's on x86-64.
-pub(crate) const USER_END: u64 = 1 << 47;
-
 /// Of an entry: it leads somewhere.
 const PRESENT: u64 = 1;
 /// Of an entry: it leads to a large page, not to the next table.

@@ -1,10 +1,12 @@
 //! The moments at which QEMU asks: at its start, when it has made a CPU, whenever it has translated a block, at its end.
 
 use crate::api::Block;
+#[cfg(not(feature = "guest-arm64"))]
+use crate::census;
 use crate::count::Place;
 use crate::scheduler::{self, Settings};
 use crate::untimed::{self, Code};
-use crate::{args, census, events, modules, progress, record, watch};
+use crate::{arch, args, events, modules, progress, record, watch};
 use std::ffi::{c_int, c_uint};
 use std::io;
 use std::path::Path;
@@ -22,9 +24,14 @@ pub(crate) struct QemuInfo {
 
 /// Sets the plugin up; a failure is one line for the user, and QEMU does not start.
 pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), String> {
+    #[cfg(feature = "guest-arm64")]
+    args::refuse_what_is_not_there(arguments).map_err(|e| e.to_string())?;
     let args = args::parse(arguments).map_err(|e| e.to_string())?;
-    if machine.target != "x86_64" || !machine.whole_system {
-        return Err(format!("measures x86_64 machines, not {}", machine.target));
+    if machine.target != arch::target!() || !machine.whole_system {
+        return Err(format!(
+            concat!("measures ", arch::target!(), " machines, not {}"),
+            machine.target
+        ));
     }
     let cpus = usize::try_from(machine.cpus).unwrap_or(0);
     if !(1..=MOST_CPUS).contains(&cpus) {
@@ -45,10 +52,13 @@ pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), St
         progress::start(path).map_err(unwritable(path))?;
     }
     watch::start(log, args.timer_entry);
+    #[cfg(feature = "guest-arm64")]
+    watch::set_vectors(args.vectors);
     untimed::set(args.untimed);
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }
+    #[cfg(not(feature = "guest-arm64"))]
     if let Some(asked) = args.census {
         census::start(asked)?;
     }
@@ -91,6 +101,7 @@ pub(crate) fn translated(block: &Block) {
     let places = Place::of_block(instructions.len(), code == Code::Shared);
     record::observe(block, &instructions, places.clone());
     watch::observe(&instructions, places.clone());
+    #[cfg(not(feature = "guest-arm64"))]
     census::observe(block, &instructions, places);
 }
 
@@ -99,5 +110,6 @@ pub(crate) fn finish() {
     watch::finish();
     record::finish();
     modules::list();
+    #[cfg(not(feature = "guest-arm64"))]
     census::finish();
 }

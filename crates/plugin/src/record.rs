@@ -9,12 +9,12 @@
 //! next window, and no more outside of windows.
 
 use crate::api::{Block, Instruction, OnAccess, OnStart};
+use crate::arch::USER_END;
 use crate::args::Replay;
 use crate::count::Place;
 use crate::counts;
 use crate::decode;
 use crate::guest_memory::{GuestMemory, LateMemory};
-use crate::paging::USER_END;
 use crate::scheduler;
 use crate::tasks::{self, Context, Contexts, Task};
 use crate::untimed::count_at;

@@ -4,14 +4,17 @@
 //! the same translated code. All run on the one CPU's thread; the lock is never contended.
 
 use crate::api::{Instruction, OnAccess, OnStart, OnStore};
+use crate::arch::{self, USER_END};
+#[cfg(not(feature = "guest-arm64"))]
 use crate::census;
 use crate::count::Place;
 use crate::counts;
 use crate::decode;
 use crate::events::Log;
+#[cfg(feature = "guest-arm64")]
+use crate::interrupts::Interrupts;
 use crate::mark::Marks;
 use crate::modules;
-use crate::paging::USER_END;
 use crate::record;
 use crate::scheduler;
 use crate::untimed::{count_at, count_of_all_at};
@@ -20,17 +23,14 @@ use worstcase_logs::mark::MarkKind;
 use worstcase_logs::trace::EventKind;
 use worstcase_logs::units::Instructions;
 
-/// `rdtsc` and `rdtscp`.
-const CLOCK_READS: [&[u8]; 2] = [&[0x0f, 0x31], &[0x0f, 0x01, 0xf9]];
-
-const PAUSE: &[u8] = &[0xf3, 0x90];
-
 /// In place of what a mark stored, if that is not memory.
 const NOT_IN_MEMORY: u64 = u64::MAX;
 
 struct Watch {
     log: Option<Log>,
     timer_entry: Option<u64>,
+    #[cfg(feature = "guest-arm64")]
+    interrupts: Interrupts,
     marks: Marks,
     /// What the last clock read since the last mark read, and its count.
     clock_read: Option<(u64, Instructions)>,
@@ -55,9 +55,19 @@ pub fn start(log: Option<Log>, timer_entry: Option<u64>) {
     *lock() = Some(Watch {
         log,
         timer_entry,
+        #[cfg(feature = "guest-arm64")]
+        interrupts: Interrupts::default(),
         marks: Marks::default(),
         clock_read: None,
     });
+}
+
+/// Where interrupts begin that share one entry.
+#[cfg(feature = "guest-arm64")]
+pub fn set_vectors(vectors: Option<u64>) {
+    if let Some(watch) = lock().as_mut() {
+        watch.interrupts = Interrupts::at(vectors);
+    }
 }
 
 /// Registers what is to be watched in a freshly translated block.
@@ -75,10 +85,14 @@ pub(crate) fn observe(instructions: &[Instruction], places: impl Iterator<Item =
         if watch.timer_entry == Some(vaddr) {
             instruction.on_start::<TimerEntry>(at);
         }
-        if vaddr < USER_END && CLOCK_READS.contains(&instruction.bytes()) {
+        #[cfg(feature = "guest-arm64")]
+        if watch.interrupts.begin_at(vaddr) {
+            instruction.on_start::<InterruptEntry>(at);
+        }
+        if vaddr < USER_END && arch::reads_clock(instruction.bytes()) {
             instruction.on_start::<ClockRead>(at);
         }
-        if instruction.bytes() == PAUSE {
+        if arch::pauses(instruction.bytes()) {
             match scheduler::is_alone() {
                 true => instruction.on_start::<LonePause>(at),
                 false => instruction.on_start::<Pause>(u64::from(vaddr >= USER_END) << Place::BITS | at),
@@ -105,6 +119,7 @@ impl OnStore for MarkStore {
         if kind == MarkKind::Begin {
             scheduler::measures();
         }
+        #[cfg(not(feature = "guest-arm64"))]
         census::marked(kind, count);
         modules::marked(kind);
         let mut guard = lock();
@@ -137,7 +152,25 @@ impl OnStart for TimerEntry {
         }
         if let Some(watch) = lock().as_mut() {
             let entry = watch.timer_entry.unwrap_or_default();
-            watch.push(EventKind::TimerEntry, entry, Instructions(count_at(Place::of_bits(at))));
+            let count = Instructions(count_at(Place::of_bits(at)));
+            #[cfg(feature = "guest-arm64")]
+            let count = watch.interrupts.began(count);
+            watch.push(EventKind::TimerEntry, entry, count);
+        }
+    }
+}
+
+/// An interrupt's first instruction starts; which one it is shows later.
+#[cfg(feature = "guest-arm64")]
+struct InterruptEntry;
+
+#[cfg(feature = "guest-arm64")]
+impl OnStart for InterruptEntry {
+    fn run(at: u64) {
+        if scheduler::is_measured()
+            && let Some(watch) = lock().as_mut()
+        {
+            watch.interrupts.begins(Instructions(count_at(Place::of_bits(at))));
         }
     }
 }

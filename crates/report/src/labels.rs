@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use worstcase_base::format::{grouped, plain, range};
 use worstcase_base::{distinct, duration};
+use worstcase_plan::{Arch, NOT_ONE_UNIT};
 use worstcase_results::record::{Record, Subject, safe};
 use worstcase_results::stats::Ensemble;
 
@@ -19,22 +20,29 @@ pub(super) fn row_label(subject: &Subject) -> String {
 /// Which file each kernel of the user's own is; none if all are of an archive, or named.
 pub(super) fn own_images(records: &[Record]) -> Option<String> {
     let own = records.iter().map(|r| &r.subject.kernel).filter(|kernel| {
-        let is_file = kernel.name.contains('/') || kernel.name.contains(',');
+        let (name, _) = Arch::behind(&kernel.name);
+        let is_file = name.contains(['/', ',']);
         is_file && kernel.name != kernel.label
     });
     let own = distinct(own.map(|kernel| plain(&format!("{} is {}", kernel.label, kernel.name))));
     (!own.is_empty()).then(|| format!("Kernel of your own: {}", own.join("; ")))
 }
 
-/// Series whose kernels are not of one version, though no version was named: flavours come from an archive at different times, and
-/// are built with different compilers.
+/// Architectures side by side, and series whose kernels are not of one version, though no version was named: flavours come from an
+/// archive at different times, and are built with different compilers.
 pub(super) fn mixed_versions(records: &[Record]) -> Vec<String> {
+    let archs = distinct(records.iter().filter_map(|r| Some(r.subject.virtual_machine()?.arch())));
     let kernels = distinct(records.iter().map(|r| {
         let kernel = &r.subject.kernel;
         (kernel.name.as_str(), package_version(&kernel.version))
     }));
-    let unnamed = || kernels.iter().filter(|(name, _)| !name.contains(['@', '/', ',']));
-    let series = |name: &str| name.split('-').next().unwrap_or(name).to_string();
+    let unnamed = || kernels.iter().filter(|(name, _)| !Arch::behind(name).0.contains(['@', '/', ',']));
+    // Of another architecture it is another compiler's anyway.
+    let series = |name: &str| {
+        let (own, arch) = Arch::behind(name);
+        let series = own.split('-').next().unwrap_or(own).to_string();
+        (series, arch)
+    };
     let mixed = distinct(unnamed().map(|(name, _)| series(name)))
         .into_iter()
         .filter_map(|of| {
@@ -51,7 +59,8 @@ pub(super) fn mixed_versions(records: &[Record]) -> Vec<String> {
                 ))
             })
         });
-    mixed.collect()
+    let archs = (archs.len() > 1).then(|| NOT_ONE_UNIT.to_string());
+    archs.into_iter().chain(mixed).collect()
 }
 
 /// `6.1.192-2` of `#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`.

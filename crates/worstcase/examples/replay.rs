@@ -15,7 +15,7 @@ use worstcase_lab::boot;
 use worstcase_lab::cell::{self, CellRun};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_plan::{PlannedCell, VirtualMachine};
@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let options = ResolveOptions::from_cache(&Silent)?;
     let cache = &options.cache;
-    let qemu = Qemu::find(words.get(6).map(Path::new), cache, &Silent)?;
-    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options)?;
+    let qemus = Qemus::new(words.get(6).map(Path::new), cache, &Silent);
+    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemus, &options)?;
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = boot::obtain(cache, prepared, None)?;
     let run = CellRun {

@@ -19,7 +19,7 @@ use worstcase_lab::cell::{self, CellRun, RawResult};
 use worstcase_lab::checkpoints;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
@@ -50,8 +50,8 @@ fn cell(mips: u32, probe: Probe) -> PlannedCell {
 fn with_cell(planned: PlannedCell, test: impl FnOnce(&ResolveOptions, &CellRun, &RawResult, &KernelSymbols)) {
     let options = ResolveOptions::from_cache(&Silent).unwrap();
     let named = std::env::var_os("WORSTCASE_QEMU").map(PathBuf::from);
-    let qemu = Qemu::find(named.as_deref(), &options.cache, &Silent).unwrap();
-    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemu, &options).unwrap();
+    let qemus = Qemus::new(named.as_deref(), &options.cache, &Silent);
+    let matrix = LabMatrix::prepare(std::slice::from_ref(&planned), &Default::default(), &qemus, &options).unwrap();
     let prepared = matrix.subject(&matrix.cells()[0]);
     let snapshot = boot::obtain(&options.cache, prepared, None).unwrap();
     let run = CellRun {

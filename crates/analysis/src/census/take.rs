@@ -13,12 +13,12 @@ use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 
 /// The means beside the record that a census needs.
 pub struct CensusMeans<'a> {
     /// The QEMU that measured the cell.
-    pub qemu: &'a Qemu,
+    pub qemus: &'a Qemus<'a>,
     /// The additions with which the cell was measured, if not those that its run names.
     pub additions: &'a Additions,
     /// The places of kernels and results.
@@ -39,7 +39,7 @@ pub fn take(
     in_detail: bool,
 ) -> Result<(CellCensus, Vec<TopList>), CensusTakeError> {
     let ChosenCell { record, additions } = chosen;
-    let mut again = RepeatableCell::of(record, additions, how.qemu, how.options, how.limit)?;
+    let mut again = RepeatableCell::of(record, additions, how.qemus, how.options, how.limit)?;
     let cache = &how.options.cache;
     let about = About::of(record, how.cpu);
     if let Some(CensusCpu { cpu, has_probe: false }) = about.of {

@@ -17,7 +17,7 @@ use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow, SubjectMachine};
 
 /// The name of the code that the kernel gives every program.
@@ -105,8 +105,8 @@ impl<'a> RecordedReplay<'a> {
         record: &'a Record,
         additions: Additions,
     ) -> Result<RecordedReplay<'a>, ExplainError> {
-        let qemu = Qemu::find(means.qemu, &means.options.cache, means.options.progress)?;
-        let cell = RecordedCell::of(record, &additions, &qemu, means.options)?;
+        let qemus = Qemus::new(means.qemu, &means.options.cache, means.options.progress);
+        let cell = RecordedCell::of(record, &additions, &qemus, means.options)?;
         Ok(RecordedReplay {
             means: *means,
             record,

@@ -218,6 +218,13 @@ impl Mapping {
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
+
+    /// Writes one byte, with the mark of a machine that stops there; panics outside the mapping.
+    #[cfg(target_arch = "aarch64")]
+    pub fn write_stop_at(&self, at: usize, value: u8) {
+        // SAFETY: the byte lies inside the live mapping, to which no reference exists; who mapped a device wants it.
+        unsafe { worstcase_logs::mark::stop(self.byte(at).as_ptr(), value) }
+    }
 }
 
 impl Drop for Mapping {

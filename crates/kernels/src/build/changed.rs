@@ -141,12 +141,11 @@ mod tests {
         .unwrap();
         fs::write(tree.join("kernel/fork.c"), "one").unwrap();
         fs::write(tree.join(".gitignore"), ".*\n").unwrap();
-        let all: String = crate::needs::NEEDS
-            .iter()
+        let all: String = crate::needs::of(crate::Arch::X86)
             .map(|(option, _)| format!("CONFIG_{option}=y\n"))
             .collect();
         fs::write(tree.join(".config"), all + "CONFIG_HZ=250\n").unwrap();
-        fs::write(dir.join("image"), files::sample_image("6.1.0")).unwrap();
+        fs::write(dir.join("image"), crate::image::sample("6.1.0")).unwrap();
     }
 
     fn resolved(dir: &Path, after: &str) -> Result<Kernel, KernelError> {

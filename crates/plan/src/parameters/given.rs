@@ -2,7 +2,7 @@
 
 use super::{InvalidValue, Parameter, ParameterOwner, ValueCount, all, find, of_machine};
 use crate::check::check_cells;
-use crate::{Experiment, Part, PlannedSubject, PreemptChoice, Problem, Subjects, Venue, VirtualMachine, grammar};
+use crate::{Arch, Experiment, Part, PlannedSubject, PreemptChoice, Problem, Subjects, Venue, VirtualMachine, grammar};
 use std::collections::BTreeMap;
 
 /// The values of each parameter that a command line or a section of a study names.
@@ -87,14 +87,25 @@ impl GivenValues {
         count_cells(models, counted.map(|(key, values)| factor(key, values)))
     }
 
-    /// Every kernel with every model and machine.
+    /// Every kernel with every model and machine of its architecture.
     fn subjects(&self, kernels: &[KernelChoice]) -> Result<Vec<PlannedSubject>, Problem> {
         let machines = self.machines()?;
+        // Beside a name with an architecture one without has the usual.
+        let others = match kernels.iter().any(|choice| Arch::of_name(&choice.kernel).is_some())
+            && !self.0.contains_key("arch")
+        {
+            true => Some(Arch::default()),
+            false => None,
+        };
         let mut subjects = Vec::new();
         for choice in kernels {
+            let machines = match Arch::of_name(&choice.kernel).or(others) {
+                Some(arch) => self.of_arch(arch, &machines, &choice.kernel)?,
+                None => machines.clone(),
+            };
             for preempt in &choice.models {
                 subjects.extend(machines.iter().map(|machine| PlannedSubject {
-                    kernel: choice.kernel.clone(),
+                    kernel: machine.arch().in_name(&choice.kernel),
                     preempt: *preempt,
                     optional: choice.optional,
                     machine: machine.clone(),
@@ -104,7 +115,25 @@ impl GivenValues {
         Ok(subjects)
     }
 
-    /// Every value of a parameter with every one of the others.
+    /// The machines that are of an architecture; if nothing tells another, all of them.
+    fn of_arch(&self, arch: Arch, machines: &[VirtualMachine], kernel: &str) -> Result<Vec<VirtualMachine>, Problem> {
+        let mut machines = machines.to_vec();
+        match ["cpu", "arch"].into_iter().find(|key| self.0.contains_key(key)) {
+            None => machines.iter_mut().for_each(|machine| machine.set_arch(arch)),
+            Some(key) => {
+                machines.retain(|machine| machine.arch() == arch);
+                if machines.is_empty() {
+                    return Err(Problem::new(
+                        key,
+                        format!("{kernel} is for {arch}, and no machine is ('{key}')"),
+                    ));
+                }
+            }
+        }
+        Ok(machines)
+    }
+
+    /// Every value of a parameter with every one of the others; of CPUs those of the architecture, where one was named.
     fn machines(&self) -> Result<Vec<VirtualMachine>, Problem> {
         let mut machines = vec![VirtualMachine::default()];
         for (parameter, field) in of_machine() {
@@ -115,12 +144,20 @@ impl GivenValues {
                 let what = format!("'{}' is empty; \"\" stands for none", parameter.key);
                 return Err(Problem::new(parameter.key, what));
             }
+            let is_bound = parameter.key == "cpu" && self.0.contains_key("arch");
             let mut each = Vec::new();
-            for machine in &machines {
+            for before in &machines {
+                let of_this = each.len();
                 for (nth, value) in values.iter().enumerate() {
-                    let mut machine = machine.clone();
+                    let mut machine = before.clone();
                     (field.set)(&mut machine, value).map_err(|e| Problem::new(parameter.key, e.0).at(nth))?;
-                    each.push(machine);
+                    if !is_bound || machine.arch() == before.arch() {
+                        each.push(machine);
+                    }
+                }
+                if each.len() == of_this {
+                    let what = format!("{} is no CPU of {}", values.join(", "), before.arch());
+                    return Err(Problem::new(parameter.key, what));
                 }
             }
             machines = each;

@@ -5,7 +5,7 @@ use super::{
     time, typed, whole, whole_number,
 };
 use crate::io_scheduler::split;
-use crate::{CpuModel, DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, IoScheduler, VirtualMachine};
+use crate::{DEFAULT_MEMORY_MB, DEFAULT_MIPS, DEFAULT_QUANTUM, IoScheduler, VirtualMachine};
 
 pub(super) const TABLE: &[Parameter] = &[
     Parameter {
@@ -51,7 +51,27 @@ pub(super) const TABLE: &[Parameter] = &[
         )
     },
     Parameter {
-        help: "CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates) [default: rome]",
+        help: "Architectures, separated by commas: x86-64, arm64; debian:6.12/arm64 is a kernel with its own [default: x86-64]",
+        values: ValueCount::Several(commas),
+        group: group::WHERE,
+        ..parameter(
+            "arch",
+            "arch",
+            "ARCH",
+            of_machine(
+                |machine, text| {
+                    machine.set_arch(read(text)?);
+                    Ok(())
+                },
+                |machine| machine.arch().to_string(),
+                |machine| unusual(!machine.arch().is_usual(), || machine.arch().to_string()),
+                |machine| words(unusual(!machine.arch().is_usual(), || machine.arch().to_string())),
+            ),
+        )
+    },
+    Parameter {
+        help: "CPUs of the machine, separated by commas: rome (AMD), skylake (Intel), max (all that QEMU emulates); of arm64 \
+               cortex-a53, cortex-a72, cortex-a76, neoverse-n1 [default: rome, cortex-a72]",
         values: ValueCount::Several(commas),
         group: group::WHERE,
         ..parameter(
@@ -64,7 +84,7 @@ pub(super) const TABLE: &[Parameter] = &[
                     Ok(())
                 },
                 |machine| machine.cpu.to_string(),
-                |machine| unusual(machine.cpu != CpuModel::default(), || machine.cpu.to_string()),
+                |machine| unusual(machine.cpu != machine.arch().usual_cpu(), || machine.cpu.to_string()),
                 |machine| format!("CPU {}", machine.cpu),
             ),
         )

@@ -313,6 +313,7 @@ mod tests {
         let texts = [
             ("mips", "500"),
             ("memory_mb", "2048"),
+            ("arch", "arm64"),
             ("cpu", "skylake"),
             ("cpus", "4"),
             ("quantum", "100ns"),

@@ -6,7 +6,7 @@ use super::claim::{
     Claim, ClaimFigure, ClaimOrigin, Compare, NEAR, OurCell, PublishedValue, Relation, Term, nanoseconds,
 };
 use super::selector::{Cells, RawCell};
-use crate::Venue;
+use crate::{Arch, NOT_ONE_UNIT, Venue};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -166,6 +166,7 @@ fn claim(at: Range<usize>, mut raw: RawClaim, lab: &Cells, host: Option<&Cells>)
     all_or_none(&figures, &places, "cell", |figure| figure.cell.as_ref())?;
     all_or_none(&figures, &places, "host", |figure| figure.host.as_ref())?;
     one_kind(&figures, &places)?;
+    one_arch(&figures, &places)?;
     units_fit(&figures, &units)?;
     let is_ranked = figures
         .iter()
@@ -210,6 +211,16 @@ fn one_kind(figures: &[ClaimFigure], places: &[Range<usize>]) -> Checked<()> {
         }
     }
     Ok(())
+}
+
+/// Path lengths of two architectures do not compare.
+fn one_arch(figures: &[ClaimFigure], places: &[Range<usize>]) -> Checked<()> {
+    let archs = figures.iter().map(|figure| Some(figure.cell.as_ref()?.subject.as_ref()?.machine.arch()));
+    let archs: Vec<Option<Arch>> = archs.collect();
+    match archs.iter().position(|arch| *arch != archs[0]) {
+        Some(nth) => Err(Wrong(places[nth].clone(), format!("{NOT_ONE_UNIT}; make a claim of each"))),
+        None => Ok(()),
+    }
 }
 
 /// A figure's cell: its own keys, and those that all figures share.

@@ -1,6 +1,6 @@
 //! What an instruction means for the census.
 
-use crate::paging::USER_END;
+use crate::arch::USER_END;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use worstcase_logs::census::facts::Facts;
 

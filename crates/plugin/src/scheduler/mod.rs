@@ -31,8 +31,10 @@ mod slices;
 pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
+#[cfg(not(any(test, feature = "guest-arm64")))]
+pub(crate) use qemu::handle;
 #[cfg(not(test))]
-pub(crate) use qemu::{begin_kicks, fetches, handle, pauses_alone, take_no_time, take_over, time_at, word_at};
+pub(crate) use qemu::{begin_kicks, fetches, pauses_alone, take_no_time, take_over, time_at, word_at};
 pub(crate) use running::SLICE;
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};

@@ -1,7 +1,6 @@
 //! QEMU's own functions, by name; `stand_ins`: those that stand for some of them.
 //!
-//! Debian's builds export what is not static. The names are those of 7.2, 10 and 11. Where they differ, [`version`] has those
-//! of the QEMU that this build of the plugin is for: 7.2 (`api-v1`), or 10 and 11 (`api-v4`).
+//! Debian's builds export what is not static. Where names differ, [`version`] has those of 7.2, or those of 10 and 11.
 
 mod allow;
 mod kicks;
@@ -19,6 +18,7 @@ use super::patch::{Finder, functions, replace};
 use super::running::SLICE;
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
+use crate::arch::{LEFT_AT_PAUSE, is_due};
 use crate::counts::{self, COUNTS};
 pub(crate) use kicks::begin_kicks;
 use stand_ins::REPLACEMENTS;
@@ -192,7 +192,7 @@ impl Qemu {
     fn deadline(&self) -> Option<Time> {
         // SAFETY: called with a clock and a set of timers.
         let ns = unsafe { (self.call.qemu_clock_deadline_ns_all)(VIRTUAL, ALL_TIMERS) };
-        (ns >= 0).then_some(ns)
+        is_due(ns).then_some(ns)
     }
 
     fn with_lock(&self, work: impl FnOnce()) {
@@ -287,7 +287,7 @@ impl Machine for OnCpuThread {
             (call.cpu_exec_start)(handle);
             let mut code = (call.cpu_exec)(handle);
             // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
-            while code == EXCP_INTERRUPT && LONE_PAUSE.is_why(counts::charged_of_all()) {
+            while code == LEFT_AT_PAUSE && LONE_PAUSE.is_why(counts::charged_of_all()) {
                 code = (call.cpu_exec)(handle);
             }
             (call.cpu_exec_end)(handle);
@@ -304,7 +304,7 @@ impl Machine for OnCpuThread {
         }
         RUNNING.store(std::ptr::null_mut(), Relaxed);
         let paused = PAUSED.swap(false, Relaxed);
-        let waited = if paused && code == EXCP_INTERRUPT { PAUSE } else { 0 };
+        let waited = if paused && code == LEFT_AT_PAUSE { PAUSE } else { 0 };
         let more = waited + (port_time() >> shift);
         COUNTS.end(number, executed.timed, more);
         Ran {

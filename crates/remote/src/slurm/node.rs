@@ -56,8 +56,8 @@ fn open(
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<Prepared, RemoteError> {
-    let qemu = Qemu::find(plan.qemu.as_deref(), cache, progress)?;
     let subject = &plan.subjects[subject];
+    let qemu = Qemu::find(plan.qemu.as_deref(), subject.parcel.arch(), cache, progress)?;
     let image = folder.join(format!("{}.initrd", subject.parcel.key));
     let initrd = files::read(&image).map_err(RemoteError::io(&image))?;
     Ok(subject.parcel.open(folder.join(&subject.bzimage), initrd, &qemu)?)

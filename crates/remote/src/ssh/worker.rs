@@ -17,7 +17,7 @@ use worstcase_base::progress::Progress;
 use worstcase_lab::LabError;
 use worstcase_lab::cell::ResultParts;
 use worstcase_lab::parcel::{self, Parcel};
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_lab::ready::ReadyReport;
 
 /// The area of the worker's cache that holds kernels and images.
@@ -29,10 +29,10 @@ const MOST: u64 = 4 << 30;
 pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Progress) -> Result<(), RemoteError> {
     let asked = asked();
     let mut out = io::stdout().lock();
-    let qemu = match Qemu::find(qemu, cache, progress) {
-        Ok(qemu) => qemu,
-        Err(error) => return answer(&mut out, &WorkerAnswer::Failed(failure(&error.into()))),
-    };
+    let qemus = Qemus::new(qemu, cache, progress);
+    if let Err(error) = qemus.of(Default::default()) {
+        return answer(&mut out, &WorkerAnswer::Failed(failure(&error.into())));
+    }
     answer(
         &mut out,
         &WorkerAnswer::Hello(Hello {
@@ -45,7 +45,7 @@ pub fn run(version: &str, qemu: Option<&Path>, cache: &Cache, progress: &dyn Pro
     while let Ok(ask) = asked.recv() {
         // A file without a request belongs to a cell that the controller gave up.
         let ControllerAsk::Measure(work) = ask else { continue };
-        let measured = bring(&work, cache, &asked, &mut out).and_then(|files| measure(&work, &files, cache, &qemu));
+        let measured = bring(&work, cache, &asked, &mut out).and_then(|files| measure(&work, &files, cache, &qemus));
         answer(
             &mut out,
             &match measured {
@@ -120,14 +120,14 @@ fn bring(
     Ok(digests.map(|digest| cache.path(AREA, digest).join("file")))
 }
 
-fn measure(work: &WorkerTask, files: &[PathBuf; 2], cache: &Cache, qemu: &Qemu) -> Result<MeasuredCell, RemoteError> {
+fn measure(work: &WorkerTask, files: &[PathBuf; 2], cache: &Cache, qemus: &Qemus) -> Result<MeasuredCell, RemoteError> {
     let [bzimage, initrd] = files;
     let request = |what: String| RemoteError::from(LabError::Request(what));
     let parcel: Parcel = serde_json::from_str(&work.parcel).map_err(|e| request(e.to_string()))?;
     let spec = work.spec.parse().map_err(|e| request(format!("{}: {e}", work.spec)))?;
     let _held = cache.hold(AREA, &work.bzimage)?;
     let image = worstcase_base::files::read(initrd).map_err(RemoteError::io(initrd))?;
-    let prepared = parcel.open(bzimage.clone(), image, qemu)?;
+    let prepared = parcel.open(bzimage.clone(), image, &qemus.of(parcel.arch())?)?;
     let key = parcel::measure(cache, &prepared, &spec, work.limit_s.map(Duration::from_secs))?;
     let ready = ReadyReport::kept(cache, &prepared.key).expect("measuring keeps it");
     Ok(MeasuredCell {

@@ -12,7 +12,7 @@ pub const SCHEMA: &str = "worstcase-compare/5";
 
 /// The document, indented, with a line end.
 pub fn document(shown: &ShownComparison) -> String {
-    let document = json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "a": side(shown.a),
         "b": side(shown.b),
@@ -22,6 +22,9 @@ pub fn document(shown: &ShownComparison) -> String {
         "cells": shown.comparison.cells.iter().map(cell).collect::<Vec<_>>(),
         "unmatched": shown.comparison.unmatched,
     });
+    if !shown.comparison.across.is_empty() {
+        document["across"] = json!(shown.comparison.across);
+    }
     format!("{document:#}\n")
 }
 

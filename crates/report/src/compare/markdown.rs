@@ -34,6 +34,12 @@ pub fn lines(shown: &ShownComparison) -> String {
     };
     out.extend(cells.iter().flat_map(doubts));
     out.extend([String::new(), "</details>".to_string(), String::new()]);
+    let across = shown.across();
+    if let Some((why, ranks)) = across.split_first() {
+        out.extend([text(why), String::new()]);
+        out.extend(ranks.iter().map(|line| format!("- {}", text(line))));
+        out.push(String::new());
+    }
     if !shown.comparison.unmatched.is_empty() {
         out.push("Not compared:".to_string());
         out.push(String::new());

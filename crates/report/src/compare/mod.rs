@@ -9,6 +9,8 @@ pub mod terminal;
 use crate::labels::row_label;
 use worstcase_base::distinct;
 use worstcase_base::format::counted;
+use worstcase_plan::NOT_ONE_UNIT;
+use worstcase_results::compare::across::RankedCell;
 use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
@@ -36,6 +38,11 @@ impl ShownComparison<'_> {
             ComparedSide::B => cell.pair.b.clone(),
         };
         let compared = distinct(self.comparison.cells.iter().map(of));
+        let across = |cell: &RankedCell| match which {
+            ComparedSide::A => cell.a.clone(),
+            ComparedSide::B => cell.b.clone(),
+        };
+        let compared = distinct(compared.into_iter().chain(self.comparison.across.iter().map(across)));
         let subject = side.subjects.iter().find(|s| compared == [s.id()]);
         subject.map_or_else(
             || side.title.clone(),
@@ -68,8 +75,24 @@ impl ShownComparison<'_> {
         )
     }
 
+    /// The ranks of cells of two architectures, with why there is nothing else.
+    fn across(&self) -> Vec<String> {
+        let cells = &self.comparison.across;
+        let line = |cell: &RankedCell| {
+            let [a, b] = cell.ranks;
+            format!("{}: maximum {a} of {} in A, {b} of {} in B", cell.how.name(), cell.of, cell.of)
+        };
+        match cells.is_empty() {
+            true => Vec::new(),
+            false => std::iter::once(NOT_ONE_UNIT.to_string()).chain(cells.iter().map(line)).collect(),
+        }
+    }
+
     /// The basis of the words.
     fn notes(&self) -> Vec<String> {
+        if self.comparison.cells.is_empty() {
+            return Vec::new();
+        }
         let replicates = self.comparison.cells.iter().map(|c| c.pair.replicates).max();
         let noun = replicates.unwrap_or_default().noun();
         let one = replicates.unwrap_or_default().one();

@@ -22,6 +22,10 @@ pub fn lines(shown: &ShownComparison, style: Style) -> String {
         out.push(String::new());
         out.extend(table(cell, style));
     }
+    for (nth, line) in shown.across().iter().enumerate() {
+        out.extend((nth == 0).then(String::new));
+        out.push(plain(&if nth == 0 { line.clone() } else { format!("  {line}") }));
+    }
     if !shown.comparison.unmatched.is_empty() {
         out.push(String::new());
         out.push(style.bold("Not compared"));

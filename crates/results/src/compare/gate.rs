@@ -10,11 +10,12 @@
 
 use super::change::{ComparedMeasure, MeasureChange, Pair};
 use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
-use super::pair::{ComparedSide, MappedSubjects, Unmatched, pair};
+use super::pair::{ComparedSide, MappedSubjects, Unmatched, alone, pair};
 use super::{CellConditions, CompareError, Replicates, SeedGroup, Side};
 use crate::record::SubjectId;
 use crate::verdict::Outcome;
 use serde::Serialize;
+use worstcase_plan::NOT_ONE_UNIT;
 
 /// A cell of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,7 +88,8 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
         .map(|found| found.judge(&mut corrected, &tests, limits))
         .collect();
     let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == ComparedSide::B);
-    cells.extend(missing.into_iter().map(not_compared));
+    let across = pairing.across.iter().map(|(cell, _)| alone(ComparedSide::A, cell, NOT_ONE_UNIT));
+    cells.extend(missing.into_iter().chain(across).map(not_compared));
     cells.sort_by(|x, y| {
         (y.outcome, y.size())
             .partial_cmp(&(x.outcome, x.size()))

@@ -4,6 +4,7 @@
 //! run folder, baseline file -> Side: each cell's figures, seed by seed          side, baseline
 //! several runs of a real machine -> one side, a result of each run              runs
 //! two sides -> cells that belong together, and those that do not                pair
+//! cells of two architectures -> their ranks                                    across
 //! a cell on both sides -> differences, ratios, tests, exact differences         change, design
 //! all cells -> what is called better or worse                                   words   (worstcase compare)
 //! a measure of the gate -> typical seed by a test, worst seed by a limit        judged
@@ -11,6 +12,7 @@
 //! ```
 //! `docs/statistics.md` has the rules with their reasons.
 
+pub mod across;
 pub mod baseline;
 pub mod change;
 pub mod design;

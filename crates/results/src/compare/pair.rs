@@ -4,6 +4,7 @@ use super::{CellConditions, CompareError, SeedGroup, Side};
 use crate::record::{Subject, SubjectId};
 use serde::Serialize;
 use worstcase_base::{duration, near};
+use worstcase_plan::Arch;
 use worstcase_plan::parameters::of_machine;
 
 /// Two subjects, as the user types them: a name or a part of one.
@@ -57,6 +58,8 @@ pub struct Unmatched {
 pub struct Pairing<'a> {
     /// Cells of both sides.
     pub pairs: Vec<(&'a SeedGroup, &'a SeedGroup)>,
+    /// The same of two architectures.
+    pub across: Vec<(&'a SeedGroup, &'a SeedGroup)>,
     /// The rest.
     pub unmatched: Vec<Unmatched>,
 }
@@ -66,6 +69,7 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
     let subjects = subjects(a, b, mapped, only)?;
     let mut pairing = Pairing {
         pairs: Vec::new(),
+        across: Vec::new(),
         unmatched: Vec::new(),
     };
     for cell in &a.cells {
@@ -84,6 +88,7 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
         };
         match of_b().find(|c| unlike(a, cell, b, c).is_none()).or(of_b().next()) {
             Some(found) => match unlike(a, cell, b, found) {
+                None if arch(a, cell) != arch(b, found) => pairing.across.push((cell, found)),
                 None => pairing.pairs.push((cell, found)),
                 Some(why) => pairing.unmatched.push(alone(ComparedSide::A, cell, &why)),
             },
@@ -103,7 +108,12 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
     Ok(pairing)
 }
 
-fn alone(side: ComparedSide, cell: &SeedGroup, why: &str) -> Unmatched {
+fn arch(side: &Side, cell: &SeedGroup) -> Option<Arch> {
+    let machine = side.subject(&cell.subject)?.virtual_machine()?;
+    Some(machine.arch())
+}
+
+pub(super) fn alone(side: ComparedSide, cell: &SeedGroup, why: &str) -> Unmatched {
     Unmatched {
         side,
         subject: cell.subject.clone(),
@@ -225,10 +235,17 @@ fn subjects(
     Ok(pairs)
 }
 
-/// Whether two subjects are alike in all but the kernel.
+/// Whether two subjects are alike in all but the kernel, and the usual CPU of its architecture.
 fn alike(x: &Subject, y: &Subject) -> bool {
     let asked = |s: &Subject| s.preempt.asked.clone().unwrap_or(s.preempt.in_force.clone());
-    asked(x) == asked(y) && x.virtual_machine() == y.virtual_machine()
+    let machine = |s: &Subject| {
+        let mut machine = s.virtual_machine()?.clone();
+        if machine.cpu == machine.arch().usual_cpu() {
+            machine.set_arch(Arch::default());
+        }
+        Some(machine)
+    };
+    asked(x) == asked(y) && machine(x) == machine(y)
 }
 
 /// The subject of this name, or the only one whose name has these words.

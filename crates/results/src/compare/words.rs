@@ -1,6 +1,7 @@
 //! The changes that are called better or worse: those that the test shows, with all changes of a comparison taken
 //! together.
 
+use super::across::{RankedCell, ranked};
 use super::change::{MeasureChange, Pair};
 use super::pair::{MappedSubjects, Unmatched, pair};
 use super::{CompareError, Replicates, Side};
@@ -99,6 +100,9 @@ pub struct SideComparison {
     pub cells: Vec<Compared>,
     /// Cells that are not compared.
     pub unmatched: Vec<Unmatched>,
+    /// Cells of two architectures, by rank.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub across: Vec<RankedCell>,
     /// Changes that were tested together.
     pub tests: usize,
 }
@@ -106,7 +110,7 @@ pub struct SideComparison {
 /// Compares two sides.
 pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Result<SideComparison, CompareError> {
     let pairing = pair(a, b, mapped, only)?;
-    if pairing.pairs.is_empty() {
+    if pairing.pairs.is_empty() && pairing.across.is_empty() {
         return Err(CompareError::NothingInCommon {
             why: pairing
                 .unmatched
@@ -143,6 +147,7 @@ pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Res
     Ok(SideComparison {
         cells,
         unmatched: pairing.unmatched,
+        across: ranked(&pairing.across),
         tests: family.len(),
     })
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use worstcase_base::format::{file_name, is_file_name};
 pub use worstcase_contract::Venue;
 use worstcase_contract::{Instructions, Nanos};
-use worstcase_plan::VirtualMachine;
+use worstcase_plan::{Arch, VirtualMachine};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -201,8 +201,10 @@ impl SubjectId {
     /// The name of a subject in the lab; of the machine it has only what is unusual.
     pub fn lab(label: &str, preempt: &str, machine: &VirtualMachine) -> SubjectId {
         let mut id = format!("{}.{}", safe(label), safe(preempt));
-        for word in machine.unusual() {
-            id += &format!(".{}", safe(&word));
+        // A release of Debian's ends with its architecture.
+        let told = Arch::in_release(label).map(|(_, arch, _)| arch.to_string());
+        for word in machine.unusual().iter().filter(|word| told.as_ref() != Some(word)) {
+            id += &format!(".{}", safe(word));
         }
         SubjectId(id)
     }

@@ -26,6 +26,7 @@ use worstcase_bisect::search::SoughtChange;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
 use worstcase_lab::speed::LabSpeed;
+use worstcase_plan::{Arch, VirtualMachine};
 use worstcase_remote::ExecutorChoice;
 use worstcase_results::record::Run;
 
@@ -53,6 +54,17 @@ fn tell_what_is_ahead(args: &BisectArgs, list: &[String], options: &ResolveOptio
     Ok(())
 }
 
+/// The architecture of a candidate's machine.
+fn arch_of(args: &BisectArgs, kernel: &str) -> Result<Arch, Error> {
+    let named = if kernel.is_empty() { "KERNEL" } else { kernel };
+    let experiment = args.selection.experiment(&[named.to_string()], None)?;
+    Ok(experiment
+        .machines()
+        .map(VirtualMachine::arch)
+        .next()
+        .unwrap_or_default())
+}
+
 /// Runs the command.
 pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let terminal = ProgressDisplay::new();
@@ -67,7 +79,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let output = std::path::absolute(&args.output).map_err(BisectError::io(&args.output))?;
     Run::check_place(&output)?;
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = args.qemu.find(&options)?;
+    let arch = arch_of(args, args.good.as_deref().unwrap_or_default())?;
+    let qemus = args.qemu.find_of(&options, std::iter::once(arch))?;
     let stop = args.executor.stop();
     let typed = |end: &Option<String>| end.clone().unwrap_or_default();
     let _begun = BegunFolder::at(&output);
@@ -79,7 +92,8 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     let bench = KernelBench {
         args,
         criterion,
-        qemu: &qemu,
+        qemus: &qemus,
+        arch,
         options: &options,
         stop,
     };

@@ -18,7 +18,7 @@ use worstcase_base::cache::Cache;
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_remote::slurm::Slurm;
 use worstcase_remote::slurm::shares::{self, JobShares};
 use worstcase_remote::{ExecutorChoice, RemoteError};
@@ -106,9 +106,9 @@ fn taken(args: &CensusArgs, bar: &ProgressDisplay) -> Result<Option<CensusAnswer
     let run = Run::open(&args.run)?;
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
-    let qemu = Qemu::find(args.replay.qemu.as_deref(), &options.cache, options.progress)?;
+    let qemus = Qemus::new(args.replay.qemu.as_deref(), &options.cache, options.progress);
     let how = CensusMeans {
-        qemu: &qemu,
+        qemus: &qemus,
         additions: &args.replay.added.named()?,
         options: &options,
         limit: None,

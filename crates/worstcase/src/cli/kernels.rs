@@ -19,7 +19,7 @@ use worstcase_kernels::modules::{self, ModuleIndex, Presence};
 use worstcase_kernels::name::KernelName;
 use worstcase_kernels::preempt::{self, ModelChoice, PreemptModel};
 use worstcase_kernels::{
-    self as kernels, Flavour, Kernel, KernelError, Lists, ResolveOptions, debug, header_tools, headers,
+    self as kernels, Arch, DebianSeries, Kernel, KernelError, Lists, ResolveOptions, debug, header_tools, headers,
 };
 
 /// Modules that loads, probes and studies use: devices to read, I/O schedulers, ports, a scheduler's block device.
@@ -52,6 +52,7 @@ Examples:
   worstcase kernels list --all-versions debian:6.12 --archive '/srv/snapshot/20260101 trixie'
   worstcase kernels list --kernels ./built                   packages and images of a folder, by version
   worstcase kernels list --all --refresh
+  worstcase kernels list --arch arm64
   worstcase kernels list --json";
 
 const GET_HELP: &str = "\
@@ -69,6 +70,7 @@ Examples:
 const NAMES: &str = "\
 A kernel's name is one of:
   debian:6.1  debian:6.1-rt  debian:7.2-cloud   the newest of a series in Debian's archive, by flavour
+  debian:6.12/arm64  debian:6.12-16k/arm64      the same for another architecture
   debian:6.12@6.12.74                           one of its versions; the beginning will do, if it fits one alone
   linux-image-6.1.0-56-amd64                    an exact Debian package (debian:6.1.0-56-amd64 is the same)
   FILE.deb  FILE.rpm                            a package file, and those of the same kernel beside it
@@ -97,6 +99,9 @@ pub struct ListArgs {
     /// Only these series, for example debian:6.12 debian:6.12-rt
     #[arg(value_name = "SERIES")]
     series: Vec<String>,
+    /// Those of another architecture: arm64
+    #[arg(long)]
+    arch: Option<Arch>,
     /// Every version of a series that can be had, the oldest first
     #[arg(long, conflicts_with = "all")]
     all_versions: bool,
@@ -104,7 +109,7 @@ pub struct ListArgs {
     #[arg(long)]
     all: bool,
     /// The kernels of a folder instead: packages, images, folders with one kernel each
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["series", "all", "all_versions", "archives", "refresh"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["series", "arch", "all", "all_versions", "archives", "refresh"])]
     kernels: Option<PathBuf>,
     #[command(flatten)]
     archives: ArchiveArgs,
@@ -207,13 +212,9 @@ pub fn run(command: KernelsCommand) -> Result<(), Error> {
 }
 
 /// The series of a name that stands for one.
-pub(super) fn series(name: &str) -> Result<(String, Flavour), Error> {
+pub(super) fn series(name: &str) -> Result<DebianSeries, Error> {
     match KernelName::parse(name)? {
-        KernelName::Series {
-            series,
-            flavour,
-            version: None,
-        } => Ok((series, flavour)),
+        KernelName::Series { series, version: None } => Ok(series),
         _ => Err(KernelError::BadName {
             name: format!("\"{name}\""),
             hint: "name a series, e.g. debian:6.12 or debian:6.12-cloud".into(),
@@ -249,19 +250,29 @@ struct KernelRow {
 }
 
 fn list(args: &ListArgs, options: &ResolveOptions<'_>) -> Result<(), Error> {
-    let wanted = args
+    let mut wanted = args
         .series
         .iter()
         .map(|name| series(name))
         .collect::<Result<Vec<_>, Error>>()?;
-    let catalog = kernels::fetch_catalog(options)?;
+    let arch = args
+        .arch
+        .or(wanted.first().map(|series| series.arch))
+        .unwrap_or_default();
+    if args.arch.is_some() {
+        wanted.iter_mut().for_each(|series| series.arch = arch);
+    }
+    if let Some(other) = wanted.iter().find(|series| series.arch != arch) {
+        let (name, hint) = (
+            other.to_string(),
+            format!("the list is that of {arch}; ask for each in its own"),
+        );
+        return Err(KernelError::BadName { name, hint }.into());
+    }
+    let catalog = kernels::fetch_catalog(arch, options)?;
     let mut entries = catalog.entries();
     if !wanted.is_empty() {
-        entries.retain(|e| {
-            wanted
-                .iter()
-                .any(|(series, flavour)| e.series == *series && e.flavour == *flavour)
-        });
+        entries.retain(|e| wanted.iter().any(|series| e.is_of(series)));
     }
     if args.all_versions {
         entries.retain(usable);
@@ -412,6 +423,9 @@ fn describe(shown: &ShownKernel) -> String {
             .unwrap_or_else(|| "not from a package".into()),
     );
     line("flavour", kernel.flavour.to_string());
+    if !kernel.arch.is_usual() {
+        line("architecture", kernel.arch.to_string());
+    }
     match (&shown.preemption, &shown.features) {
         (Some(models), Some(features)) => {
             line(

@@ -191,12 +191,12 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
         stop: stop.clone(),
         ..ResolveOptions::from_cache(&terminal)?
     };
-    let qemu = how.qemu.find(&options)?;
+    let qemus = how.qemu.find(&options, &plan.experiment)?;
     let additions = Additions::of(&plan.experiment)?;
     let means = MatrixMeans {
         executor: &how.executor.executor,
         jobs: how.jobs.count(),
-        qemu: &qemu,
+        qemus: &qemus,
         named: how.qemu.path(),
         limit: how.qemu.limit(),
         options: &options,
@@ -232,7 +232,7 @@ pub fn measure(plan: ExperimentPlan, output: &Path, how: &MatrixRunArgs) -> Resu
     let shown = show::summary(&run)?;
     if how.census && outcome.measured == outcome.of {
         let what = CensusMeans {
-            qemu: &qemu,
+            qemus: &qemus,
             additions: &additions,
             options: &options,
             limit: how.qemu.limit(),
@@ -265,7 +265,7 @@ fn begin(
     let progress = means.options.progress;
     progress.state("preparing kernels and machines");
     let cells = planned(&plan.experiment, means.options)?;
-    let mut matrix = LabMatrix::prepare(&cells, additions, means.qemu, means.options)?;
+    let mut matrix = LabMatrix::prepare(&cells, additions, means.qemus, means.options)?;
     matrix.telling = Some(FollowTelling {
         deadline: plan.experiment.criterion,
         tell: follow::kept,
@@ -286,10 +286,10 @@ fn execute(run: &Run, matrix: LabMatrix, means: &MatrixMeans) -> Result<Complete
 fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = args.qemu.find(&options)?;
     let experiment = args.selection.experiment(&args.kernels.names(), None)?;
+    let qemus = args.qemu.find(&options, &experiment)?;
     let planned = planned(&experiment, &options)?;
-    let matrix = LabMatrix::prepare(&planned, &Additions::of(&experiment)?, &qemu, &options)?;
+    let matrix = LabMatrix::prepare(&planned, &Additions::of(&experiment)?, &qemus, &options)?;
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;

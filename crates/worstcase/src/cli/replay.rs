@@ -22,7 +22,7 @@ pub(crate) struct AddedArgs {
 /// What a cell of the lab is replayed with.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ReplayArgs {
-    /// The QEMU that measured the run [default: qemu-system-x86_64 on the search path]
+    /// The QEMU that measured the run [default: qemu-system-x86_64, for arm64 qemu-system-aarch64, on the search path]
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
     #[command(flatten)]

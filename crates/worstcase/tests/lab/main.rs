@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
 mod across_cpus;
+mod arm64;
 mod arguments;
 mod bench;
 mod census;

@@ -9,6 +9,7 @@ use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Silent;
 use worstcase_lab::qemu::Qemu;
+use worstcase_plan::Arch;
 
 fn cell(controller: &Controller, qemu: &Path, run: &Path) -> Command {
     let mut command = controller.run(
@@ -63,7 +64,7 @@ fn it_is_too_old_or_something_else() {
 fn another_firmware_is_another_qemu_and_a_wrapper_is_not() {
     let folder = folder();
     let cache = Cache::at(folder.path().join("cache"));
-    let digest = |path: &Path| Qemu::find(Some(path), &cache, &Silent).unwrap().digest;
+    let digest = |path: &Path| Qemu::find(Some(path), Arch::X86, &cache, &Silent).unwrap().digest;
     let real = digest(Path::new("qemu-system-x86_64"));
     let at = |name: &str| folder.path().join(name);
     script(&at("wrapper"), "exec qemu-system-x86_64 \"$@\"");

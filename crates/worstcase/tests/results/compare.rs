@@ -5,6 +5,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
+use worstcase_plan::NOT_ONE_UNIT;
 use worstcase_results::record::{CellId, CellResult};
 
 fn worstcase(arguments: &[&str], paths: &[&Path]) -> Command {
@@ -39,6 +40,38 @@ fn two(seeds: std::ops::RangeInclusive<u64>) -> [Vec<CellResult>; 2] {
 fn json(arguments: &[&str], paths: &[&Path]) -> serde_json::Value {
     let out = worstcase(&[arguments, &["--json"]].concat(), paths).assert().success();
     serde_json::from_slice(&out.get_output().stdout).unwrap()
+}
+
+/// An instruction of one architecture is not one of another.
+#[test]
+fn two_architectures_have_ranks_and_no_ratio() {
+    let of = |label: &str, shm: f64, fork: f64| {
+        [
+            ensemble(label, "shm", 1..=8, shm),
+            ensemble(label, "fork", 1..=8, fork),
+        ]
+        .concat()
+    };
+    let ((_a, a), (_b, b)) = (kept(&of("6.1", 1.0, 2.0)), kept(&of("6.1-arm64", 3.0, 1.0)));
+    for form in [&[][..], &["--markdown"]] {
+        let out = worstcase(form, &[&a, &b]).assert().success();
+        let text = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+        assert!(text.contains(NOT_ONE_UNIT) && !text.contains("Hodges"), "{text}");
+        assert!(text.contains("shm, wakeup: maximum 2 of 2 in A, 1 of 2 in B"), "{text}");
+    }
+    let told = json(&[], &[&a, &b]);
+    assert_eq!(told["cells"], serde_json::json!([]));
+    assert_eq!(told["across"][0]["ranks"], serde_json::json!([1, 2]));
+    let mut gate = Command::cargo_bin("worstcase").unwrap();
+    gate.arg("gate").arg(&b).arg("--baseline").arg(&a);
+    gate.assert().code(10).stdout(contains(NOT_ONE_UNIT));
+    let mut show = Command::cargo_bin("worstcase").unwrap();
+    show.arg("show").arg(&b);
+    show.assert().stdout(contains(NOT_ONE_UNIT).not());
+    let (_both, both) = kept(&[of("6.1", 1.0, 2.0), of("6.1-arm64", 3.0, 1.0)].concat());
+    let mut show = Command::cargo_bin("worstcase").unwrap();
+    show.arg("show").arg(&both);
+    show.assert().success().stdout(contains(NOT_ONE_UNIT));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use worstcase_plan::Claim;
 use worstcase_plan::study::claim::{
     ClaimFigure, ClaimOrigin, Compare, NEAR, OurCell, PublishedValue, Relation, Statistic,
 };
-use worstcase_plan::{PreemptName, Seeds, StudyVariant, Venue, VirtualMachine, study};
+use worstcase_plan::{Arch, PreemptName, Seeds, StudyVariant, Venue, VirtualMachine, study};
 use worstcase_results::record::build::samples_file;
 use worstcase_results::record::parquet::{FileLabels, SamplesReader, encode};
 use worstcase_results::record::samples::digest;
@@ -316,6 +316,9 @@ pub fn ensemble(label: &str, load: &str, seeds: std::ops::RangeInclusive<u64>, f
     if let SubjectMachine::Lab(lab) = &mut subject.machine {
         // A kernel that is slower is another machine.
         lab.key = format!("{label} {factor}");
+        if label.ends_with("-arm64") {
+            lab.machine.set_arch(Arch::Arm64);
+        }
     }
     let cell = |seed: u64| {
         let mut random = SplitMix64::new(seed * 77 + load.len() as u64);

@@ -23,8 +23,8 @@ use worstcase_bisect::search::SoughtChange;
 use worstcase_kernels::{KernelError, ResolveOptions};
 use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
-use worstcase_lab::qemu::Qemu;
-use worstcase_plan::ExperimentPlan;
+use worstcase_lab::qemu::Qemus;
+use worstcase_plan::{Arch, ExperimentPlan};
 use worstcase_report::bisect::{OwnProgram, ShownBisection, ToldLoad, mail, markdown};
 use worstcase_results::compare::{Side, compare};
 
@@ -32,7 +32,8 @@ use worstcase_results::compare::{Side, compare};
 pub(super) struct KernelBench<'a> {
     pub(super) args: &'a BisectArgs,
     pub(super) criterion: KernelCriterion,
-    pub(super) qemu: &'a Qemu,
+    pub(super) qemus: &'a Qemus<'a>,
+    pub(super) arch: Arch,
     pub(super) options: &'a ResolveOptions<'a>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -62,7 +63,7 @@ impl KernelBench<'_> {
         let means = lab::MatrixMeans {
             executor: &self.args.executor.executor,
             jobs: self.args.jobs.count(),
-            qemu: self.qemu,
+            qemus: self.qemus,
             named: self.args.qemu.path(),
             limit: self.args.qemu.limit(),
             options: self.options,
@@ -151,7 +152,7 @@ impl KernelBench<'_> {
             ends,
             commit: commit.as_ref(),
             names: [&first, &names[1]],
-            measured_with: &self.qemu.version,
+            measured_with: &self.qemus.of(self.arch)?.version,
             loads,
             differences: &differences,
             narrower: narrower.as_deref(),

@@ -48,6 +48,7 @@ mod tests {
                 release: release.into(),
                 package_version: Some(version.into()),
                 flavour: worstcase_kernels::Flavour::Generic,
+                arch: Default::default(),
                 bzimage: Default::default(),
                 modules_dir: None,
                 system_map: None,

@@ -13,6 +13,7 @@ use worstcase_bisect::search::{CandidateOrder, List, shown_of_list};
 use worstcase_kernels::build::options::BuildOptions;
 use worstcase_kernels::build::{self, Builder};
 use worstcase_kernels::{self as kernels, KernelError, ResolveOptions};
+use worstcase_plan::NOT_ONE_UNIT;
 
 /// The candidates.
 pub(crate) struct CandidateArgs {
@@ -79,8 +80,8 @@ impl CandidateArgs {
     /// The source in words.
     pub fn source(&self) -> String {
         match &self.from {
-            From::Series([end, _]) if self.is_of_every_series() => format!("series, {}", end.flavour),
-            From::Series([end, _]) => kernels::catalog::short_name(&end.series, end.flavour),
+            From::Series([end, _]) if self.is_of_every_series() => format!("series, {}", end.series.flavour),
+            From::Series([end, _]) => end.series.to_string(),
             From::Folder(folder) => folder.display().to_string(),
             From::Tree(tree) => format!(
                 "commits, configuration {}",
@@ -173,10 +174,14 @@ impl CandidateArgs {
 fn series(good: &str, bad: &str) -> Result<[SeriesEnd; 2], BisectError> {
     let refuse = |what: String| Err(BisectError::Request(what));
     match (SeriesEnd::parse(good), SeriesEnd::parse(bad)) {
-        (Some(one), Some(other)) if one.flavour == other.flavour => Ok([one, other]),
+        (Some(one), Some(other)) if one.series.arch != other.series.arch => refuse(format!(
+            "{good} is of {}, {bad} of {}: take two of one architecture; {NOT_ONE_UNIT}",
+            one.series.arch, other.series.arch
+        )),
+        (Some(one), Some(other)) if one.series.flavour == other.series.flavour => Ok([one, other]),
         (Some(one), Some(other)) => refuse(format!(
             "{good} is {}, {bad} is {}: take two of one flavour",
-            one.flavour, other.flavour
+            one.series.flavour, other.series.flavour
         )),
         _ => refuse(format!(
             "{good} and {bad} are not both series of Debian's or versions of one, as debian:6.12 and debian:6.12@6.12.74; name a folder with --kernels or a git tree with --tree"

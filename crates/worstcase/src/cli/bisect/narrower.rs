@@ -16,7 +16,7 @@ pub(super) fn narrower(
     options: &ResolveOptions<'_>,
 ) -> Result<String, BisectError> {
     let (before, first) = (&ending.before.candidate, &ending.first.candidate);
-    let series = |name: &str| SeriesEnd::parse(name).map_or(String::new(), |end| end.series);
+    let series = |name: &str| SeriesEnd::parse(name).map_or(String::new(), |end| end.series.series);
     let folder = |what: &str| format!("{}-{what}", output.display());
     let earlier = earlier_of_series(first, options)?;
     if let [oldest, .., _] = &earlier[..] {

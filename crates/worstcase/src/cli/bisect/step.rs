@@ -1,5 +1,6 @@
 //! One kernel, answered with the exit code that `git bisect run` takes.
 
+use super::arch_of;
 use super::args::BisectArgs;
 use super::bench::KernelBench;
 use crate::cli::error::Error;
@@ -27,7 +28,8 @@ pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Resul
 
 fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<u8, Error> {
     let options = ResolveOptions::from_cache(terminal)?;
-    let qemu = args.qemu.find(&options)?;
+    let arch = arch_of(args, kernel)?;
+    let qemus = args.qemu.find_of(&options, std::iter::once(arch))?;
     let criterion = args.criterion().unwrap_or(BisectArgs::usual_criterion(false));
     criterion
         .measure()
@@ -35,7 +37,8 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
     let bench = KernelBench {
         args,
         criterion,
-        qemu: &qemu,
+        qemus: &qemus,
+        arch,
         options: &options,
         stop: args.executor.stop(),
     };

@@ -12,7 +12,7 @@ use worstcase_base::format::plain;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::executor::{LabExecutor, LabRunOptions};
 use worstcase_lab::matrix::LabMatrix;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
 use worstcase_remote::ExecutorChoice;
 use worstcase_remote::slurm::{self, Slurm, SlurmExecutor, SlurmOptions};
 use worstcase_remote::ssh::{self, SshExecutor};
@@ -24,8 +24,8 @@ pub struct MatrixMeans<'a> {
     pub executor: &'a ExecutorChoice,
     /// The number of cells at once on this machine.
     pub jobs: NonZeroUsize,
-    /// The QEMU of this machine.
-    pub qemu: &'a Qemu,
+    /// The QEMUs of this machine.
+    pub qemus: &'a Qemus<'a>,
     /// The one that was named, if one was.
     pub named: Option<&'a Path>,
     /// Real time for one machine, if it is bounded.

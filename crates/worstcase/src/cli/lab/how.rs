@@ -9,13 +9,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
-use worstcase_lab::qemu::Qemu;
+use worstcase_lab::qemu::Qemus;
+use worstcase_plan::{Arch, Experiment, VirtualMachine};
 use worstcase_remote::ExecutorChoice;
 
 /// Which QEMU, and how long it may take.
 #[derive(Debug, Args)]
 pub struct QemuArgs {
-    /// The QEMU to use [default: qemu-system-x86_64 on the search path]
+    /// The QEMU to use [default: qemu-system-x86_64, for arm64 qemu-system-aarch64, on the search path]
     #[arg(long, value_name = "PATH")]
     qemu: Option<PathBuf>,
     /// Real time that one boot or one cell may take, in seconds [default: what it needs, as long as the machine gets on;
@@ -60,9 +61,20 @@ pub struct MatrixRunArgs {
 }
 
 impl QemuArgs {
-    /// Finds it.
-    pub fn find(&self, options: &ResolveOptions) -> Result<Qemu, LabError> {
-        Qemu::find(self.qemu.as_deref(), &options.cache, options.progress)
+    /// Finds those of an experiment's machines.
+    pub fn find<'a>(&self, options: &'a ResolveOptions, experiment: &Experiment) -> Result<Qemus<'a>, LabError> {
+        self.find_of(options, experiment.machines().map(VirtualMachine::arch))
+    }
+
+    /// Finds those of these architectures.
+    pub(crate) fn find_of<'a>(
+        &self,
+        options: &'a ResolveOptions,
+        mut archs: impl Iterator<Item = Arch>,
+    ) -> Result<Qemus<'a>, LabError> {
+        let qemus = Qemus::new(self.qemu.as_deref(), &options.cache, options.progress);
+        archs.try_for_each(|arch| qemus.of(arch).map(drop))?;
+        Ok(qemus)
     }
 
     /// The one that is named.

@@ -73,9 +73,11 @@ pub fn run(args: &SensitivityArgs) -> Result<ExitCode, Error> {
 
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal)?;
-    let qemu = args.qemu.find(&options)?;
+    let qemus = args
+        .qemu
+        .find_of(&options, cells.iter().map(|cell| cell.machine.arch()))?;
     let additions = args.added.named()?.or_of(&run.plan().experiment)?;
-    let matrix = LabMatrix::prepare(&cells, &additions, &qemu, &options)?;
+    let matrix = LabMatrix::prepare(&cells, &additions, &qemus, &options)?;
     let how = LabRunOptions {
         cache: &options.cache,
         jobs: args.jobs.count(),

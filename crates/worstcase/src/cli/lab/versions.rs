@@ -3,7 +3,7 @@
 use crate::cli::error::Error;
 use crate::cli::kernels::series;
 use worstcase_base::distinct;
-use worstcase_kernels::catalog::{CatalogEntry, short_name};
+use worstcase_kernels::catalog::CatalogEntry;
 use worstcase_kernels::version::rebuilt_for;
 use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 
@@ -15,9 +15,9 @@ use worstcase_kernels::{KernelError, ResolveOptions, resolve, versions};
 pub(crate) fn of_series(names: &[String], options: &ResolveOptions<'_>) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
     for name in names {
-        let (series, flavour) = series(name)?;
-        let short = short_name(&series, flavour);
-        let found = versions(&series, flavour, options)?;
+        let series = series(name)?;
+        let short = series.to_string();
+        let found = versions(&series, options)?;
         let Some(newest) = found.last() else {
             let hint = "worstcase kernels list shows what there is".into();
             return Err(KernelError::Unknown { name: short, hint }.into());

@@ -1,0 +1,67 @@
+//! What is so on arm64.
+
+/// The architecture, in QEMU's words.
+#[cfg(not(test))]
+macro_rules! target {
+    () => {
+        "aarch64"
+    };
+}
+#[cfg(not(test))]
+pub(crate) use target;
+
+/// Addresses below this are the user's.
+pub(crate) const USER_END: u64 = 1 << 52;
+
+/// The longest instruction, and the shortest.
+pub(crate) const MAX_LEN: usize = 4;
+
+/// Whether a timer that is so far away, as QEMU has it, is one: 7.2 sets one that is over to the latest instant there is.
+pub(crate) fn is_due(ns: i64) -> bool {
+    (0..=1 << 61).contains(&ns)
+}
+
+/// For what QEMU leaves a CPU's execution at a PAUSE: `EXCP_YIELD`.
+pub(crate) const LEFT_AT_PAUSE: i32 = 0x1_0004;
+
+/// Where in the vectors an interrupt of the kernel's own code begins, and one of user code.
+const INTERRUPTS: [u64; 2] = [0x280, 0x480];
+
+/// Whether an interrupt begins here.
+pub(crate) fn is_interrupt(vectors: u64, at: u64) -> bool {
+    INTERRUPTS.contains(&at.wrapping_sub(vectors))
+}
+
+/// An instruction as a word; none has another length.
+pub(crate) fn word(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(0, u32::from_le_bytes)
+}
+
+/// Whether an instruction reads the clock: `mrs xN, cntvct_el0`.
+pub(crate) fn reads_clock(bytes: &[u8]) -> bool {
+    word(bytes) & !0x1f == 0xd53b_e040
+}
+
+/// Whether an instruction is what PAUSE is on x86: `yield` or `wfe`.
+pub(crate) fn pauses(bytes: &[u8]) -> bool {
+    matches!(word(bytes), 0xd503_203f | 0xd503_205f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_known_by_their_bits() {
+        assert!(reads_clock(&0xd53b_e055_u32.to_le_bytes())); // mrs x21, cntvct_el0
+        assert!(!reads_clock(&0xd53b_e001_u32.to_le_bytes())); // mrs x1, cntfrq_el0
+        assert!(pauses(&[0x3f, 0x20, 0x03, 0xd5]) && pauses(&[0x5f, 0x20, 0x03, 0xd5]));
+        assert!(!pauses(&[0x7f, 0x20, 0x03, 0xd5])); // wfi
+    }
+
+    #[test]
+    fn two_of_the_vectors_are_of_interrupts() {
+        let begins: Vec<u64> = (0..16).map(|n| n * 0x80).filter(|at| is_interrupt(0, *at)).collect();
+        assert_eq!(begins, INTERRUPTS);
+    }
+}

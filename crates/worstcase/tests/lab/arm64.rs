@@ -1,0 +1,124 @@
+//! Machines of arm64: kernels of the archive, measured; and what cannot be asked of them.
+
+use crate::controller::{Controller, GENERIC, folder, kernel, link_kernel, shared};
+use crate::failures::one_line;
+use worstcase_plan::{Arch, NOT_ONE_UNIT};
+use worstcase_results::record::{Record, Run};
+use worstcase_skips::skip;
+
+const KERNEL: &str = "debian:6.12/arm64";
+const PACKAGE: &str = "qemu-system-arm";
+/// Bytes of an image up to behind its magic, with the release that a small one names.
+const MAGIC: usize = 0x38;
+
+/// Why machines of arm64 cannot run here.
+fn missing() -> Option<&'static str> {
+    let qemu = std::process::Command::new("qemu-system-aarch64").arg("--version").output();
+    match (qemu.is_ok(), worstcase_lab::payload::carries(Arch::Arm64)) {
+        (false, _) => Some("there is no qemu-system-aarch64"),
+        (_, false) => Some("this build carries nothing for arm64: the standard library or the compiler for it is missing"),
+        _ => None,
+    }
+}
+
+/// A controller with the kernel.
+fn controller(name: &str) -> Controller {
+    let controller = Controller::fresh();
+    link_kernel(controller.cache(), name);
+    controller
+}
+
+fn digests(records: &[Record]) -> Vec<&str> {
+    records.iter().map(|record| record.digest.as_str()).collect()
+}
+
+#[test]
+fn a_kernel_for_boards_is_measured_and_repeats() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let cells = format!("--kernel {KERNEL} --load idle,fork,shm,procread --seeds 2 --samples 100");
+    let first = controller(KERNEL).measure(&cells);
+    let again = controller(KERNEL).measure(&format!("{cells} --jobs 2"));
+    assert_eq!(digests(&first), digests(&again));
+    assert_eq!(first.len(), 8);
+    for record in &first {
+        assert!(record.id.to_string().contains("-arm64.voluntary."), "{}", record.id);
+        assert_eq!(record.subject.kernel.name, KERNEL);
+        let latency = record.summary.latency.as_ref().unwrap();
+        assert_eq!(latency.count, 100, "{}", record.id);
+        let machine = record.subject.virtual_machine().unwrap();
+        assert_eq!(machine.arch(), Arch::Arm64);
+    }
+}
+
+#[test]
+fn beside_x86_64_it_has_ranks_and_no_ratio() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = |name: &str, kernel: &str| {
+        let run = folder.path().join(name);
+        let cells = format!("--kernel {kernel} --preempt voluntary --load idle,fork --seeds 1 --samples 50");
+        controller.run(&cells, &run).assert().success();
+        run
+    };
+    let (pc, board) = (run("pc", GENERIC), run("board", KERNEL));
+    let told = controller.worstcase("compare").arg(&pc).arg(&board).assert().success();
+    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    assert!(told.contains(NOT_ONE_UNIT) && told.contains("maximum 1 of 2 in A"), "{told}");
+    assert!(!told.contains("ratio  "), "{told}");
+    let gated = controller.worstcase("gate").arg(&board).arg("--baseline").arg(&pc).assert().code(10);
+    let told = String::from_utf8(gated.get_output().stdout.clone()).unwrap();
+    assert!(told.contains(NOT_ONE_UNIT), "{told}");
+    let cell = Run::open(&board).unwrap().records().unwrap()[0].id.to_string();
+    let mut explain = controller.worstcase("explain");
+    explain.arg(&board).args(["--cell", &cell]);
+    one_line(explain, 3, &["machines of arm64 cannot be replayed as yet"]);
+}
+
+/// Refused before any kernel is looked for.
+const IMPOSSIBLE: &[(&str, &str)] = &[
+    ("--load blockread:ide-pio", "'blockread:ide-pio' needs the disk, which PCs alone have"),
+    ("--load strobe", "'strobe' needs the parallel port, which PCs alone have"),
+    ("--probe irq+hpet", "needs the HPET, which PCs alone have"),
+    ("--cpus 2", "2 CPUs are for x86-64 as yet"),
+    ("--cpu rome", "debian:6.12/arm64 is for arm64, and no machine is ('cpu')"),
+    ("--arch x86-64", "debian:6.12/arm64 is for arm64, and no machine is ('arch')"),
+    ("--arch arm64 --cpu rome", "rome is no CPU of arm64"),
+];
+
+#[test]
+fn what_machines_of_arm64_do_not_have() {
+    let folder = folder();
+    for (words, says) in IMPOSSIBLE {
+        let run = folder.path().join("run");
+        one_line(shared().run(&format!("--kernel {KERNEL} {words}"), &run), 2, &[says]);
+        assert!(!run.exists(), "{words}: no run is begun");
+    }
+}
+
+#[test]
+fn an_image_is_of_one_architecture() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let folder = folder();
+    let of_pcs = kernel(GENERIC);
+    let (image, config) = (of_pcs.bzimage.display(), of_pcs.config.display());
+    let refused = shared().run(&format!("--arch arm64 --kernel {image},config={config}"), &folder.path().join("run"));
+    one_line(refused, 2, &["is a kernel for x86-64, and the machine is of arm64"]);
+
+    let large = folder.path().join("Image");
+    let mut bytes = vec![0; 0x400];
+    bytes[MAGIC..MAGIC + 4].copy_from_slice(b"ARM\x64");
+    bytes[0x100..0x11f].copy_from_slice(b"Linux version 6.12.1-16k (b) #1");
+    std::fs::write(&large, bytes).unwrap();
+    let needs = "64BIT BINFMT_ELF BLK_DEV_INITRD PRINTK DEVTMPFS TMPFS PROC_FS SYSFS PCI HIGH_RES_TIMERS KALLSYMS \
+                 SERIAL_AMBA_PL011 SERIAL_AMBA_PL011_CONSOLE PCI_HOST_GENERIC DEVMEM ARM64_16K_PAGES";
+    let options: String = needs.split_whitespace().map(|option| format!("CONFIG_{option}=y\n")).collect();
+    std::fs::write(folder.path().join("config"), options).unwrap();
+    let refused = shared().run(&format!("--kernel {}", large.display()), &folder.path().join("run"));
+    one_line(refused, 2, &["CONFIG_ARM64_16K_PAGES", "cortex-a72", "--cpu cortex-a76"]);
+}
