@@ -4,6 +4,7 @@ mod functions;
 mod habits;
 mod json;
 mod lines;
+mod notes;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! From the parts of all cycles to what made the late ones late.
 
 use super::CycleTimes;
+use super::notes::{CpuNote, NoteKinds, NotedCycles};
 use super::path::{Behind, Doing, Part, PartCause};
 use crate::events::TracedThread;
 use std::collections::HashMap;
@@ -13,6 +14,8 @@ pub struct ExplainedCycle {
     pub times: CycleTimes,
     /// Where its time went; the parts add up to release to end.
     pub parts: Vec<Part>,
+    /// What was seen of their CPUs besides.
+    pub notes: Vec<CpuNote>,
 }
 
 /// Why some cycles were late.
@@ -70,6 +73,7 @@ struct TalliedCycle {
     sums: Box<[(u32, u64)]>,
     /// When it is late, if that is not the same for all.
     limit: Option<Nanos>,
+    noted: NoteKinds,
 }
 
 /// Sums over all cycles.
@@ -114,6 +118,7 @@ impl Tally {
                 times: cycle.times,
                 sums: sums.into_boxed_slice(),
                 limit,
+                noted: NoteKinds::of(&cycle.notes),
             });
         } else if limit.is_some_and(|limit| response > limit.0) {
             self.not_kept += 1;
@@ -178,6 +183,17 @@ impl Tally {
             .unwrap_or_default()
     }
 
+    /// Of how many cycles that took longer than `limit` something was seen of the CPUs.
+    pub fn noted(&self, limit: Nanos) -> NotedCycles {
+        let mut noted = NotedCycles::default();
+        let late = self
+            .cycles
+            .iter()
+            .filter(|cycle| cycle.times.response() > cycle.limit.unwrap_or(limit));
+        late.for_each(|cycle| noted.add(cycle.noted));
+        noted
+    }
+
     /// What made the cycles late that took longer than `limit`, the most frequent cause first, and how many they are.
     ///
     /// A cause is the part with the largest excess over its median, if without that excess the cycle had been in time;
@@ -190,6 +206,7 @@ impl Tally {
             times,
             sums,
             limit: own,
+            ..
         } in &self.cycles
         {
             let limit = own.unwrap_or(limit);

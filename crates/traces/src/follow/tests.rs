@@ -1,3 +1,5 @@
+mod cpus;
+
 use super::words::sentence;
 use super::*;
 use crate::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
