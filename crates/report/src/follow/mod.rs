@@ -1,5 +1,6 @@
 //! A followed program: the answer, why its cycles were late, what a real-time thread should not do, and the worst cycle.
 
+mod found;
 mod functions;
 mod habits;
 mod json;
@@ -9,6 +10,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use found::{FoundProgram, FoundThen, all, compared};
 pub use functions::FunctionReport;
 pub use habits::ThreadHabits;
 pub use json::{json, kept};

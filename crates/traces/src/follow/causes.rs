@@ -1,6 +1,7 @@
 //! From the parts of all cycles to what made the late ones late.
 
 use super::CycleTimes;
+use super::calls::CallKind;
 use super::notes::{CpuNote, NoteKinds, NotedCycles};
 use super::path::{Behind, Doing, Part, PartCause};
 use crate::events::TracedThread;
@@ -299,6 +300,25 @@ fn among_ordinary(mut cause: PartCause) -> PartCause {
         *behind = Behind::Ordinary;
     }
     cause
+}
+
+/// The cause as it is the same in every run: without ids of threads, and without addresses.
+pub fn in_any_run(cause: &PartCause) -> PartCause {
+    let mut cause = without_ids(cause.clone());
+    let of_calls = cause.via.iter_mut().filter_map(|blocked| blocked.call.as_mut());
+    of_calls
+        .chain(call_of(&mut cause.what))
+        .for_each(CallKind::forget_address);
+    cause
+}
+
+fn call_of(what: &mut Doing) -> Option<&mut CallKind> {
+    match what {
+        Doing::Call(call) => Some(call),
+        Doing::KernelLock(call) | Doing::Sleeps(call) | Doing::Slack(call) | Doing::FromIdle(call) => call.as_mut(),
+        Doing::Device { call, .. } | Doing::WokenBy { call, .. } => call.as_mut(),
+        _ => None,
+    }
 }
 
 /// Threads of one name and priority are one cause.

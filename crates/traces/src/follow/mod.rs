@@ -35,7 +35,7 @@ pub mod words;
 pub use advice::advice;
 pub use calls::CallKind;
 pub use candidates::SeenWait;
-pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart};
+pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart, in_any_run};
 pub use changes::PeriodChange;
 pub use cycles::CycleWait;
 pub use follower::{Followed, Follower, MOST_CYCLES};

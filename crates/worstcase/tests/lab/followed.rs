@@ -322,7 +322,19 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
         command.arg(&run);
         one_line(command, 2, says);
     };
-    one_line("explain --all", &["one cycle is told", "--all"]);
+    let id = document["cell"].as_str().unwrap();
+    let compared = told(&["explain", "--compare", id], &run);
+    assert!(
+        compared.contains("late cycles of 1 000") && compared.contains("0.000"),
+        "{compared}"
+    );
+    let all = told(&["explain", "--all"], &run);
+    assert!(
+        all.starts_with("Why cycles were late on ") || all == "no cycle was late\n",
+        "{all}"
+    );
+    let asks = format!("explain --compare {id} --sample p50");
+    one_line(&asks, &["all cycles are compared", "--sample"]);
     one_line("explain --sample 100000", &["has no sample 100000"]);
     one_line("census", &["a program's cycles", "worstcase explain"]);
 }
