@@ -124,7 +124,7 @@ impl TraceCost {
 /// Time between two reads of the rings.
 pub(super) const LOOK: Nanos = Nanos::from_millis(15);
 /// So long at most events are read after the end that were recorded before it.
-const CATCH_UP: Nanos = Nanos::from_millis(3_000);
+const CATCH_UP: Nanos = Nanos::from_millis(1_000);
 /// A command's threads are looked at first after so long: by then it has made some.
 const FIRST_FACTS: Nanos = Nanos::from_millis(200);
 /// And then so often.

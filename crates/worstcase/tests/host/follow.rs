@@ -113,6 +113,31 @@ fn a_command_is_followed_until_it_ends() {
     assert!(words.contains("note: signal 9 ended the program"), "{words}");
 }
 
+/// More happens than can be read: what is not read is a loss, and nobody waits for it.
+#[test]
+fn a_program_that_makes_calls_without_end_is_followed_for_its_time() {
+    worstcase_skips::needs_root!();
+    const FAR_BEYOND: Duration = Duration::from_secs(90);
+    let began = Instant::now();
+    let said = output(&[
+        "--json",
+        "--time",
+        "1s",
+        "--",
+        "sh",
+        "-c",
+        "while :; do kill -0 $$; done",
+    ]);
+    assert!(began.elapsed() < FAR_BEYOND, "{:?}", began.elapsed());
+    let document = document(&said);
+    assert_eq!(said.status.code(), Some(0));
+    assert!(
+        (1_000_000_000..30_000_000_000).contains(&document["time_ns"].as_u64().unwrap()),
+        "{document:#}"
+    );
+    assert!(document["cost"]["events"].as_u64() > Some(10_000), "{document:#}");
+}
+
 #[test]
 fn without_cycles_a_deadline_is_inconclusive() {
     worstcase_skips::needs_root!();
