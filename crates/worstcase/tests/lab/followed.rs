@@ -336,7 +336,23 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
     let asks = format!("explain --compare {id} --sample p50");
     one_line(&asks, &["all cycles are compared", "--sample"]);
     one_line("explain --sample 100000", &["has no sample 100000"]);
-    one_line("census", &["a program's cycles", "worstcase explain"]);
+
+    // What of the kernel can delay it, whoever runs.
+    let census = told(&["census"], &run);
+    assert!(
+        census.contains("the kernel lets the program's thread wait: an interrupt up to "),
+        "{census}"
+    );
+    let census: Value = serde_json::from_str(&told(&["census", "--json"], &run)).unwrap();
+    let kinds = census["kinds"].as_array().unwrap();
+    let of = |kind: &str| kinds.iter().find(|row| row["kind"] == kind).unwrap();
+    assert_eq!(of("higher-priority")["count"], 0, "{census:#}");
+    let longest = |kind: &str| of(kind)["longest_ns"].as_u64().unwrap();
+    let non_preemptible = longest("non-preemptible");
+    assert!(
+        non_preemptible >= longest("preemption-off") && non_preemptible < latency,
+        "{census:#}"
+    );
 }
 
 /// Of a program that lies anywhere in memory, where it waits for another thread, with the lines of both.
