@@ -1,4 +1,4 @@
-//! `worstcase host follow` as a user types it. Nothing here asserts a time: this machine is shared.
+//! `worstcase host follow` as a user types it. Nothing here asserts a time but one that is far beyond: this machine is shared.
 
 mod marks;
 mod planted;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A program that waits again and again.
 const WAITS: &str = "while sleep 0.01; do :; done";
