@@ -47,9 +47,11 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     out.push(String::new());
     out.extend(figures(&kinds(findings), WIDTH));
     out.push("net: without the interrupts and soft interrupts in them".into());
-    out.push(
-        "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
-    );
+    if !findings.about.is_program {
+        out.push(
+            "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
+        );
+    }
     let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
     out.push(style.bold("non-preemptible, by length"));
