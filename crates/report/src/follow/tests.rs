@@ -152,7 +152,7 @@ fn the_answer_comes_first_then_the_cause_and_the_cycle_whose_lines_add_up() {
         "was preempted while hog (thread 12, RT 20) ran",
         "In 1 late cycle a hypervisor took time from the CPUs.",
         "In 1 late cycle a CPU did not run at its highest frequency.",
-        "note: CPU 0 did not run at its highest frequency: 2400 MHz from 0.00 us on, 800 MHz from",
+        "note: CPU 0 did not run at its highest frequency: 2400 MHz from 0 us on, 800 MHz from 200",
         "note: a hypervisor took about 10 ms from CPU 0 between 0.000000 and 0.015000 s;",
     ] {
         assert!(text.contains(part), "{part} in {text}");
