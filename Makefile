@@ -68,6 +68,7 @@ bench: build
 	scripts/bench-host
 	scripts/bench-board
 	scripts/bench-follow
+	scripts/check-follow
 	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect

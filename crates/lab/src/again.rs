@@ -200,6 +200,11 @@ impl RepeatableCell {
         self.kernel.follow(prepared, &self.snapshot, cpu)
     }
 
+    /// Makes censuses count sections of the kernel alone, whichever thread runs.
+    pub fn leave_priorities(&mut self) {
+        self.kernel.leave_priorities();
+    }
+
     /// The CPU that replays and censuses follow.
     pub fn followed(&self) -> u32 {
         self.kernel.cpu

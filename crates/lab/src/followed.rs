@@ -13,7 +13,7 @@ use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVE
 use worstcase_traces::events::{CpuEvent, PriorityClass, TracedChange, TracedThread};
 use worstcase_traces::follow::{ExplainedCycle, FollowRequest, Followed, Follower};
 use worstcase_traces::pages::PageReader;
-use worstcase_traces::table::{FollowInstance, VECTORS, followed};
+use worstcase_traces::table::{FollowInstance, VECTORS, followed_in_lab};
 
 /// Events that are fed at once.
 const CHUNK: usize = 50_000;
@@ -29,7 +29,7 @@ pub struct FollowTelling {
 
 /// The tracepoints that the machine is to enable, a line each.
 pub(crate) fn points() -> String {
-    let lines = followed().map(|(instance, row)| format!("{} {}\n", instance.name(), row.name));
+    let lines = followed_in_lab().map(|(instance, row)| format!("{} {}\n", instance.name(), row.name));
     lines
         .chain([format!("{} {VECTORS}/\n", FollowInstance::All.name())])
         .collect()
@@ -127,7 +127,7 @@ pub(crate) fn cycle(trace: &RawTrace, events: &[CpuEvent<'_>], release: Nanos) -
 /// The trace's events in order of time.
 pub(crate) fn events(trace: &RawTrace) -> Result<Vec<CpuEvent<'static>>, String> {
     let has = |name: &str| trace.formats.iter().any(|format| format.name == name);
-    if let Some((_, row)) = followed().find(|(_, row)| row.needed && !has(row.name)) {
+    if let Some((_, row)) = followed_in_lab().find(|(_, row)| row.needed && !has(row.name)) {
         return Err(format!("this kernel has no tracepoint {}", row.name));
     }
     let formats = trace.formats.iter().map(|f| (f.name.as_str(), f.text.as_str()));

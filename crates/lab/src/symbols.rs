@@ -124,6 +124,12 @@ impl KernelSymbols {
         Ok(())
     }
 
+    /// Makes a census tell no thread's priority. It compares a number of each task with that of the thread that measures, which
+    /// is the first process: no other thread has so small an id.
+    pub fn leave_priorities(&mut self) {
+        self.prio = self.tasks.pid;
+    }
+
     /// The plugin's arguments with the places of tasks and the CPU to follow.
     pub(super) fn follow_arguments(&self, prepared: &Prepared) -> String {
         match prepared.subject.machine.smp.probe_cpu() == self.cpu {

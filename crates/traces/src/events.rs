@@ -321,6 +321,25 @@ pub enum TracedChange {
     },
     /// The running thread passes a mark that a user named.
     Mark,
+    /// The CPU enters an idle state, or leaves the one in which it was.
+    IdleState {
+        /// Its number.
+        state: Option<u32>,
+    },
+    /// A CPU's frequency is set.
+    Frequency {
+        /// That CPU.
+        cpu: u32,
+        /// To this.
+        khz: u32,
+    },
+    /// Until an instant a hypervisor took time of this CPU: so much as the kernel counts, in whole ticks.
+    Stolen {
+        /// Since the instant of this event.
+        until: Nanos,
+        /// So much.
+        time: Nanos,
+    },
     /// A thread is new, or gets another name.
     Named {
         /// The thread.

@@ -116,6 +116,10 @@ pub const SENDS: &str = "ipi/ipi_send_cpu";
 
 /// The states in which a thread waits: all bits below TASK_REPORT_MAX. A preempted thread has that bit or none.
 const WAITS: i64 = 0xff;
+/// The state of a CPU that leaves an idle state (PWR_EVENT_EXIT).
+const NO_STATE: u32 = u32::MAX;
+/// The system of the tracepoints of idle states and frequencies.
+const POWER: &str = "power/";
 /// Flag of clone(2): the new thread belongs to the same process (CLONE_THREAD).
 const THREAD: i64 = 0x10000;
 
@@ -484,6 +488,30 @@ pub const TABLE: &[TracePointRow] = &[
         },
         uses: &[every(|purpose| sends(purpose) || follow(purpose))],
     },
+    TracePointRow {
+        name: "power/cpu_idle",
+        needed: false,
+        fields: &["state"],
+        make: |f| {
+            let state = f.number(0)? as u32;
+            Some(TracedChange::IdleState {
+                state: (state != NO_STATE).then_some(state),
+            })
+        },
+        uses: &[every(follow)],
+    },
+    TracePointRow {
+        name: "power/cpu_frequency",
+        needed: false,
+        fields: &["state", "cpu_id"],
+        make: |f| {
+            Some(TracedChange::Frequency {
+                khz: f.number(0)? as u32,
+                cpu: f.number(1)? as u32,
+            })
+        },
+        uses: &[every(follow)],
+    },
 ];
 
 /// The instances of the kernel's trace by which a program is followed.
@@ -518,6 +546,11 @@ pub fn followed() -> impl Iterator<Item = (FollowInstance, &'static TracePointRo
             _ => Some((FollowInstance::All, row)),
         }
     })
+}
+
+/// The same in the lab, whose machines have neither idle states nor frequencies.
+pub fn followed_in_lab() -> impl Iterator<Item = (FollowInstance, &'static TracePointRow)> {
+    followed().filter(|(_, row)| !row.name.starts_with(POWER))
 }
 
 /// The system of the tracepoints of interrupt vectors.

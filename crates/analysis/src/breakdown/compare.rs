@@ -49,7 +49,8 @@ pub fn compare(left: &Breakdown, right: &Breakdown) -> BreakdownComparison {
     }
 }
 
-fn changes(left: Vec<(String, u64)>, right: Vec<(String, u64)>) -> Vec<BreakdownChange> {
+/// What differs between two lists of names with times; the greatest change first.
+pub fn changes(left: Vec<(String, u64)>, right: Vec<(String, u64)>) -> Vec<BreakdownChange> {
     let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     left.into_iter()
         .for_each(|(name, ns)| sums.entry(name).or_default().0 += ns);

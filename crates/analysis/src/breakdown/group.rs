@@ -12,18 +12,20 @@ pub struct CauseGroup {
     pub subject: String,
     /// The load.
     pub load: String,
-    /// The mechanism of the cause.
-    pub mechanism: Mechanism,
-    /// The function that caused it.
-    pub function: Option<String>,
-    /// Its caller.
-    pub caller: Option<String>,
-    /// The number of breakdowns in the group.
+    /// The cause: a mechanism with the function that caused it and its caller, or a sentence about a cycle.
+    pub cause: String,
+    /// The number of samples in the group.
     pub samples: usize,
     /// The highest latency among them.
     pub worst_ns: Nanos,
     /// The most that the cause itself took in one of them.
     pub cause_ns: Nanos,
+}
+
+fn words(mechanism: Mechanism, function: Option<&String>, caller: Option<&String>) -> String {
+    let function = function.map_or(String::new(), |function| format!(": {function}"));
+    let by = caller.map_or(String::new(), |caller| format!(" < {caller}"));
+    format!("{}{function}{by}", mechanism.title())
 }
 
 /// Groups breakdowns by subject, load, mechanism, function and caller; the worst first. The wake-up's own way is one cause,
@@ -41,9 +43,7 @@ pub fn group(breakdowns: &[&Breakdown]) -> Vec<CauseGroup> {
         let group = groups.entry(key).or_insert_with(|| CauseGroup {
             subject: sample.subject.clone(),
             load: sample.load.clone(),
-            mechanism: cause.mechanism,
-            function: function.cloned(),
-            caller: caller.cloned(),
+            cause: words(cause.mechanism, function, caller),
             samples: 0,
             worst_ns: Nanos(0),
             cause_ns: Nanos(0),

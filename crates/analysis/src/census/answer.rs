@@ -135,12 +135,10 @@ fn ahead(cells: &[ChosenCell], cache: &Cache, jobs: NonZeroUsize) -> String {
 
 /// Refuses cells that have no census.
 fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError> {
-    if let Some(ChosenCell { record, .. }) = cells.iter().find(|c| !c.record.awaits_timer()) {
+    let has_none = |chosen: &&ChosenCell| !chosen.record.awaits_timer() && chosen.record.followed.is_none();
+    if let Some(ChosenCell { record, .. }) = cells.iter().find(has_none) {
         let cell = record.id.clone();
-        return Err(match record.followed {
-            Some(_) => CensusTakeError::Program { cell },
-            None => CensusTakeError::NoTimer { cell },
-        });
+        return Err(CensusTakeError::NoTimer { cell });
     }
     for ChosenCell { record, .. } in cells {
         let cell = record.id.clone();

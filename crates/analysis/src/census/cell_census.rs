@@ -41,6 +41,9 @@ pub struct About {
     pub period_ns: u64,
     /// Periods without a sample.
     pub missed: u64,
+    /// The probe is a program of the user's own: its cycles are no samples of a wake-up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_program: bool,
 }
 
 impl About {
@@ -65,12 +68,13 @@ impl About {
             unit: record.subject.time_unit(),
             period_ns: record.cell.period_ns,
             missed: record.accounting.missed(),
+            is_program: record.followed.is_some(),
         }
     }
 
-    /// Whether the probe is on its CPU, so that samples belong to it.
-    pub fn has_probe(&self) -> bool {
-        self.of.is_none_or(|of| of.has_probe)
+    /// Whether the probe is on its CPU, and has samples of wake-ups.
+    pub fn has_samples(&self) -> bool {
+        !self.is_program && self.of.is_none_or(|of| of.has_probe)
     }
 }
 

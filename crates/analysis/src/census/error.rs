@@ -17,15 +17,6 @@ worstcase_base::errors! {
             /// The cell.
             cell: CellId,
         } => Usage,
-        /// The cell's probe is a program of the user's own.
-        #[error(
-            "{cell}: its samples are a program's cycles, which are more than a wake-up: worstcase explain tells where their time \
-             went; take a census of wakeup or response"
-        )]
-        Program {
-            /// The cell.
-            cell: CellId,
-        } => Usage,
         /// The probe waits for something that is no section.
         #[error("{cell}: {NO_CENSUS_OF_ORDINARY}")]
         Ordinary {

@@ -45,8 +45,11 @@ pub fn take(
     if let Some(CensusCpu { cpu, has_probe: false }) = about.of {
         again.follow(cpu)?;
     }
+    if about.is_program {
+        again.leave_priorities();
+    }
     let found = again.census(cache, how.audit)?;
-    let moments = match about.has_probe() {
+    let moments = match about.has_samples() {
         true => again.moments()?,
         false => Vec::new(),
     };

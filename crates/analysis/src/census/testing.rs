@@ -39,6 +39,7 @@ pub fn taken() -> CellCensus {
             unit: "virtual us at 1000 MIPS".into(),
             period_ns: 251_000,
             missed: 0,
+            is_program: false,
         },
         census: Census {
             observed: Instructions(0)..Instructions(100_000_000),

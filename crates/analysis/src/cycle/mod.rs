@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use user_code::UserCode;
 use worstcase_contract::Nanos;
-use worstcase_lab::cycle_replay::CycleReplay;
+use worstcase_lab::cycle_replay::{CpuReplay, CycleReplay};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::guest_clock::GuestClock;
 use worstcase_traces::follow::ExplainedCycle;
@@ -65,7 +65,7 @@ pub struct CodeTime {
     pub functions: Vec<FunctionTime>,
     /// The CPU idled.
     pub idle_ns: Nanos,
-    /// It was on a CPU that is not replayed, or it is not known on which.
+    /// It is not known on which CPU it was, or what that CPU ran.
     pub unseen_ns: Nanos,
 }
 
@@ -101,8 +101,23 @@ pub(crate) struct CycleSubject {
     pub(crate) cell: String,
     pub(crate) program: String,
     pub(crate) unit: String,
-    /// The CPU that was replayed, if there are others.
-    pub(crate) cpu: Option<u32>,
+    /// The machine has several CPUs.
+    pub(crate) has_other_cpus: bool,
+}
+
+/// What a CPU ran, with names.
+struct CpuCode {
+    user: UserCode,
+    walk: WindowWalk,
+}
+
+impl CpuCode {
+    fn of(replay: &CpuReplay, symbols: &Symbols, files: &BTreeMap<String, Vec<u8>>) -> CpuCode {
+        let user = UserCode::of(files, &replay.execution.blocks);
+        let names = user.functions(&replay.execution.blocks);
+        let walk = walk_with_user(&replay.execution, symbols, &names);
+        CpuCode { user, walk }
+    }
 }
 
 /// Joins the parts and the functions. `files` are those of the machine, with the program.
@@ -113,27 +128,36 @@ pub(crate) fn tell(
     files: &BTreeMap<String, Vec<u8>>,
     subject: CycleSubject,
 ) -> CycleBreakdown {
-    let user = UserCode::of(files, &replayed.execution.blocks);
-    let names = user.functions(&replayed.execution.blocks);
-    let walk = walk_with_user(&replayed.execution, &symbols, &names);
-    let window = CycleWindow {
-        execution: &replayed.execution,
-        walk: &walk,
-        user: &user,
-        lines,
-    };
+    let CycleReplay {
+        cycle,
+        measuring,
+        others,
+    } = replayed;
+    let named = |replay: &CpuReplay| CpuCode::of(replay, &symbols, files);
+    let (own, of_others) = (named(&measuring), others.iter().map(named).collect::<Vec<_>>());
     let (mut parts, mut chains) = (Vec::new(), Vec::new());
-    for part in &replayed.cycle.parts {
+    for part in &cycle.parts {
         let length = part.to.saturating_sub(part.from);
-        if subject.cpu.is_some_and(|cpu| part.cpu != Some(cpu)) {
+        let other = || {
+            let place = others.iter().position(|other| part.cpu == Some(other.cpu))?;
+            Some((&others[place], &of_others[place]))
+        };
+        let is_own = !subject.has_other_cpus || part.cpu == Some(measuring.cpu);
+        let Some((replay, code)) = is_own.then_some((&measuring, &own)).or_else(other) else {
             parts.push(CodeTime {
                 unseen_ns: length,
                 ..CodeTime::default()
             });
             chains.push(BTreeMap::new());
             continue;
-        }
-        let counts = replayed.counts(part.from, part.to);
+        };
+        let window = CycleWindow {
+            execution: &replay.execution,
+            walk: &code.walk,
+            user: &code.user,
+            lines,
+        };
+        let counts = replay.counts(part.from, part.to);
         let ran = window.ran(counts.clone(), length);
         parts.push(CodeTime {
             idle_ns: ran.idle,
@@ -149,10 +173,10 @@ pub(crate) fn tell(
         all: CodeTime::sum(&parts),
         parts,
         chains,
-        tasks: tasks(&replayed.execution),
-        walk,
-        clock: replayed.clock,
-        cycle: replayed.cycle,
+        tasks: tasks(&measuring.execution),
+        walk: own.walk,
+        clock: measuring.clock,
+        cycle,
         symbols,
     }
 }

@@ -185,9 +185,7 @@ impl<'a> PreparedReplay<'a> {
                 .map(FollowedProgram::named)
                 .unwrap_or_default(),
             unit: self.record.subject.time_unit(),
-            cpu: machine
-                .filter(|machine| machine.smp.cpus > 1)
-                .map(|_| self.again.followed()),
+            has_other_cpus: machine.is_some_and(|machine| machine.smp.cpus > 1),
         };
         Ok(cycle::tell(
             replayed,

@@ -85,7 +85,8 @@ pub(crate) fn governor_file(cpu: u32) -> String {
     format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor")
 }
 
-fn states(tree: &FileTree, cpu: u32) -> Vec<IdleState> {
+/// The sleep states of a CPU.
+pub(crate) fn states(tree: &FileTree, cpu: u32) -> Vec<IdleState> {
     let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
     let state = |index: u32| {
         let file = |name: &str| format!("{folder}/state{index}/{name}");

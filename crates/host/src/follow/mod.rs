@@ -5,6 +5,7 @@
 //! function a mark: a function as a place in its file
 //! started  a command of the user's: kept from its first instruction until the trace is open, then as it runs
 //! keeper   the process that starts it, and ends it with all that it started, however this one ends
+//! cpu_watch  what no tracepoint tells of the CPUs
 //! facts    what its threads are: policy, priority, CPUs, timer slack, memory
 //! session  the whole: opens the trace, feeds the analysis, ends
 //! keep     the cycles as a run folder
@@ -12,6 +13,7 @@
 //!
 //! `worstcase_traces::follow` makes cycles of the events.
 
+mod cpu_watch;
 mod facts;
 mod function;
 pub mod keep;

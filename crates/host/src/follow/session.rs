@@ -1,9 +1,11 @@
 //! Opens the trace, feeds the analysis, ends.
 
+use super::cpu_watch::CpuWatch;
 use super::facts::{ProgramFacts, file_of};
 use super::function;
 use super::started::{HeldProgram, ProgramExit, StartedProgram};
 use super::target::FollowTarget;
+use crate::facts::FileTree;
 use crate::isolate::threads::threads_of;
 use crate::trace::program::ReadyTrace;
 use crate::trace::{TraceRecorder, TracedMark, TracingError};
@@ -120,9 +122,9 @@ impl TraceCost {
 }
 
 /// Time between two reads of the rings.
-const LOOK: Nanos = Nanos::from_millis(15);
+pub(super) const LOOK: Nanos = Nanos::from_millis(15);
 /// So long at most events are read after the end that were recorded before it.
-const CATCH_UP: Nanos = Nanos::from_millis(3_000);
+const CATCH_UP: Nanos = Nanos::from_millis(1_000);
 /// A command's threads are looked at first after so long: by then it has made some.
 const FIRST_FACTS: Nanos = Nanos::from_millis(200);
 /// And then so often.
@@ -180,13 +182,18 @@ pub fn follow(
         notes.push("the program starts threads all the time: some of them may not be seen as its own".into());
     }
     let stolen = machine::steal(&cpus);
+    let tree = FileTree::at(Path::new("/"));
+    let is_guest = facts.virtualization.hypervisor == Some(true);
+    let mut watch = CpuWatch::new(&cpus, is_guest, clock::monotonic());
     let mut follower = Follower::new(FollowRequest {
         program: trace.tids.clone(),
         thread: request.thread.clone().unwrap_or(thread),
         wait: request.wait.clone(),
         deadline: request.deadline,
         cycle: None,
+        idle_states: watch.idle_states(&tree),
     });
+    watch.frequencies(&tree).iter().for_each(|event| follower.feed(event));
     let (began, used) = (clock::monotonic(), usage::own_process());
     let until = request.time.map(|time| began + time);
     let mut known = ProgramFacts::of(program.process);
@@ -202,9 +209,10 @@ pub fn follow(
                 .map(|end| (now, end)),
             Some(_) => ended,
         };
+        watch.stolen(now).iter().for_each(|event| follower.feed(event));
         let (fresh, reached) = trace.drain(|event| follower.feed(event));
         events += fresh;
-        follower.complete(reached);
+        follower.complete(watch.known(reached));
         let state = SessionState {
             time: now.saturating_sub(began),
             events,

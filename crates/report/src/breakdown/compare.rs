@@ -9,29 +9,43 @@ use worstcase_analysis::breakdown::compare::{BreakdownChange, compare};
 
 const SHOWN: usize = 15;
 
+/// One side of a comparison: what it is, and a sentence about it.
+type Side = (String, String);
+
 /// Two breakdowns as two tables.
 pub fn terminal(left: &Breakdown, right: &Breakdown) -> String {
     let comparison = compare(left, right);
-    let mut out = vec![
-        format!("left:  {}, sample {}", left.sample().cell, left.sample().index),
-        format!("       {}", left.cause().sentence),
-        format!("right: {}, sample {}", right.sample().cell, right.sample().index),
-        format!("       {}", right.cause().sentence),
-        String::new(),
-    ];
+    let side = |breakdown: &Breakdown| {
+        let sample = breakdown.sample();
+        (
+            format!("{}, sample {}", sample.cell, sample.index),
+            breakdown.cause().sentence.clone(),
+        )
+    };
     let shown = comparison.functions.len().min(SHOWN);
     let tables = [
         table("spans (us)", &comparison.spans),
         table("functions, in themselves (us)", &comparison.functions[..shown]),
     ];
+    side_by_side([side(left), side(right)], &tables)
+}
+
+pub(crate) fn side_by_side([left, right]: [Side; 2], tables: &[Table]) -> String {
+    let mut out = vec![
+        format!("left:  {}", left.0),
+        format!("       {}", left.1),
+        format!("right: {}", right.0),
+        format!("       {}", right.1),
+        String::new(),
+    ];
     for table in tables {
-        out.extend(figures(&table, WIDTH));
+        out.extend(figures(table, WIDTH));
         out.push(String::new());
     }
     out.join("\n")
 }
 
-fn table(title: &str, changes: &[BreakdownChange]) -> Table {
+pub(crate) fn table(title: &str, changes: &[BreakdownChange]) -> Table {
     let fields = [
         name("name", title, |c: &BreakdownChange| c.name.clone()),
         field(ColumnKind::ExactTime, "left_ns", "left", |c: &BreakdownChange| {

@@ -4,12 +4,16 @@ use crate::table::terminal::figures_with;
 use crate::table::{ColumnKind, Table, field};
 use worstcase_analysis::breakdown::group::CauseGroup;
 
-/// A table for each subject.
-pub fn terminal(groups: &[CauseGroup]) -> String {
+/// What is told of samples that were late.
+pub fn obstacles(subject: &str) -> String {
+    format!("What keeps {subject} from being better, the worst first (us)")
+}
+
+/// A table for each subject, with a title.
+pub fn terminal(groups: &[CauseGroup], title: impl Fn(&str) -> String) -> String {
     let mut out = Vec::new();
     for of_subject in groups.chunk_by(|a, b| a.subject == b.subject) {
-        let subject = &of_subject[0].subject;
-        out.push(format!("What keeps {subject} from being better, the worst first (us)"));
+        out.push(title(&of_subject[0].subject));
         out.extend(figures_with(&table(of_subject), |_, _| Vec::new()));
     }
     out.push(String::new());
@@ -22,11 +26,7 @@ fn table(groups: &[CauseGroup]) -> Table {
         field(ColumnKind::Time, "cause_ns", "of it", |g: &CauseGroup| g.cause_ns),
         field(ColumnKind::Count, "samples", "samples", |g: &CauseGroup| g.samples),
         field(ColumnKind::Text, "load", "load", |g: &CauseGroup| g.load.clone()),
-        field(ColumnKind::Text, "cause", "cause", |g: &CauseGroup| {
-            let function = g.function.as_ref().map_or(String::new(), |f| format!(": {f}"));
-            let by = g.caller.as_ref().map_or(String::new(), |c| format!(" < {c}"));
-            format!("{}{function}{by}", g.mechanism.title())
-        }),
+        field(ColumnKind::Text, "cause", "cause", |g: &CauseGroup| g.cause.clone()),
     ];
     Table::new("causes", "", &fields, groups)
 }

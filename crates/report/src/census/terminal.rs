@@ -47,9 +47,11 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     out.push(String::new());
     out.extend(figures(&kinds(findings), WIDTH));
     out.push("net: without the interrupts and soft interrupts in them".into());
-    out.push(
-        "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
-    );
+    if !findings.about.is_program {
+        out.push(
+            "higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too".into(),
+        );
+    }
     let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
     out.push(style.bold("non-preemptible, by length"));
@@ -62,7 +64,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
         };
         out.extend(longest(kind, told, style));
     }
-    if findings.about.has_probe() {
+    if findings.about.has_samples() {
         out.push(String::new());
         out.extend(path(findings, style));
         out.push(String::new());
@@ -81,7 +83,7 @@ fn cpu(about: &About) -> String {
 }
 
 fn longest_of_run(findings: &Findings, style: Style) -> Vec<String> {
-    if !findings.about.has_probe() {
+    if !findings.about.has_samples() {
         return for_others(findings, style);
     }
     let Some(longest) = &findings.longest_of_run else {
@@ -102,14 +104,24 @@ fn longest_of_run(findings: &Findings, style: Style) -> Vec<String> {
 /// The time for which another CPU waits if it wants something of this one.
 fn for_others(findings: &Findings, style: Style) -> Vec<String> {
     let longest = |kind| micros(findings.of_kind(kind).sum.longest_ns);
+    let (what, meaning) = match findings.about.is_program {
+        true => (
+            "the kernel lets the program's thread wait",
+            "the longest section with interrupts off, and the longest non-preemptible one, of this run, the program's own calls \
+             included; threads that come before it are not counted",
+        ),
+        false => (
+            "what another CPU sends waits",
+            "the longest section with interrupts off, and the longest non-preemptible one, of this run; the interrupt's own path \
+             comes on top",
+        ),
+    };
     let line = format!(
-        "what another CPU sends waits: an interrupt up to {} us, the wake-up of a thread up to {} us",
+        "{what}: an interrupt up to {} us, the wake-up of a thread up to {} us",
         longest(Kind::InterruptsOff),
         longest(Kind::NonPreemptible)
     );
     let mut lines = vec![style.bold(&line)];
-    let meaning = "the longest section with interrupts off, and the longest non-preemptible one, of this run; the interrupt's \
-                   own path comes on top";
     lines.extend(wrapped("  ", meaning));
     lines
 }

@@ -130,7 +130,10 @@ fn whole(all: &CodeTime, length: Nanos) -> Vec<String> {
     for (time, what) in [
         (of_others, counted(others.len() as u64, "other function")),
         (all.idle_ns, "the CPU idled".to_string()),
-        (all.unseen_ns, "on another CPU, or it is not known on which".to_string()),
+        (
+            all.unseen_ns,
+            "it is not known on which CPU, or what ran there".to_string(),
+        ),
     ] {
         if time > Nanos(0) {
             text.push(share(time, length, &what));

@@ -7,7 +7,7 @@ use super::{FIGURES, FollowReport, ThreadHabits, spread};
 use serde_json::{Value, json};
 use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{policy, sentence};
-use worstcase_traces::follow::{CycleWait, Followed, advice};
+use worstcase_traces::follow::{CycleWait, Followed, advice, in_any_run};
 
 /// The form of the document.
 pub const SCHEMA: &str = "worstcase-follow/1";
@@ -47,6 +47,7 @@ pub fn json(report: &FollowReport<'_>) -> Value {
             json!({
                 "cycles": cause.cycles,
                 "sentence": sentence(&cause.cause, report.names),
+                "in_any_run": sentence(&in_any_run(&cause.cause), report.names),
                 "change": advice(&cause.cause),
                 "usual_ns": cause.usual.0,
                 "longest_ns": cause.longest.0,
@@ -60,6 +61,7 @@ pub fn json(report: &FollowReport<'_>) -> Value {
         .map(|part| {
             json!({
                 "sentence": sentence(&part.cause, report.names),
+                "in_any_run": sentence(&in_any_run(&part.cause), report.names),
                 "cycles": part.cycles,
                 "median_ns": part.median.0,
                 "sum_ns": part.sum.0,

@@ -1,5 +1,6 @@
 //! A cycle's parts as lines: a thread that was waited for stands under the thread that waited.
 
+use super::notes::note;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ pub struct CycleLines {
     pub response_ns: Nanos,
     /// The thread's parts, which add up to the response, and sums of those in which a thread waited for another.
     pub parts: Vec<BreakdownLine>,
+    /// What was seen of their CPUs besides: steal, frequencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl CycleLines {
@@ -48,6 +52,7 @@ impl CycleLines {
             release_ns: cycle.times.release,
             response_ns: cycle.times.response(),
             parts,
+            notes: cycle.notes.iter().map(|seen| note(seen, cycle.times.release)).collect(),
         }
     }
 

@@ -1,13 +1,16 @@
 //! A followed program: the answer, why its cycles were late, what a real-time thread should not do, and the worst cycle.
 
+mod found;
 mod functions;
 mod habits;
 mod json;
 mod lines;
+mod notes;
 mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use found::{FoundProgram, FoundThen, all, compared};
 pub use functions::FunctionReport;
 pub use habits::ThreadHabits;
 pub use json::{json, kept};

@@ -2,6 +2,7 @@
 
 use super::habits::habits;
 use super::lines::{BreakdownLine, CycleLines};
+use super::notes::noted;
 use super::{FIGURES, FollowReport, spread};
 use crate::style::{Style, wrapped};
 use worstcase_base::duration;
@@ -39,6 +40,7 @@ pub fn terminal(report: &FollowReport<'_>, style: Style) -> String {
             ));
             text.extend(changes(followed).iter().flat_map(|line| wrapped("", &plain(line))));
             text.extend(causes(report));
+            text.extend(noted(followed));
             text.extend(others(followed));
             text.push(String::new());
             text.extend(figures(followed));
@@ -83,6 +85,7 @@ pub(super) fn sentences(report: &FollowReport<'_>) -> Vec<String> {
         .into_iter()
         .chain(changes(followed))
         .chain(causes.flatten())
+        .chain(noted(followed))
         .collect()
 }
 
@@ -309,6 +312,7 @@ pub(super) fn breakdown_with(cycle: &CycleLines, below: impl Fn(usize) -> Vec<St
             counted(others, "shorter part")
         ));
     }
+    text.extend(cycle.notes.iter().flat_map(|note| wrapped("note: ", &plain(note))));
     text
 }
 
@@ -336,7 +340,7 @@ fn of_line(line: &BreakdownLine) -> Vec<String> {
     wrapped(&head, &plain(&format!("{} {}", line.thread, line.words)))
 }
 
-fn seconds(at: Nanos) -> String {
+pub(super) fn seconds(at: Nanos) -> String {
     format!("{}.{:06}", at.0 / 1_000_000_000, at.0 / 1_000 % 1_000_000)
 }
 

@@ -3,7 +3,8 @@ use crate::style::Style;
 use serde_json::Value;
 use worstcase_traces::events::TracedThread;
 use worstcase_traces::follow::{
-    Behind, BlockedThread, CycleWait, Doing, ExplainedCycle, LateCause, Part, PartCause, WokenBy,
+    Behind, BlockedThread, CpuNote, CycleWait, Doing, ExplainedCycle, LateCause, NotedCycles, Part, PartCause,
+    StolenTime, WokenBy,
 };
 
 fn thread(tid: u32, comm: &str, priority: i32) -> TracedThread {
@@ -57,6 +58,18 @@ fn cycle() -> ExplainedCycle {
             part(1_100_000, 1_800_000, &[&blocked], logger, behind),
             part(1_800_000, 1_900_000, &[&blocked], logger, Doing::Code),
         ],
+        notes: vec![
+            CpuNote::Frequencies {
+                cpu: 0,
+                steps: vec![(Nanos(1_000_000), 2_400_000), (Nanos(1_200_000), 800_000)],
+            },
+            CpuNote::Stolen(StolenTime {
+                cpu: 0,
+                from: Nanos(0),
+                to: Nanos(15_000_000),
+                time: Nanos(10_000_000),
+            }),
+        ],
     }
 }
 
@@ -89,6 +102,7 @@ fn followed() -> Followed {
         at_once: 0,
         limit: Nanos(500_000),
         late: 1,
+        noted: NotedCycles { stolen: 1, slowed: 1 },
         causes: vec![LateCause {
             cause: cycle.parts[1].cause.clone(),
             cycles: 1,
@@ -136,6 +150,10 @@ fn the_answer_comes_first_then_the_cause_and_the_cycle_whose_lines_add_up() {
         "Cycle 7: 900.000 us",
         "(800.000)",
         "was preempted while hog (thread 12, RT 20) ran",
+        "In 1 late cycle a hypervisor took time from the CPUs.",
+        "In 1 late cycle a CPU did not run at its highest frequency.",
+        "note: CPU 0 did not run at its highest frequency: 2400 MHz from 0 us on, 800 MHz from 200",
+        "note: a hypervisor took about 10 ms from CPU 0 between 0.000000 and 0.015000 s;",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -327,14 +327,20 @@ fn interrupt(cause: &PartCause) -> Option<String> {
 }
 
 fn idle(cause: &PartCause) -> Option<String> {
-    matches!(
-        cause.what,
-        Doing::FromIdle(Some(_)) | Doing::Ready {
-            behind: Behind::Idle,
+    let is_idle = match &cause.what {
+        Doing::FromIdle(Some(_)) => true,
+        Doing::TimerLate(Some(state))
+        | Doing::Ready {
+            behind: Behind::Idle(Some(state)),
             ..
-        }
-    )
-    .then(|| "keep the CPU out of deep idle states: hold /dev/cpu_dma_latency open with a 0 written to it, while the loop runs".into())
+        } => !state.polls(),
+        Doing::Ready {
+            behind: Behind::Idle(None),
+            ..
+        } => true,
+        _ => false,
+    };
+    is_idle.then(|| "keep the CPU out of deep idle states: hold /dev/cpu_dma_latency open with a 0 written to it, while the loop runs".into())
 }
 
 fn own_call(cause: &PartCause) -> Option<String> {
@@ -365,7 +371,7 @@ fn own_code(cause: &PartCause) -> Option<String> {
 }
 
 fn late_timer(cause: &PartCause) -> Option<String> {
-    (cause.what == Doing::TimerLate).then(|| {
+    matches!(cause.what, Doing::TimerLate(_)).then(|| {
         "interrupts were off, the CPU slept deeply, or a hypervisor had taken it: worstcase host run --probe response tells which".into()
     })
 }

@@ -108,6 +108,13 @@ impl CallKind {
         (self.number, self.object) == (other.number, other.object) && (is_futex || self.operation == other.operation)
     }
 
+    /// Forgets which futex it is: that differs from run to run.
+    pub(super) fn forget_address(&mut self) {
+        if self.is(Sysno::futex) {
+            self.object = None;
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> String {
         match Sysno::new(self.number as usize) {

@@ -1,6 +1,8 @@
 //! From the parts of all cycles to what made the late ones late.
 
 use super::CycleTimes;
+use super::calls::CallKind;
+use super::notes::{CpuNote, NoteKinds, NotedCycles};
 use super::path::{Behind, Doing, Part, PartCause};
 use crate::events::TracedThread;
 use std::collections::HashMap;
@@ -13,6 +15,8 @@ pub struct ExplainedCycle {
     pub times: CycleTimes,
     /// Where its time went; the parts add up to release to end.
     pub parts: Vec<Part>,
+    /// What was seen of their CPUs besides.
+    pub notes: Vec<CpuNote>,
 }
 
 /// Why some cycles were late.
@@ -70,6 +74,7 @@ struct TalliedCycle {
     sums: Box<[(u32, u64)]>,
     /// When it is late, if that is not the same for all.
     limit: Option<Nanos>,
+    noted: NoteKinds,
 }
 
 /// Sums over all cycles.
@@ -114,6 +119,7 @@ impl Tally {
                 times: cycle.times,
                 sums: sums.into_boxed_slice(),
                 limit,
+                noted: NoteKinds::of(&cycle.notes),
             });
         } else if limit.is_some_and(|limit| response > limit.0) {
             self.not_kept += 1;
@@ -178,6 +184,17 @@ impl Tally {
             .unwrap_or_default()
     }
 
+    /// Of how many cycles that took longer than `limit` something was seen of the CPUs.
+    pub fn noted(&self, limit: Nanos) -> NotedCycles {
+        let mut noted = NotedCycles::default();
+        let late = self
+            .cycles
+            .iter()
+            .filter(|cycle| cycle.times.response() > cycle.limit.unwrap_or(limit));
+        late.for_each(|cycle| noted.add(cycle.noted));
+        noted
+    }
+
     /// What made the cycles late that took longer than `limit`, the most frequent cause first, and how many they are.
     ///
     /// A cause is the part with the largest excess over its median, if without that excess the cycle had been in time;
@@ -190,6 +207,7 @@ impl Tally {
             times,
             sums,
             limit: own,
+            ..
         } in &self.cycles
         {
             let limit = own.unwrap_or(limit);
@@ -282,6 +300,25 @@ fn among_ordinary(mut cause: PartCause) -> PartCause {
         *behind = Behind::Ordinary;
     }
     cause
+}
+
+/// The cause as it is the same in every run: without ids of threads, and without addresses.
+pub fn in_any_run(cause: &PartCause) -> PartCause {
+    let mut cause = without_ids(cause.clone());
+    let of_calls = cause.via.iter_mut().filter_map(|blocked| blocked.call.as_mut());
+    of_calls
+        .chain(call_of(&mut cause.what))
+        .for_each(CallKind::forget_address);
+    cause
+}
+
+fn call_of(what: &mut Doing) -> Option<&mut CallKind> {
+    match what {
+        Doing::Call(call) => Some(call),
+        Doing::KernelLock(call) | Doing::Sleeps(call) | Doing::Slack(call) | Doing::FromIdle(call) => call.as_mut(),
+        Doing::Device { call, .. } | Doing::WokenBy { call, .. } => call.as_mut(),
+        _ => None,
+    }
 }
 
 /// Threads of one name and priority are one cause.

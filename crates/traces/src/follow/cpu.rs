@@ -24,8 +24,8 @@ pub enum Activity {
     KernelLock(Option<Call>),
     /// An interrupt, soft interrupt or timer's function.
     Context(CpuContext),
-    /// Nothing.
-    Idle,
+    /// Nothing; in this idle state, if it is in one.
+    Idle(Option<u32>),
     /// It came back from idle and ran the thread, which was in this call: when it did which was not reported.
     FromIdle(Option<Call>),
     /// Events are missing.
@@ -61,6 +61,12 @@ pub(super) struct Cpu {
     pub expired: Option<super::task::ExpiredTimer>,
     /// The instant of the last event.
     pub last: Nanos,
+    /// The idle state that it is in, until something interrupts it.
+    pub idle_state: Option<u32>,
+    /// Its frequency in kHz, and since when.
+    frequencies: VecDeque<(Nanos, u32)>,
+    /// The highest so far.
+    highest: Option<u32>,
 }
 
 impl Cpu {
@@ -83,12 +89,14 @@ impl Cpu {
         }
         self.contexts.forget_open();
         self.expired = None;
+        self.idle_state = None;
         self.begin(since, TracedThread::default(), Activity::Unknown);
     }
 
     /// Goes over to another thread.
     pub fn switch(&mut self, from: u32, to: TracedThread) {
         self.contexts.switch(from, to.tid);
+        self.idle_state = None;
         self.thread = Some(to);
     }
 
@@ -159,6 +167,30 @@ impl Cpu {
     pub fn prune(&mut self, before: Nanos) {
         let keep = self.stretches.partition_point(|s| s.from <= before).saturating_sub(1);
         drop_first(&mut self.stretches, keep);
+        let passed = self.frequencies.partition_point(|(since, _)| *since <= before);
+        drop_first(&mut self.frequencies, passed.saturating_sub(1));
+    }
+
+    /// Its frequency is set.
+    pub fn set_frequency(&mut self, at: Nanos, khz: u32) {
+        if self.frequencies.back().is_none_or(|(_, last)| *last != khz) {
+            self.frequencies.push_back((at, khz));
+        }
+        self.highest = self.highest.max(Some(khz));
+    }
+
+    /// Its frequencies from `from` to `to`, each with its begin, if it had not the highest one all the time.
+    pub fn frequencies(&self, from: Nanos, to: Nanos) -> Vec<(Nanos, u32)> {
+        let first = self
+            .frequencies
+            .partition_point(|(since, _)| *since <= from)
+            .saturating_sub(1);
+        let within = self.frequencies.range(first..).take_while(|(since, _)| *since < to);
+        let all: Vec<_> = within.map(|(since, khz)| ((*since).max(from), *khz)).collect();
+        match all.iter().all(|(_, khz)| Some(*khz) == self.highest) {
+            true => Vec::new(),
+            false => all,
+        }
     }
 
     /// How many stretches are kept.
@@ -186,7 +218,7 @@ mod tests {
     fn what_is_dropped_takes_no_room() {
         let mut cpu = Cpu::default();
         for at in 0..10_000 {
-            cpu.begin(Nanos(at), TracedThread::default(), Activity::Idle);
+            cpu.begin(Nanos(at), TracedThread::default(), Activity::Idle(None));
         }
         cpu.prune(Nanos(9_990));
         assert_eq!(cpu.len(), 10);

@@ -1,9 +1,11 @@
 //! Follows a program through its events.
 
+use super::candidates::{Candidates, SeenWait};
 use super::causes::{ExplainedCycle, LateCause, Tally, UsualPart};
 use super::changes::PeriodChange;
-use super::cycles::{Candidates, CycleMaker, CycleSpan, CycleWait, SeenWait};
+use super::cycles::{CycleMaker, CycleSpan, CycleWait};
 use super::machine::{Event, Machine};
+use super::notes::{NotedCycles, cpus};
 use super::path::{Doing, Part, path};
 use super::task::Task;
 use super::waits::Wait;
@@ -79,6 +81,8 @@ pub struct Followed {
     pub late: u64,
     /// Why, the most frequent cause first.
     pub causes: Vec<LateCause>,
+    /// Late cycles of whose CPUs something was seen besides what they ran.
+    pub noted: NotedCycles,
     /// The slowest cycles, the slowest first.
     pub slowest: Vec<ExplainedCycle>,
     /// The cycle whose parts were asked for.
@@ -105,7 +109,7 @@ impl Follower {
     /// Follows what is asked for.
     pub fn new(request: FollowRequest) -> Follower {
         Follower {
-            machine: Machine::new(&request.program),
+            machine: Machine::new(&request),
             request,
             pending: Vec::new(),
             candidates: Candidates::default(),
@@ -208,7 +212,8 @@ impl Follower {
             self.late.get_or_insert(times);
         }
         let limit = self.request.deadline.or(limit);
-        let cycle = ExplainedCycle { times, parts };
+        let notes = self.machine.notes(&cpus(&parts), span.release, span.end);
+        let cycle = ExplainedCycle { times, parts, notes };
         if self.request.cycle == Some(times.release) {
             self.wanted = Some(cycle.clone());
         }
@@ -285,6 +290,7 @@ impl Follower {
             at_once: self.maker.as_ref().map_or(0, |maker| maker.at_once),
             limit,
             late,
+            noted: self.tally.noted(limit),
             causes,
             usual: self.tally.usual(USUAL),
             changes: self.changes,
@@ -330,7 +336,7 @@ fn times(span: &CycleSpan, parts: &[Part]) -> CycleTimes {
             | Doing::Ready { .. }
             | Doing::FromIdle(Some(_))
             | Doing::Slack(_)
-            | Doing::TimerLate
+            | Doing::TimerLate(_)
             | Doing::TimerInterrupt => &mut times.interference,
             Doing::Sleeps(_) | Doing::Device { .. } | Doing::WokenBy { .. } | Doing::Stopped { .. } => {
                 &mut times.blocked

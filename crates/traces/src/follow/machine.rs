@@ -2,10 +2,12 @@
 
 use super::calls::Call;
 use super::cpu::{Activity, Cpu, Raiser};
+use super::notes::{CpuNote, StolenTime};
 use super::task::{ExpiredTimer, SetTimer, Task};
 use super::waits::Wait;
-use crate::events::{CpuContext, ENDED, TracedChange, TracedThread};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use super::{FollowRequest, IdleState};
+use crate::events::{CpuContext, ENDED, ShortName, TracedChange, TracedThread};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use syscalls::Sysno;
 use worstcase_contract::Nanos;
 
@@ -38,18 +40,25 @@ pub(super) struct Machine {
     expired: HashMap<u64, SetTimer>,
     /// Times in which a CPU's events were lost.
     losses: VecDeque<(Nanos, Nanos)>,
+    /// Times in which a hypervisor took a CPU's time.
+    stolen: VecDeque<StolenTime>,
     /// Events that are missing though the kernel does not say so: a thread ran that was not switched to.
     pub holes: u64,
     /// When the last event came.
     pub last: Nanos,
     /// Nothing before this is kept.
     pub pruned: Nanos,
+    /// Names of each CPU's idle states, by their numbers.
+    idle_states: BTreeMap<u32, Vec<ShortName>>,
 }
 
 impl Machine {
-    pub fn new(program: &[u32]) -> Machine {
-        let mut machine = Machine::default();
-        program.iter().for_each(|tid| machine.adopt(*tid));
+    pub fn new(request: &FollowRequest) -> Machine {
+        let mut machine = Machine {
+            idle_states: request.idle_states.clone(),
+            ..Machine::default()
+        };
+        request.program.iter().for_each(|tid| machine.adopt(*tid));
         machine
     }
 
@@ -70,19 +79,55 @@ impl Machine {
         self.cpus.get(&cpu)
     }
 
+    /// The idle state of this number.
+    pub fn idle_state(&self, cpu: u32, number: u32) -> IdleState {
+        let name = self.idle_states.get(&cpu).and_then(|names| names.get(number as usize));
+        IdleState {
+            number,
+            name: name.copied().unwrap_or_default(),
+        }
+    }
+
     /// Times within this one in which events were lost.
     pub fn losses(&self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Nanos, Nanos)> {
         let within = self.losses.iter().filter(move |(a, b)| *a < to && *b > from);
         within.map(move |(a, b)| ((*a).max(from), (*b).min(to)))
     }
 
+    /// What was seen of these CPUs from `from` to `to` besides what they ran.
+    pub fn notes(&self, cpus: &BTreeSet<u32>, from: Nanos, to: Nanos) -> Vec<CpuNote> {
+        let frequencies = cpus.iter().filter_map(|number| {
+            let steps = self.cpu(*number)?.frequencies(from, to);
+            (!steps.is_empty()).then_some(CpuNote::Frequencies { cpu: *number, steps })
+        });
+        let stolen = self.stolen.iter().filter(|stolen| cpus.contains(&stolen.cpu));
+        let within = stolen.filter(|stolen| stolen.from < to && stolen.to > from);
+        frequencies.chain(within.copied().map(CpuNote::Stolen)).collect()
+    }
+
     /// Takes an event; they come in order of time. Gives the wait that it ends, if it ends one of the program.
     pub fn feed(&mut self, event: &Event) -> Option<Wait> {
         let Event { at, cpu, tid, what } = *event;
         self.last = self.last.max(at);
-        if let TracedChange::Lost { since, .. } = what {
-            self.lose(cpu, since, at);
-            return None;
+        match what {
+            TracedChange::Lost { since, .. } => {
+                self.lose(cpu, since, at);
+                return None;
+            }
+            TracedChange::Frequency { cpu, khz } => {
+                self.cpus.entry(cpu).or_default().set_frequency(at, khz);
+                return None;
+            }
+            TracedChange::Stolen { until: to, time } => {
+                self.stolen.push_back(StolenTime {
+                    cpu,
+                    from: at,
+                    to,
+                    time,
+                });
+                return None;
+            }
+            _ => {}
         }
         self.find_hole(event);
         if let Some(task) = self.tasks.get_mut(&tid) {
@@ -100,6 +145,7 @@ impl Machine {
             }
             TracedChange::Enter(context) => {
                 on.contexts.enter(context);
+                on.idle_state = None;
                 if let CpuContext::TimerFunction { timer, function } = context {
                     let set = self.timers.get(&timer).copied();
                     if let Some(set) = set {
@@ -110,9 +156,11 @@ impl Machine {
                         timer,
                         function,
                         entered: at,
+                        cpu,
                     });
                 }
             }
+            TracedChange::IdleState { state } => on.idle_state = state,
             TracedChange::Exit(context) => on.leave(&context),
             TracedChange::Raise { vector } => {
                 let raiser = Raiser {
@@ -198,7 +246,7 @@ impl Machine {
         let activity = match (what, on.contexts.innermost(), self.tasks.get(&thread.tid)) {
             (Some(what), ..) => what,
             (None, Some(context), _) => Activity::Context(context),
-            (None, None, _) if thread.tid == 0 => Activity::Idle,
+            (None, None, _) if thread.tid == 0 => Activity::Idle(on.idle_state),
             (None, None, Some(task)) if task.is_own => match (task.on_lock, task.call, task.handler) {
                 (true, call, _) => Activity::KernelLock(call),
                 (false, Some(call), _) => Activity::Call(call),
@@ -331,6 +379,9 @@ impl Machine {
         self.forget_old();
         while self.losses.front().is_some_and(|(_, to)| *to <= before) {
             self.losses.pop_front();
+        }
+        while self.stolen.front().is_some_and(|stolen| stolen.to <= before) {
+            self.stolen.pop_front();
         }
     }
 

@@ -3,9 +3,12 @@
 //! ```text
 //! machine   events -> what each CPU ran (cpu), and whether each thread ran, was ready or blocked (task)
 //! waits     the system calls in which the program's threads wait: candidates for the end of a cycle
-//! cycles    waits -> the one that a cycle ends with, its period, release, start and end of each cycle
+//! releases  when a wait was over, and its period
+//! candidates  waits -> the one that a cycle ends with
+//! cycles    that wait -> release, start and end of each cycle
 //! changes   a loop that gets another period
 //! calls     system calls, and what they work on
+//! notes     what changes how fast a CPU gets on
 //! path      a thread's time from a to b, through the threads that it was blocked by: parts that add up
 //! causes    parts of all cycles -> what made the late ones late, most frequent first
 //! follower  all of it: feed, complete, finish
@@ -13,13 +16,16 @@
 
 mod advice;
 mod calls;
+mod candidates;
 mod causes;
 mod changes;
 mod cpu;
 mod cycles;
 mod follower;
 mod machine;
+mod notes;
 mod path;
+mod releases;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -28,13 +34,17 @@ pub mod words;
 
 pub use advice::advice;
 pub use calls::CallKind;
-pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart};
+pub use candidates::SeenWait;
+pub use causes::{ExplainedCycle, LateCause, SLOWEST, UsualPart, in_any_run};
 pub use changes::PeriodChange;
-pub use cycles::{CycleWait, SeenWait};
+pub use cycles::CycleWait;
 pub use follower::{Followed, Follower, MOST_CYCLES};
+pub use notes::{CpuNote, NotedCycles, StolenTime};
 pub use path::{Behind, BlockedThread, Doing, Missing, Part, PartCause};
 pub use waits::WokenBy;
 
+use crate::events::ShortName;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use worstcase_contract::Nanos;
@@ -53,6 +63,34 @@ pub struct FollowRequest {
     pub deadline: Option<Nanos>,
     /// The parts of the cycle that is released at this instant are wanted, whether it is late or not.
     pub cycle: Option<Nanos>,
+    /// Names of each CPU's idle states, by their numbers.
+    pub idle_states: BTreeMap<u32, Vec<ShortName>>,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IdleState {
+    /// The deeper, the higher.
+    pub number: u32,
+    /// Empty if the machine has no driver that names it.
+    pub name: ShortName,
+}
+
+impl IdleState {
+    /// The CPU looks for work all the time.
+    fn polls(&self) -> bool {
+        self.name == ShortName::from("POLL")
+    }
+}
+
+impl fmt::Display for IdleState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "idle state {}", self.number)?;
+        match self.name == ShortName::EMPTY {
+            true => Ok(()),
+            false => write!(f, " ({})", self.name),
+        }
+    }
 }
 
 /// The thread of the program whose cycles are wanted.

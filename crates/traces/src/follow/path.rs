@@ -1,5 +1,6 @@
 //! A thread's time from one instant to another, through the threads that it was blocked by. The parts add up.
 
+use super::IdleState;
 use super::calls::{Call, CallKind};
 use super::cpu::Activity;
 use super::machine::Machine;
@@ -95,8 +96,9 @@ pub enum Doing {
     Sleeps(Option<CallKind>),
     /// Its timer was due, and was given time to come together with others.
     Slack(Option<CallKind>),
-    /// Its timer was due at the latest, and its function did not run yet.
-    TimerLate,
+    /// Its timer was due at the latest, and its function did not run yet: its CPU was in this idle state, or in none that is
+    /// known.
+    TimerLate(Option<IdleState>),
     /// The timer's function ran, until the wake-up.
     TimerInterrupt,
     /// It was blocked until an interrupt woke it.
@@ -147,8 +149,8 @@ pub enum Behind {
     Ordinary,
     /// It served an interrupt.
     Context(CpuContext),
-    /// It was idle, and came back from that.
-    Idle,
+    /// It was idle, in this state or in none that is known, and came back from that.
+    Idle(Option<IdleState>),
     /// It was still on its way to sleep.
     Itself,
 }
@@ -306,7 +308,7 @@ impl Path<'_> {
                 Activity::KernelLock(call) => Doing::KernelLock(call.map(kind)),
                 Activity::Context(context) => Doing::Interrupted(nameless(context)),
                 Activity::FromIdle(call) => Doing::FromIdle(call.map(kind)),
-                Activity::Idle | Activity::Unknown => Doing::Unexplained(Missing::Hidden),
+                Activity::Idle(_) | Activity::Unknown => Doing::Unexplained(Missing::Hidden),
             };
             self.push(from, to, via, thread, what);
             at = to;
@@ -317,14 +319,15 @@ impl Path<'_> {
     fn ready(&mut self, cpu: Option<u32>, span: &Span, thread: TracedThread, is_woken: bool, via: &[BlockedThread]) {
         let machine = self.machine;
         let mut at = span.from;
-        let cpu = cpu.and_then(|cpu| machine.cpu(cpu));
-        for (from, to, stretch) in cpu.into_iter().flat_map(|cpu| cpu.ran(span.from, span.to)) {
+        let known = cpu.and_then(|cpu| machine.cpu(cpu));
+        let state = |number| Some(machine.idle_state(cpu?, number?));
+        for (from, to, stretch) in known.into_iter().flat_map(|cpu| cpu.ran(span.from, span.to)) {
             self.push(at, from, via, thread, Doing::Unexplained(Missing::Hidden));
             let other = stretch.thread;
             let behind = match stretch.activity {
                 Activity::Unknown | Activity::FromIdle(_) => None,
                 Activity::Context(context) => Some(Behind::Context(nameless(context))),
-                Activity::Idle => Some(Behind::Idle),
+                Activity::Idle(number) => Some(Behind::Idle(state(number))),
                 _ if other.tid == thread.tid => Some(Behind::Itself),
                 _ if !thread.is_real_time() && !other.is_real_time() => Some(Behind::Equal(other)),
                 _ if other.priority < thread.priority => Some(Behind::Higher(other)),
@@ -347,6 +350,21 @@ impl Path<'_> {
         self.push(at, span.to, via, thread, Doing::Unexplained(Missing::Hidden));
     }
 
+    /// The timer is due, and its interrupt does not come: the CPU may have been in an idle state.
+    fn timer_late(&mut self, cpu: u32, from: Nanos, to: Nanos, via: &[BlockedThread], thread: TracedThread) {
+        let machine = self.machine;
+        let mut at = from;
+        for (_, to, stretch) in machine.cpu(cpu).into_iter().flat_map(|cpu| cpu.ran(from, to)) {
+            let state = match stretch.activity {
+                Activity::Idle(number) => number.map(|number| machine.idle_state(cpu, number)),
+                _ => None,
+            };
+            self.push(at, to, via, thread, Doing::TimerLate(state));
+            at = to;
+        }
+        self.push(at, to, via, thread, Doing::TimerLate(None));
+    }
+
     fn blocked(&mut self, span: &Span, blocked: BlockedThread, waker: Option<&Waker>, via: &mut Vec<BlockedThread>) {
         let (thread, call) = (blocked.thread, blocked.call);
         // Whoever was blocked and ran again was woken: the kernel did not report it.
@@ -358,18 +376,15 @@ impl Path<'_> {
                 return self.push(span.from, span.to, via, thread, Doing::Sleeps(call));
             };
             let mut at = span.from;
-            let cuts = [
-                (set.earliest, Doing::Sleeps(call)),
-                (set.latest, Doing::Slack(call)),
-                (timer.entered, Doing::TimerLate),
-                (span.to, Doing::TimerInterrupt),
-            ];
-            for (cut, what) in cuts {
+            for (cut, what) in [(set.earliest, Doing::Sleeps(call)), (set.latest, Doing::Slack(call))] {
                 let to = cut.clamp(at, span.to);
                 self.push(at, to, via, thread, what);
                 at = to;
             }
-            return;
+            self.cpu = Some(timer.cpu);
+            let entered = timer.entered.clamp(at, span.to);
+            self.timer_late(timer.cpu, at, entered, via, thread);
+            return self.push(entered, span.to, via, thread, Doing::TimerInterrupt);
         }
         let Some(by) = waker.thread else {
             let contexts = waker.contexts.iter().copied().map(nameless).collect();
@@ -403,7 +418,7 @@ impl Behind {
     pub(super) fn thread_mut(&mut self) -> Option<&mut TracedThread> {
         match self {
             Behind::Higher(thread) | Behind::Equal(thread) | Behind::Lower { thread, .. } => Some(thread),
-            Behind::Ordinary | Behind::Context(_) | Behind::Idle | Behind::Itself => None,
+            Behind::Ordinary | Behind::Context(_) | Behind::Idle(_) | Behind::Itself => None,
         }
     }
 }

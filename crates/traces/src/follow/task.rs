@@ -30,6 +30,8 @@ pub struct ExpiredTimer {
     pub function: u64,
     /// When the function began.
     pub entered: Nanos,
+    /// Where.
+    pub cpu: u32,
 }
 
 /// Who woke a thread.

@@ -1,3 +1,5 @@
+mod cpus;
+
 use super::words::sentence;
 use super::*;
 use crate::events::{CpuContext, CpuEvent, TracedChange, TracedThread};
@@ -931,4 +933,26 @@ mod any {
             adds_up(&trace.finish());
         }
     }
+}
+
+#[test]
+fn in_any_run_a_cause_has_no_ids_and_no_addresses() {
+    let followed = cycles(with_deadline(), |trace, at| {
+        let trace = trace
+            .call(at, Sysno::futex, MUTEX)
+            .switch(at + 10, LOGGER, true)
+            .wakes(at + 500, CTL)
+            .switch(at + 510, CTL, false)
+            .returns(at + 520, Sysno::futex);
+        (trace, at + 530)
+    });
+    let cause = &followed.causes[0].cause;
+    assert_eq!(
+        said(cause),
+        "ctl waited in futex(0x7f00) for logger (thread 11, SCHED_OTHER), which ran its own code"
+    );
+    assert_eq!(
+        said(&in_any_run(cause)),
+        "ctl waited in futex for logger (SCHED_OTHER), which ran its own code"
+    );
 }

@@ -76,7 +76,10 @@ pub fn doing(what: &Doing, names: FunctionNames<'_>) -> String {
         Doing::Sleeps(Some(call)) if !call.name().contains("sleep") => format!("waited in {call} until its timeout"),
         Doing::Sleeps(call) => format!("slept{} until its timer was due", within(*call)),
         Doing::Slack(call) => format!("had its timer put off{} by its timer slack", within(*call)),
-        Doing::TimerLate => "waited for its timer's interrupt, which came late".into(),
+        Doing::TimerLate(None) => "waited for its timer's interrupt, which came late".into(),
+        Doing::TimerLate(Some(state)) => {
+            format!("waited for its timer's interrupt, which came late: its CPU was in {state}")
+        }
         Doing::TimerInterrupt => "waited while its timer's interrupt ran".into(),
         Doing::Device { call, contexts } => match contexts.first() {
             Some(first) => format!("waited{} for {}", within(*call), context(first, names)),
@@ -109,7 +112,8 @@ fn ready(is_woken: bool, behind: &Behind, names: FunctionNames<'_>) -> String {
             format!("{was} while {} ran{code}, whose priority is lower", thread(other))
         }
         Behind::Context(by) => format!("{was} while its CPU served {}", context(by, names)),
-        Behind::Idle => format!("{was} while its CPU came back from idle"),
+        Behind::Idle(None) => format!("{was} while its CPU came back from idle"),
+        Behind::Idle(Some(state)) => format!("{was} while its CPU left {state}"),
         Behind::Itself => "was woken before it slept".into(),
     }
 }

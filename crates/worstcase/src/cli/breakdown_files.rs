@@ -43,12 +43,15 @@ worstcase_base::errors! {
         LongestOnly(CellId) => Usage,
         /// The options do not fit a program that was followed, of which all was told then.
         #[error(
-            "{0} is a program that was followed, of which is told what was found then: leave out --sample, --compare, --all, --flame"
+            "{0} is a program that was followed, of which is told what was found then: leave out --sample, --flame"
         )]
         AsFollowed(CellId) => Usage,
-        /// The options do not fit a program that was followed in the lab, of which one cycle is told.
-        #[error("{0} is a program that was followed, of which one cycle is told: leave out --compare, --all")]
-        OneCycle(CellId) => Usage,
+        /// The options ask for one cycle of two programs.
+        #[error("{0} is a program that was followed, of which all cycles are compared: leave out --sample, --folded, --flame, --perfetto")]
+        AllCycles(CellId) => Usage,
+        /// A folder has no program that was followed.
+        #[error("{} has no program that was followed", .0.display())]
+        NoProgram(PathBuf) => Usage,
         /// No cycle of a followed program was kept with its parts.
         #[error("{0} has no cycle to write: no one was kept with its parts")]
         NoCycle(CellId) => Usage,

@@ -53,7 +53,8 @@ pub struct ExplainArgs {
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
     sample: SampleChoice,
-    /// Lay a sample of another cell beside it: the same percentile, else the worst
+    /// Lay a sample of another cell beside it: the same percentile, else the worst; of programs all cycles, of another run's
+    /// folder too
     #[arg(long, value_name = "ID", add = cell_names::cells(), conflicts_with = "all")]
     compare: Option<String>,
     /// Group the worst samples of every cell by cause
@@ -116,17 +117,30 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
 /// What was found while a program of the user's own was followed.
 fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<String>, Error> {
     let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
-    let worst = records
-        .iter()
-        .max_by_key(|r| r.summary.latency.as_ref().map(|latency| latency.max_ns));
-    let Some(record) = named.as_ref().or(worst).filter(|r| r.followed.is_some()) else {
+    let Some(record) = named
+        .as_ref()
+        .or(followed::worst(records))
+        .filter(|r| r.followed.is_some())
+    else {
         return Ok(None);
     };
+    if args.all {
+        let all: Vec<&Record> = match &named {
+            Some(record) => vec![record],
+            None => records.iter().filter(|r| r.followed.is_some()).collect(),
+        };
+        return Ok(Some(followed::all(run, &all, args.json)?));
+    }
+    if let Some(other) = &args.compare {
+        if args.sample != SampleChoice::Worst || args.files.are_asked_for() {
+            return Err(ShowBreakdownError::AllCycles(record.id.clone()).into());
+        }
+        return Ok(Some(followed::compared(run, record, other, args.json)?));
+    }
     if record.subject.venue() == Venue::Lab {
         return Ok(Some(replayed(args, run, record)?));
     }
-    let asks_for_more = args.all || args.compare.is_some() || args.sample != SampleChoice::Worst;
-    if asks_for_more {
+    if args.sample != SampleChoice::Worst {
         return Err(ShowBreakdownError::AsFollowed(record.id.clone()).into());
     }
     Ok(Some(followed::told(run, record, args.json, &args.files)?))
@@ -135,9 +149,6 @@ fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Str
 /// A cycle of a program that was followed in the lab, with its functions. Where its cell cannot be replayed here, what was found
 /// while it was followed, if no more is asked for.
 fn replayed(args: &ExplainArgs, run: &Run, record: &Record) -> Result<String, Error> {
-    if args.all || args.compare.is_some() {
-        return Err(ShowBreakdownError::OneCycle(record.id.clone()).into());
-    }
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
@@ -223,7 +234,7 @@ fn all(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -
     let breakdowns: Vec<&Breakdown> = breakdowns.iter().collect();
     Ok(match args.json {
         true => json::breakdowns(&breakdowns),
-        false => shown::group::terminal(&group::group(&breakdowns)),
+        false => shown::group::terminal(&group::group(&breakdowns), shown::group::obstacles),
     })
 }
 

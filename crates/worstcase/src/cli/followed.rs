@@ -2,38 +2,14 @@
 
 use super::breakdown_files::{BreakdownFiles, ShowBreakdownError};
 use super::error::Error;
-use serde::Deserialize;
+use std::path::Path;
 use worstcase_analysis::cycle::CycleBreakdown;
+use worstcase_analysis::explain;
 use worstcase_base::format::plain;
-use worstcase_report::follow::{CycleLines, FunctionReport, breakdown};
+use worstcase_report::follow::{self, FoundProgram, FoundThen, FunctionReport, breakdown};
 use worstcase_report::html::CyclePart;
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{FOLLOW_FILE, Record, Run, RunError};
-
-/// The part of the file that is told again.
-#[derive(Deserialize)]
-struct FoundThen {
-    /// For people.
-    sentences: Vec<String>,
-    #[serde(default)]
-    causes: Vec<FoundCause>,
-    #[serde(default)]
-    slowest: Vec<CycleLines>,
-}
-
-#[derive(Deserialize)]
-struct FoundCause {
-    sentence: String,
-    worst: Option<CycleLines>,
-}
-
-impl FoundThen {
-    /// The worst cycle of the most frequent cause, or the slowest.
-    fn cycle(self) -> Option<CycleLines> {
-        let of_causes = self.causes.into_iter().find_map(|cause| cause.worst);
-        of_causes.or_else(|| self.slowest.into_iter().next())
-    }
-}
+use worstcase_results::record::{CellId, FOLLOW_FILE, Record, Run, RunError};
 
 /// What was kept, if anything: the file, and what is told of it again.
 fn read(run: &Run, record: &Record) -> Result<Option<(Vec<u8>, FoundThen)>, RunError> {
@@ -56,7 +32,7 @@ pub fn part(run: &Run, record: &Record, replayed: Option<&CycleBreakdown>) -> Re
         return Ok(None);
     };
     let sentences = found.sentences.clone();
-    let cause = found.causes.first().map(|cause| cause.sentence.clone());
+    let cause = found.cause().map(str::to_string);
     let cycle = match replayed {
         Some(cycle) => FunctionReport::of(cycle).terminal(Style::PLAIN),
         None => found
@@ -64,6 +40,88 @@ pub fn part(run: &Run, record: &Record, replayed: Option<&CycleBreakdown>) -> Re
             .map_or(Vec::new(), |cycle| breakdown(&cycle, Style::PLAIN)),
     };
     Ok(Some(CyclePart::new(record, cause.as_deref(), &sentences, &cycle)))
+}
+
+/// The record with the longest cycle.
+pub fn worst(records: &[Record]) -> Option<&Record> {
+    records
+        .iter()
+        .max_by_key(|r| r.summary.latency.as_ref().map(|latency| latency.max_ns))
+}
+
+/// Why the late cycles of each were late, or all that was found, as a list.
+pub fn all(run: &Run, records: &[&Record], json: bool) -> Result<String, Error> {
+    let each = records.iter().map(|record| FoundCell::of(run, record));
+    let cells: Vec<FoundCell> = each.collect::<Result<_, Error>>()?;
+    Ok(match json {
+        true => listed(&cells),
+        false => follow::all(&cells.iter().map(FoundCell::program).collect::<Vec<_>>()),
+    })
+}
+
+/// The cycles of two side by side; `other` is a cell of the run, or the folder of another one.
+pub fn compared(run: &Run, record: &Record, other: &str, json: bool) -> Result<String, Error> {
+    let folder = Path::new(other);
+    let other = match folder.is_dir() {
+        true => {
+            let run = Run::open(folder)?;
+            let records = run.records()?;
+            let worst = worst(&records).filter(|record| record.followed.is_some());
+            let there = worst.ok_or_else(|| ShowBreakdownError::NoProgram(folder.to_path_buf()))?;
+            explain::comparable(record, there)?;
+            FoundCell::of(&run, there)?
+        }
+        false => {
+            let there = run.record_of(other)?;
+            explain::comparable(record, &there)?;
+            FoundCell::of(run, &there)?
+        }
+    };
+    let cells = [FoundCell::of(run, record)?, other];
+    Ok(match json {
+        true => listed(&cells),
+        false => follow::compared(cells[0].program(), cells[1].program()),
+    })
+}
+
+/// What was found of a cell.
+struct FoundCell {
+    id: CellId,
+    subject: String,
+    load: String,
+    file: Vec<u8>,
+    found: FoundThen,
+}
+
+impl FoundCell {
+    fn of(run: &Run, record: &Record) -> Result<FoundCell, Error> {
+        let (file, found) = kept(run, record)?;
+        Ok(FoundCell {
+            id: record.id.clone(),
+            subject: record.subject.id().to_string(),
+            load: record.cell.load.clone(),
+            file,
+            found,
+        })
+    }
+
+    fn program(&self) -> FoundProgram<'_> {
+        FoundProgram {
+            cell: self.id.as_str(),
+            subject: &self.subject,
+            load: &self.load,
+            found: &self.found,
+        }
+    }
+}
+
+/// The files as a list.
+fn listed(cells: &[FoundCell]) -> String {
+    let files: Vec<&str> = cells
+        .iter()
+        .filter_map(|cell| std::str::from_utf8(&cell.file).ok())
+        .collect();
+    format!("[{}]\n", files.join(","))
 }
 
 /// It in sentences with the worst cycle, or the file as it is; and files of that cycle.

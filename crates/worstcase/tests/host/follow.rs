@@ -1,4 +1,4 @@
-//! `worstcase host follow` as a user types it. Nothing here asserts a time: this machine is shared.
+//! `worstcase host follow` as a user types it. Nothing here asserts a time but one that is far beyond: this machine is shared.
 
 mod marks;
 mod planted;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A program that waits again and again.
 const WAITS: &str = "while sleep 0.01; do :; done";
@@ -111,6 +111,31 @@ fn a_command_is_followed_until_it_ends() {
     let words = text(&said.stdout);
     assert!(words.starts_with("of the program\n"), "{words}");
     assert!(words.contains("note: signal 9 ended the program"), "{words}");
+}
+
+/// More happens than can be read: what is not read is a loss, and nobody waits for it.
+#[test]
+fn a_program_that_makes_calls_without_end_is_followed_for_its_time() {
+    worstcase_skips::needs_root!();
+    const FAR_BEYOND: Duration = Duration::from_secs(90);
+    let began = Instant::now();
+    let said = output(&[
+        "--json",
+        "--time",
+        "1s",
+        "--",
+        "sh",
+        "-c",
+        "while :; do kill -0 $$; done",
+    ]);
+    assert!(began.elapsed() < FAR_BEYOND, "{:?}", began.elapsed());
+    let document = document(&said);
+    assert_eq!(said.status.code(), Some(0));
+    assert!(
+        (1_000_000_000..30_000_000_000).contains(&document["time_ns"].as_u64().unwrap()),
+        "{document:#}"
+    );
+    assert!(document["cost"]["events"].as_u64() > Some(10_000), "{document:#}");
 }
 
 #[test]

@@ -322,9 +322,33 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
         command.arg(&run);
         one_line(command, 2, says);
     };
-    one_line("explain --all", &["one cycle is told", "--all"]);
+    let id = document["cell"].as_str().unwrap();
+    let compared = told(&["explain", "--compare", id], &run);
+    assert!(
+        compared.contains("late cycles of 1 000") && compared.contains("0.000"),
+        "{compared}"
+    );
+    let all = told(&["explain", "--all"], &run);
+    assert!(
+        all.starts_with("Why cycles were late on ") || all == "no cycle was late\n",
+        "{all}"
+    );
+    let asks = format!("explain --compare {id} --sample p50");
+    one_line(&asks, &["all cycles are compared", "--sample"]);
     one_line("explain --sample 100000", &["has no sample 100000"]);
-    one_line("census", &["a program's cycles", "worstcase explain"]);
+
+    // What of the kernel can delay it, whoever runs.
+    let census = told(&["census"], &run);
+    assert!(
+        census.contains("the kernel lets the program's thread wait: an interrupt up to "),
+        "{census}"
+    );
+    let census: Value = serde_json::from_str(&told(&["census", "--json"], &run)).unwrap();
+    let kinds = census["kinds"].as_array().unwrap();
+    let of = |kind: &str| kinds.iter().find(|row| row["kind"] == kind).unwrap();
+    assert_eq!(of("higher-priority")["count"], 0, "{census:#}");
+    let non_preemptible = of("non-preemptible")["longest_ns"].as_u64().unwrap();
+    assert!((1..1_000_000).contains(&non_preemptible), "{census:#}");
 }
 
 /// Of a program that lies anywhere in memory, where it waits for another thread, with the lines of both.

@@ -24,6 +24,7 @@ mod documents;
 mod failures;
 mod figures;
 mod followed;
+mod followed_cpus;
 mod followed_time;
 mod forgery;
 mod hostile;

@@ -4,6 +4,7 @@ use crate::fixture::host;
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -379,7 +380,7 @@ fn explain_tells_what_was_found_then() {
         .code(0)
         .stdout(told.and(contains("follow.json")));
     worstcase(&["explain", "--json"], &path).assert().code(0).stdout(FOUND);
-    let refused = worstcase(&["explain", "--all"], &path).assert().code(2);
+    let refused = worstcase(&["explain", "--sample", "p50"], &path).assert().code(2);
     refused.stderr(contains("leave out").and(contains('\n').count(1)));
     let (_dir, path) = kept(|of| of.found = None);
     worstcase(&["explain"], &path)
@@ -409,4 +410,93 @@ fn nobody_measures_it_by_its_name() {
         let refused = command.assert().code(2).stdout("");
         refused.stderr(contains("worstcase host follow measures it"));
     }
+}
+
+/// What was found of a thousand cycles: of late ones with this futex and thread, and of others.
+fn found(futex: &str, thread: u32, waited: u64, computed: u64) -> &'static str {
+    let waits = "servo waited in futex for logger (SCHED_OTHER), which ran";
+    let there = format!("servo waited in futex({futex}) for logger (thread {thread}, SCHED_OTHER), which ran");
+    let own = "servo ran its own code";
+    json!({
+        "sentences": [format!("{} of 1 000 cycles end late.", waited + computed)],
+        "cycles": 1_000,
+        "causes": [
+            {"cycles": computed, "sentence": own, "in_any_run": own, "longest_ns": 300_000},
+            {"cycles": waited, "sentence": there, "in_any_run": waits, "longest_ns": 700_000},
+        ],
+        "parts": [
+            {"sentence": own, "in_any_run": own, "sum_ns": 250_000_000},
+            {"sentence": there, "in_any_run": waits, "sum_ns": waited * 400_000},
+        ],
+    })
+    .to_string()
+    .leak()
+}
+
+#[test]
+fn the_causes_of_all_late_cycles_are_a_table_the_most_frequent_first() {
+    let found = found("0x7f00", 77, 30, 4);
+    let (_dir, path) = kept(|followed| followed.found = Some(found));
+    let told = said(&mut worstcase(&["explain", "--all"], &path), 0);
+    assert!(told.starts_with("Why cycles were late on "), "{told}");
+    let rows: Vec<&str> = told.lines().filter(|line| line.contains("servo ")).collect();
+    assert_eq!(rows.len(), 2, "{told}");
+    assert!(
+        rows[0].contains("700") && rows[0].contains(" 30 ") && rows[0].contains("thread 77"),
+        "{told}"
+    );
+    assert!(
+        rows[1].contains("300") && rows[1].contains(" 4 ") && rows[1].contains("its own code"),
+        "{told}"
+    );
+
+    let listed = said(&mut worstcase(&["explain", "--all", "--json"], &path), 0);
+    let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed, [serde_json::from_str::<Value>(found).unwrap()]);
+
+    let none = r#"{"sentences": [], "cycles": 5}"#;
+    let (_dir, path) = kept(|followed| followed.found = Some(none));
+    assert_eq!(
+        said(&mut worstcase(&["explain", "--all"], &path), 0),
+        "no cycle was late\n"
+    );
+}
+
+#[test]
+fn of_two_runs_the_cause_that_grew_stands_first_whatever_ids_its_threads_have() {
+    let (before, after) = (found("0x7f00", 77, 10, 4), found("0x55aa", 1_234, 60, 5));
+    let (_left, left) = kept(|followed| followed.found = Some(before));
+    let (_right, right) = kept(|followed| followed.found = Some(after));
+    let other = right.to_str().unwrap();
+    let told = said(&mut worstcase(&["explain", "--compare", other], &left), 0);
+    assert!(
+        told.contains("14 of 1 000 cycles") && told.contains("65 of 1 000 cycles"),
+        "{told}"
+    );
+    let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = told.lines().filter(|line| line.contains("servo ")).map(words).collect();
+    let starts = |row: &[String], with: &[&str]| assert_eq!(row[..with.len()], *with, "{told}");
+    starts(
+        &rows[0],
+        &["10.0", "60.0", "+50.0", "servo", "waited", "in", "futex", "for"],
+    );
+    starts(&rows[1], &["4.0", "5.0", "+1.0", "servo", "ran"]);
+    starts(&rows[2], &["4.000", "24.000", "+20.000", "servo", "waited"]);
+    assert_eq!(rows.len(), 4, "{told}");
+
+    let listed = said(&mut worstcase(&["explain", "--json", "--compare", other], &left), 0);
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&listed).unwrap().len(), 2);
+    let refused = |arguments: &[&str], why: &str| {
+        let text = worstcase(arguments, &left).assert().code(2).get_output().stderr.clone();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.lines().count() == 1 && text.contains(why), "{text}");
+    };
+    refused(
+        &["explain", "--compare", other, "--sample", "p50"],
+        "all cycles are compared",
+    );
+    let elsewhere = left.parent().unwrap().to_str().unwrap();
+    worstcase(&["explain", "--compare", elsewhere], &left)
+        .assert()
+        .failure();
 }
