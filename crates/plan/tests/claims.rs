@@ -69,7 +69,10 @@ fn figures_of_two_architectures_make_no_claim() {
     read(&study).unwrap();
     let other = r#"cell = { kernel = "debian:6.1/arm64", preempt = "none" }"#;
     let said = written::said_of(&study, r#"cell = { preempt = "none" }"#, other);
-    assert!(said.contains(NOT_ONE_UNIT) && said.ends_with("make a claim of each"), "{said}");
+    assert!(
+        said.contains(NOT_ONE_UNIT) && said.ends_with("make a claim of each"),
+        "{said}"
+    );
 }
 
 #[test]

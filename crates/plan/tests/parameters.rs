@@ -169,7 +169,10 @@ fn asked(kernels: &[&str], values: &[(&str, &[&str])]) -> Result<Vec<String>, St
     let Subjects::Kernels(subjects) = &experiment.parts[0].subjects else {
         panic!("the lab has kernels")
     };
-    Ok(subjects.iter().map(|s| format!("{} {}", s.kernel, s.machine.cpu)).collect())
+    Ok(subjects
+        .iter()
+        .map(|s| format!("{} {}", s.kernel, s.machine.cpu))
+        .collect())
 }
 
 #[test]
@@ -186,7 +189,10 @@ fn an_architecture_is_that_of_a_name_or_of_an_option() {
     let both = ["debian:6.1", "debian:6.1/arm64"];
     assert_eq!(each(&both, &[("cpu", &["rome", "cortex-a53"])]), [pc, small]);
     let of_both: (&str, &[&str]) = ("arch", &["x86-64", "arm64"]);
-    assert_eq!(each(&["debian:6.1"], &[of_both, ("cpu", &["rome", "cortex-a53"])]), [pc, small]);
+    assert_eq!(
+        each(&["debian:6.1"], &[of_both, ("cpu", &["rome", "cortex-a53"])]),
+        [pc, small]
+    );
     assert_eq!(each(&["./Image"], &[("arch", &["arm64"])]), ["./Image cortex-a72"]);
     let refused = asked(&["debian:6.1/arm64"], &[("cpu", &["rome"])]).unwrap_err();
     assert_eq!(refused, "debian:6.1/arm64 is for arm64, and no machine is ('cpu')");

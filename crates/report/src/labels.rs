@@ -36,7 +36,11 @@ pub(super) fn mixed_versions(records: &[Record]) -> Vec<String> {
         let kernel = &r.subject.kernel;
         (kernel.name.as_str(), package_version(&kernel.version))
     }));
-    let unnamed = || kernels.iter().filter(|(name, _)| !Arch::behind(name).0.contains(['@', '/', ',']));
+    let unnamed = || {
+        kernels
+            .iter()
+            .filter(|(name, _)| !Arch::behind(name).0.contains(['@', '/', ',']))
+    };
     // Of another architecture it is another compiler's anyway.
     let series = |name: &str| {
         let (own, arch) = Arch::behind(name);

@@ -215,10 +215,15 @@ fn one_kind(figures: &[ClaimFigure], places: &[Range<usize>]) -> Checked<()> {
 
 /// Path lengths of two architectures do not compare.
 fn one_arch(figures: &[ClaimFigure], places: &[Range<usize>]) -> Checked<()> {
-    let archs = figures.iter().map(|figure| Some(figure.cell.as_ref()?.subject.as_ref()?.machine.arch()));
+    let archs = figures
+        .iter()
+        .map(|figure| Some(figure.cell.as_ref()?.subject.as_ref()?.machine.arch()));
     let archs: Vec<Option<Arch>> = archs.collect();
     match archs.iter().position(|arch| *arch != archs[0]) {
-        Some(nth) => Err(Wrong(places[nth].clone(), format!("{NOT_ONE_UNIT}; make a claim of each"))),
+        Some(nth) => Err(Wrong(
+            places[nth].clone(),
+            format!("{NOT_ONE_UNIT}; make a claim of each"),
+        )),
         None => Ok(()),
     }
 }

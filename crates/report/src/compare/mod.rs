@@ -80,11 +80,18 @@ impl ShownComparison<'_> {
         let cells = &self.comparison.across;
         let line = |cell: &RankedCell| {
             let [a, b] = cell.ranks;
-            format!("{}: maximum {a} of {} in A, {b} of {} in B", cell.how.name(), cell.of, cell.of)
+            format!(
+                "{}: maximum {a} of {} in A, {b} of {} in B",
+                cell.how.name(),
+                cell.of,
+                cell.of
+            )
         };
         match cells.is_empty() {
             true => Vec::new(),
-            false => std::iter::once(NOT_ONE_UNIT.to_string()).chain(cells.iter().map(line)).collect(),
+            false => std::iter::once(NOT_ONE_UNIT.to_string())
+                .chain(cells.iter().map(line))
+                .collect(),
         }
     }
 

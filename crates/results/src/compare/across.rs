@@ -34,7 +34,10 @@ pub(super) fn ranked(pairs: &[(&SeedGroup, &SeedGroup)]) -> Vec<RankedCell> {
             a: a.subject.clone(),
             b: b.subject.clone(),
             how: a.how.clone(),
-            ranks: [above(maximum(a), |(a, _)| maximum(a)), above(maximum(b), |(_, b)| maximum(b))],
+            ranks: [
+                above(maximum(a), |(a, _)| maximum(a)),
+                above(maximum(b), |(_, b)| maximum(b)),
+            ],
             of: among.count(),
         }
     };
@@ -46,5 +49,8 @@ pub(super) fn ranked(pairs: &[(&SeedGroup, &SeedGroup)]) -> Vec<RankedCell> {
 /// The highest value of the probe's first quantity.
 fn maximum(cell: &SeedGroup) -> Option<Nanos> {
     let of_seed = |(_, figures): (_, &super::side::DistributionFigures)| figures.max;
-    cell.seeds.iter().filter_map(|seed| seed.quantities.first_key_value().map(of_seed)).max()
+    cell.seeds
+        .iter()
+        .filter_map(|seed| seed.quantities.first_key_value().map(of_seed))
+        .max()
 }

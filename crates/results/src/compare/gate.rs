@@ -88,7 +88,10 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
         .map(|found| found.judge(&mut corrected, &tests, limits))
         .collect();
     let (new, missing): (Vec<_>, Vec<_>) = pairing.unmatched.into_iter().partition(|u| u.side == ComparedSide::B);
-    let across = pairing.across.iter().map(|(cell, _)| alone(ComparedSide::A, cell, NOT_ONE_UNIT));
+    let across = pairing
+        .across
+        .iter()
+        .map(|(cell, _)| alone(ComparedSide::A, cell, NOT_ONE_UNIT));
     cells.extend(missing.into_iter().chain(across).map(not_compared));
     cells.sort_by(|x, y| {
         (y.outcome, y.size())

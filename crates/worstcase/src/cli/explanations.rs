@@ -35,7 +35,10 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
             Asked::Claim(asked) => &asked.cell,
             Asked::Entries(record) => &record.id,
         };
-        let machine = records.iter().find(|record| record.id == *id).map(|record| record.subject.virtual_machine());
+        let machine = records
+            .iter()
+            .find(|record| record.id == *id)
+            .map(|record| record.subject.virtual_machine());
         machine.flatten().is_none_or(|machine| machine.arch().is_usual())
     };
     let asked: Vec<Asked> = claims

@@ -13,10 +13,14 @@ const MAGIC: usize = 0x38;
 
 /// Why machines of arm64 cannot run here.
 fn missing() -> Option<&'static str> {
-    let qemu = std::process::Command::new("qemu-system-aarch64").arg("--version").output();
+    let qemu = std::process::Command::new("qemu-system-aarch64")
+        .arg("--version")
+        .output();
     match (qemu.is_ok(), worstcase_lab::payload::carries(Arch::Arm64)) {
         (false, _) => Some("there is no qemu-system-aarch64"),
-        (_, false) => Some("this build carries nothing for arm64: the standard library or the compiler for it is missing"),
+        (_, false) => {
+            Some("this build carries nothing for arm64: the standard library or the compiler for it is missing")
+        }
         _ => None,
     }
 }
@@ -67,9 +71,18 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
     let (pc, board) = (run("pc", GENERIC), run("board", KERNEL));
     let told = controller.worstcase("compare").arg(&pc).arg(&board).assert().success();
     let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
-    assert!(told.contains(NOT_ONE_UNIT) && told.contains("maximum 1 of 2 in A"), "{told}");
+    assert!(
+        told.contains(NOT_ONE_UNIT) && told.contains("maximum 1 of 2 in A"),
+        "{told}"
+    );
     assert!(!told.contains("ratio  "), "{told}");
-    let gated = controller.worstcase("gate").arg(&board).arg("--baseline").arg(&pc).assert().code(10);
+    let gated = controller
+        .worstcase("gate")
+        .arg(&board)
+        .arg("--baseline")
+        .arg(&pc)
+        .assert()
+        .code(10);
     let told = String::from_utf8(gated.get_output().stdout.clone()).unwrap();
     assert!(told.contains(NOT_ONE_UNIT), "{told}");
     let cell = Run::open(&board).unwrap().records().unwrap()[0].id.to_string();
@@ -80,12 +93,24 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
 
 /// Refused before any kernel is looked for.
 const IMPOSSIBLE: &[(&str, &str)] = &[
-    ("--load blockread:ide-pio", "'blockread:ide-pio' needs the disk, which PCs alone have"),
-    ("--load strobe", "'strobe' needs the parallel port, which PCs alone have"),
+    (
+        "--load blockread:ide-pio",
+        "'blockread:ide-pio' needs the disk, which PCs alone have",
+    ),
+    (
+        "--load strobe",
+        "'strobe' needs the parallel port, which PCs alone have",
+    ),
     ("--probe irq+hpet", "needs the HPET, which PCs alone have"),
     ("--cpus 2", "2 CPUs are for x86-64 as yet"),
-    ("--cpu rome", "debian:6.12/arm64 is for arm64, and no machine is ('cpu')"),
-    ("--arch x86-64", "debian:6.12/arm64 is for arm64, and no machine is ('arch')"),
+    (
+        "--cpu rome",
+        "debian:6.12/arm64 is for arm64, and no machine is ('cpu')",
+    ),
+    (
+        "--arch x86-64",
+        "debian:6.12/arm64 is for arm64, and no machine is ('arch')",
+    ),
     ("--arch arm64 --cpu rome", "rome is no CPU of arm64"),
 ];
 
@@ -107,7 +132,10 @@ fn an_image_is_of_one_architecture() {
     let folder = folder();
     let of_pcs = kernel(GENERIC);
     let (image, config) = (of_pcs.bzimage.display(), of_pcs.config.display());
-    let refused = shared().run(&format!("--arch arm64 --kernel {image},config={config}"), &folder.path().join("run"));
+    let refused = shared().run(
+        &format!("--arch arm64 --kernel {image},config={config}"),
+        &folder.path().join("run"),
+    );
     one_line(refused, 2, &["is a kernel for x86-64, and the machine is of arm64"]);
 
     let large = folder.path().join("Image");
@@ -117,8 +145,15 @@ fn an_image_is_of_one_architecture() {
     std::fs::write(&large, bytes).unwrap();
     let needs = "64BIT BINFMT_ELF BLK_DEV_INITRD PRINTK DEVTMPFS TMPFS PROC_FS SYSFS PCI HIGH_RES_TIMERS KALLSYMS \
                  SERIAL_AMBA_PL011 SERIAL_AMBA_PL011_CONSOLE PCI_HOST_GENERIC DEVMEM ARM64_16K_PAGES";
-    let options: String = needs.split_whitespace().map(|option| format!("CONFIG_{option}=y\n")).collect();
+    let options: String = needs
+        .split_whitespace()
+        .map(|option| format!("CONFIG_{option}=y\n"))
+        .collect();
     std::fs::write(folder.path().join("config"), options).unwrap();
     let refused = shared().run(&format!("--kernel {}", large.display()), &folder.path().join("run"));
-    one_line(refused, 2, &["CONFIG_ARM64_16K_PAGES", "cortex-a72", "--cpu cortex-a76"]);
+    one_line(
+        refused,
+        2,
+        &["CONFIG_ARM64_16K_PAGES", "cortex-a72", "--cpu cortex-a76"],
+    );
 }

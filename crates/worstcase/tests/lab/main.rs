@@ -9,8 +9,8 @@
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
 mod across_cpus;
-mod arm64;
 mod arguments;
+mod arm64;
 mod bench;
 mod census;
 mod checkpoints;

@@ -46,11 +46,7 @@ fn json(arguments: &[&str], paths: &[&Path]) -> serde_json::Value {
 #[test]
 fn two_architectures_have_ranks_and_no_ratio() {
     let of = |label: &str, shm: f64, fork: f64| {
-        [
-            ensemble(label, "shm", 1..=8, shm),
-            ensemble(label, "fork", 1..=8, fork),
-        ]
-        .concat()
+        [ensemble(label, "shm", 1..=8, shm), ensemble(label, "fork", 1..=8, fork)].concat()
     };
     let ((_a, a), (_b, b)) = (kept(&of("6.1", 1.0, 2.0)), kept(&of("6.1-arm64", 3.0, 1.0)));
     for form in [&[][..], &["--markdown"]] {
