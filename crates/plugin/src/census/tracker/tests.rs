@@ -92,7 +92,10 @@ fn nested_interrupts_are_told_apart() {
     let long: Vec<_> = t
         .tally()
         .take_fresh()
-        .filter(|s| s.kind == Kind::NonPreemptible)
+        .filter_map(|row| match row {
+            Row::Section(section) if section.kind == Kind::NonPreemptible => Some(section),
+            _ => None,
+        })
         .collect();
     assert_eq!((long[0].length, long[0].nested), (2000, 500));
     assert_eq!(t.tally().take_fresh().count(), 0);
