@@ -15,6 +15,7 @@ use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
 use worstcase_lab::speed::{LabSpeed, TimedWork};
+use worstcase_plan::{Arch, VirtualMachine};
 use worstcase_results::record::{Run, parallel};
 
 /// The answer of censuses.
@@ -133,7 +134,7 @@ fn ahead(cells: &[ChosenCell], cache: &Cache, jobs: NonZeroUsize) -> String {
     )
 }
 
-/// Refuses cells that have no census.
+/// Refuses cells that have no census, or whose QEMU is not there.
 fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError> {
     let has_none = |chosen: &&ChosenCell| !chosen.record.awaits_timer() && chosen.record.followed.is_none();
     if let Some(ChosenCell { record, .. }) = cells.iter().find(has_none) {
@@ -150,6 +151,7 @@ fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError>
         if let Some(cpu) = how.cpu.filter(|cpu| *cpu > last) {
             return Err(CensusTakeError::NoCpu { cell, cpu, last });
         }
+        how.qemus.of(machine.map_or(Arch::default(), VirtualMachine::arch))?;
     }
     Ok(())
 }

@@ -136,7 +136,7 @@ fn an_image_is_of_one_architecture() {
         &format!("--arch arm64 --kernel {image},config={config}"),
         &folder.path().join("run"),
     );
-    one_line(refused, 2, &["is a kernel for x86-64, and the machine is of arm64"]);
+    one_line(refused, 2, &["is for x86-64, and no machine is ('arch')"]);
 
     let large = folder.path().join("Image");
     let mut bytes = vec![0; 0x400];
