@@ -273,7 +273,7 @@ impl Path<'_> {
                         on_lock: *on_lock,
                         handler: *handler,
                     };
-                    self.blocked(&span, blocked, waker.as_ref(), via);
+                    self.blocked(&span, blocked, waker.as_deref(), via);
                 }
                 TaskState::Blocked {
                     stopped: Some(signal), ..

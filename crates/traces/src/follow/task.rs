@@ -74,7 +74,7 @@ pub enum TaskState {
         /// This signal had stopped it.
         stopped: Option<u32>,
         /// Who ended it.
-        waker: Option<Waker>,
+        waker: Option<Box<Waker>>,
     },
 }
 
@@ -244,7 +244,7 @@ impl Task {
     pub fn wakes(&mut self, at: Nanos, by: Waker) {
         match &mut self.state {
             TaskState::Blocked { waker, .. } => {
-                *waker = Some(by.clone());
+                *waker = Some(Box::new(by.clone()));
                 self.woken = Some(by);
             }
             TaskState::Unknown => self.woken = Some(by),
