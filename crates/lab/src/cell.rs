@@ -238,7 +238,7 @@ pub(super) fn untimed(run: &CellRun) -> Result<PluginRequest, LabError> {
 }
 
 /// Refuses a record that contradicts what the plugin saw.
-fn hold_against_marks(
+pub(super) fn hold_against_marks(
     raw: &RawResult,
     prepared: &Prepared,
     spec: &CellSpec,

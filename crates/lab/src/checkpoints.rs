@@ -131,6 +131,8 @@ impl<'a> CellCheckpoints<'a> {
             &Course::Part(from.as_ref(), since(counts.end), saves),
         ) {
             Ok(events) if are_those(&events, begin, &raw.events, counts.end) => {
+                // The part gives no record; that of the whole must be what its marks stored.
+                cell::hold_against_marks(raw, run.prepared, run.spec, || cell::describe(run))?;
                 for machine in saved.into_inner() {
                     self.keep(&machine, begin)?;
                 }

@@ -226,16 +226,20 @@ fn a_machine_goes_on_from_each_of_its_checkpoints() {
 #[test]
 fn another_execution_is_refused() {
     with_cell(cell(1000, Probe::Wakeup), |_, run, raw, kernel| {
-        let mut other = RawResult {
-            record: raw.record.clone(),
-            events: raw.events.clone(),
-            console: Vec::new(),
+        let refused = |change: &dyn Fn(&mut RawResult)| {
+            let mut other = RawResult {
+                record: raw.record.clone(),
+                events: raw.events.clone(),
+                console: Vec::new(),
+            };
+            change(&mut other);
+            let none = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            std::fs::set_permissions(none.path(), Permissions::from_mode(0o755)).unwrap();
+            replay(&Cache::at(none.path()), run, &other, kernel, &[5], LEAD).unwrap_err()
         };
-        other.record.samples[5].latency.0 += 1;
-        // Without a checkpoint the whole cell is replayed.
-        let none = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        std::fs::set_permissions(none.path(), Permissions::from_mode(0o755)).unwrap();
-        let error = replay(&Cache::at(none.path()), run, &other, kernel, &[5], LEAD).unwrap_err();
+        let error = refused(&|other| other.record.samples[5].latency.0 += 1);
+        assert!(matches!(error, LabError::Contradicted(..)), "{error}");
+        let error = refused(&|other| other.events[5].count.0 += 1);
         assert!(matches!(error, LabError::OtherExecution(..)), "{error}");
         // What the cell gives is the same to the digest with all of it logged: see above; and the record is whole.
         assert!(matrix::result(run.prepared, &run.snapshot.ready, raw, None).is_ok());
