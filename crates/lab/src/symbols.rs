@@ -24,6 +24,11 @@ use worstcase_contract::window::ask::{CodeRanges, ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
 use worstcase_plan::Arch;
 
+/// Whether cells of machines of an architecture can be replayed.
+pub fn is_replayed(arch: Arch) -> bool {
+    arch == Arch::X86
+}
+
 const AREA: &str = "symbols";
 
 /// What names of functions that take spin locks and give them back begin with.
@@ -67,7 +72,7 @@ impl KernelSymbols {
         load: &str,
     ) -> Result<KernelSymbols, LabError> {
         let arch = prepared.subject.machine.arch();
-        if arch != Arch::X86 {
+        if !is_replayed(arch) {
             let what = prepared.subject.label();
             return Err(LabError::NotReplayed { what, arch });
         }

@@ -148,13 +148,18 @@ pub(super) fn warnings(records: &[&Record]) -> Vec<String> {
         .collect()
 }
 
+/// Whether what a kernel says can be this model. From 6.12 on those with PREEMPT_RT say `rt lazy`: the model, and how it treats
+/// ordinary tasks; those that cannot choose say `none or voluntary`.
+fn is_in_force(asked: &str, runs: &str) -> bool {
+    runs.split(" or ").any(|one| one.split(' ').next() == Some(asked))
+}
+
 /// Whether the kernel runs another preemption model than it was asked to.
 pub(crate) fn another_model(records: &[&Record]) -> Option<String> {
     let preempt = records.iter().map(|r| &r.subject.preempt);
     let (asked, runs) = preempt
         .filter_map(|p| Some((p.asked.as_ref()?, &p.in_force)))
-        // PREEMPT_RT kernels from 6.12 on say `rt lazy`: the model, and how it treats ordinary tasks.
-        .find(|(asked, runs)| runs.split(' ').next() != Some(asked.as_str()))?;
+        .find(|(asked, runs)| !is_in_force(asked, runs))?;
     Some(format!(
         "preemption model {asked} was asked for, the kernel runs {runs}"
     ))

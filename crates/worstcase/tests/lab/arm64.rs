@@ -65,10 +65,12 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
     let run = |name: &str, kernel: &str| {
         let run = folder.path().join(name);
         let cells = format!("--kernel {kernel} --preempt voluntary --load idle,fork --seeds 1 --samples 50");
-        controller.run(&cells, &run).assert().success();
-        run
+        let told = controller.run(&cells, &run).assert().success();
+        let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+        (run, told.contains("worstcase explain"))
     };
-    let (pc, board) = (run("pc", GENERIC), run("board", KERNEL));
+    let ((pc, explained), (board, advised)) = (run("pc", GENERIC), run("board", KERNEL));
+    assert!(explained && !advised, "what cannot be explained is no next step");
     let told = controller.worstcase("compare").arg(&pc).arg(&board).assert().success();
     let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
     assert!(
@@ -89,6 +91,11 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
     let mut explain = controller.worstcase("explain");
     explain.arg(&board).args(["--cell", &cell]);
     one_line(explain, 3, &["machines of arm64 cannot be replayed as yet"]);
+    for words in [&["explain"][..], &["explain", "--all"], &["census"]] {
+        let mut command = controller.worstcase(words[0]);
+        command.arg(&board).args(&words[1..]);
+        one_line(command, 3, &["machines of arm64 cannot be replayed as yet"]);
+    }
 }
 
 /// Refused before any kernel is looked for.

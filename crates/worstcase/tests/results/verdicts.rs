@@ -93,6 +93,13 @@ fn a_missing_cell_a_warning_or_another_mode_is_never_a_pass() {
         "rt, and lazy for ordinary tasks"
     );
 
+    let mut fixed = subject("6.12", "voluntary");
+    fixed.preempt.in_force = "none or voluntary".into();
+    let all: Vec<_> = (1..=3)
+        .map(|seed| result(&fixed, &raw(&spec("shm", seed), &[50_000; 1_000])))
+        .collect();
+    assert_eq!(judge(&all, LIMIT)[0].outcome, Outcome::Pass, "no other can be told");
+
     let mut lazy = subject("7.3", "none");
     lazy.preempt.in_force = "lazy".into();
     let all: Vec<_> = (1..=3)
