@@ -8,6 +8,7 @@ use std::ops::Range;
 use worstcase_contract::symbols::{CodeSymbol, SymbolTable};
 pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, LockWrite, Step, TaskFrom, Why};
 use worstcase_contract::{Instructions, Nanos};
+use worstcase_plan::Arch;
 
 /// A window of one execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +151,8 @@ const PAGE: u64 = 4096;
 /// Names of code addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
+    /// Of the machine whose code they name.
+    pub arch: Arch,
     entries: Vec<Symbol>,
     /// The kernel's functions of system calls, by number.
     system_calls: Vec<String>,
@@ -171,9 +174,15 @@ impl Symbols {
     pub fn new(mut entries: Vec<Symbol>) -> Symbols {
         entries.sort_by_key(|s| s.address);
         Symbols {
+            arch: Arch::default(),
             entries,
             system_calls: Vec::new(),
         }
+    }
+
+    /// Of code of a machine of this architecture.
+    pub fn of(self, arch: Arch) -> Symbols {
+        Symbols { arch, ..self }
     }
 
     /// Adds the kernel's functions of system calls, by number.

@@ -112,7 +112,9 @@ impl KernelSymbols {
         let cpu = prepared.subject.machine.smp.probe_cpu();
         let places = kernel_memory::places(&memory, &table, cpu).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
-            code: Symbols::from(&table).with_system_calls(kernel_memory::system_calls(&memory, &places.tasks, &table)),
+            code: Symbols::from(&table)
+                .of(arch)
+                .with_system_calls(kernel_memory::system_calls(&memory, &places.tasks, &table)),
             modules: places.modules,
             tasks: places.tasks,
             prio: places.prio,
