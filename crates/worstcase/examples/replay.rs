@@ -18,7 +18,7 @@ use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemus;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
-use worstcase_plan::{PlannedCell, VirtualMachine};
+use worstcase_plan::{CpuModel, PlannedCell, VirtualMachine};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().collect();
@@ -28,7 +28,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let planned = PlannedCell {
         kernel: kernel.clone(),
         preempt: preempt.clone(),
-        machine: VirtualMachine::default(),
+        machine: VirtualMachine {
+            cpu: match kernel.ends_with("/arm64") {
+                true => CpuModel::CortexA72,
+                false => CpuModel::default(),
+            },
+            ..VirtualMachine::default()
+        },
         spec: CellSpec {
             probe: Probe::Wakeup,
             load: load.clone(),
@@ -125,6 +131,14 @@ fn show(execution: &Execution, symbols: &Symbols) {
             task.count.0 as i64 - execution.due.0 as i64,
             task.pid,
             task.comm
+        );
+    }
+    for context in &execution.contexts {
+        println!(
+            "  {:>8} {} {}",
+            context.count.0 as i64 - execution.due.0 as i64,
+            context.system_call.and_then(|n| symbols.system_call(n)).unwrap_or("-"),
+            if context.preempt_off { "preempt off" } else { "" }
         );
     }
     let mut by_function: BTreeMap<&str, u64> = BTreeMap::new();

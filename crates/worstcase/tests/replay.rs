@@ -1,5 +1,5 @@
 //! A replay on a real kernel: the same execution, every step of it right, and a whole breakdown of every sample. Needs QEMU, and
-//! Debian's 6.1 kernels: cloud, generic and rt (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
+//! Debian's 6.1 kernels: cloud, generic and rt, and 6.12 of arm64 (fetched once). `WORSTCASE_QEMU` chooses a QEMU.
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
@@ -20,11 +20,12 @@ use worstcase_lab::cell::{self, CellRun, RawResult};
 use worstcase_lab::checkpoints;
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
+use worstcase_lab::payload;
 use worstcase_lab::qemu::Qemus;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
-use worstcase_plan::{CpuModel, PlannedCell, VirtualMachine};
+use worstcase_plan::{Arch, CpuModel, PlannedCell, VirtualMachine};
 use worstcase_skips::skip;
 
 /// A cell of 200 samples.
@@ -135,31 +136,53 @@ fn every_sample_is_replayed_and_every_step_fits() {
 /// Where interrupts of the kernel's own code enter it, and of user code: behind the beginning of the vectors.
 const INTERRUPTS: [u64; 2] = [0x280, 0x480];
 
+/// A cell of an arm64 machine.
+fn cell_of_board(kernel: &str, preempt: &str, load: &str) -> PlannedCell {
+    let mut planned = cell(1000, Probe::Wakeup);
+    (planned.kernel, planned.preempt) = (kernel.into(), preempt.into());
+    planned.machine.cpu = CpuModel::CortexA72;
+    planned.spec.load = load.into();
+    planned
+}
+
+/// Why machines of arm64 cannot run here.
+fn no_board() -> Option<&'static str> {
+    let qemu = std::process::Command::new("qemu-system-aarch64")
+        .arg("--version")
+        .output();
+    match (qemu.is_ok(), payload::carries(Arch::Arm64)) {
+        (false, _) => Some("there is no qemu-system-aarch64"),
+        (_, false) => Some("this build carries nothing for arm64"),
+        _ => None,
+    }
+}
+
 #[test]
 fn so_is_that_of_a_board() {
-    if std::process::Command::new("qemu-system-aarch64")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        skip!("there is no qemu-system-aarch64", "qemu-system-arm");
+    if let Some(why) = no_board() {
+        skip!(why, "qemu-system-arm");
     }
     let cells = [
-        ("debian:6.12/arm64", "voluntary", "shm", "__arm64_sys_shmdt"),
-        ("debian:6.12-rt/arm64", "rt", "fork", "__arm64_sys_clone"),
+        ("debian:6.12/arm64", "voluntary", "shm", "__arm64_sys_shmdt", None),
+        ("debian:6.12-rt/arm64", "rt", "fork", "__arm64_sys_clone", None),
+        (
+            "debian:6.12/arm64",
+            "voluntary",
+            "blockread",
+            "__arm64_sys_read",
+            Some("null_blk"),
+        ),
     ];
-    for (kernel, preempt, load, call) in cells {
-        let mut planned = cell(1000, Probe::Wakeup);
-        (planned.kernel, planned.preempt) = (kernel.into(), preempt.into());
-        planned.machine.cpu = CpuModel::CortexA72;
-        planned.spec.load = load.into();
-        with_cell(planned, |options, run, raw, kernel| {
+    for (kernel, preempt, load, call, module) in cells {
+        with_cell(cell_of_board(kernel, preempt, load), |options, run, raw, kernel| {
             let vectors = kernel.code.address_of("vectors").unwrap();
             let all: Vec<usize> = (0..raw.record.samples.len()).collect();
             let (mut seen, mut calls, mut by_timer) = (Vec::new(), BTreeSet::new(), 0);
-            replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution, _| {
+            let each = |sample, execution: Execution, modules: &Symbols| {
                 check(&execution);
-                assert!(functions(&execution, &kernel.code).contains(&"__schedule"));
+                let functions = functions(&execution, &kernel.code);
+                assert!(functions.contains(&"__schedule"));
+                assert!(functions.iter().all(|name| !name.starts_with('$')));
                 let taker = execution.tasks.iter().rfind(|t| t.count <= execution.sample).unwrap();
                 assert_eq!((taker.pid, taker.comm.as_str()), (1, "probe"));
                 let made = execution.contexts.iter().filter_map(|context| context.system_call);
@@ -170,10 +193,11 @@ fn so_is_that_of_a_board() {
                     assert!(INTERRUPTS.contains(&at), "{at:x}");
                     by_timer += 1;
                 }
+                assert!(module.is_none_or(|module| modules.modules().contains(module)));
                 seen.push(sample);
                 Ok(())
-            })
-            .unwrap();
+            };
+            replay_each(&options.cache, run, raw, kernel, &all, LEAD, each).unwrap();
             assert_eq!(seen, all);
             assert!(
                 calls.contains(call) && calls.contains("__arm64_sys_clock_nanosleep"),
@@ -243,39 +267,52 @@ fn a_machine_goes_on_from_each_of_its_checkpoints() {
     for load in ["shm", "fork", "procread"] {
         let mut planned = cell(1000, Probe::Wakeup);
         planned.spec.load = load.into();
-        planned.spec.periods = 1_000;
-        with_cell(planned, |_, run, raw, kernel| {
-            let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-            // A QEMU of root's is another user, and may be in it.
-            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-            let cache = Cache::at(folder.path().join("cache"));
-            let told = || {
-                let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], LEAD)
-                    .unwrap()
-                    .executions;
-                executions
-                    .iter()
-                    .map(|one| functions(one, &kernel.code).join(" "))
-                    .collect::<Vec<_>>()
-            };
-            let whole = told();
-            let runs = folder.path().join("runs");
-            std::fs::create_dir(&runs).unwrap();
-            let count = checkpoints::verify(&cache, run, raw, &runs).unwrap();
-            assert!(count >= 1, "{load}: {count}");
-            assert!(told() == whole, "{load}");
-            for (sample, whole) in [3, 500, 999].into_iter().zip(&whole) {
-                let part = replay(&cache, run, raw, kernel, &[sample], LEAD)
-                    .unwrap()
-                    .executions
-                    .remove(0);
-                assert!(
-                    functions(&part, &kernel.code).join(" ") == *whole,
-                    "{load}: sample {sample}"
-                );
-            }
-        });
+        goes_on_from_checkpoints(planned);
     }
+}
+
+#[test]
+fn so_does_a_board() {
+    if let Some(why) = no_board() {
+        skip!(why, "qemu-system-arm");
+    }
+    goes_on_from_checkpoints(cell_of_board("debian:6.12/arm64", "voluntary", "shm"));
+}
+
+fn goes_on_from_checkpoints(mut planned: PlannedCell) {
+    planned.spec.periods = 1_000;
+    let load = planned.spec.load.clone();
+    with_cell(planned, |_, run, raw, kernel| {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        // A QEMU of root's is another user, and may be in it.
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let told = || {
+            let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], LEAD)
+                .unwrap()
+                .executions;
+            executions
+                .iter()
+                .map(|one| functions(one, &kernel.code).join(" "))
+                .collect::<Vec<_>>()
+        };
+        let whole = told();
+        let runs = folder.path().join("runs");
+        std::fs::create_dir(&runs).unwrap();
+        let count = checkpoints::verify(&cache, run, raw, &runs).unwrap();
+        assert!(count >= 1, "{load}: {count}");
+        assert!(told() == whole, "{load}");
+        for (sample, whole) in [3, 500, 999].into_iter().zip(&whole) {
+            let part = replay(&cache, run, raw, kernel, &[sample], LEAD)
+                .unwrap()
+                .executions
+                .remove(0);
+            assert!(
+                functions(&part, &kernel.code).join(" ") == *whole,
+                "{load}: sample {sample}"
+            );
+        }
+    });
 }
 
 #[test]
