@@ -169,7 +169,7 @@ fn so_is_that_of_a_board() {
             "debian:6.12/arm64",
             "voluntary",
             "blockread",
-            "__arm64_sys_read",
+            "__arm64_sys_io_submit",
             Some("null_blk"),
         ),
     ];
