@@ -1,8 +1,8 @@
 //! The guest's memory, read where QEMU itself has it mapped.
 //!
 //! The lab gives QEMU its guest's memory as a file. A fork maps it privately, so the file does not show what the guest
-//! wrote; but the plugin lives in QEMU's process and reads the mapping. A physical address is an offset in it: the lab's
-//! machines have all memory below the PCI hole.
+//! wrote; but the plugin lives in QEMU's process and reads the mapping. A physical address, from where memory begins, is an
+//! offset in it: the lab's machines have all memory in one piece.
 
 use std::path::{Path, PathBuf};
 

@@ -133,6 +133,7 @@ fn show(execution: &Execution, symbols: &Symbols) {
             task.comm
         );
     }
+    println!("  {} writes to locks", execution.lock_writes.len());
     for context in &execution.contexts {
         println!(
             "  {:>8} {} {}",

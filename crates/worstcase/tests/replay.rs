@@ -176,6 +176,7 @@ fn so_is_that_of_a_board() {
     for (kernel, preempt, load, call, module) in cells {
         with_cell(cell_of_board(kernel, preempt, load), |options, run, raw, kernel| {
             let vectors = kernel.code.address_of("vectors").unwrap();
+            assert!(kernel.build_id(run.snapshot).unwrap().is_some());
             let all: Vec<usize> = (0..raw.record.samples.len()).collect();
             let (mut seen, mut calls, mut by_timer) = (Vec::new(), BTreeSet::new(), 0);
             let each = |sample, execution: Execution, modules: &Symbols| {

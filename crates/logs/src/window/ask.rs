@@ -409,13 +409,10 @@ mod tests {
         assert!("1:2:3".parse::<TaskPlaces>().is_err());
         assert!("1:2:3:4:5:6:7:8:9:c:x".parse::<TaskPlaces>().is_err());
         assert!("1:2:3:4:5:6:7:8:9:b:0".parse::<TaskPlaces>().is_err());
-        let levels = |direct_map, page_bits| {
-            let others = TaskPlaces {
-                direct_map,
-                page_bits,
-                ..places
-            };
-            others.page_levels()
+        let mut other = places;
+        let mut levels = |direct_map, page_bits| {
+            (other.direct_map, other.page_bits) = (direct_map, page_bits);
+            other.page_levels()
         };
         assert_eq!((places.page_levels(), levels(0xff11_0000_0000_0000, 12)), (4, 5));
         // arm64: 48, 52 and 47 bits.

@@ -42,8 +42,8 @@ mod tests {
 
     fn call(number: u64, pstate: u64, pc: u64) -> Option<u32> {
         let mut words = [0xaaaa; (REGS / 8) as usize];
-        for (offset, value) in [(PC, pc), (PSTATE, pstate), (SYSCALL, number)] {
-            words[(offset / 8) as usize] = value;
+        for (offset, value) in [(256, pc), (264, pstate), (280, number)] {
+            words[offset / 8] = value;
         }
         context(&words, [0, 1], REGS).0
     }
