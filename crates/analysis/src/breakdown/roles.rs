@@ -387,9 +387,17 @@ pub(crate) fn system_call(name: &str) -> Option<&str> {
         ("sendfile64", "sendfile"),
         ("ni_syscall", "syscall"),
     ];
-    let call = ["__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__arm64_compat_sys_", "__se_sys_", "__do_sys_", "ksys_"]
-        .iter()
-        .find_map(|start| name.strip_prefix(start))?;
+    let call = [
+        "__x64_sys_",
+        "__ia32_sys_",
+        "__arm64_sys_",
+        "__arm64_compat_sys_",
+        "__se_sys_",
+        "__do_sys_",
+        "ksys_",
+    ]
+    .iter()
+    .find_map(|start| name.strip_prefix(start))?;
     Some(
         RENAMED
             .iter()

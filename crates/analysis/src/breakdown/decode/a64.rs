@@ -115,20 +115,20 @@ mod tests {
     fn the_bits_tell_how_an_instruction_is_left() {
         let jump = |target, conditional| Leave::Jump { target, conditional };
         for (word, expected) in [
-            (0x9400_0004_u32, Leave::Call),                // bl +16
-            (0xd63f_0020, Leave::Call),                    // blr x1
-            (0xd73f_0822, Leave::Call),                    // blraa x1, x2
-            (0xd65f_03c0, Leave::Return),                  // ret
-            (0xd65f_0bff, Leave::Return),                  // retaa
-            (0xd69f_03e0, Leave::InterruptReturn),         // eret
-            (0xd400_0001, Leave::Syscall),                 // svc #0
-            (0x17ff_ffff, jump(Some(0x0ffc), false)),      // b -4
-            (0x5400_0041, jump(Some(0x1008), true)),       // b.ne +8
-            (0xb5ff_ffe0, jump(Some(0x0ffc), true)),       // cbnz x0, -4
-            (0x3707_ffe1, jump(Some(0x0ffc), true)),       // tbnz w1, #0, -4
-            (0xd61f_0220, jump(None, false)),              // br x17
-            (0xd503_201f, Leave::Next),                    // nop
-            (0xd400_0002, Leave::Next),                    // hvc #0
+            (0x9400_0004_u32, Leave::Call),           // bl +16
+            (0xd63f_0020, Leave::Call),               // blr x1
+            (0xd73f_0822, Leave::Call),               // blraa x1, x2
+            (0xd65f_03c0, Leave::Return),             // ret
+            (0xd65f_0bff, Leave::Return),             // retaa
+            (0xd69f_03e0, Leave::InterruptReturn),    // eret
+            (0xd400_0001, Leave::Syscall),            // svc #0
+            (0x17ff_ffff, jump(Some(0x0ffc), false)), // b -4
+            (0x5400_0041, jump(Some(0x1008), true)),  // b.ne +8
+            (0xb5ff_ffe0, jump(Some(0x0ffc), true)),  // cbnz x0, -4
+            (0x3707_ffe1, jump(Some(0x0ffc), true)),  // tbnz w1, #0, -4
+            (0xd61f_0220, jump(None, false)),         // br x17
+            (0xd503_201f, Leave::Next),               // nop
+            (0xd400_0002, Leave::Next),               // hvc #0
         ] {
             assert_eq!(leave(word), expected, "{word:x}");
         }

@@ -50,11 +50,14 @@ mod tests {
     use worstcase_plan::Arch;
 
     fn of(parts: &[&[u8]]) -> Decoded {
-        decode(Arch::X86, &Block {
-            address: 0x1000,
-            lengths: parts.iter().map(|p| p.len() as u8).collect(),
-            code: parts.concat(),
-        })
+        decode(
+            Arch::X86,
+            &Block {
+                address: 0x1000,
+                lengths: parts.iter().map(|p| p.len() as u8).collect(),
+                code: parts.concat(),
+            },
+        )
     }
 
     #[test]

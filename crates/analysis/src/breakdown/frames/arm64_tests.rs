@@ -18,9 +18,13 @@ const SVC: u32 = 0xd400_0001;
 const RET: u32 = 0xd65f_03c0;
 const ERET: u32 = 0xd69f_03e0;
 const BLR: u32 = 0xd63f_0020;
-const BR: u32 = 0xd61f_0020;
 const ON: u32 = 0xd503_43ff;
 const INHERIT: u32 = 0xd51b_4220;
+
+/// `b`
+fn jump(from: u64, to: u64) -> u32 {
+    0x1400_0000 | (to.wrapping_sub(from) / 4) as u32 & 0x3ff_ffff
+}
 
 /// Blocks that run one after the other, at these addresses; each whole.
 fn walked(blocks: &[(u64, &[u32])]) -> WindowWalk {
@@ -89,10 +93,10 @@ fn system_calls_and_interrupts_enter_by_their_slots() {
         (USER, &[NOP, SVC]),
         // A table that mends the CPU, and returns into the kernel's own, behind a slot's first instruction.
         (MENDS + 0x400, &[NOP, RET]),
-        (VECTORS + 0x404, &[NOP, BR]),
+        (VECTORS + 0x404, &[NOP, jump(VECTORS + 0x404 + 4, SYNC)]),
         (SYNC, &[NOP, BLR]),
         (CALL, &[ON, NOP]),
-        (VECTORS + 0x280, &[NOP, BR]),
+        (VECTORS + 0x280, &[NOP, jump(VECTORS + 0x280 + 4, IRQ)]),
         (IRQ, &[NOP, BLR]),
         (HANDLER, &[NOP, RET]),
         (IRQ + 8, &[ERET]),
@@ -134,10 +138,10 @@ fn a_fault_goes_on_with_the_flag_that_it_found() {
     let walk = walked(&[
         (USER, &[NOP]),
         // No system call led there.
-        (VECTORS + 0x400, &[NOP, BR]),
+        (VECTORS + 0x400, &[NOP, jump(VECTORS + 0x400 + 4, SYNC)]),
         (SYNC, &[NOP, BLR]),
         (CALL, &[ON, NOP]),
-        (VECTORS + 0x200, &[NOP, BR]),
+        (VECTORS + 0x200, &[NOP, jump(VECTORS + 0x200 + 4, FAULT)]),
         (FAULT, &[INHERIT, NOP, ERET]),
         (CALL + 8, &[NOP]),
     ]);

@@ -5,7 +5,7 @@
 //! walk     goes through the blocks and changes threads
 //! sites    where frames were called
 //! names    the function at an address
-vectors  arm64's entries
+//! vectors  where the hardware enters a kernel of arm64
 //! known    makes frames, starts threads with their known frames
 //! flags    tracks the interrupt flag, writes down                       -> intervals, marks
 //! ```
@@ -20,9 +20,9 @@ mod known;
 mod names;
 mod shadow;
 mod sites;
-mod vectors;
 #[cfg(test)]
 mod tests;
+mod vectors;
 mod walk;
 
 use super::decode::{Decoded, decode};
@@ -118,7 +118,11 @@ pub fn walk_with_user(execution: &Execution, symbols: &Symbols, user: &[Option<U
 
 /// The same with names that other windows looked up.
 pub(crate) fn walk_with_names(execution: &Execution, names: &CodeNames, user: &[Option<UserFunction>]) -> WindowWalk {
-    let blocks: Vec<Decoded> = execution.blocks.iter().map(|block| decode(names.arch(), block)).collect();
+    let blocks: Vec<Decoded> = execution
+        .blocks
+        .iter()
+        .map(|block| decode(names.arch(), block))
+        .collect();
     let walker = |revealed| walk::Walker::new(execution, names, &blocks, user, revealed);
     let revealed = walker(HashMap::new()).run().revealed();
     walker(revealed).run().finish()
