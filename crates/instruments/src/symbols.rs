@@ -1,5 +1,4 @@
-//! The kernel's symbols on their way from the guest to the controller: names of code, and the few data symbols that lead to
-//! the tasks.
+//! The kernel's symbols on their way from the guest to the controller: names of code, and the few of data that lead to tasks.
 //!
 //! Taken from `/proc/kallsyms` once the modules of a load are in. Addresses are kept as differences and modules as
 //! numbers: every byte costs a microsecond on its way out of the guest.
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 const MAGIC: &[u8; 6] = b"WCSYM\x01";
 
 /// Data symbols that the controller needs, where the kernel has them.
+#[cfg(not(target_arch = "aarch64"))]
 const DATA: &[&str] = &[
     "__per_cpu_offset",
     "__preempt_count",
@@ -132,6 +132,20 @@ impl SymbolTable {
         postcard::from_bytes(table).map_err(|_| NotATable)
     }
 }
+
+/// The same on arm64.
+#[cfg(target_arch = "aarch64")]
+const DATA: &[&str] = &[
+    "__entry_task",
+    "__per_cpu_offset",
+    "__start_BTF",
+    "__stop_BTF",
+    "kimage_voffset",
+    "memstart_addr",
+    "modules",
+    "swapper_pg_dir",
+    "sys_call_table",
+];
 
 #[cfg(test)]
 mod tests {

@@ -232,6 +232,8 @@ impl Symbols {
 
 /// Prefix of early code's second name for a function (7.3).
 const EARLY: &str = "__pi_";
+/// What names begin with that tell where code or data begin in a module of arm64.
+const MARKER: char = '$';
 
 /// Of several names at one address the kernel shows the first, and `lookup` takes the last: so names are added in
 /// reverse.
@@ -244,7 +246,7 @@ impl From<&SymbolTable> for Symbols {
         };
         let mut entries: Vec<Symbol> = table
             .code()
-            .filter(|s| !is_second_name(s))
+            .filter(|s| !s.name.starts_with(MARKER) && !is_second_name(s))
             .map(|s| Symbol {
                 address: s.address,
                 name: s.name.to_string(),

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use worstcase_contract::symbols::SymbolTable;
+use worstcase_plan::Arch;
 
 /// A kernel's description of its types.
 pub fn btf(bytes: &[u8]) {
@@ -53,7 +54,9 @@ pub fn kernel_memory(bytes: &[u8]) {
         return;
     }
     let memory = KernelMemory::of(file);
-    if let Ok(places) = kernel_memory::places(&memory, &table, 0) {
-        black_box(kernel_memory::system_calls(&memory, &places.tasks, &table));
+    for arch in [Arch::X86, Arch::Arm64] {
+        if let Ok(places) = kernel_memory::places(&memory, &table, 0, arch) {
+            black_box(kernel_memory::system_calls(&memory, &places.tasks, &table));
+        }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Kernels of the lab are not relocated (`nokaslr`), so a symbol's address gives the place of its bytes in the file.
 
+mod arm64;
+
 use super::LabError;
 use btf_rs::Btf;
 use std::collections::HashMap;
@@ -11,11 +13,15 @@ use std::path::Path;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
+use worstcase_plan::Arch;
 
+/// Where x86-64 maps the kernel's image, which lies where it is mapped: as if it began with memory.
+const IMAGE: u64 = 0xffff_ffff_8000_0000;
 /// The address at which all memory is mapped unless `page_offset_base` differs (four-level page tables).
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
 const PAGE: usize = 4096;
+const PAGE_BITS: u64 = 12;
 
 /// Most BTF that is read; kernels have 4 to 8 MiB.
 const MAX_BTF: u64 = 64 << 20;
@@ -32,29 +38,23 @@ pub struct KernelPlaces {
 
 /// Finds the places; those of the current task and of the preempt count are for one CPU. The error says what is
 /// missing.
-pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<KernelPlaces, String> {
-    let symbol = |name: &str| symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"));
-
-    let mut places = TaskPlaces {
-        current: 0,
-        direct_map: DIRECT_MAP,
-        pid: 0,
-        comm: 0,
-        stack: 0,
-        preempt_count: 0,
-        page_table: 0,
-        per_cpu: 0,
+pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32, arch: Arch) -> Result<KernelPlaces, String> {
+    let mut places = match arch {
+        Arch::X86 => mappings(memory, symbols)?,
+        Arch::Arm64 => arm64::mappings(memory, symbols, cpu)?,
     };
-    if let Ok(variable) = symbol("page_offset_base") {
-        places.direct_map = memory.word(&places, variable)?;
-    }
-    let current = current_task(symbols).ok_or("it has no symbol current_task")?;
+    let current = match arch {
+        Arch::X86 => current_task(symbols).ok_or("it has no symbol current_task")?,
+        Arch::Arm64 => symbol(symbols, arm64::CURRENT)?,
+    };
     if let Some(list) = per_cpu_list(symbols) {
         places.per_cpu = physical(&places, list)?;
     }
     let per_cpu = per_cpu(memory, &places, symbols, cpu)?;
     places.current = physical(&places, current.wrapping_add(per_cpu))?;
-    places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
+    if arch == Arch::X86 {
+        places.preempt_count = physical(&places, preempt_count(symbols)?.wrapping_add(per_cpu))?;
+    }
     let bytes = btf(memory, &places, symbols)?;
     let btf = Btf::from_bytes(&bytes).ok();
     let members = ["pid", "comm", "stack", "prio"];
@@ -63,13 +63,41 @@ pub fn places(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<
         .and_then(|btf| offsets(btf, "task_struct", members))
         .ok_or("its BTF does not describe task_struct's pid, comm, stack and prio")?;
     (places.pid, places.comm, places.stack) = (pid, comm, stack);
+    if arch == Arch::Arm64 {
+        (places.preempt_count, places.regs) = btf
+            .as_ref()
+            .and_then(arm64::of_types)
+            .ok_or("its BTF does not describe thread_info and pt_regs as they are known")?;
+    }
     check(memory, &places, cpu)?;
-    places.page_table = physical(&places, symbol("init_top_pgt")?)?;
+    let page_table = match arch {
+        Arch::X86 => "init_top_pgt",
+        Arch::Arm64 => "swapper_pg_dir",
+    };
+    places.page_table = physical(&places, symbol(symbols, page_table)?)?;
     Ok(KernelPlaces {
         tasks: places,
         prio,
         modules: btf.and_then(|btf| module_places(&btf, &places, symbols)),
     })
+}
+
+fn symbol(symbols: &SymbolTable, name: &str) -> Result<u64, String> {
+    symbols.data(name).ok_or_else(|| format!("it has no symbol {name}"))
+}
+
+/// How x86-64 maps memory; the places of tasks are not known yet.
+fn mappings(memory: &KernelMemory, symbols: &SymbolTable) -> Result<TaskPlaces, String> {
+    let mut places = TaskPlaces {
+        direct_map: DIRECT_MAP,
+        image: IMAGE,
+        page_bits: PAGE_BITS,
+        ..TaskPlaces::default()
+    };
+    if let Some(variable) = symbols.data("page_offset_base") {
+        places.direct_map = memory.word(&places, variable)?;
+    }
+    Ok(places)
 }
 
 /// The table of the CPUs' per-CPU offsets; a kernel without CONFIG_SMP has none.
@@ -111,6 +139,7 @@ fn module_places(btf: &Btf, places: &TaskPlaces, symbols: &SymbolTable) -> Optio
         strings,
         page_table: places.page_table,
         page_levels: places.page_levels().into(),
+        page_bits: places.page_bits,
     })
 }
 
@@ -126,7 +155,8 @@ pub(crate) fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: 
     if memory.read(places, table, &mut bytes).is_err() {
         return Vec::new();
     }
-    let functions = symbols.code().filter(|s| s.name.starts_with(SYSTEM_CALL));
+    let is_call = |name: &str| SYSTEM_CALLS.iter().any(|prefix| name.starts_with(prefix));
+    let functions = symbols.code().filter(|s| is_call(s.name));
     let by_address: HashMap<u64, &str> = functions.map(|s| (s.address, s.name)).collect();
     let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
     // The table ends at the first word that is no such function.
@@ -134,8 +164,8 @@ pub(crate) fn system_calls(memory: &KernelMemory, places: &TaskPlaces, symbols: 
     names.map(|name| (*name).to_string()).collect()
 }
 
-/// Prefix of the functions in the table.
-const SYSTEM_CALL: &str = "__x64_sys_";
+/// What names of the functions in the table begin with.
+const SYSTEM_CALLS: [&str; 2] = ["__x64_sys_", "__arm64_sys_"];
 
 fn btf(memory: &KernelMemory, places: &TaskPlaces, symbols: &SymbolTable) -> Result<Vec<u8>, String> {
     let (Some(start), Some(stop)) = (symbols.data("__start_BTF"), symbols.data("__stop_BTF")) else {

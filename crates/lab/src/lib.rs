@@ -168,8 +168,8 @@ worstcase_base::errors! {
         #[error("this worstcase carries nothing for machines of {0}: give 'scripts/prepare-board && make build' in its source")]
         CarriesNone(Arch) => Missing,
         /// Something that machines of an architecture cannot do yet.
-        #[error("{what}: machines of {arch} cannot be replayed as yet; measure, show and compare them, or explain the same on x86-64")]
-        NotReplayed {
+        #[error("{what}: there is no census of machines of {arch} as yet; explain their samples, or take that of the same on x86-64")]
+        NoCensus {
             /// The subject.
             what: String,
             /// Its architecture.

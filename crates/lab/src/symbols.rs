@@ -22,12 +22,6 @@ use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::{CodeRanges, ModulePlaces, TaskPlaces};
 use worstcase_kernels::debuginfo::BuildId;
-use worstcase_plan::Arch;
-
-/// Whether cells of machines of an architecture can be replayed.
-pub fn is_replayed(arch: Arch) -> bool {
-    arch == Arch::X86
-}
 
 const AREA: &str = "symbols";
 
@@ -72,10 +66,6 @@ impl KernelSymbols {
         load: &str,
     ) -> Result<KernelSymbols, LabError> {
         let arch = prepared.subject.machine.arch();
-        if !is_replayed(arch) {
-            let what = prepared.subject.label();
-            return Err(LabError::NotReplayed { what, arch });
-        }
         let load: LoadSpec = load.parse().map_err(|e| LabError::Request(format!("{e}")))?;
         let modules = load.modules().into_iter().map(str::to_string).collect();
         let order = Order::Symbols(modules)
@@ -110,7 +100,7 @@ impl KernelSymbols {
         })?;
         let memory = KernelMemory::open(&snapshot.memory())?;
         let cpu = prepared.subject.machine.smp.probe_cpu();
-        let places = kernel_memory::places(&memory, &table, cpu).map_err(unreadable(prepared))?;
+        let places = kernel_memory::places(&memory, &table, cpu, arch).map_err(unreadable(prepared))?;
         Ok(KernelSymbols {
             code: Symbols::from(&table)
                 .of(arch)
@@ -126,7 +116,8 @@ impl KernelSymbols {
     /// Makes replays follow this CPU.
     pub fn follow(&mut self, prepared: &Prepared, snapshot: &MachineSnapshot, cpu: u32) -> Result<(), LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let places = kernel_memory::places(&memory, &self.table, cpu).map_err(unreadable(prepared))?;
+        let arch = prepared.subject.machine.arch();
+        let places = kernel_memory::places(&memory, &self.table, cpu, arch).map_err(unreadable(prepared))?;
         (self.cpu, self.tasks) = (cpu, places.tasks);
         Ok(())
     }

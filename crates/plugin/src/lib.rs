@@ -6,7 +6,7 @@
 //! - `entry`: what QEMU looks for and calls; `api`: its plugin interface in the version this build speaks.
 //! - `plugin`: set-up and translation: what is registered where.
 //! - [`count`]: the count at an instruction; [`counts`]: each CPU's.
-//! - [`arch`], [`decode`], [`mark`]: what differs between architectures, for each in a folder of `arch`.
+//! - [`arch`], [`context`], [`decode`], [`mark`]: what differs between architectures, for each in a folder of `arch`.
 //! - [`mark`] and `watch`: marks, clock reads and the timer interrupt's entry, each to an event.
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
@@ -36,6 +36,9 @@ mod arch;
 mod args;
 #[cfg(not(feature = "guest-arm64"))]
 mod census;
+#[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/context.rs")]
+#[cfg_attr(feature = "guest-arm64", path = "arch/arm64/context.rs")]
+mod context;
 mod count;
 mod counts;
 #[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/decode.rs")]

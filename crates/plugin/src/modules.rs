@@ -69,6 +69,7 @@ fn symbols(memory: &GuestMemory, places: &ModulePlaces) -> Option<String> {
     let table = PageTable {
         root: places.page_table,
         levels: places.page_levels as u32,
+        page_bits: places.page_bits as u32,
     };
     let mut text = String::new();
     let mut link = table.word(memory, places.head)?;
@@ -151,6 +152,7 @@ mod tests {
             strings: 16,
             page_table: table.root,
             page_levels: 4,
+            page_bits: 12,
         };
         (GuestMemory::of_bytes(bytes), places)
     }

@@ -1,41 +1,44 @@
 //! The kernel's page table: where the memory behind an address is that no fixed offset tells, such as a stack or a module.
 
+use crate::arch;
 use crate::guest_memory::GuestMemory;
 
-/// Of an entry: it leads somewhere.
-const PRESENT: u64 = 1;
-/// Of an entry: it leads to a large page, not to the next table.
-const LARGE: u64 = 1 << 7;
-/// Of an entry: the physical address.
-const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
-const PAGE_BITS: u32 = 12;
-const INDEX_BITS: u32 = 9;
+/// An entry of a table has eight bytes, and a table is a page.
+const ENTRY_BITS: u32 = 3;
+
+/// Where an entry leads, by its physical address.
+pub(crate) enum EntryTarget {
+    /// The next table.
+    Table(u64),
+    /// A page, or a large one; the lowest bits are others.
+    Memory(u64),
+}
 
 /// A page table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageTable {
     /// Its physical address.
     pub(crate) root: u64,
-    /// 4 or 5.
+    /// From 3 to 5.
     pub(crate) levels: u32,
+    /// Bits of an address within a page.
+    pub(crate) page_bits: u32,
 }
 
 impl PageTable {
     /// The physical address behind a virtual one, if there is memory.
     pub(crate) fn physical(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
         let mut table = self.root;
+        let index_bits = self.page_bits - ENTRY_BITS;
         for level in (0..self.levels).rev() {
-            let shift = PAGE_BITS + INDEX_BITS * level;
-            let index = address >> shift & ((1 << INDEX_BITS) - 1);
-            let entry = u64::from_le_bytes(memory.read(table + 8 * index)?);
-            if entry & PRESENT == 0 {
-                return None;
+            let shift = self.page_bits + index_bits * level;
+            let index = address >> shift & ((1 << index_bits) - 1);
+            let entry = u64::from_le_bytes(memory.read(table.checked_add(8 * index)?)?);
+            let within = (1 << shift) - 1;
+            match arch::leads_to(entry, level)? {
+                EntryTarget::Table(next) => table = next,
+                EntryTarget::Memory(start) => return Some(start & !within | address & within),
             }
-            if level == 0 || entry & LARGE != 0 {
-                let within = (1 << shift) - 1;
-                return Some(entry & ADDRESS & !within | address & within);
-            }
-            table = entry & ADDRESS;
         }
         None
     }
@@ -68,14 +71,16 @@ pub(crate) mod tests {
         let mut entry = |table: usize, index: usize, value: u64| {
             bytes[table + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());
         };
-        entry(0x1000, 0x180, 0x2000 | PRESENT);
-        entry(0x2000, 0, 0x3000 | PRESENT);
-        entry(0x3000, 0, 0x4000 | PRESENT);
-        entry(0x3000, 1, PRESENT | LARGE);
-        entry(0x4000, 3, 0x5000 | PRESENT | 1 << 63);
+        let table = |at| arch::tests::entry(EntryTarget::Table(at), 1);
+        entry(0x1000, 0x180, table(0x2000));
+        entry(0x2000, 0, table(0x3000));
+        entry(0x3000, 0, table(0x4000));
+        entry(0x3000, 1, arch::tests::entry(EntryTarget::Memory(0), 1));
+        entry(0x4000, 3, arch::tests::entry(EntryTarget::Memory(0x5000), 0));
         let table = PageTable {
             root: 0x1000,
             levels: 4,
+            page_bits: 12,
         };
         (bytes, table)
     }

@@ -1,5 +1,6 @@
 //! Which task the guest's CPU runs, and what the kernel is in for it, read from the guest's memory.
 
+use crate::context;
 use crate::guest_memory::GuestMemory;
 use crate::paging::PageTable;
 use worstcase_logs::window::ask::TaskPlaces;
@@ -23,11 +24,10 @@ pub(crate) fn current(memory: &GuestMemory, places: &TaskPlaces) -> Option<Task>
 pub(crate) fn places_of(memory: &GuestMemory, places: &TaskPlaces, of: usize, cpu: usize) -> Option<TaskPlaces> {
     let own = |cpu: usize| Some(u64::from_le_bytes(memory.read(places.per_cpu + 8 * cpu as u64)?));
     let distance = own(cpu)?.wrapping_sub(own(of)?);
-    Some(TaskPlaces {
-        current: places.current.wrapping_add(distance),
-        preempt_count: places.preempt_count.wrapping_add(distance),
-        ..*places
-    })
+    let mut other = *places;
+    other.current = places.current.wrapping_add(distance);
+    context::move_preempt_count(&mut other, distance);
+    Some(other)
 }
 
 /// What the kernel is in: the system call that the current task has made, and whether something beside interrupts keeps it
@@ -36,18 +36,10 @@ pub(crate) type Context = (Option<u32>, bool);
 
 /// Of the count of reasons not to preempt: those of preemption itself and of soft interrupts.
 const REASONS: u32 = 0xffff;
-/// A task's stack in the kernel, on x86-64.
-const STACK: u64 = 4 << 12;
-const PAGE: u64 = 1 << 12;
-/// What the kernel leaves free at the top of a stack: nothing, or the room that FRED needs (6.9 and later).
-const PADDINGS: [u64; 2] = [0, 16];
-/// `struct pt_regs` ends with orig_ax, ip, cs, flags, sp, ss.
-const ORIG_AX: u64 = 48;
-const CS: u64 = 32;
-const SS: u64 = 8;
-/// Segments of 64-bit user code on Linux.
-const USER_CS: u64 = 0x33;
-const USER_SS: u64 = 0x2b;
+/// A task's stack in the kernel.
+const STACK: u64 = 16 << 10;
+/// The last word of a stack.
+const LAST: u64 = STACK - 8;
 /// No number of a system call is as high; -1 is no system call.
 const MOST_CALLS: u64 = 1 << 12;
 
@@ -65,6 +57,7 @@ impl Contexts {
         let table = PageTable {
             root: places.page_table,
             levels: places.page_levels(),
+            page_bits: places.page_bits as u32,
         };
         Contexts {
             places,
@@ -75,7 +68,7 @@ impl Contexts {
 
     /// The context now; in user code there is no system call.
     pub(crate) fn now(&mut self, memory: &GuestMemory, in_user: bool) -> Option<Context> {
-        let count = u32::from_le_bytes(memory.read(self.places.preempt_count)?);
+        let count = u32::from_le_bytes(memory.read(context::preempt_count(memory, &self.places)?)?);
         let call = if in_user { None } else { self.system_call(memory) };
         Some((call, count & REASONS != 0))
     }
@@ -90,18 +83,16 @@ impl Contexts {
                 top
             }
         }?;
-        let word = |below: u64| Some(u64::from_le_bytes(memory.read(top - below)?));
-        let is_user = |padding: &u64| word(padding + CS) == Some(USER_CS) && word(padding + SS) == Some(USER_SS);
-        let padding = PADDINGS.into_iter().find(is_user)?;
-        let call = word(padding + ORIG_AX)?;
+        let word = |below: u64| Some(u64::from_le_bytes(memory.read(top.checked_sub(below)?)?));
+        let call = context::system_call(&self.places, word)?;
         (call < MOST_CALLS).then_some(call as u32)
     }
 
     fn stack_top(&self, memory: &GuestMemory, task: u64) -> Option<u64> {
         let task = self.places.physical(task)?;
         let stack = u64::from_le_bytes(memory.read(task.checked_add(self.places.stack)?)?);
-        let last = self.table.physical(memory, stack.checked_add(STACK - PAGE)?)?;
-        Some(last + PAGE)
+        let last = self.table.physical(memory, stack.checked_add(LAST)?)?;
+        last.checked_add(STACK - LAST)
     }
 }
 
@@ -112,50 +103,34 @@ pub(crate) fn name(comm: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    /// A kernel whose current task's stack is one mapped page, with these words at its end.
-    fn context(words: &[u64], count: u32) -> Context {
+    /// The context of a kernel whose current task's stack is one mapped page, with these words at its end; so much at the
+    /// current task, and so much at the place of the count, is what does not let it be preempted.
+    pub(crate) fn context(words: &[u64], [in_task, at_place]: [u64; 2], regs: u64) -> Context {
         let (mut bytes, table) = crate::paging::tests::mapped();
         let mut put = |at: usize, value: u64| bytes[at..][..8].copy_from_slice(&value.to_le_bytes());
         put(0x8000, 0x9000);
+        put(0x9008, in_task);
         put(0x9010, 0xffff_c000_0000_0000);
         for (i, word) in words.iter().rev().enumerate() {
             put(0x6000 - 8 * (i + 1), *word);
         }
-        put(0x8008, u64::from(count));
+        put(0x8, at_place);
         let places = TaskPlaces {
             current: 0x8000,
-            direct_map: 0,
-            pid: 0,
-            comm: 0,
             stack: 0x10,
-            preempt_count: 0x8008,
+            preempt_count: 8,
             page_table: table.root,
-            per_cpu: 0,
+            image: u64::MAX,
+            page_bits: 12,
+            regs,
+            ..TaskPlaces::default()
         };
         let mut contexts = Contexts::new(places);
         contexts.table.levels = 4;
         contexts.now(&GuestMemory::of_bytes(bytes), false).unwrap()
-    }
-
-    #[test]
-    fn a_system_call_is_known_by_what_user_code_left() {
-        let regs = |call: u64, cs: u64| [call, 0x40_1000, cs, 0x246, 0x7fff_0000, USER_SS];
-        assert_eq!(context(&regs(28, USER_CS), 0), (Some(28), false));
-        let padded = [&regs(28, USER_CS)[..], &[0, 0]].concat();
-        assert_eq!(context(&padded, 0), (Some(28), false));
-        assert_eq!(context(&regs(u64::MAX, USER_CS), 0).0, None, "a fault or an interrupt");
-        assert_eq!(context(&regs(28, 0x10), 0).0, None, "a thread of the kernel");
-        assert_eq!(context(&regs(28, 0x23), 0).0, None, "another table of system calls");
-    }
-
-    #[test]
-    fn interrupts_are_no_reason_that_stays() {
-        assert!(!context(&[], 0x8001_0000).1);
-        assert!(context(&[], 0x8001_0001).1);
-        assert!(context(&[], 0x100).1);
     }
 
     #[test]

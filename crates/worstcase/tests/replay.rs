@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ use worstcase_lab::qemu::Qemus;
 use worstcase_lab::replay::{LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
-use worstcase_plan::{PlannedCell, VirtualMachine};
+use worstcase_plan::{CpuModel, PlannedCell, VirtualMachine};
+use worstcase_skips::skip;
 
 /// A cell of 200 samples.
 fn cell(mips: u32, probe: Probe) -> PlannedCell {
@@ -71,7 +73,7 @@ fn functions<'a>(execution: &Execution, symbols: &'a Symbols) -> Vec<&'a str> {
         .steps
         .iter()
         .map(|s| execution.blocks[s.block as usize].address);
-    let kernel = addresses.filter(|address| *address >= 1 << 47);
+    let kernel = addresses.filter(|address| *address >= 1 << 52);
     kernel
         .map(|address| symbols.lookup(address).unwrap().name.as_str())
         .collect()
@@ -102,7 +104,7 @@ fn check(execution: &Execution) {
     assert!(ends_in_clock_read(execution));
 }
 
-/// Whether the sample comes just behind a `rdtsc` or `rdtscp`.
+/// Whether the sample comes just behind a `rdtsc` or `rdtscp`, or `mrs x0, cntvct_el0` and the like.
 fn ends_in_clock_read(execution: &Execution) -> bool {
     let i = execution.steps.partition_point(|s| s.count < execution.sample) - 1;
     let step = execution.steps[i];
@@ -110,7 +112,8 @@ fn ends_in_clock_read(execution: &Execution) -> bool {
     let nth = (execution.sample.0 - step.count.0 - 1) as usize;
     let at: usize = block.lengths[..nth].iter().map(|l| usize::from(*l)).sum();
     let instruction = &block.code[at..at + usize::from(block.lengths[nth])];
-    [&[0x0f, 0x31][..], &[0x0f, 0x01, 0xf9]].contains(&instruction)
+    let of_arm64 = matches!(instruction, [0x40..=0x5f, 0xe0, 0x3b, 0xd5]);
+    of_arm64 || [&[0x0f, 0x31][..], &[0x0f, 0x01, 0xf9]].contains(&instruction)
 }
 
 #[test]
@@ -127,6 +130,58 @@ fn every_sample_is_replayed_and_every_step_fits() {
         .unwrap();
         assert_eq!(seen, all);
     });
+}
+
+/// Where interrupts of the kernel's own code enter it, and of user code: behind the beginning of the vectors.
+const INTERRUPTS: [u64; 2] = [0x280, 0x480];
+
+#[test]
+fn so_is_that_of_a_board() {
+    if std::process::Command::new("qemu-system-aarch64")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        skip!("there is no qemu-system-aarch64", "qemu-system-arm");
+    }
+    let cells = [
+        ("debian:6.12/arm64", "voluntary", "shm", "__arm64_sys_shmdt"),
+        ("debian:6.12-rt/arm64", "rt", "fork", "__arm64_sys_clone"),
+    ];
+    for (kernel, preempt, load, call) in cells {
+        let mut planned = cell(1000, Probe::Wakeup);
+        (planned.kernel, planned.preempt) = (kernel.into(), preempt.into());
+        planned.machine.cpu = CpuModel::CortexA72;
+        planned.spec.load = load.into();
+        with_cell(planned, |options, run, raw, kernel| {
+            let vectors = kernel.code.address_of("vectors").unwrap();
+            let all: Vec<usize> = (0..raw.record.samples.len()).collect();
+            let (mut seen, mut calls, mut by_timer) = (Vec::new(), BTreeSet::new(), 0);
+            replay_each(&options.cache, run, raw, kernel, &all, LEAD, |sample, execution, _| {
+                check(&execution);
+                assert!(functions(&execution, &kernel.code).contains(&"__schedule"));
+                let taker = execution.tasks.iter().rfind(|t| t.count <= execution.sample).unwrap();
+                assert_eq!((taker.pid, taker.comm.as_str()), (1, "probe"));
+                let made = execution.contexts.iter().filter_map(|context| context.system_call);
+                calls.extend(made.map(|number| kernel.code.system_call(number).unwrap().to_string()));
+                if let Some(entry) = execution.timer_entry {
+                    let step = execution.steps.iter().find(|s| s.count == entry).unwrap();
+                    let at = execution.blocks[step.block as usize].address - vectors;
+                    assert!(INTERRUPTS.contains(&at), "{at:x}");
+                    by_timer += 1;
+                }
+                seen.push(sample);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen, all);
+            assert!(
+                calls.contains(call) && calls.contains("__arm64_sys_clock_nanosleep"),
+                "{calls:?}"
+            );
+            assert!(by_timer > seen.len() / 2, "{by_timer}");
+        });
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use worstcase_contract::census::Kind;
 use worstcase_contract::census::log::Section;
 use worstcase_kernels::ResolveOptions;
+use worstcase_lab::LabError;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::again::RepeatableCell;
 use worstcase_lab::qemu::Qemus;
@@ -39,6 +40,14 @@ pub fn take(
     in_detail: bool,
 ) -> Result<(CellCensus, Vec<TopList>), CensusTakeError> {
     let ChosenCell { record, additions } = chosen;
+    if let Some(machine) = record
+        .subject
+        .virtual_machine()
+        .filter(|machine| !machine.arch().is_usual())
+    {
+        let (what, arch) = (record.subject.id().to_string(), machine.arch());
+        return Err(LabError::NoCensus { what, arch }.into());
+    }
     let mut again = RepeatableCell::of(record, additions, how.qemus, how.options, how.limit)?;
     let cache = &how.options.cache;
     let about = About::of(record, how.cpu);

@@ -32,9 +32,6 @@ use std::num::NonZeroUsize;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
-use worstcase_lab::LabError;
-use worstcase_lab::symbols::is_replayed;
-use worstcase_plan::VirtualMachine;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// The area of breakdowns in the cache.
@@ -66,23 +63,10 @@ pub fn has_latency(record: &Record) -> bool {
 /// Whether its samples can be explained.
 pub fn can_be_explained(record: &Record) -> bool {
     let venue = record.subject.venue();
-    must_be_replayed(record).is_ok()
-        && record
-            .cell
-            .probe_info()
-            .is_none_or(|info| info.explained.contains(&venue))
-}
-
-/// An error for a cell of a machine whose cells cannot be replayed.
-fn must_be_replayed(record: &Record) -> Result<(), LabError> {
-    let arch = record.subject.virtual_machine().map(VirtualMachine::arch);
-    match arch.filter(|arch| !is_replayed(*arch)) {
-        Some(arch) => Err(LabError::NotReplayed {
-            what: record.subject.id().to_string(),
-            arch,
-        }),
-        None => Ok(()),
-    }
+    record
+        .cell
+        .probe_info()
+        .is_none_or(|info| info.explained.contains(&venue))
 }
 
 /// The cell with the highest latency.
@@ -145,7 +129,6 @@ pub fn one(
     record: &Record,
     choice: SampleChoice,
 ) -> Result<Explained, ExplainError> {
-    must_be_replayed(record)?;
     if !can_be_explained(record) {
         return Err(ExplainError::NoLatency {
             cell: record.id.clone(),
@@ -224,9 +207,6 @@ pub fn all(
         .collect();
     let is_told = |r: &&Record| r.accounting.rows() > 0 && can_be_explained(r);
     let cells: Vec<&Record> = asked.iter().copied().filter(is_told).collect();
-    if cells.is_empty() {
-        asked.into_iter().try_for_each(must_be_replayed)?;
-    }
     progress.begin(&CountedWork::cells(cells.len()));
     let told = parallel(jobs, &cells, |record| {
         let told = match record.subject.venue() {

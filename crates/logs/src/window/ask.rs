@@ -2,7 +2,7 @@
 
 use crate::units::Instructions;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
 /// Ranges of instruction counts in ascending order without overlaps: `100-200+500-900`.
@@ -136,10 +136,8 @@ fn decimal(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// Where x86-64 Linux maps its own image, at physical address 0 when it is not relocated (`nokaslr`).
-const IMAGE: u64 = 0xffff_ffff_8000_0000;
-
-/// Where the kernel's tasks are, for a kernel that is not relocated, as numbers in hexadecimal between colons.
+/// Where the kernel's tasks are, for a kernel that is not relocated, as numbers in hexadecimal between colons. Physical addresses
+/// begin at 0 where memory does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskPlaces {
     /// Physical address of the pointer to the current task.
@@ -152,12 +150,18 @@ pub struct TaskPlaces {
     pub comm: u64,
     /// Offset of the pointer to the kernel's stack in a task.
     pub stack: u64,
-    /// Physical address of the count of reasons not to preempt.
+    /// Physical address of the count of reasons not to preempt; on arm64 its offset in a task.
     pub preempt_count: u64,
     /// Physical address of the kernel's page table.
     pub page_table: u64,
     /// Physical address of the list of where each CPU has its own memory.
     pub per_cpu: u64,
+    /// Virtual address at which the kernel's own image would be mapped if it began at physical address 0.
+    pub image: u64,
+    /// Bits of an address within a page.
+    pub page_bits: u64,
+    /// Length of what user code leaves at the top of a stack (`struct pt_regs`); of no use on x86-64.
+    pub regs: u64,
 }
 
 impl TaskPlaces {
@@ -167,18 +171,23 @@ impl TaskPlaces {
     /// The physical address behind one of the kernel's data pointers.
     pub fn physical(&self, address: u64) -> Option<u64> {
         address
-            .checked_sub(IMAGE)
+            .checked_sub(self.image)
             .or_else(|| address.checked_sub(self.direct_map))
     }
 
-    /// Levels of the kernel's page table: all memory is mapped lower where there are five.
+    /// Levels of the kernel's page table: the more, the lower all memory is mapped.
     pub fn page_levels(&self) -> u32 {
-        if self.direct_map < FOUR_LEVELS { 5 } else { 4 }
+        let of_page = self.page_bits as u32;
+        let translated = (64 - self.direct_map.leading_ones()).saturating_sub(of_page);
+        translated.div_ceil(of_page.saturating_sub(ENTRY_BITS).max(1))
     }
 }
 
-/// The lowest address of the kernel's half with four levels of page tables.
-const FOUR_LEVELS: u64 = 0xffff_8000_0000_0000;
+/// An entry of a page table has eight bytes.
+const ENTRY_BITS: u32 = 3;
+
+/// Pages of 4, 16 or 64 KiB.
+const PAGE_BITS: RangeInclusive<u64> = 12..=16;
 
 impl fmt::Display for TaskPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,11 +200,15 @@ impl fmt::Display for TaskPlaces {
             preempt_count,
             page_table,
             per_cpu,
+            image,
+            page_bits,
+            regs,
         } = self;
         write!(
             f,
             "{current:x}:{direct_map:x}:{pid:x}:{comm:x}:{stack:x}:{preempt_count:x}:{page_table:x}:{per_cpu:x}"
-        )
+        )?;
+        write!(f, ":{image:x}:{page_bits:x}:{regs:x}")
     }
 }
 
@@ -212,8 +225,12 @@ impl FromStr for TaskPlaces {
             preempt_count,
             page_table,
             per_cpu,
-        ] = numbers(text)
-            .ok_or_else(|| AskError(format!("tasks= needs eight numbers in hexadecimal, not '{text}'")))?;
+            image,
+            page_bits,
+            regs,
+        ] = numbers::<11>(text)
+            .filter(|[.., page_bits, _]| PAGE_BITS.contains(page_bits))
+            .ok_or_else(|| AskError(format!("tasks= needs eleven numbers in hexadecimal, not '{text}'")))?;
         Ok(TaskPlaces {
             current,
             direct_map,
@@ -223,6 +240,9 @@ impl FromStr for TaskPlaces {
             preempt_count,
             page_table,
             per_cpu,
+            image,
+            page_bits,
+            regs,
         })
     }
 }
@@ -248,6 +268,8 @@ pub struct ModulePlaces {
     pub page_table: u64,
     /// Its levels.
     pub page_levels: u64,
+    /// Bits of an address within a page.
+    pub page_bits: u64,
 }
 
 impl fmt::Display for ModulePlaces {
@@ -262,10 +284,11 @@ impl fmt::Display for ModulePlaces {
             strings,
             page_table,
             page_levels,
+            page_bits,
         } = self;
         write!(
             f,
-            "{head:x}:{list:x}:{name:x}:{symbols:x}:{table:x}:{count:x}:{strings:x}:{page_table:x}:{page_levels:x}"
+            "{head:x}:{list:x}:{name:x}:{symbols:x}:{table:x}:{count:x}:{strings:x}:{page_table:x}:{page_levels:x}:{page_bits:x}"
         )
     }
 }
@@ -284,8 +307,10 @@ impl FromStr for ModulePlaces {
             strings,
             page_table,
             page_levels,
-        ] = numbers(text)
-            .ok_or_else(|| AskError(format!("modules= needs nine numbers in hexadecimal, not '{text}'")))?;
+            page_bits,
+        ] = numbers::<10>(text)
+            .filter(|[.., page_bits]| PAGE_BITS.contains(page_bits))
+            .ok_or_else(|| AskError(format!("modules= needs ten numbers in hexadecimal, not '{text}'")))?;
         Ok(ModulePlaces {
             head,
             list,
@@ -296,6 +321,7 @@ impl FromStr for ModulePlaces {
             strings,
             page_table,
             page_levels,
+            page_bits,
         })
     }
 }
@@ -372,24 +398,34 @@ mod tests {
             preempt_count: 0xfc1_f948,
             page_table: 0x2a1_0000,
             per_cpu: 8,
+            image: 0xffff_ffff_8000_0000,
+            page_bits: 12,
+            regs: 0,
         };
         assert_eq!(places.to_string().parse(), Ok(places));
         assert_eq!(places.physical(0xffff_ffff_82a1_b000), Some(0x2a1_b000));
         assert_eq!(places.physical(0xffff_8880_0123_4000), Some(0x123_4000));
         assert_eq!(places.physical(0), None);
         assert!("1:2:3".parse::<TaskPlaces>().is_err());
-        assert!("1:2:3:4:5:6:7:x".parse::<TaskPlaces>().is_err());
-        assert_eq!(places.page_levels(), 4);
-        let five = TaskPlaces {
-            direct_map: 0xff11_0000_0000_0000,
-            ..places
+        assert!("1:2:3:4:5:6:7:8:9:c:x".parse::<TaskPlaces>().is_err());
+        assert!("1:2:3:4:5:6:7:8:9:b:0".parse::<TaskPlaces>().is_err());
+        let levels = |direct_map, page_bits| {
+            let others = TaskPlaces {
+                direct_map,
+                page_bits,
+                ..places
+            };
+            others.page_levels()
         };
-        assert_eq!(five.page_levels(), 5);
+        assert_eq!((places.page_levels(), levels(0xff11_0000_0000_0000, 12)), (4, 5));
+        // arm64: 48, 52 and 47 bits.
+        let [most, wide, few] = [48, 52, 47].map(|bits| u64::MAX << bits);
+        assert_eq!((levels(most, 12), levels(wide, 12), levels(few, 14)), (4, 5, 3));
     }
 
     #[test]
     fn places_of_modules_are_read_back() {
-        let text = "ffffffff82a1b000:8:18:1f0:0:8:10:2a10000:4";
+        let text = "ffffffff82a1b000:8:18:1f0:0:8:10:2a10000:4:c";
         let places: ModulePlaces = text.parse().unwrap();
         assert_eq!((places.name, places.page_levels), (0x18, 4));
         assert_eq!(places.to_string(), text);

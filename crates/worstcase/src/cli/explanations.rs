@@ -29,21 +29,8 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
         return Ok(());
     }
     let claims = to_explain(&judged(run.plan(), records)).into_iter().map(Asked::Claim);
-    // Machines of other architectures cannot be replayed.
-    let is_replayed = |asked: &Asked| {
-        let id = match asked {
-            Asked::Claim(asked) => &asked.cell,
-            Asked::Entries(record) => &record.id,
-        };
-        let machine = records
-            .iter()
-            .find(|record| record.id == *id)
-            .map(|record| record.subject.virtual_machine());
-        machine.flatten().is_none_or(|machine| machine.arch().is_usual())
-    };
     let asked: Vec<Asked> = claims
         .chain(with_everything_on(records).into_iter().map(Asked::Entries))
-        .filter(is_replayed)
         .collect();
     if asked.is_empty() {
         return Ok(());

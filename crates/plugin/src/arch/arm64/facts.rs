@@ -1,5 +1,7 @@
 //! What is so on arm64.
 
+use crate::paging::EntryTarget;
+
 /// The architecture, in QEMU's words.
 #[cfg(not(test))]
 macro_rules! target {
@@ -12,6 +14,25 @@ pub(crate) use target;
 
 /// Addresses below this are the user's.
 pub(crate) const USER_END: u64 = 1 << 52;
+
+/// Where memory begins on the board `virt`.
+const MEMORY: u64 = 0x4000_0000;
+/// Of an entry of a page table: it leads somewhere.
+const VALID: u64 = 1;
+/// Of an entry: it leads to the next table, or from the last table to a page, not to a large page.
+const TABLE: u64 = 1 << 1;
+/// Of an entry: the physical address.
+const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
+
+/// Where an entry of a page table leads; the pages themselves are of level 0.
+pub(crate) fn leads_to(entry: u64, level: u32) -> Option<EntryTarget> {
+    let address = (entry & ADDRESS).checked_sub(MEMORY)?;
+    match (entry & VALID != 0, entry & TABLE != 0) {
+        (true, true) if level > 0 => Some(EntryTarget::Table(address)),
+        (true, is_page) if is_page == (level == 0) => Some(EntryTarget::Memory(address)),
+        _ => None,
+    }
+}
 
 /// The longest instruction, and the shortest.
 pub(crate) const MAX_LEN: usize = 4;
@@ -48,8 +69,26 @@ pub(crate) fn pauses(bytes: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The entry of a page table that leads there.
+    pub(crate) fn entry(target: EntryTarget, level: u32) -> u64 {
+        const ACCESSED: u64 = 1 << 10;
+        match target {
+            EntryTarget::Table(at) => (at + MEMORY) | VALID | TABLE,
+            EntryTarget::Memory(at) if level == 0 => (at + MEMORY) | VALID | TABLE | ACCESSED | 1 << 54,
+            EntryTarget::Memory(at) => (at + MEMORY) | VALID | ACCESSED | 1 << 54,
+        }
+    }
+
+    #[test]
+    fn what_leads_out_of_memory_leads_nowhere() {
+        assert!(leads_to(0x4000_0000 | VALID | TABLE, 1).is_some());
+        assert!(leads_to(0x3fff_f000 | VALID | TABLE, 1).is_none(), "a device");
+        assert!(leads_to(0x4000_0000 | VALID, 0).is_none(), "no page: reserved");
+        assert!(leads_to(0x4000_0000 | TABLE, 0).is_none());
+    }
 
     #[test]
     fn instructions_are_known_by_their_bits() {

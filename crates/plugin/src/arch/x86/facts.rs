@@ -1,5 +1,7 @@
 //! What is so on x86-64.
 
+use crate::paging::EntryTarget;
+
 /// The architecture, in QEMU's words.
 #[cfg(not(test))]
 macro_rules! target {
@@ -12,6 +14,23 @@ pub(crate) use target;
 
 /// Addresses below this are the user's.
 pub(crate) const USER_END: u64 = 1 << 47;
+
+/// Of an entry of a page table: it leads somewhere.
+const PRESENT: u64 = 1;
+/// Of an entry: it leads to a large page, not to the next table.
+const LARGE: u64 = 1 << 7;
+/// Of an entry: the physical address.
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+
+/// Where an entry of a page table leads; the pages themselves are of level 0.
+pub(crate) fn leads_to(entry: u64, level: u32) -> Option<EntryTarget> {
+    let address = entry & ADDRESS;
+    match entry & PRESENT != 0 {
+        true if level == 0 || entry & LARGE != 0 => Some(EntryTarget::Memory(address)),
+        true => Some(EntryTarget::Table(address)),
+        false => None,
+    }
+}
 
 /// The longest instruction.
 pub(crate) const MAX_LEN: usize = 15;
@@ -40,4 +59,18 @@ const PAUSE: &[u8] = &[0xf3, 0x90];
 #[inline(always)]
 pub(crate) fn pauses(bytes: &[u8]) -> bool {
     bytes == PAUSE
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The entry of a page table that leads there.
+    pub(crate) fn entry(target: EntryTarget, level: u32) -> u64 {
+        match target {
+            EntryTarget::Table(at) => at | PRESENT,
+            EntryTarget::Memory(at) if level == 0 => at | PRESENT | 1 << 63,
+            EntryTarget::Memory(at) => at | PRESENT | LARGE,
+        }
+    }
 }
