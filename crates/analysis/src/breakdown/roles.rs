@@ -1,4 +1,5 @@
-//! What functions of the kernel mean to a breakdown: one table from names to roles, for Linux 5.10 to 7.x on x86-64.
+//! What functions of the kernel mean to a breakdown: one table from names to roles, for Linux 5.10 to 7.x on x86-64, and on
+//! arm64 from 6.12 on.
 
 /// What a function is to a breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,10 +83,12 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     // arm64: one entry for all interrupts.
     (Is("el1h_64_irq"), FunctionRole::InterruptEntry),
     (Is("el0t_64_irq"), FunctionRole::InterruptEntry),
+    (Is("el0t_32_irq"), FunctionRole::InterruptEntry),
     (Is("el1_irq"), FunctionRole::InterruptEntry),
     (Is("el0_irq"), FunctionRole::InterruptEntry),
     (Is("el1h_64_sync"), FunctionRole::ExceptionEntry),
     (Is("el0t_64_sync"), FunctionRole::SyscallEntry),
+    (Is("el0t_32_sync"), FunctionRole::SyscallEntry),
     (Begins("asm_exc_"), FunctionRole::ExceptionEntry),
     (Begins("entry_SYSCALL_64"), FunctionRole::SyscallEntry),
     (Begins("entry_SYSCALL_compat"), FunctionRole::SyscallEntry),
@@ -115,6 +118,7 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Begins("srso_"), FunctionRole::Thunk),
     (Begins("its_return_thunk"), FunctionRole::Thunk),
     (Is("__switch_to_asm"), FunctionRole::SwitchTo),
+    (Is("cpu_switch_to"), FunctionRole::SwitchTo),
     (Is("__switch_to"), FunctionRole::SwitchTo),
     (Begins("switch_mm_irqs_off"), FunctionRole::SwitchWork),
     (Begins("finish_task_switch"), FunctionRole::SwitchWork),
@@ -150,7 +154,11 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Begins("preempt_schedule"), FunctionRole::ScheduleGlue),
     (Is("raw_irqentry_exit_cond_resched"), FunctionRole::ScheduleGlue),
     (Begins("irqentry_exit_cond_resched"), FunctionRole::ScheduleGlue),
+    (Is("arm64_preempt_schedule_irq"), FunctionRole::ScheduleGlue),
     (Begins("exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Begins("arm64_exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Is("prepare_exit_to_user_mode"), FunctionRole::ExitToUser),
+    (Is("do_notify_resume"), FunctionRole::ExitToUser),
     (Begins("syscall_exit_to_user_mode"), FunctionRole::ExitToUser),
     (Begins("irqentry_exit_to_user_mode"), FunctionRole::ExitToUser),
     (Is("prepare_exit_to_usermode"), FunctionRole::ExitToUser),
@@ -234,6 +242,11 @@ pub(crate) fn is_from_cpu(entry: &str) -> bool {
 /// Whether an interrupt's entry is the one of devices.
 pub(crate) fn is_from_device(entry: &str) -> bool {
     entry.contains("common_interrupt") || is_vector(entry)
+}
+
+/// Whether all interrupts have this entry, so that it tells none of them apart.
+pub(crate) fn is_of_all(entry: &str) -> bool {
+    ["el1h_64_irq", "el0t_64_irq", "el0t_32_irq"].contains(&entry)
 }
 
 /// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
@@ -374,9 +387,17 @@ pub(crate) fn system_call(name: &str) -> Option<&str> {
         ("sendfile64", "sendfile"),
         ("ni_syscall", "syscall"),
     ];
-    let call = ["__x64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "ksys_"]
-        .iter()
-        .find_map(|start| name.strip_prefix(start))?;
+    let call = [
+        "__x64_sys_",
+        "__ia32_sys_",
+        "__arm64_sys_",
+        "__arm64_compat_sys_",
+        "__se_sys_",
+        "__do_sys_",
+        "ksys_",
+    ]
+    .iter()
+    .find_map(|start| name.strip_prefix(start))?;
     Some(
         RENAMED
             .iter()

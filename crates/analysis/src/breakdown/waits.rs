@@ -9,12 +9,10 @@ use super::stacks::{FrameKind, StackId};
 use std::ops::Range;
 
 /// Functions in which threads sleep until their own timer wakes them.
-const OWN_SLEEPS: [&str; 4] = [
-    "do_nanosleep",
-    "timerfd_read",
-    "do_sigtimedwait",
-    "__x64_sys_rt_sigtimedwait",
-];
+const OWN_SLEEPS: [&str; 3] = ["do_nanosleep", "timerfd_read", "do_sigtimedwait"];
+
+/// The system call that jumps to the last of them.
+const OWN_SLEEP_CALL: &str = "rt_sigtimedwait";
 
 /// By the beginning of a function's name: what a thread that sleeps there waits for.
 const WAITS_FOR: [(&str, WaitsFor); 19] = [
@@ -117,7 +115,11 @@ impl Waits {
         let frames = || walk.stacks.upwards(self.stack).map(|id| walk.stacks.frame(id));
         let way = switch_way(walk, self.stack);
         let waits_in = frames().nth(way.len());
-        let is_sleep = |name: &str| OWN_SLEEPS.contains(&name) || roles::role(name) == Some(FunctionRole::ExitToUser);
+        let is_sleep = |name: &str| {
+            OWN_SLEEPS.contains(&name)
+                || roles::system_call(name) == Some(OWN_SLEEP_CALL)
+                || roles::role(name) == Some(FunctionRole::ExitToUser)
+        };
         way.iter().any(|name| roles::role(name) == Some(FunctionRole::Schedule))
             && !way.iter().any(|name| is_preemption(name))
             && waits_in.is_some_and(|frame| matches!(frame.kind, FrameKind::Function | FrameKind::TailCall))
@@ -132,7 +134,8 @@ impl Waits {
     /// Whether the thread waits for memory that it touched.
     pub(crate) fn is_fault(&self, walk: &WindowWalk) -> bool {
         let mut frames = walk.stacks.upwards(self.stack);
-        frames.any(|id| walk.stacks.frame(id).function.contains("exc_page_fault"))
+        // arm64 has `do_page_fault`.
+        frames.any(|id| walk.stacks.frame(id).function.ends_with("_page_fault"))
     }
 
     /// The mark where the probe's thread was woken, and the running one marked for rescheduling.

@@ -20,9 +20,10 @@ pub(super) type DwarfReader = EndianRcSlice<LittleEndian>;
 
 /// Functions of every kernel, and the file of each: they tell where the top of the source is. The assembler gets other
 /// paths than the compiler.
-const LANDMARKS: [(&str, &str); 2] = [
+const LANDMARKS: [(&str, &str); 3] = [
     ("__schedule", "kernel/sched/core.c"),
     ("entry_SYSCALL_64", "arch/x86/entry/entry_64.S"),
+    ("cpu_switch_to", "arch/arm64/kernel/entry.S"),
 ];
 
 /// A kernel's debug information.

@@ -25,8 +25,8 @@ pub(super) fn timespec(t: Nanos) -> libc::timespec {
 
 /// The same in the form of rustix.
 pub fn rustix_timespec(t: Nanos) -> rustix::time::Timespec {
-    let libc::timespec { tv_sec, tv_nsec } = timespec(t);
-    rustix::time::Timespec { tv_sec, tv_nsec }
+    let whole = std::time::Duration::from_nanos(t.0);
+    whole.try_into().expect("64 bits hold every duration of this type")
 }
 
 fn nanos(t: libc::timespec) -> Nanos {

@@ -3,7 +3,6 @@
 use super::calls::CallKind;
 use super::path::{Behind, Doing, PartCause};
 use crate::events::{CpuContext, PriorityClass, TracedThread};
-use syscalls::Sysno;
 
 /// A rule: if it knows the cause, the line to change.
 type Rule = fn(&PartCause) -> Option<String>;
@@ -113,11 +112,11 @@ fn plain_mutex(cause: &PartCause) -> Option<String> {
 }
 
 /// Calls that change the memory map, and so wait for its lock.
-const MAPS: [Sysno; 5] = [Sysno::mmap, Sysno::munmap, Sysno::brk, Sysno::mprotect, Sysno::madvise];
+const MAPS: [&str; 6] = ["mmap", "mmap2", "munmap", "brk", "mprotect", "madvise"];
 
 fn memory_map(cause: &PartCause) -> Option<String> {
     let waits = cause.via.first().is_some_and(|blocked| blocked.on_lock) || matches!(cause.what, Doing::KernelLock(_));
-    let call = call_of(cause).filter(|call| call.is_any(&MAPS))?;
+    let call = call_of(cause).filter(|call| MAPS.contains(&call.name().as_str()))?;
     match waits {
         true => Some(format!(
             "{call} waits for the lock of the process's memory map, which its other threads take too: allocate all memory \
@@ -349,10 +348,13 @@ fn own_call(cause: &PartCause) -> Option<String> {
     if waits.iter().any(|word| call.name().contains(word)) {
         return None;
     }
-    cause.via.is_empty().then(|| match call.is_any(&MAPS) {
-        true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
-        false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),
-    })
+    cause
+        .via
+        .is_empty()
+        .then(|| match MAPS.contains(&call.name().as_str()) {
+            true => format!("allocate before the loop: {call} works on the memory map in every cycle that calls it"),
+            false => format!("{call} itself takes that long: do it before the loop, or in a thread outside of it"),
+        })
 }
 
 fn own_sleep(cause: &PartCause) -> Option<String> {

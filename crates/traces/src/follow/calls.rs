@@ -78,11 +78,6 @@ impl CallKind {
         self.number == call.id() as u32
     }
 
-    /// It is one of these.
-    pub fn is_any(&self, calls: &[Sysno]) -> bool {
-        calls.iter().any(|call| self.is(*call))
-    }
-
     /// Whether it waits for a mutex that does not hand its owner the waiter's priority. A condition or semaphore of the C
     /// library waits with FUTEX_WAIT_BITSET.
     pub fn is_plain_mutex(&self) -> bool {

@@ -59,6 +59,22 @@ fn a_kernel_for_boards_is_measured_and_repeats() {
 }
 
 #[test]
+fn several_cpus_repeat() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let cells = format!("--kernel {KERNEL} --cpus 2 --load fork,procread --seeds 1 --samples 100");
+    let first = controller(KERNEL).measure(&cells);
+    let again = controller(KERNEL).measure(&format!("{cells} --jobs 2"));
+    assert_eq!(digests(&first), digests(&again));
+    assert!(
+        first[0].id.to_string().contains("-arm64.voluntary.2cpus."),
+        "{}",
+        first[0].id
+    );
+}
+
+#[test]
 fn beside_x86_64_it_has_ranks_and_no_ratio() {
     if let Some(why) = missing() {
         skip!(why, PACKAGE);
@@ -122,7 +138,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
         "'strobe' needs the parallel port, which PCs alone have",
     ),
     ("--probe irq+hpet", "needs the HPET, which PCs alone have"),
-    ("--cpus 2", "2 CPUs are for x86-64 as yet"),
     (
         "--cpu rome",
         "debian:6.12/arm64 is for arm64, and no machine is ('cpu')",

@@ -3,6 +3,8 @@
 use super::walk::Walker;
 use super::{FrameEvent, StackInterval};
 use crate::breakdown::decode::Flag;
+use crate::breakdown::stacks::FrameKind;
+use worstcase_plan::Arch;
 
 impl Walker<'_, '_> {
     /// Writes the executed instructions down, cut where the interrupt flag changes.
@@ -33,13 +35,19 @@ impl Walker<'_, '_> {
                 self.clis.clear();
                 Some(true)
             }
-            Flag::Restored => self.clis.pop().unwrap_or(before),
+            Flag::Restored => self.clis.pop().unwrap_or_else(|| self.inherited().unwrap_or(before)),
         };
         match self.irqs {
             Some(false) if before != Some(false) => self.mark(count, FrameEvent::IrqsOff),
             Some(true) if before != Some(true) => self.mark(count, FrameEvent::IrqsOn),
             _ => {}
         }
+    }
+
+    /// What the flag was before the fault that a kernel of arm64 handles: its handler goes on with that.
+    fn inherited(&self) -> Option<Option<bool>> {
+        let entry = self.thread.frames.iter().rev().find(|f| f.kind.is_entry())?;
+        (self.names.arch() == Arch::Arm64 && entry.kind == FrameKind::Exception).then_some(entry.irqs)
     }
 
     pub(super) fn interval(&mut self, start: u64, end: u64) {

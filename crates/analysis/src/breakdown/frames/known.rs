@@ -1,11 +1,12 @@
 //! Frames and what is known about them: names, what a thread starts with, the kind of call.
 
 use super::UserFunction;
-use super::shadow::{Revealed, Shadow, ShadowThread};
+use super::shadow::{Revealed, Shadow, ShadowThread, TransferKind};
 use super::sites::SiteId;
 use super::walk::Walker;
 use crate::breakdown::roles::FunctionRole;
 use crate::breakdown::stacks::{FrameKind, StackFrame, StackId};
+use worstcase_plan::Arch;
 
 impl Walker<'_, '_> {
     /// A thread that was not seen before, with what is known about it beforehand.
@@ -102,7 +103,17 @@ impl Walker<'_, '_> {
 
     /// A function's frame, and the caller's instruction that led to it.
     pub(super) fn kernel(&mut self, caller: Option<(StackId, SiteId)>, address: u64, called_at: Option<u64>) -> Shadow {
-        let kind = self.kind_of(address);
+        self.kernel_as(self.kind_of(address), caller, address, called_at)
+    }
+
+    /// The same of this kind.
+    pub(super) fn kernel_as(
+        &mut self,
+        kind: FrameKind,
+        caller: Option<(StackId, SiteId)>,
+        address: u64,
+        called_at: Option<u64>,
+    ) -> Shadow {
         let node = self.push_node(caller.map(|c| c.0), address, kind);
         let site = self.walk.sites.push(caller.map(|c| c.1), called_at);
         Shadow::new(node, site, kind)
@@ -110,6 +121,16 @@ impl Walker<'_, '_> {
 
     pub(super) fn kind_of(&self, address: u64) -> FrameKind {
         FrameKind::of(self.names.at(address).role)
+    }
+
+    /// The kind of an entry. Faults and system calls of arm64 enter at one place.
+    pub(super) fn entry_kind(&self, address: u64) -> FrameKind {
+        match self.kind_of(address) {
+            FrameKind::Syscall if self.names.arch() == Arch::Arm64 && self.transfer.how != TransferKind::Syscall => {
+                FrameKind::Exception
+            }
+            kind => kind,
+        }
     }
 
     pub(super) fn push_node(&mut self, caller: Option<StackId>, address: u64, kind: FrameKind) -> StackId {

@@ -5,6 +5,7 @@
 //! walk     goes through the blocks and changes threads
 //! sites    where frames were called
 //! names    the function at an address
+//! vectors  where the hardware enters a kernel of arm64
 //! known    makes frames, starts threads with their known frames
 //! flags    tracks the interrupt flag, writes down                       -> intervals, marks
 //! ```
@@ -12,6 +13,8 @@
 //! one of them. So the window is walked twice: the first time collects what returns reveal, the second starts every
 //! thread with it. A frame that no return reveals keeps the kind `Unknown`; nothing is guessed.
 
+#[cfg(test)]
+mod arm64_tests;
 mod flags;
 mod known;
 mod names;
@@ -19,6 +22,7 @@ mod shadow;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod vectors;
 mod walk;
 
 use super::decode::{Decoded, decode};
@@ -114,7 +118,11 @@ pub fn walk_with_user(execution: &Execution, symbols: &Symbols, user: &[Option<U
 
 /// The same with names that other windows looked up.
 pub(crate) fn walk_with_names(execution: &Execution, names: &CodeNames, user: &[Option<UserFunction>]) -> WindowWalk {
-    let blocks: Vec<Decoded> = execution.blocks.iter().map(decode).collect();
+    let blocks: Vec<Decoded> = execution
+        .blocks
+        .iter()
+        .map(|block| decode(names.arch(), block))
+        .collect();
     let walker = |revealed| walk::Walker::new(execution, names, &blocks, user, revealed);
     let revealed = walker(HashMap::new()).run().revealed();
     walker(revealed).run().finish()

@@ -156,14 +156,13 @@ impl<'a, 'n> Walker<'a, 'n> {
         if !named.role.is_some_and(|r| hardware.contains(&r)) {
             return false;
         }
-        // The stubs of all vectors share one symbol.
-        let in_stubs = named.symbol.is_some_and(|s| s.name.ends_with("_entries_start"));
-        (named.starts(address) || in_stubs) && !self.transfer.how.leads_to(address)
+        (named.starts(address) || named.is_stub(address)) && !self.transfer.how.leads_to(address)
     }
 
     fn enter(&mut self, address: u64, count: u64) {
         let interrupted = Some(self.transfer.at).filter(|at| !is_user(*at));
-        let mut frame = self.kernel(self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
+        let kind = self.entry_kind(address);
+        let mut frame = self.kernel_as(kind, self.thread.top().map(|f| (f.node, f.site)), address, interrupted);
         frame.resumes = Some(self.transfer);
         frame.irqs = match frame.kind {
             // Interrupts were on, since one came.
@@ -251,6 +250,11 @@ impl<'a, 'n> Walker<'a, 'n> {
     }
 
     fn return_to(&mut self, address: u64, thunk: bool, count: u64) {
+        let is_in_vectors = |address| self.names.at(address).is_in_vectors();
+        if is_in_vectors(address) && is_in_vectors(self.transfer.at) {
+            // One table of entries goes on in another.
+            return self.go_on(address, count);
+        }
         if let Some(number) = self.thread.returning_to(address) {
             let inner = &self.thread.frames[number + 1..];
             self.walk.irregular += u32::from(inner.iter().any(|f| !f.inner));

@@ -1,73 +1,7 @@
-//! What a breakdown needs of a block's machine code: how the block is left, and where it changes the interrupt
-//! flag.
+//! x86-64.
 
+use super::{Decoded, Flag, Leave};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
-use worstcase_lab::execution::Block;
-
-/// The place at which execution continues after the last instruction of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
-    /// To the next instruction.
-    Next,
-    /// To one of two places, or to the only one.
-    Jump {
-        /// The target, if the code tells.
-        target: Option<u64>,
-        /// Whether the next instruction is possible too.
-        conditional: bool,
-    },
-    /// Into a function that comes back to the next instruction.
-    Call,
-    /// `ret`.
-    Return,
-    /// `iret`.
-    InterruptReturn,
-    /// `syscall` and its like: into the kernel.
-    Syscall,
-    /// `sysret`, `sysexit`: to user code.
-    Sysret,
-}
-
-/// An instruction that changes the interrupt flag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flag {
-    /// `cli`.
-    Off,
-    /// `sti`.
-    On,
-    /// `popf`: the flag goes back to an earlier state.
-    Restored,
-}
-
-/// A block, decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
-    /// Address of each instruction, and of the one behind the last.
-    pub starts: Vec<u64>,
-    /// The place at which execution continues after the last instruction.
-    pub(crate) leave: Leave,
-    /// Changes of the interrupt flag, by number of the instruction.
-    pub(crate) flags: Vec<(usize, Flag)>,
-    /// The CPU waits for an interrupt.
-    pub halts: bool,
-}
-
-impl Decoded {
-    /// Number of instructions.
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Whether there is no instruction.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The address behind its last instruction.
-    pub fn end(&self) -> u64 {
-        *self.starts.last().expect("there is always an end")
-    }
-}
 
 /// Mnemonics with a meaning of their own here; `iced` knows calls, returns and jumps by itself.
 const FLAGS: [(Mnemonic, Flag); 4] = [
@@ -77,25 +11,10 @@ const FLAGS: [(Mnemonic, Flag); 4] = [
     (Mnemonic::Popfq, Flag::Restored),
 ];
 
-/// Decodes a block.
-pub fn decode(block: &Block) -> Decoded {
-    let mut starts = vec![block.address];
-    for length in &block.lengths {
-        starts.push(starts[starts.len() - 1].wrapping_add(u64::from(*length)));
-    }
-    let mut decoded = Decoded {
-        starts,
-        leave: Leave::Next,
-        flags: Vec::new(),
-        halts: false,
-    };
-    let mut at = 0;
-    for (number, length) in block.lengths.iter().enumerate() {
-        let end = (at + usize::from(*length)).min(block.code.len());
-        // Each instruction by the length that QEMU found, so that one unknown to the decoder costs only itself.
-        let address = decoded.starts[number];
-        let instruction = Decoder::with_ip(64, &block.code[at.min(end)..end], address, DecoderOptions::NONE).decode();
-        at = end;
+/// Decodes a block's instructions.
+pub(super) fn decode<'a>(codes: impl Iterator<Item = &'a [u8]>, decoded: &mut Decoded) {
+    for (number, code) in codes.enumerate() {
+        let instruction = Decoder::with_ip(64, code, decoded.starts[number], DecoderOptions::NONE).decode();
         let mnemonic = instruction.mnemonic();
         if let Some((_, flag)) = FLAGS.iter().find(|(m, _)| *m == mnemonic) {
             decoded.flags.push((number, *flag));
@@ -103,7 +22,6 @@ pub fn decode(block: &Block) -> Decoded {
         decoded.halts |= matches!(mnemonic, Mnemonic::Hlt | Mnemonic::Mwait);
         decoded.leave = leave(&instruction);
     }
-    decoded
 }
 
 fn leave(instruction: &Instruction) -> Leave {
@@ -126,14 +44,20 @@ fn leave(instruction: &Instruction) -> Leave {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decode;
     use super::*;
+    use worstcase_lab::execution::Block;
+    use worstcase_plan::Arch;
 
     fn of(parts: &[&[u8]]) -> Decoded {
-        decode(&Block {
-            address: 0x1000,
-            lengths: parts.iter().map(|p| p.len() as u8).collect(),
-            code: parts.concat(),
-        })
+        decode(
+            Arch::X86,
+            &Block {
+                address: 0x1000,
+                lengths: parts.iter().map(|p| p.len() as u8).collect(),
+                code: parts.concat(),
+            },
+        )
     }
 
     #[test]
