@@ -13,9 +13,11 @@ use worstcase_analysis::explain::{self, ReplayMeans, can_be_explained, worst_cel
 use worstcase_base::progress::Progress;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
+use worstcase_lab::qemu::Qemus;
+use worstcase_plan::Arch;
 use worstcase_report::breakdown::against as shown;
 use worstcase_report::terminal::Style;
-use worstcase_results::record::{Record, Run};
+use worstcase_results::record::{Record, Run, RunError};
 
 /// A run of the lab, and what it has told.
 pub(super) struct LabRun {
@@ -28,7 +30,7 @@ type LabQuestion = [String; 4];
 
 impl LabRun {
     /// Opens it.
-    pub(super) fn open(dir: &Path) -> Result<LabRun, Error> {
+    pub(super) fn open(dir: &Path) -> Result<LabRun, RunError> {
         Ok(LabRun {
             run: Run::open(dir)?,
             told: Vec::new(),
@@ -68,6 +70,16 @@ impl LabRun {
         };
         Ok(against(breakdown, record, &self.told[at].1))
     }
+}
+
+/// Refuses, before anything is measured, what could not be laid against a run of the lab: another kernel, none of these loads, no
+/// QEMU.
+pub(super) fn check_before(lab: &Path, release: &str, loads: &[String]) -> Result<(), Error> {
+    worstcase_analysis::against::check_before(&Run::open(lab)?, release, loads)?;
+    let terminal = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    Qemus::new(None, &options.cache, options.progress).of(Arch::default())?;
+    Ok(())
 }
 
 /// Runs the command with this run of the lab.
