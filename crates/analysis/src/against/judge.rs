@@ -11,8 +11,8 @@ use crate::breakdown::spans::{Span, SpanKind};
 use crate::census::counted::counted_work;
 use worstcase_contract::{Instructions, Nanos};
 
-/// Processes of loads are called so, here and in the lab.
-const LOAD: &str = "load-";
+/// Processes of loads are called so, here and in the lab; and the idle task.
+const OF_EVERY_CELL: [&str; 2] = ["load-", "swapper"];
 
 /// The means to judge.
 pub(crate) struct Judge<'a> {
@@ -62,7 +62,7 @@ impl Judge<'_> {
             words: String::new(),
         };
         Judgement {
-            words: words::of(&judged, kind, self.machine),
+            words: words::of(&judged, kind, &place, self.machine),
             ..judged
         }
     }
@@ -111,7 +111,8 @@ impl Judge<'_> {
             return None;
         }
         let is_ran_by_lab = || self.lab.names(place);
-        let is_of_load = span.task.pid == 0 || span.task.comm.starts_with(LOAD) || is_ran_by_lab();
+        let is_of_cell = OF_EVERY_CELL.iter().any(|name| span.task.comm.starts_with(name));
+        let is_of_load = is_of_cell || is_ran_by_lab();
         let here = match place {
             // A thread's own work has no bound.
             HostPlace::Thread(_) => Some(NotSeenReason::NotAtPlace),

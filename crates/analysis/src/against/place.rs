@@ -17,6 +17,15 @@ const ACTIONS: [(&str, &[&str]); 9] = [
     ("RCU", &["rcu_core_si", "rcu_core"]),
 ];
 
+/// Timers' functions that belong to the timer's interrupt of every kernel: the probe's own, and the tick's. Tracepoints tell them
+/// apart from the interrupt.
+const OF_TIMER_INTERRUPT: [&str; 4] = [
+    "hrtimer_wakeup",
+    "posix_timer_fn",
+    "tick_nohz_handler",
+    "tick_sched_timer",
+];
+
 /// The code of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HostPlace<'a> {
@@ -63,10 +72,22 @@ impl<'a> HostPlace<'a> {
         }
     }
 
+    /// The place in words, behind the title of its span.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            HostPlace::Function(function, Some(caller), _) => format!(" in {function} (called by {caller})"),
+            HostPlace::Function(function, None, _) => format!(" in {function}"),
+            HostPlace::Interrupt(name) | HostPlace::SoftInterrupt(name) | HostPlace::Thread(name) => format!(" {name}"),
+            HostPlace::Nothing => String::new(),
+        }
+    }
+
     /// Whether this is the name of its interrupt, or of its soft interrupt's action, in the kernel.
     pub(crate) fn is_entry(&self, function: &str) -> bool {
         match self {
-            HostPlace::Interrupt("local_timer") => function.contains("apic_timer_interrupt"),
+            HostPlace::Interrupt(name) if *name == "local_timer" || OF_TIMER_INTERRUPT.contains(name) => {
+                function.contains("apic_timer_interrupt")
+            }
             HostPlace::Interrupt(name) => {
                 let entry = function.strip_prefix("asm_").unwrap_or(function);
                 let entry = entry

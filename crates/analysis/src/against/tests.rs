@@ -240,7 +240,7 @@ fn the_machine_s_own_part_belongs_to_the_path() {
         judged(&lab, &span(SpanKind::Schedule, 25_200, "load-x")).answer,
         LabAnswer::Agrees
     );
-    let slow = judged(&lab, &span(SpanKind::LeaveIdle, 25_201, "swapper"));
+    let slow = judged(&lab, &span(SpanKind::LeaveIdle, 25_201, "swapper/0"));
     assert_eq!(slow.answer, LabAnswer::Longer);
     assert!(
         slow.words
@@ -254,6 +254,7 @@ fn the_machine_s_own_part_belongs_to_the_path() {
     };
     // 2 490 instructions are 5.5 us, 4 980 are 11.
     assert_eq!(interrupt("local_timer", 17_000).answer, LabAnswer::Agrees);
+    assert_eq!(interrupt("posix_timer_fn", 17_000).answer, LabAnswer::Agrees);
     assert_eq!(interrupt("local_timer", 90_000).answer, LabAnswer::Longer);
     assert_eq!(
         interrupt("call_function_single", 90_000).why,
@@ -268,6 +269,8 @@ fn an_interrupt_that_does_not_come_is_held_back_or_the_cpu_is_stopped() {
     let unexplained = |length| span(SpanKind::Unexplained, length, "load-x");
     assert_eq!(judged(&lab, &unexplained(3_000_000)).answer, LabAnswer::Longer);
     assert_eq!(why(&lab, &unexplained(10_000)), NotSeenReason::NoPath);
+    let unknown = span(SpanKind::Unexplained, 3_000_000, "");
+    assert!(matches!(why(&lab, &unknown), NotSeenReason::OtherProgram(_)));
     let judge = Judge {
         lab: &lab,
         machine: &HostSide {

@@ -1,8 +1,8 @@
 //! Judgements in words.
 
 use super::judge::at_most;
+use super::place::HostPlace;
 use super::{Confrontation, HostSide, Judgement, LabAnswer, LabPath, LabPathKind, NotSeenReason, SLOWEST_PS};
-use crate::breakdown::spans::{CodePlace, Span, SpanKind};
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::Nanos;
 
@@ -12,7 +12,7 @@ pub fn rate() -> String {
 }
 
 /// A judgement in words.
-pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, machine: &HostSide) -> String {
+pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, place: &HostPlace<'_>, machine: &HostSide) -> String {
     let known = judged.longest.as_ref().zip(judged.allows_ns);
     let (Some((longest, allows)), Some(kind)) = (known, kind) else {
         return match judged.why {
@@ -26,9 +26,9 @@ pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, machine: &HostSi
         }
         (LabAnswer::Agrees, Some(path)) => format!("agrees: {} in the lab, {}", instructions(path), path.at),
         (LabAnswer::Longer, _) => {
-            let place = match (kind, judged.is_at_place) {
-                (LabPathKind::WakeUpPath, _) | (_, true) => "",
-                _ => "; the lab has none at this place",
+            let place = match judged.is_at_place || *place == HostPlace::Nothing {
+                true => "",
+                false => "; the lab has none at this place",
             };
             format!(
                 "longer here than the lab's longest such {} allows ({}{}, at most {} us{place}): not this path, the CPU was stopped \
@@ -109,25 +109,6 @@ pub fn summary(told: &Confrontation) -> String {
         return "The breakdown blames nothing.".into();
     };
     let (length, title) = (micros(span.length_ns), span.what.name().title);
-    format!("{length} us, {title}{}: {}.", place(span), judged.words)
-}
-
-fn place(span: &Span) -> String {
-    let named = |at: &CodePlace| {
-        let caller = at
-            .caller
-            .as_ref()
-            .map_or(String::new(), |by| format!(" (called by {by})"));
-        format!(" in {}{caller}", at.function)
-    };
-    match &span.what {
-        SpanKind::IrqsOff { off, on, .. } => off.as_ref().or(on.as_ref()).map(named).unwrap_or_default(),
-        SpanKind::OtherIrq { entry } => format!(" {entry}"),
-        SpanKind::OtherThread { task, .. } => format!(" {}", task.named()),
-        SpanKind::SoftIrq => span
-            .chain
-            .last()
-            .map_or(String::new(), |frame| format!(" {}", frame.function)),
-        _ => String::new(),
-    }
+    let place = HostPlace::of(span).words();
+    format!("{length} us, {title}{place}: {}.", judged.words)
 }

@@ -31,7 +31,7 @@ pub fn terminal(told: &Confrontation, style: Style) -> String {
         )));
     }
     out.push(String::new());
-    out.extend(legend(told));
+    out.extend(legend());
     out.push(String::new());
     out.join("\n")
 }
@@ -51,14 +51,18 @@ pub fn several(all: &[Confrontation], style: Style) -> String {
     )];
     for told in all {
         out.push(String::new());
-        out.extend(heading(told, style).into_iter().take(1));
+        out.extend(heading(told, style).into_iter().filter(|line| !line.is_empty()));
         out.extend(wrapped("  explained as: ", &told.breakdown.cause().sentence));
         out.extend(wrapped("  against the lab: ", &summary(told)));
     }
-    if let Some(last) = all.last() {
-        out.push(String::new());
-        out.extend(legend(last));
-    }
+    out.push(String::new());
+    out.extend(wrapped(
+        "at most: ",
+        &format!(
+            "at {}, the slowest that was measured without an exit to the hypervisor",
+            rate()
+        ),
+    ));
     out.push(String::new());
     out.join("\n")
 }
@@ -82,10 +86,14 @@ fn heading(told: &Confrontation, style: Style) -> Vec<String> {
         micros(sample.latency_ns)
     );
     let cpus = |count: u32| counted(count.into(), "CPU");
+    let steal = match told.machine.steal_ns {
+        Some(steal) => format!("{} us", micros(steal)),
+        None => "not counted".into(),
+    };
     vec![
         style.bold(&plain(&late)),
         plain(&format!(
-            "against {} under {} in the lab: {} of {}, {} ({} here)",
+            "against {} under {} in the lab: {} of {}, {} ({} here); steal here: {steal}",
             lab.subject,
             lab.load,
             counted(lab.cells.len() as u64, "cell"),
@@ -98,17 +106,12 @@ fn heading(told: &Confrontation, style: Style) -> Vec<String> {
 }
 
 /// What the columns mean.
-fn legend(told: &Confrontation) -> Vec<String> {
-    let steal = match told.machine.steal_ns {
-        Some(steal) => format!("steal of this record {} us", micros(steal)),
-        None => "steal is not counted here".into(),
-    };
+fn legend() -> Vec<String> {
     let text = format!(
         "instructions: the lab's longest such path at this place, else anywhere under this load. at most (us): the longest anywhere \
-         at {}, the slowest that was measured without an exit to the hypervisor; for the wake-up path and interrupts plus this \
-         cell's median, {} us. {steal}.",
-        rate(),
-        micros(told.machine.ordinary_ns)
+         at {}, the slowest that was measured without an exit to the hypervisor; for the wake-up path and interrupts plus the \
+         cell's median here.",
+        rate()
     );
     wrapped("", &text)
 }

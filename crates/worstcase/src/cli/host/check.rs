@@ -55,8 +55,8 @@ pub struct CheckArgs {
     /// After a FAIL, measure what each setting of the doctor brings under the worst load (about ten minutes more)
     #[arg(long = "try")]
     tries: bool,
-    /// A run of the lab with this kernel's series: whether the path that is blamed can take so long, if it has the load
-    #[arg(long, value_name = "LABRUN")]
+    /// A run of this kernel's series that counted instructions: whether the path that is blamed can take so long
+    #[arg(long, value_name = "RUN")]
     against: Option<PathBuf>,
     /// The run's folder [default: a new one, check-NAME-YYYYMMDD-HHMM (UTC)]; the page and what --try brought are beside it
     #[arg(long, short, value_name = "DIR")]
