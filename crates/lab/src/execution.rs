@@ -224,6 +224,11 @@ impl Symbols {
         (!is_last || address / PAGE == found.address / PAGE).then_some(found)
     }
 
+    /// The names of all functions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|s| s.name.as_str())
+    }
+
     /// The address of a name.
     pub fn address_of(&self, name: &str) -> Option<u64> {
         self.entries.iter().find(|s| s.name == name).map(|s| s.address)

@@ -103,7 +103,7 @@ fn all(
 }
 
 /// Takes the census of every cell, so many at once, and gives the results of `tell` for each.
-fn each<T: Send>(
+pub(crate) fn each<T: Send>(
     cells: &[ChosenCell],
     how: &CensusMeans,
     in_detail: bool,

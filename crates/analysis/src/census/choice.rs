@@ -71,7 +71,8 @@ pub(crate) fn chosen(run: &Run, asked: CensusQuestion, given: &Additions) -> Res
     })
 }
 
-fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
+/// These cells of a run with its additions, or with those that are given.
+pub(crate) fn of_run(run: &Run, records: Vec<Record>, given: &Additions) -> Result<Vec<ChosenCell>, CensusTakeError> {
     let additions = Arc::new(given.or_of(&run.plan().experiment)?);
     let chosen = records.into_iter().map(|record| ChosenCell {
         record,

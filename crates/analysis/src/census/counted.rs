@@ -46,12 +46,12 @@ impl OwnedSection {
         // At the head of the list stands what took most.
         let most = self.functions.first().into_iter();
         let most = most.flat_map(|share| [Some(share.function.as_str()), share.caller.as_deref()]);
-        common.chain(most.flatten()).chain(ends).find_map(of)
+        common.chain(most.flatten()).chain(ends).find_map(counted_work)
     }
 }
 
 /// The row of a function, whatever the compiler made of it.
-fn of(function: &str) -> Option<LoadCounted> {
+pub(crate) fn counted_work(function: &str) -> Option<LoadCounted> {
     let name = function.split('.').next().unwrap_or(function);
     COUNTED.iter().find(|row| row.function == name).copied()
 }

@@ -40,7 +40,9 @@ pub mod take;
 pub mod testing;
 pub mod top;
 
+pub(crate) use answer::each;
 pub use answer::{CensusAnswer, answer, of_run, of_share};
 pub use cell_census::{About, CellCensus};
+pub(crate) use choice::of_run as chosen_of_run;
 pub use choice::{CensusQuestion, WorkShare};
 pub use error::CensusTakeError;

@@ -106,7 +106,7 @@ fn around(
         unexplained: median(Quantity::Unexplained),
     };
     let mut stops = RunStops {
-        steal: number(record, STEAL),
+        steal: steal(record),
         hole: records
             .iter()
             .filter(|other| is_beside(record, other))
@@ -129,8 +129,9 @@ fn around(
 /// The environment's key of the time that the hypervisor took.
 const STEAL: &str = "steal_ns";
 
-fn number(record: &Record, key: &str) -> Option<Nanos> {
-    record.environment.get(key)?.parse().ok().map(Nanos)
+/// That time, where it is counted.
+pub(crate) fn steal(record: &Record) -> Option<Nanos> {
+    record.environment.get(STEAL)?.parse().ok().map(Nanos)
 }
 
 /// The same load on the same subject.

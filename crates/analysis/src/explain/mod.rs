@@ -13,6 +13,7 @@ mod replay;
 
 pub use choice::SampleChoice;
 pub use error::ExplainError;
+pub(crate) use host::steal;
 
 use crate::breakdown::folded::folded;
 use crate::breakdown::lines::SourceLines;

@@ -1,5 +1,6 @@
 //! Breakdowns as text, JSON, flame graphs and traces.
 
+pub mod against;
 pub(crate) mod boxes;
 pub mod compare;
 pub mod flame;

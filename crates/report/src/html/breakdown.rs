@@ -3,6 +3,7 @@
 use crate::breakdown::boxes::Flame;
 use crate::breakdown::terminal::{chain, describe, due, places, shown};
 use serde::Serialize;
+use worstcase_analysis::against::{Confrontation, summary};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::spans::{Mechanism, Span};
 use worstcase_base::format::{micros, micros_exact};
@@ -80,6 +81,22 @@ impl BreakdownPart {
             notes: breakdown.notes().to_vec(),
             flame: folded.map(|folded| Box::new(Flame::of(folded).thin())),
         }
+    }
+
+    /// The part of a breakdown of this machine, with what the lab says of each span.
+    pub fn against(told: &Confrontation) -> BreakdownPart {
+        let mut part = BreakdownPart::new(&told.breakdown, None);
+        for (span, judged) in part.spans.iter_mut().zip(&told.judgements) {
+            span.details.push(format!("against the lab: {}", judged.words));
+        }
+        let lab = format!("{} under {}", told.lab.subject, told.lab.load);
+        part.noted(format!("against {lab} in the lab: {}", summary(told)))
+    }
+
+    /// The same with a note in front of the others.
+    pub fn noted(mut self, note: String) -> BreakdownPart {
+        self.notes.insert(0, note);
+        self
     }
 }
 

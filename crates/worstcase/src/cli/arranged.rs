@@ -10,6 +10,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         WHAT,
         &[
+            "against",
             "all",
             "all-versions",
             "back",

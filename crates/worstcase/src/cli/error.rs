@@ -14,6 +14,7 @@ use super::report::ReportError;
 use super::show::ShowError;
 use super::verdict::VerdictError;
 use super::worsening::WorseningError;
+use worstcase_analysis::against::AgainstError;
 use worstcase_analysis::census::CensusTakeError;
 use worstcase_analysis::explain::ExplainError;
 use worstcase_base::ExitKind;
@@ -76,6 +77,9 @@ pub enum Error {
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
+    /// Laying this machine against the lab.
+    #[error(transparent)]
+    Against(#[from] AgainstError),
     /// Showing why.
     #[error(transparent)]
     ShowBreakdown(#[from] ShowBreakdownError),
@@ -122,6 +126,7 @@ impl Error {
             Error::Import(e) => e.exit(),
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
+            Error::Against(e) => e.exit(),
             Error::ShowBreakdown(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) | Error::Problem(_) => ExitKind::Usage,

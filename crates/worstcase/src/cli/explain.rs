@@ -1,5 +1,6 @@
 //! `worstcase explain`: why a sample was late.
 
+use super::against;
 use super::breakdown_files::{BreakdownFiles, ShowBreakdownError};
 use super::cell_names;
 use super::error::Error;
@@ -34,6 +35,7 @@ Examples:
   worstcase explain RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1 --sample p99.9
   worstcase explain RUN --compare 6.1.0-56-amd64.full.shm.wakeup.s1 --flame grown.svg
   worstcase explain RUN --all -k 5
+  worstcase explain HOSTRUN --against LABRUN      whether the path that is blamed can take so long
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
@@ -49,23 +51,27 @@ pub struct ExplainArgs {
     run: PathBuf,
     /// The cell [default: the one with the highest latency]
     #[arg(long, value_name = "ID", add = cell_names::cells())]
-    cell: Option<String>,
+    pub(super) cell: Option<String>,
     /// Which sample: worst, its number, or a percentile such as p99.9
     #[arg(long, value_name = "SAMPLE", default_value = "worst", conflicts_with = "all")]
-    sample: SampleChoice,
+    pub(super) sample: SampleChoice,
     /// Lay a sample of another cell beside it: the same percentile, else the worst; of programs all cycles, of another run's
     /// folder too
     #[arg(long, value_name = "ID", add = cell_names::cells(), conflicts_with = "all")]
     compare: Option<String>,
+    /// Of this machine: whether the paths that are blamed can take so long, by a run of the lab with the same kernel series and
+    /// load
+    #[arg(long, value_name = "LABRUN", conflicts_with_all = ["compare", "folded", "flame", "perfetto", "debug_info"])]
+    against: Option<PathBuf>,
     /// Group the worst samples of every cell by cause
     #[arg(long)]
-    all: bool,
+    pub(super) all: bool,
     /// Samples of each cell, with --all
     #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all")]
-    each: NonZeroUsize,
-    /// Print JSON (worstcase-breakdown/2), times in ns
+    pub(super) each: NonZeroUsize,
+    /// Print JSON (worstcase-breakdown/2; with --against worstcase-against/1), times in ns
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     files: BreakdownFiles,
     /// A vmlinux of the kernel with debug information [default: what `kernels get --debug` brought]
@@ -73,16 +79,19 @@ pub struct ExplainArgs {
     debug_info: Option<PathBuf>,
     /// How many at once.
     #[command(flatten)]
-    jobs: Jobs,
+    pub(super) jobs: Jobs,
     /// What replays it
     #[command(flatten)]
-    replay: ReplayArgs,
+    pub(super) replay: ReplayArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let run = Run::open(&args.run)?;
     let mut records = run.records()?;
+    if let Some(lab) = &args.against {
+        return against::run(args, &run, &records, lab);
+    }
     if let Some(text) = found(args, &run, &records)? {
         print(&text)?;
         return Ok(ExitCode::SUCCESS);

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments and its handler.
 
+mod against;
 mod ahead;
 mod arranged;
 pub(crate) mod bisect;

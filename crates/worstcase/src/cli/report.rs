@@ -1,5 +1,6 @@
 //! `worstcase report`: runs as one page.
 
+use super::against::LabRun;
 use super::followed;
 use super::jobs::Jobs;
 use super::output::{OutputError, print, print_data};
@@ -9,6 +10,8 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use worstcase_analysis::against::{AgainstError, summary};
+use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{self, ExplainError, ReplayMeans, SampleChoice, worst_of_host, worst_of_lab};
 use worstcase_base::format::plain;
 use worstcase_base::progress::{CountedWork, Progress};
@@ -17,6 +20,7 @@ use worstcase_lab::LabError;
 use worstcase_report::ReportView;
 use worstcase_report::html::{BreakdownPart, CyclePart, PageParts, RunPart, page};
 use worstcase_report::picture::{self, PictureOptions};
+use worstcase_report::terminal::wrapped;
 use worstcase_results::record::{Quantity, Record, Run, RunError, Venue, parallel};
 use worstcase_results::verdict::{AskedLimit, Criterion, verdicts};
 
@@ -27,6 +31,7 @@ Examples:
   worstcase report RUN
   worstcase report RUN --breakdowns -o why.html
   worstcase report BEFORE AFTER --criterion 100us -o both.html
+  worstcase report HOSTRUN --against LABRUN       whether the paths that are blamed can take so long
 
 The page is one file that asks no server for anything. A run that is not finished is shown as far as it is, and says so.")]
 pub struct ReportArgs {
@@ -43,6 +48,9 @@ pub struct ReportArgs {
     /// recordings are always told)
     #[arg(long)]
     breakdowns: bool,
+    /// Lay breakdowns of this machine against a run of the lab with the same kernel series and load, as explain --against does
+    #[arg(long, value_name = "LABRUN")]
+    against: Option<PathBuf>,
     /// How many at once.
     #[command(flatten)]
     jobs: Jobs,
@@ -64,6 +72,9 @@ worstcase_base::errors! {
         /// A breakdown cannot be made.
         #[error(transparent)]
         Breakdown(#[from] ExplainError) => within,
+        /// Nothing can be laid against that run of the lab.
+        #[error(transparent)]
+        Against(#[from] AgainstError) => within,
         /// The page cannot be written.
         #[error("cannot write {}: {source}; choose another file with -o", path.display())]
         Write {
@@ -82,7 +93,8 @@ worstcase_base::errors! {
 pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     // A missing run is reported before the others are read.
     let runs: Vec<Run> = args.runs.iter().map(|dir| Run::open(dir)).collect::<Result<_, _>>()?;
-    let parts = runs.iter().map(|run| part(args, run, runs.len()));
+    let mut lab = args.against.as_deref().map(LabRun::open).transpose()?;
+    let parts = runs.iter().map(|run| part(args, run, runs.len(), lab.as_mut()));
     let parts: Vec<RunPart> = parts.collect::<Result<_, _>>()?;
     let page = page(&parts);
     let failed = |source| ReportError::Write {
@@ -101,19 +113,20 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
 }
 
 /// Writes the page of a run of this machine, and says where it is.
-pub fn of_host(run: &Run, output: &Path) -> Result<(), ReportError> {
+pub fn of_host(run: &Run, output: &Path, against: Option<PathBuf>) -> Result<(), ReportError> {
     let args = ReportArgs {
         runs: vec![run.dir().to_path_buf()],
         output: output.to_path_buf(),
         criterion: None,
         breakdowns: false,
+        against,
         jobs: Jobs::default(),
         replay: ReplayArgs::default(),
     };
     self::run(&args).map(|_| ())
 }
 
-fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportError> {
+fn part(args: &ReportArgs, run: &Run, runs: usize, lab: Option<&mut LabRun>) -> Result<RunPart, ReportError> {
     let steps = ProgressDisplay::new();
     steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
@@ -133,7 +146,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize) -> Result<RunPart, ReportErro
     let means = args.replay.means(&additions, &options, None);
     let parts = PageParts {
         pictures,
-        breakdowns: breakdowns(args, &means, run, &records)?,
+        breakdowns: breakdowns(args, &means, run, &records, lab)?,
         cycles: cycles(args, &means, run, &records)?,
     };
     let criterion = asked.map(|asked| Criterion::asked(asked, &records));
@@ -158,6 +171,7 @@ fn breakdowns(
     means: &ReplayMeans,
     run: &Run,
     records: &[Record],
+    mut lab: Option<&mut LabRun>,
 ) -> Result<Vec<BreakdownPart>, ReportError> {
     let told = |record: &Record| TOLD.contains(&record.cell.probe.as_str());
     let cells: Vec<&Record> = worst_cells(records, told)
@@ -167,16 +181,43 @@ fn breakdowns(
     let bar = ProgressDisplay::new();
     bar.begin(&CountedWork::cells(cells.len()));
     let breakdowns = parallel(args.jobs.count(), &cells, |record| {
-        let breakdown = match record.subject.venue() {
-            Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| BreakdownPart::new(&breakdown, None)),
-            Venue::Lab => worst_of_lab(means, run, records, record)?
-                .map(|told| BreakdownPart::new(&told.breakdown, Some(&told.folded))),
+        let told = match record.subject.venue() {
+            Venue::Host => worst_of_host(run, records, record)?.map(|breakdown| (breakdown, None)),
+            Venue::Lab => worst_of_lab(means, run, records, record)?.map(|told| (told.breakdown, Some(told.folded))),
         };
         bar.done(&format!("replayed {}", record.id));
-        Ok::<_, ExplainError>(breakdown)
+        Ok::<_, ExplainError>(told.map(|(breakdown, folded)| (*record, breakdown, folded)))
     });
     bar.end();
-    Ok(breakdowns?.into_iter().flatten().collect())
+    let told = breakdowns?.into_iter().flatten();
+    let part = |(record, breakdown, folded): (&Record, Breakdown, Option<String>)| match &mut lab {
+        Some(lab) if record.subject.venue() == Venue::Host => confronted(args, means, lab, record, breakdown),
+        _ => Ok(BreakdownPart::new(&breakdown, folded.as_deref())),
+    };
+    told.map(part).collect()
+}
+
+/// A breakdown of this machine with what the lab says of it, which is printed too; that the lab was not under this load is said.
+fn confronted(
+    args: &ReportArgs,
+    means: &ReplayMeans,
+    lab: &mut LabRun,
+    record: &Record,
+    breakdown: Breakdown,
+) -> Result<BreakdownPart, ReportError> {
+    let (part, said) = match lab.confront(means, args.jobs.count(), record, breakdown.clone()) {
+        Ok(told) => (BreakdownPart::against(&told), summary(&told)),
+        Err(error @ AgainstError::OtherLoad { .. }) => {
+            let said = error.to_string();
+            (BreakdownPart::new(&breakdown, None).noted(said.clone()), said)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if args.output != Path::new("-") {
+        let lines = wrapped("against the lab: ", &format!("{}, {said}", record.id));
+        print(&(lines.join("\n") + "\n"))?;
+    }
+    Ok(part)
 }
 
 /// What was found while programs were followed, of each subject's cell with the slowest cycle; with --breakdowns in the lab with

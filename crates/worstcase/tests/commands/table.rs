@@ -76,6 +76,7 @@ const ELSEWHERE_WRITTEN: &str = "a file of another tool; test import has them";
 const NO_END: &str = "a watch without an end, or of days; tests of watch have short ones";
 const FREQUENCIES: &str = "a machine whose frequency can be set";
 const ISOLATED: &str = "CPUs that were isolated at boot; test isolated has such a machine";
+const BOTH_PLACES: &str = "a run of this machine and one of the lab; test against has both";
 const RUNNING: &str = "a program that runs already; test follow has one";
 
 /// The cell's name is of another run, or stands for one.
@@ -265,6 +266,7 @@ pub static ROWS: &[Row] = &[
         "left: ",
     ),
     not("worstcase explain RUN --debug-info", DOWNLOADS),
+    not("worstcase explain HOSTRUN --against LABRUN", BOTH_PLACES),
     done(Lab, "worstcase census RUN", "section"),
     done(Lab, "worstcase census with", "section"),
     small(

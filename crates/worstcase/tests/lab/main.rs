@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
 mod across_cpus;
+mod against;
 mod arguments;
 mod arm64;
 mod bench;

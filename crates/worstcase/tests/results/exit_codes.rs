@@ -13,7 +13,7 @@ use worstcase_skips::is_root;
 const NOBODY: u32 = 65_534;
 
 /// Each command that reads a file or folder of the user's. NONE is none, RUN is a run.
-const READERS: [&str; 34] = [
+const READERS: [&str; 36] = [
     "show NONE",
     "report NONE -o page.html",
     "verdict NONE --criterion 1ms",
@@ -26,6 +26,8 @@ const READERS: [&str; 34] = [
     "plot NONE",
     "explain NONE",
     "explain RUN --compare NONE",
+    "explain RUN --against NONE",
+    "report RUN --against NONE -o page.html",
     "census NONE",
     "census RUN --cell 6.1.0-50-amd64.none.shm.wakeup.s1 --diff NONE",
     "import NONE",

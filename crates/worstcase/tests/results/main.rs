@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests write where they like")]
 
+mod against;
 mod ahead;
 mod answers;
 mod bench;

@@ -108,11 +108,7 @@ pub struct Span {
 
 impl Span {
     /// A span about which nothing is known.
-    pub(in crate::breakdown) fn unexplained(
-        start_ns: Nanos,
-        length_ns: Nanos,
-        instructions: Option<Instructions>,
-    ) -> Span {
+    pub(crate) fn unexplained(start_ns: Nanos, length_ns: Nanos, instructions: Option<Instructions>) -> Span {
         Span {
             what: SpanKind::Unexplained,
             start_ns,

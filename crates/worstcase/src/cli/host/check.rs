@@ -6,6 +6,7 @@ use super::folder::{self, RunPlace};
 use super::hooks::Hooks;
 use super::run::{ViewArgs, measure};
 use super::try_settings::{self, TryArgs};
+use crate::cli::against;
 use crate::cli::error::Error;
 use crate::cli::words;
 use crate::cli::{report, stop};
@@ -54,6 +55,9 @@ pub struct CheckArgs {
     /// After a FAIL, measure what each setting of the doctor brings under the worst load (about ten minutes more)
     #[arg(long = "try")]
     tries: bool,
+    /// A run of this kernel's series that counted instructions: whether the path that is blamed can take so long
+    #[arg(long, value_name = "RUN")]
+    against: Option<PathBuf>,
     /// The run's folder [default: a new one, check-NAME-YYYYMMDD-HHMM (UTC)]; the page and what --try brought are beside it
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -67,6 +71,10 @@ pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     let findings = doctor::findings(&facts, args.cpus.as_ref())?;
     let loads = loads(&facts, &FileTree::at(Path::new("/")));
     let length = args.length();
+    if let Some(lab) = &args.against {
+        let names: Vec<String> = loads.iter().map(|row| row.load.to_string()).collect();
+        against::check_before(lab, facts.kernel.release.as_deref().unwrap_or_default(), &names)?;
+    }
     tell(args, &findings, &loads, length);
     let dir = args.output.clone().unwrap_or_else(|| folder::new("check"));
     let title = format!(
@@ -94,7 +102,7 @@ pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
         }
     }
     let page = PathBuf::from(format!("{}.html", dir.display().to_string().trim_end_matches('/')));
-    report::of_host(&run, &page)?;
+    report::of_host(&run, &page, args.against.clone())?;
     Ok(ExitCode::from(outcome.exit_code()))
 }
 
