@@ -2,6 +2,7 @@
 
 use super::LabError;
 use std::collections::BTreeMap;
+use worstcase_base::distinct;
 use worstcase_kernels::preempt::{self, PreemptName};
 use worstcase_kernels::{self as kernels, Arch, Kernel, KernelError, ResolveOptions, needs, version};
 use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice, VirtualMachine};
@@ -45,6 +46,50 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     let subjects: Vec<&PlannedSubject> = cells.iter().map(|(subject, _)| subject).collect();
     refuse_unused(&subjects, &kernels)?;
     Ok(all)
+}
+
+/// Leaves out the subjects whose kernels cannot boot their model, or are not in the archive, and tells them.
+pub fn leave_out_lacking(experiment: &mut Experiment, options: &ResolveOptions<'_>) -> Result<Vec<String>, LabError> {
+    let mut models: BTreeMap<String, Vec<PreemptName>> = BTreeMap::new();
+    let mut left_out = Vec::new();
+    let subjects = experiment.kernels().map(|subject| subject.kernel.clone());
+    for name in distinct(subjects) {
+        match kernels::resolve(&name, options) {
+            Ok(kernel) => {
+                models.insert(name, preempt::models(&kernel)?.iter().map(|m| m.model).collect());
+            }
+            Err(KernelError::Unknown { .. }) => left_out.push(format!("{name} is not in the archive: left out")),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mut lacking: Vec<(String, PreemptName)> = Vec::new();
+    experiment.keep_subjects(|subject| {
+        let has = models.get(&subject.kernel).map(Vec::as_slice).unwrap_or_default();
+        match subject.preempt {
+            PreemptChoice::All => !has.is_empty(),
+            PreemptChoice::One(model) => {
+                let is_there = has.contains(&model);
+                if !is_there && !has.is_empty() {
+                    lacking.push((subject.kernel.clone(), model));
+                }
+                is_there
+            }
+        }
+    });
+    for (kernel, model) in distinct(lacking.into_iter()) {
+        let has: Vec<&str> = models[&kernel].iter().map(|m| m.name()).collect();
+        left_out.push(format!(
+            "{kernel} boots {} alone, not {model}: left out",
+            has.join(", ")
+        ));
+    }
+    match experiment.parts.is_empty() {
+        true => Err(LabError::Request(format!(
+            "nothing of it is left: {}",
+            left_out.join("; ")
+        ))),
+        false => Ok(left_out),
+    }
 }
 
 /// The machine for an image, which tells its architecture: the usual machine of that, where none was asked for.

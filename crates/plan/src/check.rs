@@ -2,15 +2,14 @@
 
 use crate::parameters::{self, ParameterOwner};
 use crate::{
-    Arch, CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue,
-    grammar,
+    CellLength, CpuList, CpuScheduler, Experiment, Part, PlannedSubject, SchedulingPolicy, Subjects, Venue, grammar,
 };
 use std::fmt::Display;
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::policy::ProbePolicy;
-use worstcase_contract::{CellSpec, Device, Nanos, Probe};
+use worstcase_contract::{CellSpec, Nanos, Probe};
 use worstcase_instruments::sys::rtc;
 
 /// Why an experiment cannot be measured: the fault and the allowed values, in one line.
@@ -263,47 +262,6 @@ impl Part {
                 ),
             )),
         }
-    }
-
-    /// A machine of arm64 has no devices that PCs alone have, and loads no scheduler.
-    fn check_arch(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
-        let Some(subject) = kernels.iter().find(|subject| subject.machine.arch() == Arch::Arm64) else {
-            return Ok(());
-        };
-        let refuse = |key, what: String| {
-            Err(Problem::new(
-                key,
-                format!("{what}, and {} is for arm64", subject.kernel),
-            ))
-        };
-        let of_pcs = |device: &Device| *device != Device::Virtio;
-        for load in &self.loads {
-            if let Some(device) = load.devices().find(of_pcs) {
-                return refuse(
-                    "loads",
-                    format!("'{load}' needs {}, which PCs alone have", device.title()),
-                );
-            }
-        }
-        for probe in self.probes(Venue::Lab)? {
-            if probe.info().ticks_as_rtc_in_lab {
-                return refuse("probes", format!("{probe} is for x86-64 as yet"));
-            }
-            if let Some(device) = probe.device().filter(of_pcs) {
-                return refuse(
-                    "probes",
-                    format!("{probe} needs {}, which PCs alone have", device.title()),
-                );
-            }
-        }
-        let mut of_arm = kernels.iter().filter(|subject| subject.machine.arch() == Arch::Arm64);
-        if let Some(scheduler) = of_arm
-            .find_map(|subject| subject.machine.scheduler.as_ref())
-            .filter(|s| s.is_loaded())
-        {
-            return refuse("scheduler", format!("{scheduler} is loaded on x86-64 alone"));
-        }
-        Ok(())
     }
 
     fn check_timing(&self, venue: Venue) -> Result<(), Problem> {

@@ -61,6 +61,7 @@ fn of_study(words: &mut CommandWords, experiment: &Experiment, study: &StudySour
     words.0.push(study.study.clone());
     words.flag("quick", study.variant == StudyVariant::Quick);
     words.flag("host", experiment.venue == Venue::Host);
+    words.maybe("arch", Some(study.arch).filter(|arch| !arch.is_usual()));
     let chosen = parameters::all(Venue::Host).filter(|p| OF_STUDY_RUN.contains(&p.key));
     for parameter in chosen.filter(|_| experiment.venue == Venue::Host) {
         words.parameter(parameter, values(parameter, experiment));
@@ -171,11 +172,21 @@ mod tests {
         let study = StudySource {
             study: "/home/me/mine.toml".into(),
             variant: StudyVariant::Quick,
+            arch: crate::Arch::default(),
         };
         let words = command(&host(), Some(&study), "r".as_ref());
         assert_eq!(
             words.join(" "),
             "worstcase study run /home/me/mine.toml --quick --host --work-dir /var/tmp --output r"
+        );
+        let of_boards = StudySource {
+            arch: crate::Arch::Arm64,
+            ..study
+        };
+        let words = command(&lab(), Some(&of_boards), "r".as_ref());
+        assert_eq!(
+            words.join(" "),
+            "worstcase study run /home/me/mine.toml --quick --arch arm64 --output r"
         );
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::parameters::InvalidValue;
 use crate::{
-    Apply, Claim, CpuList, Demand, IoSchedulers, PreemptName, Problem, SchedulingPolicy, StudyVariant, TimerKind,
+    Apply, Arch, Claim, CpuList, Demand, IoSchedulers, PreemptName, Problem, SchedulingPolicy, StudyVariant, TimerKind,
     VirtualMachine, grammar,
 };
 use serde::{Deserialize, Serialize};
@@ -300,6 +300,9 @@ pub struct StudySource {
     pub study: String,
     /// The variant of the study.
     pub variant: StudyVariant,
+    /// The architecture of which it was asked, if not of its own kernels.
+    #[serde(default, skip_serializing_if = "Arch::is_usual")]
+    pub arch: Arch,
 }
 
 impl Experiment {
@@ -357,13 +360,17 @@ impl Experiment {
         Ok([vec![program.dest.clone()], arguments].concat())
     }
 
-    /// The lab's machines, one a subject of each part.
-    pub fn machines(&self) -> impl Iterator<Item = &VirtualMachine> {
-        let subjects = self.parts.iter().flat_map(|part| match &part.subjects {
+    /// The lab's subjects of each part.
+    pub fn kernels(&self) -> impl Iterator<Item = &PlannedSubject> {
+        self.parts.iter().flat_map(|part| match &part.subjects {
             Subjects::Kernels(subjects) => &subjects[..],
             Subjects::Cpus(_) => &[],
-        });
-        subjects.map(|subject| &subject.machine)
+        })
+    }
+
+    /// The lab's machines, one a subject of each part.
+    pub fn machines(&self) -> impl Iterator<Item = &VirtualMachine> {
+        self.kernels().map(|subject| &subject.machine)
     }
 }
 

@@ -27,6 +27,7 @@ pub mod grammar;
 mod io_scheduler;
 mod method;
 mod model;
+mod on_arch;
 pub mod parameters;
 pub mod sensitivity;
 mod smp;

@@ -13,7 +13,6 @@ use worstcase_base::progress::Progress;
 use worstcase_contract::Nanos;
 use worstcase_kernels::version::series;
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::symbols::is_replayed;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SubjectMachine, Venue};
 
 /// So many of the latest samples of each cell of the lab have their spans compared.
@@ -238,9 +237,11 @@ fn other_load(run: &str, same: &[&Record], load: String, release: &str) -> Again
 
 /// Whether it has a census and breakdowns.
 fn is_counted(record: &Record) -> bool {
-    record.subject.virtual_machine().is_some_and(|machine| {
-        is_replayed(machine.arch()) && !machine.policy.is_some_and(|policy| policy.is_ordinary())
-    }) && record.awaits_timer()
+    record
+        .subject
+        .virtual_machine()
+        .is_some_and(|machine| machine.arch().is_usual() && !machine.policy.is_some_and(|policy| policy.is_ordinary()))
+        && record.awaits_timer()
 }
 
 /// Keeps those that are wanted, if there are any.

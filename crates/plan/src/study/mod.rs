@@ -12,7 +12,7 @@ mod file;
 mod section;
 mod selector;
 
-use crate::{Experiment, ExperimentPlan, Venue};
+use crate::{Arch, Experiment, ExperimentPlan, Venue};
 pub use claim::Claim;
 pub use demand::Demand;
 pub use file::parse;
@@ -155,6 +155,7 @@ pub fn plan(name_or_path: &str, venue: Venue, variant: StudyVariant) -> Result<E
         study: Some(crate::StudySource {
             study: found_again(name_or_path)?,
             variant,
+            arch: Arch::default(),
         }),
         question: Some(study.question),
         claims: study.claims,

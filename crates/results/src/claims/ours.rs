@@ -128,6 +128,9 @@ pub(super) fn not_there(claim: &Claim, found: &[Result<Ours, MissingFigure>], pl
         .is_some_and(|study| study.variant == StudyVariant::Quick);
     let remedy = match (cells.all(|cell| is_planned(cell, plan)), is_quick) {
         (true, _) => "give the run's command again: it measures what is missing",
+        _ if plan.study.as_ref().is_some_and(|study| !study.arch.is_usual()) => {
+            "this architecture's kernels or machines do not have it"
+        }
         (false, true) => "the study's full form has all cells",
         (false, false) => "it was planned without them; run the study again",
     };

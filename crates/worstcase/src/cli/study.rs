@@ -7,6 +7,7 @@ use super::kept::LAB_RUN;
 use super::lab::{self, MatrixRunArgs};
 use super::output::print;
 use super::parameters::ParameterArgs;
+use super::progress::ProgressDisplay;
 use super::words;
 use crate::cli::error::Error;
 use clap::builder::StringValueParser;
@@ -20,10 +21,14 @@ use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::span;
 use worstcase_contract::Nanos;
+use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
+use worstcase_lab::models;
 use worstcase_lab::speed::LabSpeed;
 use worstcase_plan::study::{self, Study, StudyVariant};
-use worstcase_plan::{CellLength, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, Subjects, Venue};
+use worstcase_plan::{
+    Arch, CellLength, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, Subjects, Venue,
+};
 use worstcase_report::terminal::Style;
 use worstcase_report::{claims, demands};
 
@@ -38,6 +43,7 @@ const RUN_HELP: &str = "\
 Examples:
   worstcase study run preemption-models --quick -o demo-run
   worstcase study run kernel-flavours --quick -o flavours
+  worstcase study run kernel-flavours --quick --arch arm64 -o boards
   worstcase study run realfeel-jitter --host --quick
   worstcase study run io-schedulers --host --work-dir /var/tmp --io-scheduler none,mq-deadline
   worstcase study run ./mine.toml --jobs 4
@@ -90,6 +96,15 @@ pub struct StudyRunArgs {
     /// With --host: go on with the run in the folder of --output; in the lab that is always so
     #[arg(long, requires_all = ["output", "host"])]
     resume: bool,
+    /// Ask it of the archive's kernels for another architecture: x86-64, arm64. What that does not have is left out, and told
+    #[arg(
+        long,
+        value_name = "ARCH",
+        conflicts_with = "host",
+        default_value_t,
+        hide_default_value = true
+    )]
+    arch: Arch,
     #[command(flatten)]
     parameters: ParameterArgs<OfStudy>,
     /// With how many machines at once, and more
@@ -100,6 +115,12 @@ pub struct StudyRunArgs {
 impl StudyRunArgs {
     /// The experiment, and the run's folder.
     pub fn plan(&self) -> Result<(ExperimentPlan, PathBuf), Error> {
+        let (plan, _, output) = self.plan_of_arch()?;
+        Ok((plan, output))
+    }
+
+    /// The same, with what is left out because the architecture does not have it.
+    fn plan_of_arch(&self) -> Result<(ExperimentPlan, Vec<String>, PathBuf), Error> {
         let venue = if self.host { Venue::Host } else { Venue::Lab };
         let variant = if self.quick {
             StudyVariant::Quick
@@ -113,22 +134,44 @@ impl StudyRunArgs {
         let output = self.output.clone().unwrap_or_else(usual);
         let mut plan = study::plan(&self.study, venue, variant)?;
         self.parameters.given.set_up(&mut plan.experiment)?;
-        Ok((plan, output))
+        let left_out = match self.arch.is_usual() {
+            true => Vec::new(),
+            false => plan.ask_of(self.arch)?,
+        };
+        Ok((plan, left_out, output))
+    }
+
+    /// The archive's kernels for another architecture have fewer models.
+    fn leave_out_lacking(&self, plan: &mut ExperimentPlan) -> Result<(), Error> {
+        if self.arch.is_usual() {
+            return Ok(());
+        }
+        let terminal = ProgressDisplay::new();
+        let options = ResolveOptions::from_cache(&terminal)?;
+        tell(&models::leave_out_lacking(&mut plan.experiment, &options)?);
+        Ok(())
     }
 
     fn measure(&self) -> Result<ExitCode, Error> {
-        let (mut plan, dir) = self.plan()?;
+        let (mut plan, left_out, dir) = self.plan_of_arch()?;
+        tell(&left_out);
         let resume = self.resume;
         match plan.experiment.venue {
-            Venue::Lab => lab::measure(plan, &dir, &self.how),
+            Venue::Lab => {
+                self.leave_out_lacking(&mut plan)?;
+                lab::measure(plan, &dir, &self.how)
+            }
             Venue::Host => {
-                for note in worstcase_host::run::leave_out(&mut plan.experiment) {
-                    eprintln!("worstcase: {note}");
-                }
+                tell(&worstcase_host::run::leave_out(&mut plan.experiment));
                 host::measure(plan, &host::RunPlace { dir, resume })
             }
         }
     }
+}
+
+/// What is left out.
+fn tell(notes: &[String]) {
+    notes.iter().for_each(|note| eprintln!("worstcase: {note}"));
 }
 
 /// Runs the command.
