@@ -2,8 +2,9 @@
 
 use crate::controller::{Controller, GENERIC, folder, kernel, link_kernel, shared};
 use crate::failures::one_line;
+use serde_json::Value;
 use worstcase_plan::{Arch, NOT_ONE_UNIT};
-use worstcase_results::record::Record;
+use worstcase_results::record::{Record, Run};
 use worstcase_skips::skip;
 
 const KERNEL: &str = "debian:6.12/arm64";
@@ -108,6 +109,42 @@ fn beside_x86_64_it_has_ranks_and_no_ratio() {
     let mut census = controller.worstcase("census");
     census.arg(&board);
     one_line(census, 3, &["there is no census of machines of arm64 as yet"]);
+}
+
+/// The latest sample of each cell, on one CPU and on two.
+#[test]
+fn its_samples_are_explained() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = folder.path().join("run");
+    let cells = format!("--kernel {KERNEL} --cpus 1,2 --load idle,shm,fork,procread --seeds 1 --samples 100");
+    let told = controller.run(&cells, &run).assert().success();
+    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    assert!(!told.contains("in every preemption model"), "it was: {told}");
+    for record in Run::open(&run).unwrap().records().unwrap() {
+        let id = record.id.to_string();
+        let mut explain = controller.worstcase("explain");
+        explain.arg(&run).args(["--cell", &id, "--json"]);
+        let told = explain.assert().success();
+        let told: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+        assert_eq!(told["notes"], Value::Array(Vec::new()), "{id}");
+        let spans = told["spans"].as_array().unwrap();
+        let lengths = spans.iter().map(|span| span["length_ns"].as_u64().unwrap());
+        assert_eq!(lengths.sum::<u64>(), told["sample"]["latency_ns"], "{id}");
+        let is_explained = |span: &Value| span["kind"] != "unexplained";
+        assert!(spans.iter().all(is_explained), "{id}: {spans:#?}");
+        let chain = told["at_due"]["chain"].as_array().unwrap();
+        assert!(
+            chain.iter().all(|frame| frame["function"] != "[no symbol]"),
+            "{id}: {chain:#?}"
+        );
+        if id.contains("voluntary.procread.") {
+            assert_eq!(told["cause"]["system_call"], "read", "{id}");
+            assert_eq!(told["cause"]["mechanism"], "no-reschedule-point", "{id}");
+        }
+    }
 }
 
 /// The kernel is measured, and does not show where it keeps its tasks.
