@@ -154,7 +154,9 @@ impl OnStart for TimerEntry {
             let entry = watch.timer_entry.unwrap_or_default();
             let count = Instructions(count_at(Place::of_bits(at)));
             #[cfg(feature = "guest-arm64")]
-            let count = watch.interrupts.began(count);
+            let Some(count) = watch.interrupts.began(count) else {
+                return;
+            };
             watch.push(EventKind::TimerEntry, entry, count);
         }
     }

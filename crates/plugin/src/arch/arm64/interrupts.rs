@@ -26,9 +26,12 @@ impl Interrupts {
         self.began = Some(at);
     }
 
-    /// When the interrupt began whose handler starts now.
-    pub(crate) fn began(&mut self, now: Instructions) -> Instructions {
-        self.began.take().unwrap_or(now)
+    /// When the interrupt began whose handler starts now; none if that was before the machine was stopped and restored.
+    pub(crate) fn began(&mut self, now: Instructions) -> Option<Instructions> {
+        match self.vectors {
+            Some(_) => self.began.take(),
+            None => Some(now),
+        }
     }
 }
 
@@ -43,11 +46,9 @@ mod tests {
         assert!(!interrupts.begin_at(0x1200) && !Interrupts::default().begin_at(0x280));
         interrupts.begins(Instructions(5));
         interrupts.begins(Instructions(9));
-        assert_eq!(interrupts.began(Instructions(80)), Instructions(9));
-        assert_eq!(
-            interrupts.began(Instructions(90)),
-            Instructions(90),
-            "without an entry of its own"
-        );
+        assert_eq!(interrupts.began(Instructions(80)), Some(Instructions(9)));
+        assert_eq!(interrupts.began(Instructions(90)), None, "another machine saw it");
+        let now = Some(Instructions(90));
+        assert_eq!(Interrupts::default().began(Instructions(90)), now, "no entry is known");
     }
 }
