@@ -32,15 +32,15 @@ worstcase_base::errors! {
         #[error("--against {run} is of Linux {theirs}, {cell} of {ours}, whose paths are others; measure that: worstcase lab run --kernel debian:{ours} --load {load}")]
         OtherSeries {
             /// The lab's run.
-            run: String,
+            run: Box<str>,
             /// Its series.
-            theirs: String,
+            theirs: Box<str>,
             /// The cell.
-            cell: String,
+            cell: Box<str>,
             /// Its series.
-            ours: String,
+            ours: Box<str>,
             /// Its load.
-            load: String,
+            load: Box<str>,
         } => Usage,
         /// The load was not run there.
         #[error("--against {run} has no cell under {load}, but {theirs}; measure it: worstcase lab run --kernel debian:{series} --load {load}")]
@@ -58,15 +58,15 @@ worstcase_base::errors! {
         #[error("--against {run} has {theirs} under {load}, {cell} is {ours}: with PREEMPT_RT sections are others; measure a kernel of the same kind")]
         OtherKind {
             /// The lab's run.
-            run: String,
+            run: Box<str>,
             /// Its model.
-            theirs: String,
+            theirs: Box<str>,
             /// The cell.
-            cell: String,
+            cell: Box<str>,
             /// Its model.
-            ours: String,
+            ours: Box<str>,
             /// The load.
-            load: String,
+            load: Box<str>,
         } => Usage,
         /// A breakdown of the lab cannot be made.
         #[error(transparent)]
@@ -175,11 +175,11 @@ fn fitting<'a>(run: &str, records: &'a [Record], record: &Record) -> Result<Vec<
     under.retain(|r| is_rt(&r.subject.preempt.in_force) == is_rt(model));
     if under.is_empty() {
         return Err(AgainstError::OtherKind {
-            run: run.to_string(),
-            theirs,
-            cell,
-            ours: model.clone(),
-            load,
+            run: run.into(),
+            theirs: theirs.into(),
+            cell: cell.into(),
+            ours: model.as_str().into(),
+            load: record.cell.load.as_str().into(),
         });
     }
     prefer(&mut under, |r| r.subject.preempt.in_force == *model);
@@ -210,11 +210,11 @@ fn of_series<'a>(
         .collect();
     match same.is_empty() {
         true => Err(AgainstError::OtherSeries {
-            run: run.to_string(),
-            theirs: series_of(&first.subject.kernel.release),
-            cell: cell.to_string(),
-            ours,
-            load: load.to_string(),
+            run: run.into(),
+            theirs: series_of(&first.subject.kernel.release).into(),
+            cell: cell.into(),
+            ours: ours.into(),
+            load: load.into(),
         }),
         false => Ok(same),
     }
@@ -226,6 +226,7 @@ fn series_of(release: &str) -> String {
 
 fn other_load(run: &str, same: &[&Record], load: String, release: &str) -> AgainstError {
     let mut theirs: Vec<&str> = same.iter().map(|r| r.cell.load.as_str()).collect();
+    theirs.sort_unstable();
     theirs.dedup();
     AgainstError::OtherLoad {
         run: run.to_string(),

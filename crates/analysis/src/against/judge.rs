@@ -111,8 +111,12 @@ impl Judge<'_> {
             return None;
         }
         let is_ran_by_lab = || self.lab.names(place);
-        let is_of_cell = OF_EVERY_CELL.iter().any(|name| span.task.comm.starts_with(name));
-        let is_of_load = is_of_cell || is_ran_by_lab();
+        let program = || {
+            let is_of_cell = OF_EVERY_CELL.iter().any(|name| span.task.comm.starts_with(name));
+            // Sections with interrupts off are their functions' own; a non-preemptible one is a whole system call.
+            let is_known = is_of_cell || kind == LabPathKind::InterruptsOff && is_ran_by_lab();
+            (!is_known).then(|| NotSeenReason::OtherProgram(span.task.named()))
+        };
         let here = match place {
             // A thread's own work has no bound.
             HostPlace::Thread(_) => Some(NotSeenReason::NotAtPlace),
@@ -120,31 +124,35 @@ impl Judge<'_> {
             // Devices and other CPUs.
             HostPlace::Interrupt(_) => (!is_ran_by_lab()).then_some(NotSeenReason::NotAtPlace),
             HostPlace::Function(function, caller, chain) => {
-                let unknown = [Some(*function), *caller]
-                    .into_iter()
-                    .flatten()
-                    .find(|f| !self.lab.has(f));
-                let work = chain.iter().rev().find_map(|frame| counted_work(&frame.function));
+                let mut functions = [Some(*function), *caller].into_iter().flatten();
+                let unknown = functions.find(|function| !self.lab.has(function));
                 let unknown = unknown.map(|function| NotSeenReason::OtherCode(function.to_string()));
-                unknown.or(work.map(|work| NotSeenReason::Grows(work.what.to_string())))
+                let grows = || {
+                    let work = chain.iter().rev().find_map(|frame| counted_work(&frame.function));
+                    work.map(|work| NotSeenReason::Grows(work.what.to_string()))
+                };
+                unknown.or_else(program).or_else(grows)
             }
-            HostPlace::Nothing => None,
+            HostPlace::Nothing => program(),
         };
-        let program = || (!is_of_load).then(|| NotSeenReason::OtherProgram(span.task.named()));
         let waits_for_others = || {
-            let all = self
-                .allows(span, longest)
-                .0
-                .saturating_mul(u64::from(self.machine.cpus));
+            // Spin locks are given in order: each other CPU comes first once.
+            let others = u64::from(self.machine.cpus.saturating_sub(1));
+            let all = self.allows(span, longest).0 + at_most(longest.instructions).0.saturating_mul(others);
             (self.has_fewer_cpus && span.length_ns.0 <= all).then_some(NotSeenReason::OtherCpus)
         };
-        here.or_else(program).or_else(waits_for_others)
+        here.or_else(waits_for_others)
     }
 }
 
-/// Whether the machine's timer, or the hypervisor that programs it, has a part in every such span.
+/// Whether the machine's timer, or the hypervisor that programs it, has a part in every such span. Spans with interrupts off end
+/// before it.
 fn has_machine_part(what: &SpanKind) -> bool {
-    what.name().is_path || matches!(what, SpanKind::OtherIrq { .. } | SpanKind::OtherTimer { .. })
+    let is_of_timer = matches!(
+        what,
+        SpanKind::OtherIrq { .. } | SpanKind::OtherTimer { .. } | SpanKind::Unexplained
+    );
+    what.name().is_path || is_of_timer
 }
 
 fn not_seen(why: NotSeenReason) -> (LabAnswer, Option<NotSeenReason>) {

@@ -226,7 +226,10 @@ impl LabPath {
                     .chain(self.common.iter().map(|(own, _)| own))
                     .any(|name| place.is_entry(name))
             }
-            HostPlace::SoftInterrupt(_) => self.calls.iter().any(|(own, _)| place.is_entry(own)),
+            HostPlace::SoftInterrupt(_) => {
+                let mut ran = self.names.iter().chain(self.calls.iter().map(|(own, _)| own));
+                ran.any(|name| place.is_entry(name))
+            }
             HostPlace::Thread(comm) => self.names.iter().any(|name| thread(name) == thread(comm)),
             HostPlace::Nothing => false,
         }

@@ -14,7 +14,7 @@ const ACTIONS: [(&str, &[&str]); 9] = [
     ("TASKLET", &["tasklet_action"]),
     ("SCHED", &["sched_balance_softirq", "run_rebalance_domains"]),
     ("HRTIMER", &["hrtimer_run_softirq"]),
-    ("RCU", &["rcu_core_si", "rcu_core"]),
+    ("RCU", &["rcu_core_si", "rcu_core", "rcu_do_batch"]),
 ];
 
 /// Timers' functions that belong to the timer's interrupt of every kernel: the probe's own, and the tick's. Tracepoints tell them

@@ -11,6 +11,10 @@ use crate::census::findings::findings;
 use crate::census::testing::{A, B, INTERRUPT, length, moment, owned, site, taken};
 use crate::census::top::{TopList, list};
 use worstcase_contract::census::Kind;
+use worstcase_lab::execution::{Symbol, Symbols};
+
+/// The address of another function.
+const BATCH: u64 = A + 0x1000;
 
 /// What the lab's kernel has.
 const FUNCTIONS: [&str; 8] = [
@@ -49,7 +53,30 @@ fn lab(interrupts_off: u64, non_preemptible: u64) -> LabPaths {
     taken.census.sites = vec![
         site(Kind::InterruptsOff, INTERRUPT, INTERRUPT, 1, half, half, half),
         site(Kind::NonPreemptible, A, B, 1, non_preemptible, non_preemptible, 0),
+        site(
+            Kind::NonPreemptible,
+            A,
+            BATCH,
+            1,
+            non_preemptible / 4,
+            non_preemptible / 4,
+            0,
+        ),
     ];
+    taken.symbols = Symbols::new(
+        [
+            (A, "handle_softirqs"),
+            (B, "finish_task_switch"),
+            (BATCH, "rcu_do_batch"),
+            (INTERRUPT, "asm_sysvec_apic_timer_interrupt"),
+        ]
+        .map(|(address, name)| Symbol {
+            address,
+            name: name.into(),
+            module: None,
+        })
+        .to_vec(),
+    );
     taken.moments = vec![moment(0, 10_000, 6_000)];
     let mut reads = owned("entry_SYSCALL_64", "exit_to_user_mode_loop", non_preemptible);
     reads.inside = Some("seq_read_iter".into());
@@ -180,6 +207,11 @@ fn what_the_lab_did_not_run_is_not_refuted() {
     assert_eq!(why(&lab, &of_another), NotSeenReason::OtherProgram("rustc (80)".into()));
     let known = irqs_off("memcpy", "vsnprintf", 3_000_000, "rustc");
     assert_eq!(judged(&lab, &known).answer, LabAnswer::Longer, "the lab ran vsnprintf");
+    let call = Span {
+        what: SpanKind::NoReschedulePoint,
+        ..known
+    };
+    assert_eq!(why(&lab, &call), NotSeenReason::OtherProgram("rustc (80)".into()));
     let elsewhere = irqs_off("memcpy", "vsnprintf", 9_000, "load-procread");
     assert_eq!(why(&lab, &elsewhere), NotSeenReason::NotAtPlace);
 }
@@ -191,6 +223,11 @@ fn what_grows_with_a_number_is_not_refuted() {
         chain: chain(&["RCU"]),
         ..span(SpanKind::SoftIrq, 921_759, "load-rcu")
     };
+    let shorter = Span {
+        length_ns: Nanos(9_000),
+        ..rcu.clone()
+    };
+    assert_eq!(judged(&lab, &shorter).answer, LabAnswer::Agrees);
     assert_eq!(
         why(&lab, &rcu),
         NotSeenReason::Grows("the work of RCU that is due".into())
@@ -244,7 +281,7 @@ fn the_machine_s_own_part_belongs_to_the_path() {
     assert_eq!(slow.answer, LabAnswer::Longer);
     assert!(
         slow.words
-            .contains("such wake-up path allows (6 000 instructions, at most 25.2 us)"),
+            .contains("such wake-up path allows (6 000 instructions, at most 25.2 us with the cell's median)"),
         "{}",
         slow.words
     );
@@ -268,7 +305,10 @@ fn an_interrupt_that_does_not_come_is_held_back_or_the_cpu_is_stopped() {
     let lab = lab(4_980, 240_000);
     let unexplained = |length| span(SpanKind::Unexplained, length, "load-x");
     assert_eq!(judged(&lab, &unexplained(3_000_000)).answer, LabAnswer::Longer);
-    assert_eq!(why(&lab, &unexplained(10_000)), NotSeenReason::NoPath);
+    // 11 us, and an ordinary wake-up.
+    assert_eq!(why(&lab, &unexplained(22_956)), NotSeenReason::NoPath);
+    assert_eq!(why(&lab, &unexplained(33_912)), NotSeenReason::OtherCpus);
+    assert_eq!(judged(&lab, &unexplained(33_913)).answer, LabAnswer::Longer);
     let unknown = span(SpanKind::Unexplained, 3_000_000, "");
     assert!(matches!(why(&lab, &unknown), NotSeenReason::OtherProgram(_)));
     let judge = Judge {

@@ -31,12 +31,11 @@ pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, place: &HostPlac
                 false => "; the lab has none at this place",
             };
             format!(
-                "longer here than the lab's longest such {} allows ({}{}, at most {} us{place}): not this path, the CPU was stopped \
-                 or slowed; {}",
+                "longer here than the lab's longest such {} allows ({}{}, {}{place}): not this path, the CPU was stopped or slowed; {}",
                 noun(kind),
                 instructions(longest),
                 at(kind, longest),
-                micros(allows),
+                most(longest, allows),
                 steal(machine)
             )
         }
@@ -46,10 +45,10 @@ pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, place: &HostPlac
 
 fn why(judged: &Judgement, kind: LabPathKind, longest: &LabPath, allows: Nanos) -> String {
     let most = format!(
-        "the longest {} there is {}, at most {} us",
+        "the longest {} there is {}, {}",
         noun(kind),
         instructions(longest),
-        micros(allows)
+        most(longest, allows)
     );
     match &judged.why {
         Some(NotSeenReason::NoPath) => format!("no path is named; {most}"),
@@ -93,6 +92,14 @@ fn at(kind: LabPathKind, path: &LabPath) -> String {
 
 fn instructions(path: &LabPath) -> String {
     format!("{} instructions", grouped(path.instructions.0))
+}
+
+fn most(path: &LabPath, allows: Nanos) -> String {
+    let own = match at_most(path.instructions) == allows {
+        true => "",
+        false => " with the cell's median",
+    };
+    format!("at most {} us{own}", micros(allows))
 }
 
 /// The record's stolen time in words.

@@ -109,7 +109,7 @@ fn heading(told: &Confrontation, style: Style) -> Vec<String> {
 fn legend() -> Vec<String> {
     let text = format!(
         "instructions: the lab's longest such path at this place, else anywhere under this load. at most (us): the longest anywhere \
-         at {}, the slowest that was measured without an exit to the hypervisor; for the wake-up path and interrupts plus the \
+         at {}, the slowest that was measured without an exit to the hypervisor; for the wake-up path, interrupts and waits for them plus the \
          cell's median here.",
         rate()
     );
