@@ -78,13 +78,19 @@ impl ShownComparison<'_> {
     /// The ranks of cells of two architectures, with why there is nothing else.
     fn across(&self) -> Vec<String> {
         let cells = &self.comparison.across;
+        let is_one_pair = cells.iter().all(|cell| (&cell.a, &cell.b) == (&cells[0].a, &cells[0].b));
+        let named = |side: &str, subject: &SubjectId| match is_one_pair {
+            true => side.to_string(),
+            false => format!("{side} ({subject})"),
+        };
         let line = |cell: &RankedCell| {
             let [a, b] = cell.ranks;
             format!(
-                "{}: maximum {a} of {} in A, {b} of {} in B",
+                "{}: maximum {a} of {of} in {}, {b} of {of} in {}",
                 cell.how.name(),
-                cell.of,
-                cell.of
+                named("A", &cell.a),
+                named("B", &cell.b),
+                of = cell.of
             )
         };
         match cells.is_empty() {

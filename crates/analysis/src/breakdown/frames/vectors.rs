@@ -34,7 +34,7 @@ pub(super) fn routine(symbol: &str, offset: u64) -> Option<&'static str> {
 
 /// Whether the hardware enters there.
 pub(super) fn is_entered(symbol: &str, offset: u64) -> bool {
-    routine(symbol, offset).is_some() && offset % SLOT == 0
+    routine(symbol, offset).is_some() && offset.is_multiple_of(SLOT)
 }
 
 #[cfg(test)]
