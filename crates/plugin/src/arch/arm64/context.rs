@@ -34,7 +34,6 @@ pub(crate) fn system_call(places: &TaskPlaces, word: impl Fn(u64) -> Option<u64>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::tasks::tests::context;
 
     /// `struct pt_regs` of 6.12.
