@@ -147,6 +147,44 @@ fn its_samples_are_explained() {
     }
 }
 
+const STUDY: &str = r#"
+schema = "worstcase-study/4"
+name = "mine"
+title = "Is it late?"
+question = "Is it late?"
+source = "our own"
+
+[full]
+kernels = [{ kernel = "debian:6.12", preempt = ["none", "voluntary"] }]
+loads = ["idle", "blockread:ide-pio"]
+probes = ["wakeup"]
+seeds = 4
+samples = 50
+"#;
+
+#[test]
+fn a_study_is_asked_of_it() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let (study, run) = (folder.path().join("mine.toml"), folder.path().join("run"));
+    std::fs::write(&study, STUDY).unwrap();
+    let mut command = controller.worstcase("study");
+    command.arg("run").arg(&study).args(["--arch", "arm64", "-o"]).arg(&run);
+    let told = command.assert().success();
+    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    for left_out in [
+        "'blockread:ide-pio' needs the disk, which PCs alone have: left out on arm64",
+        "debian:6.12/arm64 boots voluntary alone, not none: left out",
+    ] {
+        assert!(told.contains(left_out), "{told}");
+    }
+    let records = Run::open(&run).unwrap().records().unwrap();
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().all(|record| record.subject.kernel.name == KERNEL));
+}
+
 /// The kernel is measured, and does not show where it keeps its tasks.
 #[test]
 fn what_cannot_be_explained_says_what_can() {
