@@ -46,4 +46,5 @@ pub mod testing;
 mod waits;
 
 pub use build::{Explanation, LabSurroundings, tell};
+pub use roles::is_entry_of_all;
 pub use spans::Breakdown;

@@ -245,7 +245,7 @@ pub(crate) fn is_from_device(entry: &str) -> bool {
 }
 
 /// Whether all interrupts have this entry, so that it tells none of them apart.
-pub(crate) fn is_of_all(entry: &str) -> bool {
+pub fn is_entry_of_all(entry: &str) -> bool {
     ["el1h_64_irq", "el0t_64_irq", "el0t_32_irq"].contains(&entry)
 }
 

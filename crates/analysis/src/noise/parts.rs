@@ -74,7 +74,7 @@ fn interrupt(entry: &str) -> String {
         "call_function" | "call_function_single" => "call from another CPU".into(),
         "reschedule_ipi" => "reschedule from another CPU".into(),
         "irq_work" => "irq work".into(),
-        _ if roles::is_of_all(entry) => "interrupt".into(),
+        _ if roles::is_entry_of_all(entry) => "interrupt".into(),
         other => format!("interrupt {other}"),
     }
 }

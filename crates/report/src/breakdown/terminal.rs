@@ -1,6 +1,7 @@
 //! A breakdown for the terminal: the sentence, a timeline with bars, and for the spans that matter their functions.
 
 use crate::style::{Style, cut, wrapped};
+use worstcase_analysis::breakdown::is_entry_of_all;
 use worstcase_analysis::breakdown::lines::SourceLine;
 use worstcase_analysis::breakdown::spans::{
     AtDue, Breakdown, CodePlace, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
@@ -158,7 +159,7 @@ pub fn describe(span: &Span) -> String {
     let task = span.task.within(None);
     let what = match &span.what {
         SpanKind::OtherTimer { function } => format!("{title}: {function}"),
-        SpanKind::OtherIrq { entry } => format!("{title}: {entry}"),
+        SpanKind::OtherIrq { entry } if !is_entry_of_all(entry) => format!("{title}: {entry}"),
         SpanKind::OtherThread { task, .. } => format!("{title}: {}", task.within(None)),
         SpanKind::Waits { what, waker, .. } => {
             let until = waker

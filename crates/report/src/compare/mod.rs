@@ -15,6 +15,7 @@ use worstcase_results::compare::change::SMALLEST;
 use worstcase_results::compare::pair::ComparedSide;
 use worstcase_results::compare::words::{ChangeWord, Compared, LEVEL};
 use worstcase_results::compare::{Replicates, Side, SideComparison};
+use worstcase_results::record::SubjectId;
 
 /// A comparison, ready to be shown.
 #[derive(Debug)]
@@ -78,7 +79,9 @@ impl ShownComparison<'_> {
     /// The ranks of cells of two architectures, with why there is nothing else.
     fn across(&self) -> Vec<String> {
         let cells = &self.comparison.across;
-        let is_one_pair = cells.iter().all(|cell| (&cell.a, &cell.b) == (&cells[0].a, &cells[0].b));
+        let is_one_pair = cells
+            .iter()
+            .all(|cell| (&cell.a, &cell.b) == (&cells[0].a, &cells[0].b));
         let named = |side: &str, subject: &SubjectId| match is_one_pair {
             true => side.to_string(),
             false => format!("{side} ({subject})"),

@@ -214,7 +214,7 @@ fn entry_name(entry: &str) -> String {
     let name = entry.trim_start_matches("asm_").trim_start_matches("sysvec_");
     match roles::is_from_cpu(entry) {
         true => name.to_string(),
-        false if roles::is_of_all(entry) => "another interrupt".into(),
+        false if roles::is_entry_of_all(entry) => "another interrupt".into(),
         false => format!("another {name}"),
     }
 }
