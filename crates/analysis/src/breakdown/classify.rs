@@ -179,6 +179,8 @@ impl LabClassifier<'_> {
         if i.pid == p.probe {
             return match self.walk.stacks.frame(i.stack).kind {
                 FrameKind::User => SpanKind::UserProbe,
+                // What the probe's own way out lets run: arm64's has bottom halves off while it restores registers.
+                _ if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() => SpanKind::SoftIrq,
                 _ if self.has(i.stack, FunctionRole::ExitWork) => SpanKind::ExitWork,
                 _ if p.since != Since::Called => SpanKind::ReturnToUser,
                 _ if self.calls_cpus(i.stack) => SpanKind::CallsCpus,

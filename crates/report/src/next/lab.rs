@@ -73,7 +73,12 @@ fn seeds_to_compare(run: &JudgedRun) -> Option<NextStep> {
     ))
 }
 
+/// Those that were not asked for.
 fn other_models(run: &JudgedRun) -> Option<NextStep> {
+    let mut planned = run.view.plan.experiment.kernels();
+    if planned.all(|subject| subject.preempt == PreemptChoice::All) {
+        return None;
+    }
     let subjects = distinct(run.view.records.iter().map(|r| r.subject.id()));
     let [_] = subjects.as_slice() else {
         return None;

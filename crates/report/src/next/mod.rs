@@ -130,7 +130,7 @@ impl JudgedRun<'_> {
         vec!["worstcase".into(), command.into(), self.run()]
     }
 
-    /// The same experiment once more, with a change; none where that changes nothing. A study cannot be changed.
+    /// The same experiment once more, with a change; a study cannot be changed.
     fn again(&self, name: &str, change: impl FnOnce(&mut Experiment)) -> Option<Vec<String>> {
         let plan = self.view.plan;
         if plan.study.is_some() || plan.experiment.parts.len() != 1 {
@@ -138,9 +138,6 @@ impl JudgedRun<'_> {
         }
         let mut experiment = plan.experiment.clone();
         change(&mut experiment);
-        if experiment == plan.experiment {
-            return None;
-        }
         let dir = format!("{}-{name}", self.run().trim_end_matches('/'));
         Some(worstcase_plan::command(&experiment, None, dir.as_ref()))
     }

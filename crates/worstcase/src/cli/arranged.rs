@@ -48,7 +48,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     (HOW_LONG, &["fresh-boots", "rotate", "rounds", "runs", "time"]),
-    (WHERE, &["cpus", "executor", "jobs", "on", "on-executable"]),
+    (WHERE, &["arch", "cpus", "executor", "jobs", "on", "on-executable"]),
     (
         OUTPUT,
         &[
@@ -110,7 +110,7 @@ const FIRST: [(&str, &[&str]); 13] = [
     ("host isolate", &["cpus", "time", "pid", "comm", "criterion", "output"]),
     ("host follow", &["pid", "comm", "thread", "time", "deadline", "output"]),
     ("host try", &["only", "load", "cpus", "time", "criterion", "output"]),
-    ("study run", &["quick", "host", "jobs", "output"]),
+    ("study run", &["quick", "arch", "host", "jobs", "output"]),
     ("bisect", &["good", "bad", "kernels", "tree", "criterion", "output"]),
     ("explain", &["cell", "sample", "all", "compare", "json", "flame"]),
     ("census", &["cell", "diff", "top", "json"]),

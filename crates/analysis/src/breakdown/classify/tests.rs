@@ -4,8 +4,9 @@ use crate::breakdown::testing::{SyntheticMachine, USER, sample};
 
 const SLEEPS: [(&str, u64); 4] = [("", USER), ("do_nanosleep", 9), ("schedule", 9), ("__schedule", 9)];
 
-/// The probe's timer interrupts a thread that goes to sleep, in a function that `schedule()` calls.
-fn interrupted_in(function: &str) -> Explanation {
+/// The probe's timer interrupts a thread that goes to sleep, in a function that `schedule()` calls; the probe leaves the kernel by
+/// this way.
+fn told(function: &str, leave: impl FnOnce(&mut SyntheticMachine)) -> Explanation {
     let mut m = SyntheticMachine::in_user(7, "writer");
     m.park(1, &SLEEPS).work(100).syscall().call("io_schedule");
     m.call("schedule").call(function).work(100).due();
@@ -14,6 +15,7 @@ fn interrupted_in(function: &str) -> Explanation {
     m.ret().ret().ret().ret().iret();
     m.work(5_000).ret().call("__schedule");
     m.switch(1, "probe", "x").work(2).ret().ret();
+    leave(&mut m);
     m.sysret().work(10).read_clock();
     let (execution, symbols) = m.execution();
     let latency = execution.latency.0;
@@ -23,8 +25,21 @@ fn interrupted_in(function: &str) -> Explanation {
 
 #[test]
 fn work_before_the_switch_is_not_the_scheduler() {
-    let told = interrupted_in("blk_flush_plug");
+    let told = told("blk_flush_plug", |_| ());
     let cause = told.breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::NoReschedulePoint, "{}", cause.sentence);
     assert!(cause.sentence.contains("blk_flush_plug"), "{}", cause.sentence);
+}
+
+#[test]
+fn soft_interrupts_on_the_way_out_are_not_the_way() {
+    let told = told("blk_flush_plug", |m| {
+        m.call("exit_to_user_mode_loop")
+            .call("__local_bh_enable_ip")
+            .call("handle_softirqs");
+        m.calls("rcu_core", 30_000).ret().ret().ret();
+    });
+    let cause = told.breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::SoftInterrupt, "{}", cause.sentence);
+    assert!(cause.sentence.contains("rcu_core"), "{}", cause.sentence);
 }
