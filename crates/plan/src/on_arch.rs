@@ -66,7 +66,8 @@ impl ExperimentPlan {
         }
         self.experiment.parts.retain(Part::has_cells);
         if self.experiment.parts.is_empty() {
-            let what = format!("machines of {arch} can do nothing of this study; leave --arch out");
+            let why = distinct(left_out.into_iter()).join("; ");
+            let what = format!("machines of {arch} can do nothing of this study ({why}); leave --arch out");
             return Err(Problem::new("arch", what));
         }
         for claim in &mut self.claims {
