@@ -4,7 +4,6 @@ use super::ReportView;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
 use crate::labels::{row_label, row_name, units};
 use serde_json::json;
-use worstcase_analysis::explain::can_be_explained;
 use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{GapAccount, Record};
@@ -143,15 +142,10 @@ pub(super) fn lab_table(view: &ReportView) -> Table {
     let rows: Vec<GapsRow> = places.into_iter().map(row).collect();
     let units = units(records().map(|r| &r.subject)).join(", ");
     let title = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
-    let notes = match records().any(can_be_explained) {
-        true => ["", "What came in them, and who sent it: worstcase explain RUN"]
-            .map(String::from)
-            .to_vec(),
-        false => Vec::new(),
-    };
+    let notes = ["", "What came in them, and who sent it: worstcase explain RUN"].map(String::from);
     Table::new("noise_a_second", title, &fields, &rows)
         .across("load")
-        .with(Vec::new(), notes)
+        .with(Vec::new(), notes.to_vec())
 }
 
 fn together(several: impl Iterator<Item = GapAccount>) -> GapAccount {
