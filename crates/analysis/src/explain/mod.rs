@@ -202,12 +202,10 @@ pub fn all(
     jobs: NonZeroUsize,
     progress: &dyn Progress,
 ) -> Result<Vec<Breakdown>, ExplainError> {
-    let asked: Vec<&Record> = records
-        .iter()
-        .filter(|r| only.is_none_or(|only| only.id == r.id))
+    let cells = records.iter().filter(|r| only.is_none_or(|only| only.id == r.id));
+    let cells: Vec<&Record> = cells
+        .filter(|r| r.accounting.rows() > 0 && can_be_explained(r))
         .collect();
-    let is_told = |r: &&Record| r.accounting.rows() > 0 && can_be_explained(r);
-    let cells: Vec<&Record> = asked.iter().copied().filter(is_told).collect();
     progress.begin(&CountedWork::cells(cells.len()));
     let told = parallel(jobs, &cells, |record| {
         let told = match record.subject.venue() {
