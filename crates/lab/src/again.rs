@@ -166,32 +166,26 @@ impl RepeatableCell {
         moments::moments(&self.raw, self.mips()).map_err(|why| LabError::Stamps(cell::describe(&self.run()), why))
     }
 
-    /// Hands over what ran in each of these stretches, with its index, in the order of time.
-    pub fn replay_stretches(
+    /// What the readers that `reader` makes, one for each machine at once, make of what ran in each of these stretches, given
+    /// with its index.
+    pub fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
         &self,
         cache: &Cache,
         stretches: &[Range<Instructions>],
-        mut each: impl FnMut(usize, &Execution),
-    ) -> Result<(), LabError> {
-        let each = |index, execution| {
-            each(index, &execution);
-            Ok(())
-        };
-        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, each).map(drop)
+        reader: impl Fn() -> R + Sync,
+    ) -> Result<Vec<T>, LabError> {
+        let read = replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, reader)?;
+        Ok(read.0)
     }
 
-    /// Hands over what ran in this window; gives the functions of modules.
+    /// What ran in this window, and the functions of modules.
     pub(super) fn replay_window(
         &self,
         cache: &Cache,
         window: Range<Instructions>,
-        mut each: impl FnMut(Execution),
-    ) -> Result<Symbols, LabError> {
-        let each = |_, execution| {
-            each(execution);
-            Ok(())
-        };
-        replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, &[window], each)
+    ) -> Result<(Execution, Symbols), LabError> {
+        let run = self.run();
+        replay::replay_window(cache, &run, &self.raw, &self.kernel, window)
     }
 
     /// Makes replays and censuses follow this CPU instead of the probe's.

@@ -38,6 +38,17 @@ const APART: u64 = 60_000_000;
 /// Checkpoints of one cell.
 const MOST_OF_CELL: u64 = 16;
 
+/// Leaves the checkpoints of a cell that has none in this cache, and runs it on from each; gives how many there are.
+pub(crate) fn verify_anew(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> Result<usize, LabError> {
+    let Some(checkpoints) = CellCheckpoints::of(cache, run)? else {
+        return Ok(0);
+    };
+    let own = folder.join("checkpoints");
+    fs::create_dir(&own).map_err(LabError::io(&own))?;
+    checkpoints.whole(run, raw, &own, &PluginRequest::default())?;
+    verify(cache, run, raw, &own)
+}
+
 /// Runs a cell from each of its checkpoints to its end, each time with its files in a folder of its own below `folder`. An error
 /// unless it gives the record, and from there on the events, of the whole cell. Gives how many checkpoints there are.
 pub fn verify(cache: &Cache, run: &CellRun, raw: &RawResult, folder: &Path) -> Result<usize, LabError> {

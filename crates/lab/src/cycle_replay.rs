@@ -79,9 +79,7 @@ impl RepeatableCell {
                 format!("the cycle has {length} instructions, too many to be told one by one; choose another --sample");
             return Err(told(why));
         }
-        let mut found = None;
-        let modules = self.replay_window(cache, window, |execution| found = Some(execution))?;
-        let execution = found.ok_or_else(|| misfit("the window was not reached"))?;
+        let (execution, modules) = self.replay_window(cache, window)?;
         let clock = GuestClock::of(&execution, &own, &anchors);
         let (known, all) = found_of(&clock, &own, &times);
         if !is_enough(known, all) {
@@ -136,9 +134,7 @@ impl RepeatableCell {
         if window.end.0 - window.start.0 > LONGEST {
             return Ok(None);
         }
-        let mut found = None;
-        let modules = self.replay_window(cache, window, |execution| found = Some(execution))?;
-        let Some(execution) = found else { return Ok(None) };
+        let (execution, modules) = self.replay_window(cache, window)?;
         self.kernel.code.add_modules(modules);
         let own: Vec<ClockEvent> = events.iter().filter(|e| e.cpu == cpu).map(clock_event).collect();
         let clock = GuestClock::of(&execution, &own, &anchors);

@@ -4,6 +4,7 @@
 use super::LabError;
 use super::boot;
 use super::cell::{self, CellRun, RawResult};
+use super::checkpoints;
 use super::matrix;
 use super::prepared::Prepared;
 use std::path::Path;
@@ -22,18 +23,35 @@ pub struct Verification<'a> {
     pub runs: usize,
     /// Boots the subject again for every run, instead of forking one snapshot.
     pub fresh_boots: bool,
+    /// Runs it on from each of its checkpoints, too.
+    pub checkpoints: bool,
     /// Real time for one machine, if not the default.
     pub limit: Option<Duration>,
 }
 
+/// What all runs of a cell agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneDigest {
+    /// The digest.
+    pub digest: String,
+    /// How many checkpoints it was run on from.
+    pub checkpoints: usize,
+}
+
 /// Runs the cell as often as asked and gives its digest, or the first difference as an error. `each` gets the number of
 /// every run, whether the controller was busy, and the digest.
-pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bool, &str)) -> Result<String, LabError> {
+pub fn verify(
+    cache: &Cache,
+    what: &Verification,
+    mut each: impl FnMut(usize, bool, &str),
+) -> Result<OneDigest, LabError> {
     let mut first: Option<(RawResult, String)> = None;
+    let mut checkpoints = 0;
     for number in 1..=what.runs {
         let busy = number > what.runs.div_ceil(2);
         let folder = cache.scratch()?;
-        let (raw, digest) = keep_busy(busy, || once(cache, what, folder.path()))?;
+        let (raw, digest, gone_on_from) = keep_busy(busy, || once(cache, what, folder.path()))?;
+        checkpoints += gone_on_from;
         each(number, busy, &digest);
         match &first {
             None => first = Some((raw, digest)),
@@ -49,7 +67,10 @@ pub fn verify(cache: &Cache, what: &Verification, mut each: impl FnMut(usize, bo
             Some(_) => {}
         }
     }
-    Ok(first.map(|(_, digest)| digest).unwrap_or_default())
+    Ok(OneDigest {
+        digest: first.map(|(_, digest)| digest).unwrap_or_default(),
+        checkpoints,
+    })
 }
 
 /// Boots a subject again beside its snapshot in the cache: both must be equal.
@@ -61,7 +82,8 @@ pub fn boot_again(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -
     again.boot_state()?.agree(cache, prepared)
 }
 
-fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult, String), LabError> {
+/// The result, its digest, and how many checkpoints it was run on from.
+fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult, String, usize), LabError> {
     let private = Cache::at(folder);
     let from = if what.fresh_boots { &private } else { cache };
     let snapshot = boot::obtain(from, what.prepared, what.limit)?.to_warm_anew(&private);
@@ -76,7 +98,11 @@ fn once(cache: &Cache, what: &Verification, folder: &Path) -> Result<(RawResult,
     let digest = matrix::result(what.prepared, &snapshot.ready, &raw, None)?
         .record
         .digest;
-    Ok((raw, digest))
+    let gone_on_from = match what.checkpoints {
+        true => checkpoints::verify_anew(&private, &run, &raw, folder)?,
+        false => 0,
+    };
+    Ok((raw, digest, gone_on_from))
 }
 
 /// Runs `work`; if `busy`, with a spinning thread for every CPU.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A line of source code, in the function that the symbols name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,14 +51,35 @@ impl fmt::Display for SourceLine {
 }
 
 /// Knows the source of code.
-pub trait SourceLines {
+pub trait SourceLines: Send {
     /// The line of the instruction at (or around) an address.
     fn source(&self, address: u64) -> Option<SourceLine>;
+
+    /// Whether it knows no line at all, so that none need be asked for.
+    fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+/// A source that several threads ask.
+impl<L: SourceLines> SourceLines for &Mutex<L> {
+    fn source(&self, address: u64) -> Option<SourceLine> {
+        let lines = self.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.source(address)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
 }
 
 /// A source that knows no lines.
 impl SourceLines for () {
     fn source(&self, _: u64) -> Option<SourceLine> {
         None
+    }
+
+    fn is_empty(&self) -> bool {
+        true
     }
 }

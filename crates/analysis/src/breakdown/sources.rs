@@ -101,6 +101,9 @@ impl Sources<'_> {
     }
 
     fn add_own(&self, interval: &StackInterval, weights: &mut Weights) {
+        if self.lines.is_empty() {
+            return;
+        }
         self.execution
             .for_each_address(interval.start..interval.end, |address| {
                 *weights.entry(address).or_default() += 1;

@@ -7,10 +7,12 @@ use crate::debuginfo::{LineOrigin, Modules};
 use crate::kept::kept;
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::Mutex;
 use worstcase_base::cache::Cache;
 use worstcase_contract::Instructions;
 use worstcase_contract::census::log::Section;
 use worstcase_lab::again::RepeatableCell;
+use worstcase_lab::execution::Execution;
 
 /// Their area in the cache.
 const AREA: &str = "census-owners";
@@ -24,7 +26,7 @@ pub(crate) struct Replays<'a> {
     cache: &'a Cache,
     origin: LineOrigin<'a>,
     /// The lines, read when the first replay needs them.
-    lines: OnceCell<Modules>,
+    lines: OnceCell<Mutex<Modules>>,
 }
 
 impl<'a> Replays<'a> {
@@ -50,12 +52,13 @@ impl<'a> Replays<'a> {
         kept(self.cache, AREA, &asked, || self.replay(sections))
     }
 
-    fn lines(&self) -> Result<&Modules, CensusTakeError> {
+    fn lines(&self) -> Result<&Mutex<Modules>, CensusTakeError> {
         if let Some(lines) = self.lines.get() {
             return Ok(lines);
         }
         let kernel = self.origin.kernel(self.again)?;
-        Ok(self.lines.get_or_init(|| self.origin.with_modules(kernel, self.again)))
+        let lines = || Mutex::new(self.origin.with_modules(kernel, self.again));
+        Ok(self.lines.get_or_init(lines))
     }
 
     fn replay(&self, sections: &[Section]) -> Result<Vec<Option<OwnedSection>>, CensusTakeError> {
@@ -63,11 +66,10 @@ impl<'a> Replays<'a> {
         let around =
             |s: &Section| Instructions(s.start.0.saturating_sub(AROUND))..Instructions(s.start.0 + s.length + AROUND);
         let stretches: Vec<Range<Instructions>> = sections.iter().map(around).collect();
-        let mut owners = vec![None; sections.len()];
-        let names = CodeNames::new(again.symbols());
-        again.replay_stretches(self.cache, &stretches, |index, execution| {
-            owners[index] = top::owned(execution, &names, lines, &sections[index]);
-        })?;
-        Ok(owners)
+        let reader = || {
+            let names = CodeNames::new(again.symbols());
+            move |index: usize, execution: Execution| top::owned(&execution, &names, &lines, &sections[index])
+        };
+        Ok(again.replay_stretches(self.cache, &stretches, reader)?)
     }
 }

@@ -3,7 +3,7 @@
 use super::paths;
 use crate::breakdown::lines::{Inlined, SourceLine, SourceLines};
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
-use gimli::{Dwarf, EndianRcSlice, LittleEndian, Section, SectionId};
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, Section, SectionId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use worstcase_lab::execution::Symbols;
 /// The message for debug information on which its reader panicked.
 const BROKEN: &str = "its debug information is damaged";
 
-pub(super) type DwarfReader = EndianRcSlice<LittleEndian>;
+pub(super) type DwarfReader = EndianArcSlice<LittleEndian>;
 
 /// Functions of every kernel, and the file of each: they tell where the top of the source is. The assembler gets other
 /// paths than the compiler.

@@ -11,7 +11,7 @@ use gimli::{Dwarf, LittleEndian, Section, SectionId};
 use object::read::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex};
 use object::{RelocationKind, SymbolKind};
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 use worstcase_base::defect::guarded;
 use worstcase_lab::execution::Symbols;
 
@@ -36,7 +36,7 @@ impl Modules {
     pub(crate) fn of(
         kernel: Box<dyn SourceLines>,
         symbols: &Symbols,
-        mut file: impl FnMut(&str) -> Option<Rc<[u8]>>,
+        mut file: impl FnMut(&str) -> Option<Arc<[u8]>>,
     ) -> Modules {
         let names = symbols.modules().into_iter();
         let modules = names.filter_map(|name| table(&file(name)?, name, symbols));
@@ -51,6 +51,10 @@ impl SourceLines for Modules {
     fn source(&self, address: u64) -> Option<SourceLine> {
         let of_module = || self.modules.iter().find_map(|module| module.source(address));
         self.kernel.source(address).or_else(of_module)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.kernel.is_empty() && self.modules.is_empty()
     }
 }
 
@@ -108,10 +112,10 @@ fn places(elf: &File<'_>, name: &str, symbols: &Symbols) -> SectionPlaces {
 
 /// A debug section with its relocations done. References to a section that is not in memory keep a low address, where
 /// nothing is looked up.
-fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Rc<[u8]>, object::Error> {
+fn section(elf: &File<'_>, places: &SectionPlaces, id: SectionId) -> Result<Arc<[u8]>, object::Error> {
     let is_wanted = !matches!(id, SectionId::DebugLoc | SectionId::DebugLocLists);
     let Some(section) = elf.section_by_name(id.name()).filter(|_| is_wanted) else {
-        return Ok(Rc::new([]));
+        return Ok(Arc::new([]));
     };
     let mut data = section.uncompressed_data()?.into_owned();
     for (offset, relocation) in section.relocations() {

@@ -3,7 +3,7 @@
 use super::{DebugInfo, Modules};
 use crate::breakdown::lines::SourceLines;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use worstcase_base::cache::Cache;
 use worstcase_kernels::debuginfo::kept::{self, KeptDebugInfo};
 use worstcase_kernels::debuginfo::{BuildId, DebugInfoError};
@@ -63,10 +63,10 @@ impl<'a> LineOrigin<'a> {
     /// Adds the lines of the cell's modules, which are known once the cell was replayed.
     pub(crate) fn with_modules(&self, kernel: Box<dyn SourceLines>, again: &RepeatableCell) -> Modules {
         let file = |name: &str| match self.additions.module(name) {
-            Some(own) => Some(Rc::from(&*own.bytes)),
+            Some(own) => Some(Arc::from(&*own.bytes)),
             None => worstcase_base::files::read(&self.kept.as_ref()?.module(name)?)
                 .ok()
-                .map(Rc::from),
+                .map(Arc::from),
         };
         Modules::of(kernel, again.symbols(), file)
     }

@@ -5,7 +5,7 @@ use crate::unpacked::most_of;
 use object::read::{CompressionFormat, Object, ObjectSection, ReadCache};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use worstcase_base::files;
 
 /// An ELF file.
@@ -48,10 +48,10 @@ impl ElfFile {
     }
 
     /// A section's content, uncompressed; empty if there is no section of this name.
-    pub fn section(&self, name: &str) -> Result<Rc<[u8]>, DebugInfoError> {
+    pub fn section(&self, name: &str) -> Result<Arc<[u8]>, DebugInfoError> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else {
-            return Ok(Rc::new([]));
+            return Ok(Arc::new([]));
         };
         let wrong = |e: object::Error| self.wrong(format!("{name}: {e}"));
         let (held, holds) = match section.compressed_file_range().map_err(wrong)? {
@@ -63,7 +63,7 @@ impl ElfFile {
             return Err(self.wrong(format!("{name}: it claims {holds} bytes, more than any real one has")));
         }
         let data = section.uncompressed_data().map_err(wrong)?;
-        Ok(Rc::from(data))
+        Ok(Arc::from(data))
     }
 
     /// The file with the common parts of several files (made by dwz), if there is one.

@@ -3,7 +3,6 @@
 use super::WantedLog;
 use crate::execution::{Elsewhere, Execution, Step};
 use crate::machine::Mips;
-use std::collections::HashMap;
 use std::ops::Range;
 use worstcase_contract::Instructions;
 use worstcase_contract::window::log::{Log, Window};
@@ -14,10 +13,10 @@ pub(super) fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution
     let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
     let (steps, end) = steps_of(window, &wanted.window)?;
     let first = steps.first()?.count;
-    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut numbers: Vec<Option<u32>> = vec![None; log.blocks.len()];
     let mut blocks = Vec::new();
     let mut own = |step: Step| Step {
-        block: *numbers.entry(step.block).or_insert_with(|| {
+        block: *numbers[step.block as usize].get_or_insert_with(|| {
             blocks.push(log.blocks[step.block as usize].clone());
             blocks.len() as u32 - 1
         }),

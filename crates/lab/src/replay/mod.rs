@@ -96,19 +96,21 @@ pub fn replay_each(
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
-    replay_wanted(cache, run, raw, kernel, &wanted, AtOnce::One, each)
+    replay_wanted(cache, run, raw, kernel, &wanted, each)
 }
 
-/// Like [`replay_each`], for stretches of the run instead of samples: `each` gets the stretch's index. An execution's
-/// due time and sample are the ends of its stretch. Returns the functions of modules.
-pub(crate) fn replay_stretches(
+/// Like [`replay_each`], for stretches of the run instead of samples, and in two halves at once where a checkpoint lies between
+/// (what is told of one does not know the locks of the other). An execution's due time and sample are the ends of its
+/// stretch. `reader` makes what looks at the executions of one half, with their stretches' indices. Gives what it made of each
+/// stretch, in their order, and the functions of modules.
+pub(crate) fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
     cache: &Cache,
     run: &CellRun,
     raw: &RawResult,
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
-    mut each: impl FnMut(usize, Execution) -> Result<(), LabError>,
-) -> Result<Symbols, LabError> {
+    reader: impl Fn() -> R + Sync,
+) -> Result<(Vec<T>, Symbols), LabError> {
     let mips = run.prepared.subject.mips;
     let one = |(index, stretch): (usize, &Range<Instructions>)| WantedLog {
         moment: SampleMoment {
@@ -122,62 +124,83 @@ pub(crate) fn replay_stretches(
     };
     let mut wanted: Vec<WantedLog> = stretches.iter().enumerate().map(one).collect();
     wanted.sort_by_key(|w| w.window.start);
-    let each = |index, execution, _: &Symbols| each(index, execution);
-    replay_wanted(cache, run, raw, kernel, &wanted, AtOnce::Two, each)
+    let read = |part: &[WantedLog]| {
+        let (mut reader, mut read) = (reader(), Vec::new());
+        let modules = replay_part(cache, run, raw, kernel, part, |index, execution, _| {
+            read.push((index, reader(index, execution)));
+            Ok(())
+        })?;
+        Ok::<_, LabError>((read, modules))
+    };
+    let (mut all, mut modules) = (Vec::new(), Symbols::default());
+    for batch in batches(&wanted) {
+        let (first, second) = batch.split_at(half(cache, run, batch)?);
+        let (of_first, of_second) = std::thread::scope(|scope| {
+            let of_second = (!second.is_empty()).then(|| scope.spawn(|| read(second)));
+            let of_first = read(first);
+            (
+                of_first,
+                of_second.map(|thread| thread.join().expect("a replay does not panic")),
+            )
+        });
+        for half in [Some(of_first), of_second].into_iter().flatten() {
+            let (of_half, modules_then) = half?;
+            all.extend(of_half);
+            modules = modules_then;
+        }
+    }
+    all.sort_by_key(|(index, _)| *index);
+    Ok((all.into_iter().map(|(_, of_stretch)| of_stretch).collect(), modules))
 }
 
-/// How many machines replay parts of one cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AtOnce {
-    One,
-    /// Two halves, where a checkpoint lies between. What is told of one does not know the locks of the other.
-    Two,
+/// What ran in this stretch of the run, and the functions of modules.
+pub(crate) fn replay_window(
+    cache: &Cache,
+    run: &CellRun,
+    raw: &RawResult,
+    kernel: &KernelSymbols,
+    window: Range<Instructions>,
+) -> Result<(Execution, Symbols), LabError> {
+    let reader = || |_, execution| execution;
+    let (mut executions, modules) = replay_stretches(cache, run, raw, kernel, &[window], reader)?;
+    Ok((executions.pop().expect("one for each stretch"), modules))
 }
 
-/// Replays in order of time.
+/// Replays in order of time, at most so many windows at once.
 fn replay_wanted(
     cache: &Cache,
     run: &CellRun,
     raw: &RawResult,
     kernel: &KernelSymbols,
     wanted: &[WantedLog],
-    at_once: AtOnce,
     mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
-    let mips = run.prepared.subject.mips;
-    let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
-    let observed = |part: &[WantedLog]| {
-        let windows = Windows::merged(part.iter().map(|w| w.window.clone()));
-        let folder = cache.scratch()?;
-        let (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
-        match log.windows.len() == windows.ranges().len() {
-            true => Ok((log, modules)),
-            false => Err(misfit("not every window was reached")),
-        }
-    };
     let mut modules = Symbols::default();
     for batch in batches(wanted) {
-        let (first, second) = match at_once {
-            AtOnce::One => (batch, &batch[..0]),
-            AtOnce::Two => batch.split_at(half(cache, run, batch)?),
-        };
-        let (of_first, of_second) = std::thread::scope(|scope| {
-            let of_second = (!second.is_empty()).then(|| scope.spawn(|| observed(second)));
-            let of_first = observed(first);
-            (
-                of_first,
-                of_second.map(|thread| thread.join().expect("a replay does not panic")),
-            )
-        });
-        let parts = [(first, Some(of_first)), (second, of_second)];
-        for (part, result) in parts.into_iter().filter_map(|(part, result)| Some((part, result?))) {
-            let log;
-            (log, modules) = result?;
-            for one in part {
-                let execution = cut(&log, one, mips).ok_or_else(|| misfit("a window is empty"))?;
-                each(one.moment.index, execution, &modules)?;
-            }
-        }
+        modules = replay_part(cache, run, raw, kernel, batch, &mut each)?;
+    }
+    Ok(modules)
+}
+
+/// Replays what holds these windows.
+fn replay_part(
+    cache: &Cache,
+    run: &CellRun,
+    raw: &RawResult,
+    kernel: &KernelSymbols,
+    part: &[WantedLog],
+    mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
+) -> Result<Symbols, LabError> {
+    let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
+    let windows = Windows::merged(part.iter().map(|w| w.window.clone()));
+    let folder = cache.scratch()?;
+    let (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
+    if log.windows.len() != windows.ranges().len() {
+        return Err(misfit("not every window was reached"));
+    }
+    for one in part {
+        let execution = cut(&log, one, run.prepared.subject.mips).ok_or_else(|| misfit("a window is empty"))?;
+        each(one.moment.index, execution, &modules)?;
     }
     Ok(modules)
 }

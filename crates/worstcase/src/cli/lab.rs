@@ -60,6 +60,7 @@ const VERIFY_HELP: &str = "\
 Examples:
   worstcase lab verify --kernel debian:6.1 --preempt none --load fork --seed 1
   worstcase lab verify --kernel debian:6.1 --seed 1 --runs 4 --fresh-boots
+  worstcase lab verify --kernel debian:6.1 --load shm,fork --seed 1 --runs 2 --checkpoints
 
 Exit code: 0 one digest, 4 two runs of a cell differ.";
 
@@ -132,6 +133,9 @@ pub struct VerifyArgs {
     /// Boot the subject anew for every run, instead of forking one snapshot
     #[arg(long)]
     fresh_boots: bool,
+    /// Run each cell on from each of its checkpoints, too, from which explain and census begin
+    #[arg(long)]
+    checkpoints: bool,
     #[command(flatten)]
     qemu: QemuArgs,
 }
@@ -302,15 +306,20 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
             spec: &cell.spec,
             runs: args.runs.get(),
             fresh_boots: args.fresh_boots,
+            checkpoints: args.checkpoints,
             limit: args.qemu.limit(),
         };
-        let digest = verify(&options.cache, &what, |number, busy, digest| {
+        let found = verify(&options.cache, &what, |number, busy, digest| {
             let host = if busy { "busy" } else { "as it is" };
             eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
+        let checkpoints = match args.checkpoints {
+            true => format!(", also on from {} checkpoints", found.checkpoints),
+            false => String::new(),
+        };
         print(&format!(
-            "{}: {} runs, one digest: {digest}\n",
-            cell.entry.id, args.runs
+            "{}: {} runs, one digest{checkpoints}: {}\n",
+            cell.entry.id, args.runs, found.digest
         ))?;
     }
     Ok(ExitCode::SUCCESS)

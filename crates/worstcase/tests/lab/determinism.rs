@@ -17,6 +17,20 @@ fn verified(controller: &Controller, words: &str) -> String {
     digest.trim().to_string()
 }
 
+/// Of a machine of two CPUs none is kept.
+#[test]
+fn a_cell_goes_on_from_its_checkpoints() {
+    for (cpus, checkpoints) in [("1", 3), ("2", 0)] {
+        let verify = shared()
+            .worstcase("lab verify --runs 1 --checkpoints --preempt full --load shm --samples 1000 --seed 1")
+            .args(["--kernel", GENERIC, "--cpus", cpus])
+            .assert();
+        let out = String::from_utf8(verify.success().get_output().stdout.clone()).unwrap();
+        let says = format!(": 1 runs, one digest, also on from {checkpoints} checkpoints: sha256:");
+        assert!(out.contains(&says), "{out}");
+    }
+}
+
 fn cell(kernel: &str, model: &str) -> String {
     format!("--kernel {kernel} --preempt {model} --load fork --samples 300 --seed 1")
 }
