@@ -47,7 +47,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "write-baseline",
         ],
     ),
-    (HOW_LONG, &["checkpoints", "fresh-boots", "rotate", "rounds", "runs", "time"]),
+    (
+        HOW_LONG,
+        &["checkpoints", "fresh-boots", "rotate", "rounds", "runs", "time"],
+    ),
     (WHERE, &["arch", "cpus", "executor", "jobs", "on", "on-executable"]),
     (
         OUTPUT,
