@@ -20,7 +20,7 @@ fn verified(controller: &Controller, words: &str) -> String {
 /// Of a machine of two CPUs none is kept.
 #[test]
 fn a_cell_goes_on_from_its_checkpoints() {
-    for (cpus, checkpoints) in [("1", 3), ("2", 0)] {
+    for (cpus, checkpoints) in [("1", 4), ("2", 0)] {
         let verify = shared()
             .worstcase("lab verify --runs 1 --checkpoints --preempt full --load shm --samples 1000 --seed 1")
             .args(["--kernel", GENERIC, "--cpus", cpus])
