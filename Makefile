@@ -12,7 +12,7 @@ DESTDIR ?=
 BIN := $(DESTDIR)$(PREFIX)/bin
 SHARE := $(DESTDIR)$(PREFIX)/share
 
-.PHONY: build install uninstall demo demo-arm64 test bench lint prepare
+.PHONY: build install uninstall demo demo-arm64 site test bench lint prepare
 
 build: $(if $(TARGET),,prepare)
 ifeq ($(TARGET),)
@@ -53,6 +53,10 @@ demo-arm64:
 	$(WORSTCASE) kernels get debian:6.12/arm64 debian:6.12-rt/arm64
 	$(WORSTCASE) lab run --kernel debian:6.12/arm64,debian:6.12-rt/arm64 --load shm,procread,fork \
 		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run-arm64
+
+# The documents as pages for any server of files: target/site.
+site:
+	scripts/site
 
 test: prepare
 	scripts/prepare-tests
