@@ -5,6 +5,8 @@ CARGO ?= cargo
 # the linker.
 TARGET ?=
 WORSTCASE := target/$(TARGET:%=%/)release/worstcase
+# What tells manual, completions and licences: one that this machine can run.
+TELL ?= $(WORSTCASE)
 
 # Where `make install` puts things; DESTDIR is for packagers.
 PREFIX ?= /usr/local
@@ -12,7 +14,7 @@ DESTDIR ?=
 BIN := $(DESTDIR)$(PREFIX)/bin
 SHARE := $(DESTDIR)$(PREFIX)/share
 
-.PHONY: build install uninstall demo demo-arm64 test bench lint prepare
+.PHONY: build install uninstall demo demo-arm64 site deb rpm tarball test bench lint prepare
 
 build: $(if $(TARGET),,prepare)
 ifeq ($(TARGET),)
@@ -27,12 +29,12 @@ install:
 	@test -x $(WORSTCASE) || { echo "$(WORSTCASE) is not there; give 'make build' first" >&2; exit 1; }
 	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(SHARE)/doc/worstcase
 	install -m 755 $(WORSTCASE) $(BIN)/worstcase
-	$(WORSTCASE) man --output $(SHARE)/man/man1
-	$(WORSTCASE) completions bash > $(SHARE)/bash-completion/completions/worstcase
-	$(WORSTCASE) completions zsh > $(SHARE)/zsh/site-functions/_worstcase
-	$(WORSTCASE) completions fish > $(SHARE)/fish/vendor_completions.d/worstcase.fish
+	$(TELL) man --output $(SHARE)/man/man1
+	$(TELL) completions bash > $(SHARE)/bash-completion/completions/worstcase
+	$(TELL) completions zsh > $(SHARE)/zsh/site-functions/_worstcase
+	$(TELL) completions fish > $(SHARE)/fish/vendor_completions.d/worstcase.fish
 	install -m 644 LICENSE $(SHARE)/doc/worstcase/LICENSE
-	$(WORSTCASE) licences > $(SHARE)/doc/worstcase/licences.txt
+	$(TELL) licences > $(SHARE)/doc/worstcase/licences.txt
 
 uninstall:
 	rm -f $(BIN)/worstcase $(SHARE)/man/man1/worstcase.1 $(SHARE)/man/man1/worstcase-*.1
@@ -54,6 +56,19 @@ demo-arm64:
 	$(WORSTCASE) lab run --kernel debian:6.12/arm64,debian:6.12-rt/arm64 --load shm,procread,fork \
 		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run-arm64
 
+# What `make build` built, as a package in target/packages.
+deb rpm:
+	scripts/package $@
+
+# A static executable, for any distribution of this machine's kind, or of TARGET's.
+tarball:
+	CARGO="$(CARGO)" scripts/build-for $(or $(TARGET),$(shell uname -m)-unknown-linux-gnu) --release
+	TARGET=$(TARGET) scripts/package tar
+
+# The documents as pages for any server of files: target/site.
+site:
+	scripts/site
+
 test: prepare
 	scripts/prepare-tests
 	scripts/test
@@ -62,7 +77,7 @@ test: prepare
 # again on a busy machine; `host` in a virtual board of arm64; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
 # and found (needs flex, bison, bc and pahole); delays planted in newer kernels (needs root and debootstrap).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
-# under a sanitizer.
+# under a sanitizer. Last the packages, each put into a fresh Debian, used and taken away (root).
 bench: build
 	scripts/bench
 	scripts/bench-host
@@ -81,6 +96,8 @@ bench: build
 	scripts/fill-disk
 	scripts/fuzz
 	scripts/sanitize
+	$(MAKE) deb rpm tarball
+	scripts/bench-packages
 
 # scripts/deny: licences, duplicates and sources of all dependencies, and known defects where the list of them can be had.
 lint:

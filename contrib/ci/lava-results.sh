@@ -13,7 +13,7 @@ fi
 results='{PASS: "pass", FAIL: "fail", INCONCLUSIVE: "unknown"}'
 jq --raw-output "$results as \$to | .cells[] | \"\(\$to[.outcome]) gate.\(.subject).\(.load).\(.probe)\"" "$out/gate.json" |
     while read -r result cell; do lava-test-case "$(name "$cell")" --result "$result"; done
-lava-test-case gate --result "$(jq --raw-output "$results[.outcome]" "$out/gate.json")"
+lava-test-case gate --result "$(jq --raw-output "${results}[.outcome]" "$out/gate.json")"
 
 worstcase show "$out/run" --csv | awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -10,6 +10,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "build/libraries.rs"]
+mod libraries;
+use libraries::Libraries;
+
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const ARM64: &str = "aarch64-unknown-linux-gnu";
 /// What links the guest of arm64.
@@ -31,6 +35,10 @@ struct Payload {
     built: &'static str,
     file: &'static str,
 }
+
+/// Names a folder with the C library that goes into what a lab machine runs (libc.a and the like, libgcc_eh.a, crt*.o) instead of
+/// this distribution's: with the same, the guest's bytes are the same everywhere.
+const LIBC: &str = "WORSTCASE_LIBC";
 
 const STATIC: &str = "-Ctarget-feature=+crt-static";
 
@@ -58,15 +66,18 @@ const fn plugin(features: &'static str, file: &'static str, of_arm64: bool) -> P
     }
 }
 
+/// The one that a lab without policies does without.
+const LOADER: Payload = Payload {
+    package: "worstcase-policy-loader",
+    features: "static",
+    built: "worstcase-policy",
+    file: "policy-loader",
+    ..GUEST
+};
+
 const PAYLOADS: &[Payload] = &[
     GUEST,
-    Payload {
-        package: "worstcase-policy-loader",
-        features: "static",
-        built: "worstcase-policy",
-        file: "policy-loader",
-        ..GUEST
-    },
+    LOADER,
     plugin("api-v1", "plugin-v1.so", false),
     plugin("api-v4", "plugin-v4.so", false),
     plugin("api-v7", "plugin-v7.so", false),
@@ -96,6 +107,7 @@ fn main() {
         "crates/disk",
         "crates/guest",
         "crates/policy-loader",
+        "crates/lab/build",
         "crates/plugin",
         "Cargo.toml",
         "Cargo.lock",
@@ -120,7 +132,14 @@ fn main() {
             let (workspace, out) = (&workspace, &out);
             scope.spawn(move || {
                 for payload in carried().filter(|payload| payload.profile == profile) {
-                    build(payload, workspace, out);
+                    let Err(why) = build(payload, workspace, out) else {
+                        continue;
+                    };
+                    let is_loader = payload.file == LOADER.file;
+                    assert!(is_loader, "{} could not be built: {why}", payload.package);
+                    println!("cargo::warning=this lab cannot load schedulers (--scheduler): their loader could not be built: {why}");
+                    // One of an earlier build is another version's.
+                    std::fs::write(out.join(payload.file), []).expect("the output folder can be written");
                 }
             });
         }
@@ -131,6 +150,7 @@ fn main() {
 /// Whether the standard library for arm64 is here, and what links programs for it. The script runs again when that changes.
 fn builds_arm64() -> bool {
     println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rerun-if-env-changed={LIBC}");
     let said = Command::new(env("RUSTC")).args(["--print", "sysroot"]).output();
     let sysroot = String::from_utf8(said.expect("rustc runs").stdout).expect("a path");
     let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
@@ -152,16 +172,17 @@ fn digests<'a>(carried: impl Iterator<Item = &'a Payload>, out: &Path) -> String
     let digest = |file: &str| {
         let bytes = std::fs::read(out.join(file)).expect("it was built");
         pack(&bytes, &out.join(format!("{file}.gz")));
+        if bytes.is_empty() {
+            return None;
+        }
         let hex: String = Sha256::digest(bytes)[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        format!("{file} {hex}")
+        Some(format!("{file} {hex}"))
     };
-    carried
-        .map(|payload| digest(payload.file))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let digests = carried.map(|payload| digest(payload.file));
+    digests.flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn pack(bytes: &[u8], to: &Path) {
@@ -171,7 +192,8 @@ fn pack(bytes: &[u8], to: &Path) {
     std::fs::write(to, packed).expect("the packed file can be written");
 }
 
-fn build(payload: &Payload, workspace: &Path, out: &Path) {
+/// Builds a program; an error says in one line why not.
+fn build(payload: &Payload, workspace: &Path, out: &Path) -> Result<(), String> {
     let cargo_home = home::cargo_home().expect("cargo has a home");
     let flags = [
         payload.rustflags.to_string(),
@@ -179,9 +201,25 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
         format!("--remap-path-prefix={}=/cargo", cargo_home.display()),
         format!("--remap-path-prefix={}=/target", out.display()),
     ];
+    let libc = std::env::var(LIBC)
+        .ok()
+        .filter(|_| payload.rustflags == STATIC && !payload.of_arm64);
+    let libc = libc.map_or(Vec::new(), |folder| {
+        ["-B", "-L"]
+            .map(|option| format!("-Clink-arg={option}{folder}"))
+            .to_vec()
+    });
     // A target folder of its own: cargo holds a lock on the one that this script runs under.
     let target_dir = out.join("payloads");
-    let status = Command::new(env("CARGO"))
+    let c_flags = c_flags(&cargo_home, out);
+    let mut command = Command::new(env("CARGO"));
+    if payload.file == LOADER.file {
+        let libraries = Libraries::build(&env("CARGO"), workspace, out, TARGET, &c_flags)?;
+        command
+            .env("LIBBPF_SYS_LIBRARY_PATH", libraries.folder)
+            .env("LIBBPF_SYS_EXTRA_CFLAGS", libraries.flags);
+    }
+    let output = command
         .current_dir(workspace)
         .args([
             "build",
@@ -205,43 +243,40 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
             "CARGO_ENCODED_RUSTFLAGS",
             flags
                 .iter()
+                .chain(&libc)
                 .filter(|f| !f.is_empty())
                 .cloned()
                 .collect::<Vec<_>>()
                 .join("\x1f"),
         )
-        .env("CFLAGS", c_flags(&cargo_home, out))
-        .env("LIBBPF_SYS_LIBRARY_PATH", static_libraries())
+        .env("CFLAGS", c_flags.join(" "))
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", ARM64_LINKER)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         // What is checked by a sanitizer is the controller.
         .env_remove("CARGO_CFG_SANITIZE")
-        .status()
+        .output()
         .expect("cargo runs");
-    assert!(status.success(), "{} could not be built", payload.package);
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        eprintln!("{said}");
+        let why = said
+            .lines()
+            .rfind(|line| line.contains("error: "))
+            .unwrap_or("cargo failed");
+        return Err(why.trim().to_string());
+    }
     let built = target_dir
         .join(payload.target)
         .join(payload.profile)
         .join(payload.built);
     std::fs::copy(&built, out.join(payload.file)).expect("the built file can be copied");
+    Ok(())
 }
 
 /// C of dependencies must not depend on where the source lies, either.
-fn c_flags(cargo_home: &Path, out: &Path) -> String {
+fn c_flags(cargo_home: &Path, out: &Path) -> Vec<String> {
     let map = |from: &Path, to: &str| format!("-ffile-prefix-map={}={to}", from.display());
-    [map(cargo_home, "/cargo"), map(out, "/target")].join(" ")
-}
-
-/// Where the distribution has libelf.a, which the loader of schedulers carries.
-fn static_libraries() -> PathBuf {
-    let said = Command::new("cc").arg("-print-file-name=libelf.a").output();
-    let said = String::from_utf8(said.expect("cc runs").stdout).expect("a path");
-    let library = PathBuf::from(said.trim());
-    assert!(
-        library.is_absolute(),
-        "libelf.a is missing; 'make prepare' installs it (libelf-dev, zlib1g-dev)"
-    );
-    library.parent().expect("a file is in a folder").to_path_buf()
+    vec![map(cargo_home, "/cargo"), map(out, "/target")]
 }
 
 fn env(name: &str) -> String {

@@ -167,6 +167,9 @@ worstcase_base::errors! {
         /// An executable that was built without the programs for an architecture.
         #[error("this worstcase carries nothing for machines of {0}: give 'scripts/prepare-board && make build' in its source")]
         CarriesNone(Arch) => Missing,
+        /// An executable that was built where the loader of schedulers could not be.
+        #[error("this worstcase cannot load schedulers: their loader could not be built with it; 'make build' in its source says why")]
+        CarriesNoLoader => Missing,
         /// Something that machines of an architecture cannot do yet.
         #[error("{what}: there is no census of machines of {arch} as yet; explain their samples, or take that of the same on x86-64")]
         NoCensus {

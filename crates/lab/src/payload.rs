@@ -66,8 +66,15 @@ static ARM64: OfArch = OfArch {
     plugin_v7: carried!("plugin-arm64-v7.so"),
 };
 
+/// Empty where it could not be built.
+static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
+
 /// The program that loads a scheduler into a lab machine's kernel.
-pub(crate) static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
+pub(crate) fn policy_loader() -> Result<&'static [u8], LabError> {
+    let bytes = POLICY_LOADER.bytes();
+    let carried = !bytes.is_empty();
+    carried.then_some(bytes).ok_or(LabError::CarriesNoLoader)
+}
 
 /// Versions of QEMU's interface for plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

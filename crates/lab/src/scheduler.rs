@@ -84,7 +84,7 @@ impl LabScheduler {
     pub fn add(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
         match &self.kind {
             SchedulerKind::Object(bytes) => {
-                files.insert(LOADER.into(), payload::POLICY_LOADER.bytes().to_vec());
+                files.insert(LOADER.into(), payload::policy_loader()?.to_vec());
                 files.insert(OBJECT.into(), bytes.to_vec());
                 Ok(())
             }

@@ -10,6 +10,8 @@ mod families;
 mod form;
 mod proto;
 #[cfg(test)]
+mod queried;
+#[cfg(test)]
 mod tests;
 mod text;
 mod watched;

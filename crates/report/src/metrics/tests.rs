@@ -6,7 +6,7 @@ use worstcase_contract::Nanos;
 use worstcase_host::buckets::Buckets;
 use worstcase_host::message::Pulse;
 
-fn watched(latencies: &[u64]) -> WatchMetrics {
+pub(super) fn watched(latencies: &[u64]) -> WatchMetrics {
     let mut buckets = Buckets::default();
     latencies.iter().for_each(|ns| buckets.add(*ns));
     WatchMetrics {

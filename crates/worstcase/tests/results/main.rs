@@ -43,6 +43,7 @@ mod security;
 mod selection;
 mod several_cpus;
 mod several_runs;
+mod site;
 mod tables;
 mod true_words;
 mod verdict_command;

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use worstcase_skips::skip;
 
 fn own(path: &str) -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
@@ -45,4 +46,28 @@ fn the_gate_is_asked_again_of_something_else() {
         before.contains("cyclictest-lines.txt"),
         "the run before is kept: {before}"
     );
+}
+
+#[test]
+fn every_recipe_does_what_its_steps_say() {
+    let measured = own("crates/foreign/tests/data/cyclictest-histogram.txt");
+    let needs = Command::new("/usr/bin/python3").args(["-c", "import yaml"]).output();
+    if !needs.is_ok_and(|output| output.status.success()) {
+        skip!("python3-yaml is not there", "python3-yaml");
+    }
+    let output = Command::new(own("scripts/check-ci"))
+        .env("WORSTCASE", assert_cmd::cargo::cargo_bin("worstcase"))
+        .env("MEASURE", format!("import {} --load idle", measured.display()))
+        .env("EXPECTED", "10")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for system in ["github", "action", "gitlab", "lava", "jenkins"] {
+        let line = told.lines().find(|line| line.starts_with(&format!("{system}: ")));
+        assert!(
+            line.is_some_and(|line| line.ends_with("gate 2 without a baseline, then 10")),
+            "{system}: {told}"
+        );
+    }
 }
