@@ -4,7 +4,9 @@ CARGO ?= cargo
 # For another machine: make build TARGET=aarch64-unknown-linux-gnu. A static executable, without the lab; CC of the target is
 # the linker.
 TARGET ?=
-WORSTCASE := target/$(TARGET:%=%/)release/worstcase
+# `dist`: smaller, and longer to build.
+PROFILE ?= release
+WORSTCASE := target/$(TARGET:%=%/)$(PROFILE)/worstcase
 # What tells manual, completions and licences: one that this machine can run.
 TELL ?= $(WORSTCASE)
 
@@ -18,9 +20,9 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 
 build: $(if $(TARGET),,prepare)
 ifeq ($(TARGET),)
-	$(CARGO) build --release --locked
+	$(CARGO) build --profile $(PROFILE) --locked
 else
-	CARGO="$(CARGO)" scripts/build-for $(TARGET) --release
+	CARGO="$(CARGO)" scripts/build-for $(TARGET) --profile $(PROFILE)
 endif
 
 # What was built: the program, its manual and its completions, its licence and those of what it carries. Builds nothing, so that
@@ -56,13 +58,14 @@ demo-arm64:
 	$(WORSTCASE) lab run --kernel debian:6.12/arm64,debian:6.12-rt/arm64 --load shm,procread,fork \
 		--probe wakeup --seeds 5 --samples 1000 --criterion 100us --output demo-run-arm64
 
-# What `make build` built, as a package in target/packages.
+# The smallest executable as a package in target/packages.
 deb rpm:
-	scripts/package $@
+	$(MAKE) build PROFILE=dist
+	WORSTCASE=target/dist/worstcase scripts/package $@
 
 # A static executable, for any distribution of this machine's kind, or of TARGET's.
 tarball:
-	CARGO="$(CARGO)" scripts/build-for $(or $(TARGET),$(shell uname -m)-unknown-linux-gnu) --release
+	CARGO="$(CARGO)" scripts/build-for $(or $(TARGET),$(shell uname -m)-unknown-linux-gnu) --profile dist
 	TARGET=$(TARGET) scripts/package tar
 
 # The documents as pages for any server of files: target/site.

@@ -78,7 +78,7 @@ fn the_page_of_studies_has_every_parameter() {
 /// As `wc -w` counts them.
 const WORDS_IN_A_PAGE: usize = 4_500;
 const WORDS_IN_README: usize = 900;
-const WORDS_IN_ALL: usize = 50_000;
+const WORDS_IN_ALL: usize = 55_000;
 
 /// All Markdown of the project but what tests read.
 fn pages() -> Vec<PathBuf> {
