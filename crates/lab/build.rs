@@ -259,10 +259,9 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) -> Result<(), String> 
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         eprintln!("{said}");
-        let why = said
-            .lines()
-            .rfind(|line| line.contains("error: "))
-            .unwrap_or("cargo failed");
+        let why = said.lines().find(|line| line.contains("ld: error: "));
+        let why = why.or_else(|| said.lines().find(|line| line.starts_with("error")));
+        let why = why.unwrap_or("cargo failed");
         return Err(why.trim().to_string());
     }
     let built = target_dir
