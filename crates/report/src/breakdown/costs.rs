@@ -8,7 +8,7 @@ use worstcase_base::format::{counted, grouped, micros, plain};
 use worstcase_contract::costs::{self, CacheGeometry, CostEvent, EventCounts};
 
 /// Width of the spans' names.
-const SPAN: usize = 26;
+const SPAN: usize = 36;
 
 /// Columns of events that are counted together.
 const COLUMNS: [(&str, &[CostEvent]); 7] = [
@@ -114,10 +114,10 @@ fn answer(all: &EventCounts) -> String {
         ),
     };
     let so = match Leaning::of(all) {
-        Leaning::Code => "the path is long",
+        Leaning::Code => "its length is what takes time",
         Leaning::Caches => "the path misses caches: on hardware it takes longer than its length says",
         Leaning::Stalls => {
-            "entries, locks, returns and what serialises weigh most: on hardware it takes longer than its length says"
+            "entries, locks and what serialises weigh most: on hardware it takes longer than its length says"
         }
         Leaning::Several => "its length says half of it at most",
     };
@@ -133,10 +133,60 @@ fn legend() -> String {
     format!(
         "memory, L3, L2: accesses to data and lines of code that they served, in caches of L1 {} for data and as much for code, L2 {}, \
          L3 {}, in use for {} million instructions before. returns: not to where the last call came from. mostly: what weighs most by the times of \
-         one machine (AMD Zen 4): code, caches, or stalls (entries, locks, returns, and serial: what serialises).",
+         one machine (AMD Zen 4): code (with its returns), caches, or stalls (entries, locks, and serial: what serialises).",
         size(costs::DATA),
         size(costs::SECOND),
         size(costs::THIRD),
         costs::WARM_UP / 1_000_000
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(events: &[(CostEvent, u64)]) -> EventCounts {
+        events.iter().copied().collect()
+    }
+
+    #[test]
+    fn the_answer_tells_long_code_from_code_that_misses_caches() {
+        let code = (CostEvent::Instruction, 240_000);
+        assert_eq!(
+            answer(&counts(&[code])),
+            "Of 240 000 instructions memory is never waited for: its length is what takes time."
+        );
+        let misses = answer(&counts(&[
+            code,
+            (CostEvent::DataMemory, 500),
+            (CostEvent::CodeMemory, 100),
+        ]));
+        assert!(
+            misses.starts_with("Of 240 000 instructions memory is waited for 600 times, once in 400 instructions:")
+        );
+        assert!(misses.contains("misses caches"), "{misses}");
+    }
+
+    #[test]
+    fn what_has_no_column_has_a_line_where_there_is_some() {
+        let events = [
+            (CostEvent::Instruction, 1000),
+            (CostEvent::StringRound, 5),
+            (CostEvent::Locked, 2),
+        ];
+        let line = |counts: &EventCounts| lines(counts, "wake-up");
+        let [only] = &line(&counts(&events))[..] else {
+            panic!("one line");
+        };
+        assert!(
+            only.contains("1 005") && only.contains("  wake-up  ") && only.ends_with("  code"),
+            "{only}"
+        );
+        let more = line(&counts(&[
+            events[0],
+            (CostEvent::StringByte, 4096),
+            (CostEvent::Port, 1),
+        ]));
+        assert_eq!(more[1].trim(), "4 096 bytes of string instructions, 1 of I/O ports");
+    }
 }
