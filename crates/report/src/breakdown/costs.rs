@@ -87,7 +87,7 @@ fn lines(counts: &EventCounts, name: &str) -> Vec<String> {
     let others: Vec<String> = others
         .map(|(event, what)| format!("{} {what}", grouped(counts[*event])))
         .collect();
-    let indent = 12 + 8 * COLUMNS.len() + 4;
+    let indent = 14;
     let more = (!others.is_empty()).then(|| cut(&format!("{:indent$}{}", "", others.join(", "))));
     std::iter::once(line).chain(more).collect()
 }
