@@ -12,6 +12,7 @@ use super::moments::{self, SampleMoment};
 use super::prepared::Prepared;
 use super::qemu::Qemus;
 use super::replay;
+use super::replay::Counted;
 use super::snapshot::MachineSnapshot;
 use super::symbols::KernelSymbols;
 use crate::execution::{Execution, Symbols};
@@ -102,8 +103,8 @@ impl RepeatableCell {
     }
 
     /// What ran around each of these samples (indices in the record), in the order of `samples`.
-    pub fn replay(&mut self, cache: &Cache, samples: &[usize]) -> Result<Vec<Execution>, LabError> {
-        let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, replay::LEAD)?;
+    pub fn replay(&mut self, cache: &Cache, samples: &[usize], counted: Counted) -> Result<Vec<Execution>, LabError> {
+        let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, counted)?;
         self.kernel.code.add_modules(replay.modules);
         Ok(replay.executions)
     }

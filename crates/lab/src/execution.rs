@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
+use worstcase_contract::costs::log::CountedEvent;
+use worstcase_contract::costs::{CostEvent, EventCounts};
 use worstcase_contract::symbols::{CodeSymbol, SymbolTable};
 pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, LockWrite, Step, TaskFrom, Why};
 use worstcase_contract::{Instructions, Nanos};
@@ -28,6 +30,8 @@ pub struct Execution {
     pub elsewhere: Vec<Elsewhere>,
     /// The locks that the kernel's lock functions wrote to, in order.
     pub lock_writes: Vec<LockWrite>,
+    /// What its instructions consist of, in the order of their counts, if that was asked for.
+    pub costs: Option<Vec<CountedEvent>>,
     /// When the probe's timer was due.
     pub due: Instructions,
     /// The first entry of the timer interrupt at or after the due time, if there was one before the sample.
@@ -66,12 +70,23 @@ impl Execution {
             contexts: Vec::new(),
             elsewhere: Vec::new(),
             lock_writes: Vec::new(),
+            costs: None,
             due: other.count,
             timer_entry: None,
             sample: other.count,
             latency: Nanos(0),
             shift: self.shift,
         }
+    }
+
+    /// What a range of instructions consists of, if that was asked for.
+    pub fn costs_in(&self, range: Range<u64>) -> Option<EventCounts> {
+        let events = self.costs.as_ref()?;
+        let first = events.partition_point(|event| event.at < range.start);
+        let within = events[first..].iter().take_while(|event| event.at < range.end);
+        let mut counts: EventCounts = within.map(|event| (event.event, event.n)).collect();
+        counts[CostEvent::Instruction] = (range.end - range.start).saturating_sub(counts[CostEvent::StringRound]);
+        Some(counts)
     }
 
     /// The first instruction in a range at which the kernel's preempt count is zero.
@@ -287,6 +302,7 @@ mod tests {
             contexts: Vec::new(),
             elsewhere: Vec::new(),
             lock_writes: Vec::new(),
+            costs: None,
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),
@@ -300,6 +316,44 @@ mod tests {
         };
         assert_eq!(of(101..105), [0x11, 0x20, 0x24, 0x10]);
         assert_eq!(of(0..200).len(), 7);
+    }
+
+    #[test]
+    fn what_a_range_consists_of_adds_up_to_it() {
+        let event = |at, event, n| CountedEvent { at, event, n };
+        let events = vec![
+            event(101, CostEvent::DataL3, 1),
+            event(101, CostEvent::Locked, 1),
+            event(104, CostEvent::StringRound, 1),
+            event(104, CostEvent::StringByte, 8),
+            event(105, CostEvent::StringRound, 1),
+        ];
+        let execution = Execution {
+            blocks: Vec::new(),
+            steps: Vec::new(),
+            end: Instructions(110),
+            tasks: Vec::new(),
+            contexts: Vec::new(),
+            elsewhere: Vec::new(),
+            lock_writes: Vec::new(),
+            costs: Some(events),
+            due: Instructions(0),
+            timer_entry: None,
+            sample: Instructions(0),
+            latency: Nanos(0),
+            shift: 0,
+        };
+        let counts = |range| execution.costs_in(range).unwrap();
+        assert_eq!(counts(100..105) + counts(105..110), counts(100..110));
+        assert_eq!(counts(100..105).lab_instructions(), 5);
+        assert_eq!(counts(101..102)[CostEvent::Locked], 1);
+        assert_eq!(counts(102..105)[CostEvent::StringByte], 8);
+        assert_eq!(counts(106..110), counts(102..104) + counts(102..104));
+        let uncounted = Execution {
+            costs: None,
+            ..execution
+        };
+        assert_eq!(uncounted.costs_in(100..105), None);
     }
 
     #[test]
@@ -321,6 +375,7 @@ mod tests {
             ],
             elsewhere: Vec::new(),
             lock_writes: Vec::new(),
+            costs: None,
             due: Instructions(0),
             timer_entry: None,
             sample: Instructions(0),

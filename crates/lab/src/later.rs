@@ -1,6 +1,7 @@
 //! Counts of a part of a cell, which begin at 0 where the part begins, and those of the whole cell.
 
 use worstcase_contract::Instructions;
+use worstcase_contract::costs::log::CostLog;
 use worstcase_contract::window::ask::Windows;
 use worstcase_contract::window::log::Log;
 
@@ -24,6 +25,12 @@ pub(crate) fn log_after(mut log: Log, begin: Instructions) -> Log {
             .chain(locks)
             .for_each(|count| count.0 += begin.0);
     }
+    log
+}
+
+/// The same of a log of costs.
+pub(crate) fn costs_after(mut log: CostLog, begin: Instructions) -> CostLog {
+    log.events.iter_mut().for_each(|event| event.at += begin.0);
     log
 }
 

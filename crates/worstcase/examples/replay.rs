@@ -16,7 +16,7 @@ use worstcase_lab::cell::{self, CellRun};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::replay::{LEAD, replay, replay_each};
+use worstcase_lab::replay::{Counted, LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_plan::{CpuModel, PlannedCell, VirtualMachine};
 
@@ -74,7 +74,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut worst: Vec<usize> = (0..raw.record.samples.len()).collect();
     worst.sort_by_key(|i| std::cmp::Reverse(raw.record.samples[*i].latency));
     let start = begin();
-    let executions = replay(cache, &run, &raw, &symbols, &worst[..1.min(worst.len())], LEAD)?.executions;
+    let executions = replay(
+        cache,
+        &run,
+        &raw,
+        &symbols,
+        &worst[..1.min(worst.len())],
+        Counted::Nothing,
+    )?
+    .executions;
     timed("replay of the worst", start);
     for execution in &executions {
         show(execution, &symbols.code);

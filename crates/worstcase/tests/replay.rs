@@ -13,6 +13,7 @@ use worstcase_analysis::breakdown::{Breakdown, LabSurroundings, tell};
 use worstcase_base::cache::Cache;
 use worstcase_base::progress::Silent;
 use worstcase_contract::Probe;
+use worstcase_contract::costs::{CostEvent, EventCounts};
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::boot;
@@ -22,7 +23,7 @@ use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::payload;
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::replay::{LEAD, replay, replay_each};
+use worstcase_lab::replay::{Counted, LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{Arch, CpuModel, PlannedCell, VirtualMachine};
@@ -215,7 +216,7 @@ fn the_worst_sample_shows_what_delayed_it() {
         let worst = (0..raw.record.samples.len())
             .max_by_key(|i| raw.record.samples[*i].latency)
             .unwrap();
-        let execution = &replay(&options.cache, run, raw, kernel, &[worst], LEAD)
+        let execution = &replay(&options.cache, run, raw, kernel, &[worst], Counted::Nothing)
             .unwrap()
             .executions[0];
         let seen = functions(execution, &kernel.code);
@@ -247,7 +248,7 @@ fn the_worst_sample_shows_what_delayed_it() {
 #[test]
 fn slower_machines_and_signals_too() {
     with_cell(cell(250, Probe::Response), |options, run, raw, kernel| {
-        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD)
+        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], Counted::Nothing)
             .unwrap()
             .executions;
         assert_eq!(executions.len(), 2);
@@ -289,7 +290,7 @@ fn goes_on_from_checkpoints(mut planned: PlannedCell) {
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let cache = Cache::at(folder.path().join("cache"));
         let told = || {
-            let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], LEAD)
+            let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], Counted::Nothing)
                 .unwrap()
                 .executions;
             executions
@@ -304,7 +305,7 @@ fn goes_on_from_checkpoints(mut planned: PlannedCell) {
         assert!(count >= 1, "{load}: {count}");
         assert!(told() == whole, "{load}");
         for (sample, whole) in [3, 500, 999].into_iter().zip(&whole) {
-            let part = replay(&cache, run, raw, kernel, &[sample], LEAD)
+            let part = replay(&cache, run, raw, kernel, &[sample], Counted::Nothing)
                 .unwrap()
                 .executions
                 .remove(0);
@@ -313,6 +314,76 @@ fn goes_on_from_checkpoints(mut planned: PlannedCell) {
                 "{load}: sample {sample}"
             );
         }
+    });
+}
+
+/// Instructions of an execution with these bytes, and the count of each.
+fn with_bytes<'a>(execution: &'a Execution, bytes: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
+    let mut found = Vec::new();
+    for number in 0..execution.steps.len() {
+        let block = &execution.blocks[execution.steps[number].block as usize];
+        let mut rest = &block.code[..];
+        for (count, length) in execution.span(number).zip(&block.lengths) {
+            let (code, after) = rest.split_at(usize::from(*length));
+            rest = after;
+            found.extend((code == bytes).then_some(count));
+        }
+    }
+    found.into_iter()
+}
+
+/// Counting costs changes neither samples, which a replay checks, nor what is told of them; what is counted is the same from
+/// wherever the replay begins.
+#[test]
+fn costs_are_counted_beside_everything_else() {
+    let mut planned = cell(1000, Probe::Wakeup);
+    planned.spec.load = "fork".into();
+    planned.spec.periods = 500;
+    with_cell(planned, |_, run, raw, kernel| {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let one = |counted| {
+            replay(&cache, run, raw, kernel, &[450], counted)
+                .unwrap()
+                .executions
+                .remove(0)
+        };
+        let counted = one(Counted::Costs);
+        assert_eq!(one(Counted::Costs).costs, counted.costs, "from a checkpoint");
+        let uncounted = one(Counted::Nothing);
+        let names = |execution| functions(execution, &kernel.code).join(" ");
+        assert!(names(&uncounted) == names(&counted) && uncounted.costs.is_none());
+        // Steps add up to the window, each to its own length.
+        let (mut sum, mut blocks) = (EventCounts::default(), 0);
+        for step in 0..counted.steps.len() {
+            let range = counted.span(step);
+            let counts = counted.costs_in(range.clone()).unwrap();
+            assert_eq!(counts.lab_instructions(), range.end - range.start);
+            sum += counts;
+            blocks += 1;
+        }
+        let all = counted.steps[0].count.0..counted.end.0;
+        assert_eq!(counted.costs_in(all), Some(sum), "of {blocks} blocks");
+        // Each event is where its instruction is.
+        for (event, codes) in [
+            (CostEvent::SystemCall, &[&[0x0f, 0x05][..]][..]),
+            (CostEvent::InterruptReturn, &[&[0x48, 0xcf]]),
+            (
+                CostEvent::PageTableLoad,
+                &[&[0x0f, 0x22, 0xdf], &[0x0f, 0x22, 0xd8], &[0x0f, 0x22, 0xd9]],
+            ),
+        ] {
+            let found = counted.costs.iter().flatten().filter(|counted| counted.event == event);
+            let mut expected: Vec<u64> = codes.iter().flat_map(|code| with_bytes(&counted, code)).collect();
+            expected.sort_unstable();
+            assert!(!expected.is_empty(), "{event:?}");
+            assert!(found.map(|counted| counted.at).eq(expected), "{event:?}");
+        }
+        assert!(
+            sum[CostEvent::DataL3] > 0 && sum[CostEvent::StringByte] > 0 && sum[CostEvent::Locked] > 0,
+            "{sum:?}"
+        );
     });
 }
 
@@ -328,7 +399,7 @@ fn another_execution_is_refused() {
             change(&mut other);
             let none = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             std::fs::set_permissions(none.path(), Permissions::from_mode(0o755)).unwrap();
-            replay(&Cache::at(none.path()), run, &other, kernel, &[5], LEAD).unwrap_err()
+            replay(&Cache::at(none.path()), run, &other, kernel, &[5], Counted::Nothing).unwrap_err()
         };
         let error = refused(&|other| other.record.samples[5].latency.0 += 1);
         assert!(matches!(error, LabError::Contradicted(..)), "{error}");

@@ -156,7 +156,10 @@ fn to_spans(
     let mut spans = Vec::new();
     let unexplained = |from: u64, to: u64| {
         let length = time(to) - time(from);
-        Span::unexplained(time(from), length, Some(Instructions(to - from)))
+        Span {
+            costs: execution.costs_in(from..to),
+            ..Span::unexplained(time(from), length, Some(Instructions(to - from)))
+        }
     };
     let mut at = points.due;
     for stretch in stretches {
@@ -172,6 +175,7 @@ fn to_spans(
             start_ns: time(first.start),
             length_ns: time(last.end) - time(first.start),
             instructions: Some(Instructions(last.end - first.start)),
+            costs: execution.costs_in(first.start..last.end),
             cpu: None,
             task: task_of(first.pid),
             system_call: match &stretch.kind {

@@ -16,6 +16,7 @@
 //! spans       the breakdown type: consecutive spans that add up exactly to the latency
 //! folded      the call chains that ran, for flame graphs
 //! cause       the first cause in one sentence, and its remedy
+//! leaning     what counts of events say of a path's time
 //! build       all of it in order                                 execution -> breakdown
 //! host        the same from a recording of the machine in front of you: coarser
 //! compare     two breakdowns side by side; group: many by cause
@@ -32,6 +33,7 @@ pub mod frames;
 pub mod group;
 pub mod host;
 mod lead;
+pub mod leaning;
 pub mod lines;
 mod locks;
 pub(crate) mod milestones;

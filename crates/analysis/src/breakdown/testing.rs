@@ -286,6 +286,7 @@ impl SyntheticMachine {
             contexts: self.contexts.clone(),
             elsewhere: Vec::new(),
             lock_writes: self.lock_writes.clone(),
+            costs: None,
             due: Instructions(self.due),
             timer_entry: self.timer_entry.map(Instructions),
             sample: Instructions(sample),

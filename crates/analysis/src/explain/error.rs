@@ -39,6 +39,14 @@ worstcase_base::errors! {
             /// Why.
             why: String,
         } => Usage,
+        /// Nothing tells what its paths consist of.
+        #[error("{cell}: --costs is for cells of the lab with one CPU: {why}")]
+        NoCosts {
+            /// The cell.
+            cell: CellId,
+            /// Why.
+            why: &'static str,
+        } => Usage,
         /// Another tool's.
         #[error(
             "{cell} was measured by {tool}, which keeps no trace of its samples; measure with worstcase host run --captures 10"

@@ -7,6 +7,7 @@
 //! Nothing here knows a command line or how a breakdown is shown.
 
 mod choice;
+mod costs;
 mod error;
 mod host;
 mod replay;
@@ -33,6 +34,7 @@ use std::num::NonZeroUsize;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
+use worstcase_lab::replay::Counted;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// The area of breakdowns in the cache.
@@ -143,7 +145,7 @@ pub fn one(
     let progress = means.options.progress;
     progress.state(&format!("replaying {}", record.id));
     let told = PreparedReplay::of(means, run, record)
-        .and_then(|ready| tell(ready, record, &around(record, records), &[chosen]));
+        .and_then(|ready| tell(ready, record, &around(record, records), &[chosen], Counted::Nothing));
     progress.end();
     let (mut explanation, lines) = told?;
     Ok(Explained::Lab(Box::new(explanation.remove(0)), lines))
@@ -167,7 +169,36 @@ pub fn breakdown(
     let chosen = chosen(run, record, choice)?;
     let progress = means.options.progress;
     progress.state(&format!("replaying {}", record.id));
-    let told = tell_once(means, run, records, record, &[chosen], |told| told.breakdown);
+    let told = tell_once(means, run, records, record, &[chosen], Counted::Nothing, |told| {
+        told.breakdown
+    });
+    progress.end();
+    Ok(told?.remove(0))
+}
+
+/// The breakdown of one sample of a cell of the lab, with what each span consists of; kept.
+pub fn with_costs(
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: SampleChoice,
+) -> Result<Breakdown, ExplainError> {
+    if !can_be_explained(record) {
+        return Err(ExplainError::NoLatency {
+            cell: record.id.clone(),
+        });
+    }
+    if let Some(why) = costs::cannot_be_counted(record) {
+        let cell = record.id.clone();
+        return Err(ExplainError::NoCosts { cell, why });
+    }
+    let chosen = chosen(run, record, choice)?;
+    let progress = means.options.progress;
+    progress.state(&format!("replaying {} and its caches", record.id));
+    let told = tell_once(means, run, records, record, &[chosen], Counted::Costs, |told| {
+        told.breakdown
+    });
     progress.end();
     Ok(told?.remove(0))
 }
@@ -229,7 +260,9 @@ fn worst_of_cell(
     let mut rows = rows(run, record)?;
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.latency));
     rows.truncate(each);
-    tell_once(means, run, records, record, &rows, |told| told.breakdown)
+    tell_once(means, run, records, record, &rows, Counted::Nothing, |told| {
+        told.breakdown
+    })
 }
 
 /// For each of these samples, the part of its explanation that `wanted` takes; kept in the cache.
@@ -239,6 +272,7 @@ fn tell_once<T: Serialize + DeserializeOwned>(
     records: &[Record],
     record: &Record,
     rows: &[(usize, SampleRow)],
+    counted: Counted,
     wanted: impl Fn(Explanation) -> T,
 ) -> Result<Vec<T>, ExplainError> {
     let around = around(record, records);
@@ -247,10 +281,11 @@ fn tell_once<T: Serialize + DeserializeOwned>(
         format!("{rows:?}"),
         format!("{around:?}"),
         format!("{:?}", sample(record, 0, Nanos(0), Since::Due)),
+        format!("{counted:?}"),
     ];
     let asked = asked.each_ref().map(String::as_str);
     kept_of(means, run, record, AREA, &asked, |ready| {
-        let (told, _) = tell(ready, record, &around, rows)?;
+        let (told, _) = tell(ready, record, &around, rows, counted)?;
         Ok(told.into_iter().map(wanted).collect())
     })
 }
@@ -274,9 +309,11 @@ pub fn worst_of_lab(
     let Some(worst) = choose(&rows(run, record)?, SampleChoice::Worst) else {
         return Ok(None);
     };
-    let mut told = tell_once(means, run, records, record, &[worst], |told| FoldedBreakdown {
-        folded: folded(&told),
-        breakdown: told.breakdown,
+    let mut told = tell_once(means, run, records, record, &[worst], Counted::Nothing, |told| {
+        FoldedBreakdown {
+            folded: folded(&told),
+            breakdown: told.breakdown,
+        }
     })?;
     Ok(told.pop())
 }
@@ -301,7 +338,9 @@ pub fn of_cell(
     let Some(chosen) = choose(&rows(run, record)?, choice) else {
         return Ok(None);
     };
-    let mut told = tell_once(means, run, records, record, &[chosen], |told| told.breakdown)?;
+    let mut told = tell_once(means, run, records, record, &[chosen], Counted::Nothing, |told| {
+        told.breakdown
+    })?;
     Ok(told.pop())
 }
 
@@ -342,12 +381,13 @@ fn tell(
     record: &Record,
     around: &LabSurroundings,
     rows: &[(usize, SampleRow)],
+    counted: Counted,
 ) -> Result<(Vec<Explanation>, Box<dyn SourceLines>), ExplainError> {
     let Replayed {
         executions,
         symbols,
         lines,
-    } = ready.replay(rows)?;
+    } = ready.replay(rows, counted)?;
     let explanation = executions.iter().zip(rows).map(|(execution, (_, row))| {
         let sample = sample(record, row.index, row.latency, since(record, row));
         crate::breakdown::tell(execution, &symbols, &*lines, sample, around).map_err(|source| ExplainError::Breakdown {

@@ -18,6 +18,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemus;
+use worstcase_lab::replay::Counted;
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow, SubjectMachine};
 
 /// The name of the code that the kernel gives every program.
@@ -197,13 +198,13 @@ impl<'a> PreparedReplay<'a> {
     }
 
     /// Runs the cell again, for these samples (place in the record, row).
-    pub(crate) fn replay(mut self, rows: &[(usize, SampleRow)]) -> Result<Replayed, ExplainError> {
+    pub(crate) fn replay(mut self, rows: &[(usize, SampleRow)], counted: Counted) -> Result<Replayed, ExplainError> {
         let cache = self.cache();
         let origin = LineOrigin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
         // A file that does not fit is told before the replay, which takes long.
         let kernel = origin.kernel(&self.again)?;
         let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-        let executions = self.again.replay(cache, &places)?;
+        let executions = self.again.replay(cache, &places, counted)?;
         Ok(Replayed {
             executions,
             lines: Box::new(origin.with_modules(kernel, &self.again)),

@@ -184,6 +184,7 @@ fn gap(execution: &Execution) -> Execution {
         contexts: execution.contexts.clone(),
         elsewhere: execution.elsewhere.iter().map(last).collect(),
         lock_writes: execution.lock_writes.clone(),
+        costs: execution.costs.clone(),
         ..*execution
     }
 }

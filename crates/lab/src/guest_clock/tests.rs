@@ -39,6 +39,7 @@ fn window(reads: &[u64]) -> Execution {
         contexts: Vec::new(),
         elsewhere: Vec::new(),
         lock_writes: Vec::new(),
+        costs: None,
         due: Instructions(10_000),
         timer_entry: None,
         sample: Instructions(40_000),

@@ -5,10 +5,11 @@ use crate::execution::{Elsewhere, Execution, Step};
 use crate::machine::Mips;
 use std::ops::Range;
 use worstcase_contract::Instructions;
+use worstcase_contract::costs::log::{CostLog, CountedEvent};
 use worstcase_contract::window::log::{Log, Window};
 
 /// The part of the log for one sample.
-pub(super) fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
+pub(super) fn cut(log: &Log, costs: Option<&CostLog>, wanted: &WantedLog, mips: Mips) -> Option<Execution> {
     let moment = &wanted.moment;
     let window = log.windows.iter().find(|w| w.end >= moment.sample)?;
     let (steps, end) = steps_of(window, &wanted.window)?;
@@ -40,12 +41,19 @@ pub(super) fn cut(log: &Log, wanted: &WantedLog, mips: Mips) -> Option<Execution
             .filter(|w| (first..end).contains(&w.count))
             .copied()
             .collect(),
+        costs: costs.map(|costs| counted_in(&costs.events, first..end)),
         due: moment.due,
         timer_entry: moment.timer_entry,
         sample: moment.sample,
         latency: moment.latency,
         shift: mips.shift(),
     })
+}
+
+/// The events in the range.
+fn counted_in(all: &[CountedEvent], range: Range<Instructions>) -> Vec<CountedEvent> {
+    let place_of = |count: Instructions| all.partition_point(|event| event.at < count.0);
+    all[place_of(range.start)..place_of(range.end)].to_vec()
 }
 
 /// The reports about other CPUs in the range, each with the known steps that its CPU executed before.
@@ -146,7 +154,7 @@ mod tests {
                     .into(),
             }],
         };
-        let execution = cut(&log, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
+        let execution = cut(&log, None, &wanted(200, 210, 300), Mips::ALL[0]).unwrap();
         assert_eq!(execution.steps, [step(0, 200), step(0, 250)]);
         assert_eq!(execution.blocks, [block(1000)]);
         assert_eq!(execution.end, Instructions(350));
@@ -154,9 +162,9 @@ mod tests {
         assert_eq!(execution.contexts, [context(100, false), context(260, true)]);
         assert_eq!(execution.lock_writes.len(), 1);
         assert_eq!(execution.lock_writes[0].count, Instructions(260));
-        let last = cut(&log, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
+        let last = cut(&log, None, &wanted(350, 360, 480), Mips::ALL[0]).unwrap();
         assert_eq!(last.end, Instructions(500));
-        assert_eq!(cut(&log, &wanted(600, 610, 700), Mips::ALL[0]), None);
+        assert_eq!(cut(&log, None, &wanted(600, 610, 700), Mips::ALL[0]), None);
     }
 
     #[test]

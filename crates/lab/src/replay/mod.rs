@@ -12,7 +12,7 @@ use super::LabError;
 use super::cell::{self, CellRun, RawResult};
 use super::checkpoints::CellCheckpoints;
 use super::fork::{Course, PluginRequest};
-use super::later::{log_after, windows_since};
+use super::later::{costs_after, log_after, windows_since};
 use super::machine::Mips;
 use super::moments::{self, SampleMoment};
 use super::symbols::KernelSymbols;
@@ -23,6 +23,8 @@ use std::ops::Range;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_contract::Instructions;
+use worstcase_contract::costs;
+use worstcase_contract::costs::log::CostLog;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::Windows;
 use worstcase_contract::window::log::{self, Log};
@@ -50,6 +52,15 @@ struct WantedLog {
     window: Range<Instructions>,
 }
 
+/// What is counted in a replay, beside its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Nothing more.
+    Nothing,
+    /// What they consist of.
+    Costs,
+}
+
 /// The result of a replay.
 #[derive(Debug)]
 pub struct ReplayResult {
@@ -69,13 +80,16 @@ pub fn replay(
     raw: &RawResult,
     kernel: &KernelSymbols,
     samples: &[usize],
-    lead: Instructions,
+    counted: Counted,
 ) -> Result<ReplayResult, LabError> {
     let mut found: HashMap<usize, Execution> = HashMap::new();
-    let modules = replay_each(cache, run, raw, kernel, samples, lead, |sample, execution, _| {
+    let mips = run.prepared.subject.mips;
+    let wanted = wanted(raw, samples, LEAD, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
+    let each = |sample, execution, _: &Symbols| {
         found.insert(sample, execution);
         Ok(())
-    })?;
+    };
+    let modules = replay_wanted(cache, run, raw, kernel, &wanted, counted, each)?;
     let executions = samples.iter().filter_map(|sample| found.get(sample).cloned());
     Ok(ReplayResult {
         executions: executions.collect(),
@@ -96,7 +110,7 @@ pub fn replay_each(
 ) -> Result<Symbols, LabError> {
     let mips = run.prepared.subject.mips;
     let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
-    replay_wanted(cache, run, raw, kernel, &wanted, each)
+    replay_wanted(cache, run, raw, kernel, &wanted, Counted::Nothing, each)
 }
 
 /// Like [`replay_each`], for stretches of the run instead of samples, and in two halves at once where a checkpoint lies between
@@ -126,7 +140,7 @@ pub(crate) fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
     wanted.sort_by_key(|w| w.window.start);
     let read = |part: &[WantedLog]| {
         let (mut reader, mut read) = (reader(), Vec::new());
-        let modules = replay_part(cache, run, raw, kernel, part, |index, execution, _| {
+        let modules = replay_part(cache, run, raw, kernel, part, Counted::Nothing, |index, execution, _| {
             read.push((index, reader(index, execution)));
             Ok(())
         })?;
@@ -173,11 +187,12 @@ fn replay_wanted(
     raw: &RawResult,
     kernel: &KernelSymbols,
     wanted: &[WantedLog],
+    counted: Counted,
     mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let mut modules = Symbols::default();
     for batch in batches(wanted) {
-        modules = replay_part(cache, run, raw, kernel, batch, &mut each)?;
+        modules = replay_part(cache, run, raw, kernel, batch, counted, &mut each)?;
     }
     Ok(modules)
 }
@@ -189,20 +204,22 @@ fn replay_part(
     raw: &RawResult,
     kernel: &KernelSymbols,
     part: &[WantedLog],
+    counted: Counted,
     mut each: impl FnMut(usize, Execution, &Symbols) -> Result<(), LabError>,
 ) -> Result<Symbols, LabError> {
     let misfit = |why: &str| LabError::Stamps(cell::describe(run), why.to_string());
     let windows = Windows::merged(part.iter().map(|w| w.window.clone()));
     let folder = cache.scratch()?;
-    let (log, modules) = observe(cache, run, raw, kernel, &windows, folder.path())?;
-    if log.windows.len() != windows.ranges().len() {
+    let observed = observe(cache, run, raw, kernel, (&windows, counted), folder.path())?;
+    if observed.log.windows.len() != windows.ranges().len() {
         return Err(misfit("not every window was reached"));
     }
     for one in part {
-        let execution = cut(&log, one, run.prepared.subject.mips).ok_or_else(|| misfit("a window is empty"))?;
-        each(one.moment.index, execution, &modules)?;
+        let execution = cut(&observed.log, observed.costs.as_ref(), one, run.prepared.subject.mips);
+        let execution = execution.ok_or_else(|| misfit("a window is empty"))?;
+        each(one.moment.index, execution, &observed.modules)?;
     }
-    Ok(modules)
+    Ok(observed.modules)
 }
 
 /// How many of these windows are before the checkpoint that is nearest to their middle; all if there is none.
@@ -250,16 +267,22 @@ fn wanted(raw: &RawResult, samples: &[usize], lead: Instructions, mips: Mips) ->
     wanted.iter().map(window).collect()
 }
 
-/// Runs the cell with the windows logged, or the part of it that holds them, and checks that it is the same execution. Gives
-/// the log, and the functions of modules.
+/// What the plugin told.
+struct Observed {
+    log: Log,
+    costs: Option<CostLog>,
+    modules: Symbols,
+}
+
+/// Runs the cell with the windows logged, or the part of it that holds them, and checks that it is the same execution.
 fn observe(
     cache: &Cache,
     run: &CellRun,
     raw: &RawResult,
     kernel: &KernelSymbols,
-    windows: &Windows,
+    (windows, counted): (&Windows, Counted),
     folder: &Path,
-) -> Result<(Log, Symbols), LabError> {
+) -> Result<Observed, LabError> {
     let asked = |begin: Instructions| {
         let asked = PluginRequest {
             arguments: format!(
@@ -273,12 +296,25 @@ fn observe(
             memory: true,
             ..PluginRequest::default()
         };
-        asked.and(modules_asked(kernel))
+        let costs = match counted {
+            Counted::Nothing => PluginRequest::default(),
+            Counted::Costs => PluginRequest {
+                arguments: format!(",costs={COSTS}"),
+                writes: vec![COSTS],
+                ..PluginRequest::default()
+            },
+        };
+        asked.and(costs).and(modules_asked(kernel))
+    };
+    let warm_up = match counted {
+        Counted::Nothing => 0,
+        Counted::Costs => costs::WARM_UP,
     };
     let checkpoints = CellCheckpoints::of(cache, run)?;
     let part = match (&checkpoints, windows.ranges().next(), windows.ranges().last()) {
         (Some(checkpoints), Some(first), Some(last)) => {
-            checkpoints.part(run, raw, folder, first.start..last.end, asked)?
+            let from = Instructions(first.start.0.saturating_sub(warm_up));
+            checkpoints.part(run, raw, folder, from..last.end, asked)?
         }
         _ => None,
     };
@@ -292,13 +328,30 @@ fn observe(
     let begin = part.unwrap_or(Instructions(0));
     let path = folder.join(WINDOWS);
     let bytes = worstcase_base::files::read(&path).map_err(LabError::io(&path))?;
-    let log = log::decode(&bytes).map_err(|e| LabError::NoResult {
+    let unread = |reason: String| LabError::NoResult {
         what: cell::describe(run),
-        reason: e.to_string(),
+        reason,
         console: super::message::console_end(folder),
-    })?;
-    Ok((log_after(log, begin), modules_in(folder)?))
+    };
+    let log = log::decode(&bytes).map_err(|e| unread(e.to_string()))?;
+    let costs = match counted {
+        Counted::Nothing => None,
+        Counted::Costs => {
+            let path = folder.join(COSTS);
+            let text = std::fs::read_to_string(&path).map_err(LabError::io(&path))?;
+            let costs = costs::log::decode(&text).map_err(|e| unread(e.to_string()))?;
+            Some(costs_after(costs, begin))
+        }
+    };
+    Ok(Observed {
+        log: log_after(log, begin),
+        costs,
+        modules: modules_in(folder)?,
+    })
 }
+
+/// The file of the plugin's log of costs.
+const COSTS: &str = "costs";
 
 /// The file of the plugin's log of windows.
 const WINDOWS: &str = "windows";

@@ -3,6 +3,7 @@
 pub mod against;
 pub(crate) mod boxes;
 pub mod compare;
+pub mod costs;
 pub mod flame;
 pub mod group;
 pub mod json;

@@ -21,6 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "comm",
             "compare",
             "config",
+            "costs",
             "diff",
             "each",
             "good",

@@ -36,6 +36,7 @@ Examples:
   worstcase explain RUN --compare 6.1.0-56-amd64.full.shm.wakeup.s1 --flame grown.svg
   worstcase explain RUN --all -k 5
   worstcase explain HOSTRUN --against LABRUN      whether the path that is blamed can take so long
+  worstcase explain RUN --costs                   whether a path is long or misses caches
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
@@ -63,6 +64,9 @@ pub struct ExplainArgs {
     /// load
     #[arg(long, value_name = "LABRUN", conflicts_with_all = ["compare", "folded", "flame", "perfetto", "debug_info"])]
     against: Option<PathBuf>,
+    /// What each span consists of: misses of caches, entries, locks; of cells of the lab with one CPU
+    #[arg(long, conflicts_with_all = ["all", "compare", "against", "folded", "flame", "perfetto", "debug_info"])]
+    costs: bool,
     /// Group the worst samples of every cell by cause
     #[arg(long)]
     pub(super) all: bool,
@@ -91,6 +95,10 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let mut records = run.records()?;
     if let Some(lab) = &args.against {
         return against::run(args, &run, &records, lab);
+    }
+    if args.costs {
+        print(&costs(args, &run, &records)?)?;
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(text) = found(args, &run, &records)? {
         print(&text)?;
@@ -121,6 +129,23 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the spans of one sample consist of.
+fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let terminal = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
+    let additions = args.replay.added.named()?;
+    let means = args.replay.means(&additions, &options, None);
+    let record = match &args.cell {
+        Some(id) => run.record_of(id)?,
+        None => worst_cell(run, records)?.clone(),
+    };
+    let told = explain::with_costs(&means, run, records, &record, args.sample)?;
+    Ok(match args.json {
+        true => json::breakdown(&told),
+        false => shown::costs::terminal(&told, Style::of_stdout()),
+    })
 }
 
 /// What was found while a program of the user's own was followed.

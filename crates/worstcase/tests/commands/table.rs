@@ -257,6 +257,7 @@ pub static ROWS: &[Row] = &[
         0,
         "late",
     ),
+    done(Lab, "worstcase explain RUN --costs", "memory"),
     small(Lab, "worstcase explain RUN --sample p98", &[("p98", "p50")], 0, "late"),
     small(
         Lab,

@@ -50,6 +50,7 @@ fn breakdown() -> Breakdown {
         start_ns: Nanos(0),
         length_ns: Nanos(1_000),
         instructions: None,
+        costs: None,
         cpu: None,
         task,
         system_call: None,

@@ -11,6 +11,7 @@ mod census;
 mod claims;
 mod cli;
 mod compare;
+mod costs;
 mod demands;
 mod documents;
 mod ensembles;

@@ -55,6 +55,7 @@ fn walked(blocks: &[(u64, &[u32])]) -> WindowWalk {
         contexts: Vec::new(),
         elsewhere: Vec::new(),
         lock_writes: Vec::new(),
+        costs: None,
         due: Instructions(100),
         timer_entry: None,
         sample: Instructions(count),

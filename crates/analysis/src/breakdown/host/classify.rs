@@ -62,6 +62,7 @@ impl HostClassifier<'_> {
                 start_ns: piece.start - due,
                 length_ns: piece.end - piece.start,
                 instructions: None,
+                costs: None,
                 cpu: None,
                 task: task(&piece.thread),
                 sender: None,

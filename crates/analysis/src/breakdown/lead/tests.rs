@@ -76,6 +76,7 @@ impl RemoteWake {
         let end = self.execution.sample.0;
         let execution = Execution {
             latency: Nanos(latency),
+            costs: None,
             due: Instructions(end - latency),
             ..self.execution.clone()
         };

@@ -6,6 +6,7 @@ use crate::breakdown::lines::SourceLine;
 use crate::breakdown::roles;
 use crate::breakdown::stacks::StackFrame;
 use serde::{Deserialize, Serialize};
+use worstcase_contract::costs::EventCounts;
 use worstcase_contract::{Instructions, Nanos};
 
 /// A function's part of a span.
@@ -81,6 +82,9 @@ pub struct Span {
     pub length_ns: Nanos,
     /// Lab: instructions executed.
     pub instructions: Option<Instructions>,
+    /// Lab: what these consist of, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<EventCounts>,
     /// The number of another CPU, if the span is not about the probe's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
@@ -114,6 +118,7 @@ impl Span {
             start_ns,
             length_ns,
             instructions,
+            costs: None,
             cpu: None,
             task: KernelTask::default(),
             system_call: None,
