@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The code that decides who owns a section of a census, and when the probe slept.
-const DECIDES: [&str; 8] = [
+const DECIDES: [&str; 9] = [
     "crates/analysis/src",
     "crates/lab/src",
     "crates/contract/src",
@@ -13,6 +13,7 @@ const DECIDES: [&str; 8] = [
     "crates/wires/src",
     "crates/cell/src",
     "crates/logs/src",
+    "crates/costs/src",
 ];
 
 fn main() {

@@ -89,6 +89,7 @@ fn main() {
         .expect("the workspace is there");
     for part in [
         "crates/logs",
+        "crates/costs",
         "crates/instruments",
         "crates/io",
         "crates/wires",

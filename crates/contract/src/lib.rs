@@ -33,5 +33,6 @@ pub use quantity::Quantity;
 pub use spec::CellSpec;
 pub use venue::Venue;
 pub use worstcase_cell::{RawRecord, bench};
+pub use worstcase_costs as costs;
 pub use worstcase_instruments::{Schedule, cpus, record, schedule, symbols};
 pub use worstcase_logs::{Instructions, Nanos, census, machine, mark, prng, trace, units, window};

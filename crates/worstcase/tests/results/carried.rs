@@ -50,7 +50,7 @@ fn the_guest_and_the_plugin_link_nothing_that_only_a_controller_reads() {
         "worstcase-guest",
         &["guest", "cell", "io", "wires", "instruments", "disk", "logs"],
     );
-    expect("worstcase-plugin", &["plugin", "logs"]);
+    expect("worstcase-plugin", &["plugin", "logs", "costs"]);
     expect("worstcase-policy-loader", &["policy-loader"]);
     assert!(closure("worstcase-lab").contains("worstcase-contract"));
 }
