@@ -23,7 +23,9 @@ struct Payload {
     profile: &'static str,
     /// Cargo features, or none.
     features: &'static str,
-    rustflags: &'static str,
+    rustflags: &'static [&'static str],
+    /// Whether lab results depend on its bytes.
+    of_results: bool,
     /// The processor that executes it.
     target: &'static str,
     /// Only where programs for arm64 can be built.
@@ -32,13 +34,16 @@ struct Payload {
     file: &'static str,
 }
 
-const STATIC: &str = "-Ctarget-feature=+crt-static";
+const STATIC: &[&str] = &["-Ctarget-feature=+crt-static"];
+/// The plugin is told addresses of its code.
+const STATIC_AT_FIXED_PLACES: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
 const GUEST: Payload = Payload {
     package: "worstcase-guest",
     profile: "guest",
     features: "",
     rustflags: STATIC,
+    of_results: true,
     target: TARGET,
     of_arm64: false,
     built: "worstcase-guest",
@@ -50,7 +55,8 @@ const fn plugin(features: &'static str, file: &'static str, of_arm64: bool) -> P
         package: "worstcase-plugin",
         profile: "plugin",
         features,
-        rustflags: "",
+        rustflags: &[],
+        of_results: true,
         target: TARGET,
         of_arm64,
         built: "libworstcase_plugin.so",
@@ -65,6 +71,14 @@ const PAYLOADS: &[Payload] = &[
         features: "static",
         built: "worstcase-policy",
         file: "policy-loader",
+        ..GUEST
+    },
+    Payload {
+        package: "worstcase-operations",
+        rustflags: STATIC_AT_FIXED_PLACES,
+        of_results: false,
+        built: "worstcase-operations",
+        file: "operations",
         ..GUEST
     },
     plugin("api-v1", "plugin-v1.so", false),
@@ -97,6 +111,7 @@ fn main() {
         "crates/disk",
         "crates/guest",
         "crates/policy-loader",
+        "crates/operations",
         "crates/plugin",
         "Cargo.toml",
         "Cargo.lock",
@@ -150,19 +165,20 @@ fn builds_arm64() -> bool {
 
 /// Packs what was built, and tells what is part of every result, with the first half of its SHA-256: `guest 0123..., plugin-v1.so 4567...`.
 fn digests<'a>(carried: impl Iterator<Item = &'a Payload>, out: &Path) -> String {
-    let digest = |file: &str| {
+    let digest = |payload: &Payload| {
+        let file = payload.file;
         let bytes = std::fs::read(out.join(file)).expect("it was built");
         pack(&bytes, &out.join(format!("{file}.gz")));
+        if !payload.of_results {
+            return None;
+        }
         let hex: String = Sha256::digest(bytes)[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        format!("{file} {hex}")
+        Some(format!("{file} {hex}"))
     };
-    carried
-        .map(|payload| digest(payload.file))
-        .collect::<Vec<_>>()
-        .join(", ")
+    carried.filter_map(digest).collect::<Vec<_>>().join(", ")
 }
 
 fn pack(bytes: &[u8], to: &Path) {
@@ -174,12 +190,12 @@ fn pack(bytes: &[u8], to: &Path) {
 
 fn build(payload: &Payload, workspace: &Path, out: &Path) {
     let cargo_home = home::cargo_home().expect("cargo has a home");
-    let flags = [
-        payload.rustflags.to_string(),
+    let mut flags: Vec<String> = payload.rustflags.iter().map(ToString::to_string).collect();
+    flags.extend([
         format!("--remap-path-prefix={}=/worstcase", workspace.display()),
         format!("--remap-path-prefix={}=/cargo", cargo_home.display()),
         format!("--remap-path-prefix={}=/target", out.display()),
-    ];
+    ]);
     // A target folder of its own: cargo holds a lock on the one that this script runs under.
     let target_dir = out.join("payloads");
     let status = Command::new(env("CARGO"))
@@ -202,15 +218,7 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) {
         ])
         .arg("--target-dir")
         .arg(&target_dir)
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            flags
-                .iter()
-                .filter(|f| !f.is_empty())
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\x1f"),
-        )
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CFLAGS", c_flags(&cargo_home, out))
         .env("LIBBPF_SYS_LIBRARY_PATH", static_libraries())
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", ARM64_LINKER)

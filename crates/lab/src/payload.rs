@@ -69,6 +69,13 @@ static ARM64: OfArch = OfArch {
 /// The program that loads a scheduler into a lab machine's kernel.
 pub(crate) static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
 
+static OPERATIONS: CarriedProgram = carried!("operations");
+
+/// The program that does the operations of a calibration, on any x86-64 machine; empty in an executable for another one.
+pub fn operations() -> &'static [u8] {
+    OPERATIONS.bytes()
+}
+
 /// Versions of QEMU's interface for plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PluginApi {
