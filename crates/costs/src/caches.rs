@@ -1,5 +1,8 @@
 //! The caches that are counted with: of no real CPU, near to many.
 
+/// Caches are filled for so many instructions before what is counted, by default.
+pub const WARM_UP: u64 = 30_000_000;
+
 /// Bytes of a line.
 pub const LINE: u64 = 64;
 

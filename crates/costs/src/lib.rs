@@ -13,6 +13,6 @@ mod counts;
 mod event;
 pub mod log;
 
-pub use caches::{CacheGeometry, DATA, INSTRUCTIONS, LINE, SECOND, THIRD};
+pub use caches::{CacheGeometry, DATA, INSTRUCTIONS, LINE, SECOND, THIRD, WARM_UP};
 pub use counts::EventCounts;
 pub use event::CostEvent;

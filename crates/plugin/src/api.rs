@@ -1,7 +1,7 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks and instructions.
 //!
 //! It knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10 and 11. `unsafe` is
-//! only here, in `entry`, `guest_memory`, `census::audit` and `scheduler`.
+//! only here, in `entry`, `guest_memory`, `registers` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]
 #[cfg_attr(feature = "api-v4", path = "api/v4.rs")]
@@ -33,6 +33,56 @@ pub(crate) trait OnStore {
 pub(crate) trait OnRead {
     /// Called on the CPU's thread with the virtual and the physical address read.
     fn run(vaddr: u64, physical: u64, data: u64);
+}
+
+/// Runs after each access of an instruction to memory or a device; `data` is what was given at registration.
+pub(crate) trait OnTouch {
+    /// Called on the CPU's thread.
+    fn run(access: &Access, data: u64);
+}
+
+/// An access to memory or a device, during the callback about it.
+pub(crate) struct Access {
+    info: sys::qemu_plugin_meminfo_t,
+    /// The virtual address.
+    pub(crate) vaddr: u64,
+}
+
+/// What an address leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    /// Memory, at this physical address.
+    Memory(u64),
+    Device,
+}
+
+impl Access {
+    /// What it leads to, if QEMU knows.
+    pub(crate) fn touched(&self) -> Option<Touched> {
+        // SAFETY: QEMU's description is valid during the callback, for which the handle of its address is too.
+        unsafe {
+            let address = sys::qemu_plugin_get_hwaddr(self.info, self.vaddr);
+            if address.is_null() {
+                return None;
+            }
+            Some(match sys::qemu_plugin_hwaddr_is_io(address) {
+                true => Touched::Device,
+                false => Touched::Memory(sys::qemu_plugin_hwaddr_phys_addr(address)),
+            })
+        }
+    }
+
+    /// Whether it writes.
+    pub(crate) fn writes(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { sys::qemu_plugin_mem_is_store(self.info) }
+    }
+
+    /// Its bytes.
+    pub(crate) fn length(&self) -> u64 {
+        // SAFETY: as above.
+        1 << unsafe { sys::qemu_plugin_mem_size_shift(self.info) }
+    }
 }
 
 /// A block during its translation.
@@ -119,6 +169,12 @@ impl Instruction<'_> {
         // SAFETY: a block's first instruction lies in guest RAM at `host`; a guest page is contiguous there, and
         // at least so many bytes of this page come before. The guest's CPU, the only writer, is translating.
         Some(unsafe { host.sub(NOP_LEN).cast::<[u8; NOP_LEN]>().read() })
+    }
+
+    /// Where QEMU has its first byte, if that is in memory.
+    pub(crate) fn host_address(&self) -> *mut c_void {
+        // SAFETY: as in `vaddr`.
+        unsafe { sys::qemu_plugin_insn_haddr(self.handle) }
     }
 
     /// Runs `H` whenever this instruction starts.
@@ -209,6 +265,30 @@ impl Instruction<'_> {
             H::run(vaddr, physical, data as u64);
         }
         // SAFETY: as in `on_start`. Both kinds are asked for: QEMU 7.2 calls for reads alone on writes only.
+        unsafe {
+            sys::qemu_plugin_register_vcpu_mem_cb(
+                self.handle,
+                Some(call::<H>),
+                sys::qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
+                sys::qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
+                data as *mut c_void,
+            );
+        }
+    }
+}
+
+impl Instruction<'_> {
+    /// Runs `H` after each access of this instruction.
+    pub(crate) fn on_touch<H: OnTouch>(&self, data: u64) {
+        unsafe extern "C" fn call<H: OnTouch>(
+            _cpu: c_uint,
+            info: sys::qemu_plugin_meminfo_t,
+            vaddr: u64,
+            data: *mut c_void,
+        ) {
+            H::run(&Access { info, vaddr }, data as u64);
+        }
+        // SAFETY: as in `on_start`.
         unsafe {
             sys::qemu_plugin_register_vcpu_mem_cb(
                 self.handle,

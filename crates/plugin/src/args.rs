@@ -1,6 +1,7 @@
 //! The plugin's arguments: `-plugin libworstcase_plugin.so,log=PATH,progress=PATH,timer_entry=0xADDRESS,quantum=NS,disk=NS,port=NS`,
 //! `untimed=0xFROM-0xTO+...,shared=...`, all optional; and those of a replay, all four or none: `windows=100-200+500-900,window_log=PATH,tasks=PLACES,memory=PATH`, and with them `locks=0xFROM-0xTO+...`; those of a census,
-//! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; and those of the modules' symbols:
+//! all or none but `audit=on`: `census=PATH,facts=PATH,memory=PATH`; those of costs: `costs=PATH` with `windows=` or
+//! `cost_from=0xADDRESS,cost_to=0xADDRESS` or both, and `warm_up=INSTRUCTIONS`; and those of the modules' symbols:
 //! `modules=PLACES,module_log=PATH,memory=PATH`.
 
 use std::path::PathBuf;
@@ -36,6 +37,21 @@ pub(crate) struct Args {
     pub(crate) census: Option<CensusArgs>,
     /// What the symbols of modules need.
     pub(crate) modules: Option<ModuleArgs>,
+    /// What paths consist of.
+    pub(crate) costs: Option<CostArgs>,
+}
+
+/// What paths consist of.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CostArgs {
+    /// `costs=PATH`: where it goes.
+    pub(crate) out: PathBuf,
+    /// `windows=...` of the replay: where events are told one by one.
+    pub(crate) windows: Windows,
+    /// `warm_up=INSTRUCTIONS`: how long before a window caches begin to be filled.
+    pub(crate) warm_up: u64,
+    /// `cost_from=0xADDRESS,cost_to=0xADDRESS`: between passing the one and passing the other events are told as counts.
+    pub(crate) stretch: Option<(u64, u64)>,
 }
 
 /// The symbols of the modules that are in the kernel when measuring ends.
@@ -91,7 +107,7 @@ pub struct Replay {
 pub(crate) enum ArgError {
     /// Not an argument of this plugin.
     #[error(
-        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, untimed=, shared=, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, locks=, memory=, census=, facts=, audit=on, modules=, module_log=)"
+        "unknown argument '{0}' (known: log=PATH, progress=PATH, timer_entry=0xADDRESS, quantum=NS, untimed=, shared=, kicks=SEED, follow=CPU, disk=NS, port=NS, windows=, window_log=, tasks=, locks=, memory=, census=, facts=, audit=on, modules=, module_log=, costs=, warm_up=, cost_from=, cost_to=)"
     )]
     Unknown(String),
     /// The same argument again.
@@ -121,6 +137,12 @@ pub(crate) enum ArgError {
     /// Only some of the arguments of the modules' symbols.
     #[error("modules=, module_log= and memory= go together")]
     PartOfModules,
+    /// Only some of the arguments of costs.
+    #[error("costs= goes with windows=, or with cost_from= and cost_to=; these two and warm_up= go with costs=")]
+    PartOfCosts,
+    /// Not a number of instructions.
+    #[error("warm_up= needs a number of instructions, not '{0}'")]
+    BadWarmUp(String),
     /// Nothing that reads memory.
     #[error("memory= is for windows=, census= or modules=")]
     MemoryAlone,
@@ -129,8 +151,8 @@ pub(crate) enum ArgError {
     #[error("{0} is not there for arm64 machines yet")]
     NotOnArm64(&'static str),
     /// Not an address.
-    #[error("timer_entry= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{0}'")]
-    BadAddress(String),
+    #[error("{0}= needs a hexadecimal address such as 0xffffffff81a00ec0, not '{1}'")]
+    BadAddress(&'static str, String),
     /// Not a quantum.
     #[error("quantum= needs a number of ns from 1 to {MOST_QUANTUM}, not '{0}'")]
     BadQuantum(String),
@@ -154,7 +176,7 @@ const LONGEST_REQUEST: i64 = 1_000_000_000;
 #[cfg(feature = "guest-arm64")]
 pub(crate) fn refuse_what_is_not_there(arguments: &[String]) -> Result<(), ArgError> {
     let there = |name: &str| arguments.iter().any(|argument| argument.starts_with(name));
-    match ["port=", "census="].into_iter().find(|name| there(name)) {
+    match ["port=", "census=", "costs="].into_iter().find(|name| there(name)) {
         Some(name) => Err(ArgError::NotOnArm64(name)),
         None => Ok(()),
     }
@@ -167,14 +189,15 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     let (mut census, mut facts, mut audit) = (None, None, None);
     let (mut modules, mut module_log) = (None, None);
     let (mut untimed, mut shared) = (None, None);
+    let (mut costs, mut warm_up, mut cost_from, mut cost_to) = (None, None, None, None);
     for argument in arguments {
         let argument = argument.as_ref();
         match argument.split_once('=') {
             Some(("log", path)) => set(&mut args.log, "log", non_empty(path, "log")?)?,
             Some(("progress", path)) => set(&mut args.progress, "progress", non_empty(path, "progress")?)?,
-            Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value)?)?,
+            Some(("timer_entry", value)) => set(&mut args.timer_entry, "timer_entry", address(value, "timer_entry")?)?,
             #[cfg(feature = "guest-arm64")]
-            Some(("vectors", value)) => set(&mut args.vectors, "vectors", address(value)?)?,
+            Some(("vectors", value)) => set(&mut args.vectors, "vectors", address(value, "vectors")?)?,
             Some(("quantum", value)) => set(&mut args.quantum, "quantum", quantum(value)?)?,
             Some(("disk", value)) => set(&mut args.disk, "disk", time(value, "disk")?)?,
             Some(("port", value)) => set(&mut args.port, "port", time(value, "port")?)?,
@@ -191,6 +214,10 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
             Some(("facts", path)) => set(&mut facts, "facts", non_empty(path, "facts")?)?,
             Some(("modules", value)) => set(&mut modules, "modules", value.parse()?)?,
             Some(("module_log", path)) => set(&mut module_log, "module_log", non_empty(path, "module_log")?)?,
+            Some(("costs", path)) => set(&mut costs, "costs", non_empty(path, "costs")?)?,
+            Some(("warm_up", value)) => set(&mut warm_up, "warm_up", instructions(value)?)?,
+            Some(("cost_from", value)) => set(&mut cost_from, "cost_from", address(value, "cost_from")?)?,
+            Some(("cost_to", value)) => set(&mut cost_to, "cost_to", address(value, "cost_to")?)?,
             Some(("audit", "on")) => set(&mut audit, "audit", true)?,
             _ => return Err(ArgError::Unknown(argument.to_owned())),
         }
@@ -208,6 +235,17 @@ pub(crate) fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Args, ArgError> {
     if locks.is_some() && windows.is_none() {
         return Err(ArgError::LocksAlone);
     }
+    let is_whole = costs.is_some() && (windows.is_some() || cost_from.is_some());
+    let asks_for_costs = costs.is_some() || warm_up.is_some() || cost_from.is_some() || cost_to.is_some();
+    if cost_from.is_some() != cost_to.is_some() || (asks_for_costs && !is_whole) {
+        return Err(ArgError::PartOfCosts);
+    }
+    args.costs = costs.map(|out| CostArgs {
+        out,
+        windows: windows.clone().unwrap_or_default(),
+        warm_up: warm_up.unwrap_or(worstcase_costs::WARM_UP),
+        stretch: cost_from.zip(cost_to),
+    });
     args.replay = match (windows, window_log, tasks, memory.clone()) {
         (None, None, None, _) => None,
         (Some(windows), Some(log), Some(tasks), Some(memory)) => Some(Replay {
@@ -255,8 +293,12 @@ fn set<T>(slot: &mut Option<T>, name: &'static str, value: T) -> Result<(), ArgE
     }
 }
 
-fn address(value: &str) -> Result<u64, ArgError> {
-    ask::address(value).ok_or_else(|| ArgError::BadAddress(value.to_owned()))
+fn address(value: &str, name: &'static str) -> Result<u64, ArgError> {
+    ask::address(value).ok_or_else(|| ArgError::BadAddress(name, value.to_owned()))
+}
+
+fn instructions(value: &str) -> Result<u64, ArgError> {
+    value.parse().map_err(|_| ArgError::BadWarmUp(value.to_owned()))
 }
 
 fn ranges(name: &'static str, value: &str) -> Result<CodeRanges, ArgError> {
@@ -350,11 +392,31 @@ mod tests {
     }
 
     #[test]
+    fn costs_are_asked_for_in_windows_or_between_addresses() {
+        let between = ["costs=/c", "cost_from=0x10", "cost_to=0x20", "warm_up=50"];
+        let costs = parse(&between).unwrap().costs.unwrap();
+        assert_eq!((costs.stretch, costs.warm_up), (Some((16, 32)), 50));
+        let replay = [
+            "costs=/c",
+            "windows=5-9",
+            "window_log=/w",
+            "tasks=1:2:3:4:5:6:7:8:9:c:0",
+            "memory=/m",
+        ];
+        let costs = parse(&replay).unwrap().costs.unwrap();
+        assert_eq!((costs.windows.to_string(), costs.stretch), ("5-9".into(), None));
+        for part in [&between[..1], &between[..2], &between[1..3], &between[3..]] {
+            assert_eq!(parse(part), Err(ArgError::PartOfCosts), "{part:?}");
+        }
+        assert_eq!(parse(&["warm_up=1s"]), Err(ArgError::BadWarmUp("1s".into())));
+    }
+
+    #[test]
     fn what_cannot_be_used_is_refused() {
         for bad in ["12", "0x", "0xfg", "0x+1", "0x1ffffffffffffffff", ""] {
             assert_eq!(
                 parse(&[format!("timer_entry={bad}")]),
-                Err(ArgError::BadAddress(bad.into()))
+                Err(ArgError::BadAddress("timer_entry", bad.into()))
             );
         }
         for bad in ["0", "-5", "1s", "1000000001"] {

@@ -11,6 +11,7 @@
 //! - `record`: on a replay, every block that runs in a window, with the task it runs for ([`tasks`], [`guest_memory`]).
 //! - `modules`: on a replay, the functions of the modules that a load brought ([`paging`]).
 //! - `census`: every section in which a wake-up would have had to wait.
+//! - `costs`: what paths consist of: instructions by kind, and what caches would not have had.
 //! - `untimed`: code that takes no time.
 //! - `progress`: how far it has come, for whoever waits for it.
 //! - [`scheduler`]: runs the machine's CPUs in QEMU's stead, each in its turn; knows QEMU's own functions.
@@ -39,6 +40,8 @@ mod census;
 #[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/context.rs")]
 #[cfg_attr(feature = "guest-arm64", path = "arch/arm64/context.rs")]
 mod context;
+#[cfg(not(feature = "guest-arm64"))]
+mod costs;
 mod count;
 mod counts;
 #[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/decode.rs")]
@@ -62,6 +65,8 @@ mod plugin;
 mod progress;
 #[cfg(not(test))]
 mod record;
+#[cfg(not(any(test, feature = "guest-arm64")))]
+mod registers;
 mod scheduler;
 mod tasks;
 #[cfg(not(test))]

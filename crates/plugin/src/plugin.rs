@@ -3,6 +3,8 @@
 use crate::api::Block;
 #[cfg(not(feature = "guest-arm64"))]
 use crate::census;
+#[cfg(not(feature = "guest-arm64"))]
+use crate::costs;
 use crate::count::Place;
 use crate::scheduler::{self, Settings};
 use crate::untimed::{self, Code};
@@ -62,6 +64,13 @@ pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), St
     if let Some(asked) = args.census {
         census::start(asked)?;
     }
+    #[cfg(not(feature = "guest-arm64"))]
+    if let Some(asked) = args.costs {
+        if cpus > 1 {
+            return Err(format!("costs= counts on one CPU, the machine has {cpus}"));
+        }
+        costs::start(asked)?;
+    }
     if let Some(asked) = args.modules {
         modules::start(asked);
     }
@@ -78,11 +87,19 @@ pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), St
 
 /// A CPU was made. Before the first one exists a part of QEMU 7.2 is not there yet.
 pub(crate) fn cpu_made(number: c_uint) {
-    if number == 0
-        && let Err(why) = scheduler::take_over()
-    {
-        eprintln!("worstcase-plugin: cannot schedule this QEMU's CPUs: {why}");
+    if number != 0 {
+        return;
+    }
+    let end = |what: &str, why: String| {
+        eprintln!("worstcase-plugin: cannot {what}: {why}");
         std::process::exit(1);
+    };
+    if let Err(why) = scheduler::take_over() {
+        end("schedule this QEMU's CPUs", why);
+    }
+    #[cfg(not(feature = "guest-arm64"))]
+    if let Err(why) = costs::find() {
+        end("count costs", why);
     }
 }
 
@@ -99,6 +116,8 @@ pub(crate) fn translated(block: &Block) {
         return;
     }
     let places = Place::of_block(instructions.len(), code == Code::Shared);
+    #[cfg(not(feature = "guest-arm64"))]
+    costs::observe(block, &instructions, places.clone());
     record::observe(block, &instructions, places.clone());
     watch::observe(&instructions, places.clone());
     #[cfg(not(feature = "guest-arm64"))]
@@ -111,5 +130,8 @@ pub(crate) fn finish() {
     record::finish();
     modules::list();
     #[cfg(not(feature = "guest-arm64"))]
-    census::finish();
+    {
+        census::finish();
+        costs::finish();
+    }
 }

@@ -26,6 +26,8 @@ mod running;
 #[cfg(not(test))]
 mod settings;
 mod slices;
+#[cfg(not(any(test, feature = "guest-arm64")))]
+mod translation;
 
 #[cfg(not(test))]
 pub(crate) use extra_time::{fetched, paused};
@@ -38,3 +40,5 @@ pub(crate) use qemu::{begin_kicks, fetches, pauses_alone, take_no_time, take_ove
 pub(crate) use running::SLICE;
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};
+#[cfg(not(any(test, feature = "guest-arm64")))]
+pub(crate) use translation::Translation;

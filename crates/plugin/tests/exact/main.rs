@@ -9,6 +9,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use worstcase_costs::log::{self, CountedStretch};
+use worstcase_costs::{CostEvent, EventCounts};
 use worstcase_logs::trace::{self, Event, EventKind};
 
 core::arch::global_asm!(include_str!("guest.s"), options(att_syntax));
@@ -267,4 +269,49 @@ fn bad_arguments_are_one_line() {
         let stderr = String::from_utf8_lossy(&out.stderr);
         assert!(stderr.lines().any(|line| line.starts_with(expected)), "{stderr}");
     }
+}
+
+/// What the guest consists of between one passing of the watched entry's call and the next.
+fn costs(more: &[&str]) -> Vec<CountedStretch> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("costs");
+    let round = address(&raw const worstcase_guest_round);
+    let asked = format!(",costs={},cost_from={round:#x},cost_to={round:#x}", path.display());
+    let (clock, _) = measure_with(&asked, 0, more);
+    assert_eq!(clock, measure(0, &[]).0, "counting costs changes nothing");
+    log::decode(&std::fs::read_to_string(path).unwrap()).unwrap().stretches
+}
+
+#[test]
+fn costs_are_the_same_however_blocks_are_cut() {
+    let whole = costs(&[]);
+    assert_eq!(whole.len(), TICKS - 1);
+    let (rounds, between): (Vec<&CountedStretch>, Vec<&CountedStretch>) = whole
+        .iter()
+        .partition(|stretch| stretch.counts.lab_instructions() == TICK + REST + 1);
+    let usual: EventCounts = [(CostEvent::Instruction, TICK + REST + 1)].into_iter().collect();
+    // The first one's code is not in the caches yet.
+    assert!(
+        rounds.iter().skip(1).all(|stretch| stretch.counts == usual),
+        "{rounds:?}"
+    );
+    let [between] = between[..] else {
+        panic!("one stretch holds what is between the two rounds: {between:?}");
+    };
+    // 30 words and 3, of which the first faults once; a round more finds that nothing is left.
+    for (event, n) in [
+        (CostEvent::StringStart, 2),
+        (CostEvent::StringRound, 31 + 4),
+        (CostEvent::StringByte, 8 * (30 + 3)),
+        (CostEvent::Cpuid, 1),
+        (CostEvent::Timestamp, ROUND as u64),
+    ] {
+        assert_eq!(between.counts[event], n, "{event:?} in {between:?}");
+    }
+    let cut = match qemu_version().0 {
+        ..10 => costs(&["-singlestep"]),
+        _ => costs(&["-accel", "tcg,one-insn-per-tb=on"]),
+    };
+    assert_eq!(cut, whole);
+    assert_eq!(costs(&[]), whole, "the same again");
 }
