@@ -127,6 +127,9 @@ worstcase_base::errors! {
         /// The folder of a watch.
         #[error(transparent)]
         Watch(#[from] crate::watch::WatchError) => within,
+        /// A calibration.
+        #[error(transparent)]
+        Calibration(#[from] worstcase_timing::CalibrationError) => within,
         /// Changes could not be undone.
         #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
         NotRestored {
