@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use worstcase_base::files::read_most;
 use worstcase_costs::{CostEvent, EventCounts};
 
-/// The format of a file.
-pub const FORMAT: &str = "worstcase-calibration/1";
+/// The form of a file.
+pub const SCHEMA: &str = "worstcase-calibration/1";
 /// No file is longer.
 const LONGEST: u64 = 1 << 20;
 /// With fewer operations no ns can be told.
@@ -99,7 +99,7 @@ pub struct MeasuredOperation {
 /// A machine's calibration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    format: String,
+    schema: String,
     /// The machine.
     pub machine: CalibratedMachine,
     /// The kernel whose events were counted.
@@ -167,7 +167,7 @@ impl Calibration {
         doubts: Vec<String>,
     ) -> Result<Calibration, CalibrationError> {
         let mut calibration = Calibration {
-            format: FORMAT.into(),
+            schema: SCHEMA.into(),
             machine,
             counted: counted.into(),
             ns: BTreeMap::new(),
@@ -223,12 +223,12 @@ impl Calibration {
     /// From a file's bytes; the error says what is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Calibration, String> {
         #[derive(Deserialize)]
-        struct Format {
-            format: String,
+        struct Form {
+            schema: String,
         }
-        let Format { format } = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        if format != FORMAT {
-            return Err(format!("its format is '{format}', not '{FORMAT}'"));
+        let Form { schema } = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        if schema != SCHEMA {
+            return Err(format!("its form is '{schema}', not '{SCHEMA}'"));
         }
         let read: Calibration = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match read.flaw() {

@@ -96,7 +96,7 @@ fn every_operation_of_the_calibration_lies_about_where_it_was_measured() {
 fn a_file_of_another_kind_is_refused() {
     let text = calibration(experiment()).text();
     let refused = |text: String| Calibration::decode(text.as_bytes()).unwrap_err();
-    assert!(refused("{}".into()).contains("format"));
+    assert!(refused("{}".into()).contains("schema"));
     assert!(refused(text.replace("calibration/1", "calibration/2")).contains("calibration/2"));
     assert!(refused(text.replace("\"locked\":", "\"tlb\":")).contains("tlb"));
     let negative = text.replacen("\"instruction\": 0.", "\"instruction\": -0.", 1);
