@@ -5,7 +5,7 @@ use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use worstcase_base::format::plain;
 use worstcase_contract::costs::CostEvent;
-use worstcase_timing::{Calibration, ErrorShares, MeasuredOperation};
+use worstcase_timing::{Calibration, ErrorShares};
 
 /// The text for the terminal.
 pub fn terminal(calibration: &Calibration, style: Style) -> String {
@@ -28,10 +28,9 @@ pub fn terminal(calibration: &Calibration, style: Style) -> String {
     out.extend(figures(&events(calibration), WIDTH));
     out.push(String::new());
     let quality = &calibration.quality;
-    let fitted = |o: &&MeasuredOperation| !o.held_out;
     out.push(format!(
         "made from {} operations; what it says of those that it has not seen is off by a factor of",
-        calibration.operations.iter().filter(fitted).count()
+        calibration.fitted().count()
     ));
     out.push(shares("one left out", &quality.leave_one_out));
     out.push(shares("a class left out", &quality.leave_class_out));
@@ -73,11 +72,10 @@ struct CalibratedEvent {
 
 fn events(calibration: &Calibration) -> Table {
     let row = |event: &CostEvent| {
-        let operations = calibration.operations.iter().filter(|o| !o.held_out);
         Some(CalibratedEvent {
             event: *event,
             ns: *calibration.ns.get(event.name())?,
-            operations: operations.filter(|o| o.events[*event] > 0).count(),
+            operations: calibration.fitted().filter(|o| o.events[*event] > 0).count(),
         })
     };
     let rows: Vec<CalibratedEvent> = CostEvent::ALL.iter().filter_map(row).collect();

@@ -260,7 +260,12 @@ impl Calibration {
         serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
     }
 
-    /// The operations that the ns are made from, or those that are kept from them.
+    /// The operations that the ns are made from.
+    pub fn fitted(&self) -> impl Iterator<Item = &MeasuredOperation> {
+        self.paths(false)
+    }
+
+    /// Times and events of those, or of those that are kept from them.
     pub(crate) fn timed(&self, held_out: bool) -> Vec<TimedCounts> {
         self.paths(held_out).map(MeasuredOperation::timed).collect()
     }
