@@ -15,12 +15,12 @@ use worstcase_timing::table::OperationTable;
 
 const HELP: &str = "\
 Examples:
-  sudo worstcase host calibrate
-  sudo worstcase host calibrate --cpu 3 -o board.json
+  worstcase host calibrate
+  worstcase host calibrate --cpu 3 -o board.json
 
-It keeps one CPU for some seconds, under SCHED_FIFO, and changes nothing of the machine.
-Exit code: 0 calibrated, with doubts if there are any; 2 no such CPU; 3 a right is missing, or the machine is not
-x86-64; 4 too little could be measured; 5 the file cannot be written.";
+It needs root, or the right to SCHED_FIFO. It keeps one CPU for some seconds, and changes nothing of the machine.
+Exit code: 0 calibrated, with doubts if there are any; 2 no such CPU; 3 a right is missing, or the machine is not x86-64;
+4 too little could be measured; 5 the file cannot be written.";
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]

@@ -55,7 +55,7 @@ pub enum HostCommand {
     Run(Box<run::HostRunArgs>),
     /// Measure this machine without an end, in periods that are kept; with metrics for Prometheus
     Watch(Box<watch::WatchArgs>),
-    /// What this machine takes for each event that the lab counts: a file that tells what the lab's paths would take here
+    /// What each event of a path takes on this machine: a file that says how long counted paths would take here
     Calibrate(calibrate::CalibrateArgs),
     /// Show what this machine is, as far as it matters for latency
     Show(show::HostShowArgs),
