@@ -1,7 +1,7 @@
 //! What events take on processors of today, in cycles: where a fit begins, and where it stays for what it has not seen.
 //!
-//! Orders of magnitude from Agner Fog's instruction tables, Intel's and AMD's optimisation manuals, and measurements of
-//! kernel entry that were published; one factor for all fits them to a machine.
+//! Orders of magnitude, as Agner Fog's instruction tables and the vendors' optimisation manuals have them; no figure is one
+//! processor's. One factor for all fits them to a machine.
 
 use worstcase_costs::CostEvent::{self, *};
 

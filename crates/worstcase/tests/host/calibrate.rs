@@ -34,6 +34,7 @@ fn a_file_comes_that_predicts() {
     needs_root!();
     let dir = tempfile::tempdir().unwrap();
     let before = mounts();
+    fs::write(dir.path().join("here.json"), "of before").unwrap();
     let output = started(dir.path()).wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
