@@ -27,7 +27,9 @@ struct Payload {
     profile: &'static str,
     /// Cargo features, or none.
     features: &'static str,
-    rustflags: &'static str,
+    rustflags: &'static [&'static str],
+    /// Whether lab results depend on its bytes.
+    of_results: bool,
     /// The processor that executes it.
     target: &'static str,
     /// Only where programs for arm64 can be built.
@@ -40,13 +42,16 @@ struct Payload {
 /// this distribution's: with the same, the guest's bytes are the same everywhere.
 const LIBC: &str = "WORSTCASE_LIBC";
 
-const STATIC: &str = "-Ctarget-feature=+crt-static";
+const STATIC: &[&str] = &["-Ctarget-feature=+crt-static"];
+/// The plugin is told addresses of its code.
+const STATIC_AT_FIXED_PLACES: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
 const GUEST: Payload = Payload {
     package: "worstcase-guest",
     profile: "guest",
     features: "",
     rustflags: STATIC,
+    of_results: true,
     target: TARGET,
     of_arm64: false,
     built: "worstcase-guest",
@@ -58,7 +63,8 @@ const fn plugin(features: &'static str, file: &'static str, of_arm64: bool) -> P
         package: "worstcase-plugin",
         profile: "plugin",
         features,
-        rustflags: "",
+        rustflags: &[],
+        of_results: true,
         target: TARGET,
         of_arm64,
         built: "libworstcase_plugin.so",
@@ -78,6 +84,14 @@ const LOADER: Payload = Payload {
 const PAYLOADS: &[Payload] = &[
     GUEST,
     LOADER,
+    Payload {
+        package: "worstcase-operations",
+        rustflags: STATIC_AT_FIXED_PLACES,
+        of_results: false,
+        built: "worstcase-operations",
+        file: "operations",
+        ..GUEST
+    },
     plugin("api-v1", "plugin-v1.so", false),
     plugin("api-v4", "plugin-v4.so", false),
     plugin("api-v7", "plugin-v7.so", false),
@@ -109,6 +123,7 @@ fn main() {
         "crates/guest",
         "crates/policy-loader",
         "crates/lab/build",
+        "crates/operations",
         "crates/plugin",
         "Cargo.toml",
         "Cargo.lock",
@@ -170,10 +185,11 @@ fn builds_arm64() -> bool {
 
 /// Packs what was built, and tells what is part of every result, with the first half of its SHA-256: `guest 0123..., plugin-v1.so 4567...`.
 fn digests<'a>(carried: impl Iterator<Item = &'a Payload>, out: &Path) -> String {
-    let digest = |file: &str| {
+    let digest = |payload: &Payload| {
+        let file = payload.file;
         let bytes = std::fs::read(out.join(file)).expect("it was built");
         pack(&bytes, &out.join(format!("{file}.gz")));
-        if bytes.is_empty() {
+        if !payload.of_results || bytes.is_empty() {
             return None;
         }
         let hex: String = Sha256::digest(bytes)[..16]
@@ -182,8 +198,7 @@ fn digests<'a>(carried: impl Iterator<Item = &'a Payload>, out: &Path) -> String
             .collect();
         Some(format!("{file} {hex}"))
     };
-    let digests = carried.map(|payload| digest(payload.file));
-    digests.flatten().collect::<Vec<_>>().join(", ")
+    carried.filter_map(digest).collect::<Vec<_>>().join(", ")
 }
 
 fn pack(bytes: &[u8], to: &Path) {
@@ -196,20 +211,19 @@ fn pack(bytes: &[u8], to: &Path) {
 /// Builds a program; an error says in one line why not.
 fn build(payload: &Payload, workspace: &Path, out: &Path) -> Result<(), String> {
     let cargo_home = home::cargo_home().expect("cargo has a home");
-    let flags = [
-        payload.rustflags.to_string(),
+    let mut flags: Vec<String> = payload.rustflags.iter().map(ToString::to_string).collect();
+    flags.extend([
         format!("--remap-path-prefix={}=/worstcase", workspace.display()),
         format!("--remap-path-prefix={}=/cargo", cargo_home.display()),
         format!("--remap-path-prefix={}=/target", out.display()),
-    ];
+    ]);
     let libc = std::env::var(LIBC)
         .ok()
         .filter(|_| payload.rustflags == STATIC && !payload.of_arm64);
-    let libc = libc.map_or(Vec::new(), |folder| {
-        ["-B", "-L"]
-            .map(|option| format!("-Clink-arg={option}{folder}"))
-            .to_vec()
-    });
+    flags.extend(
+        libc.iter()
+            .flat_map(|folder| ["-B", "-L"].map(|option| format!("-Clink-arg={option}{folder}"))),
+    );
     // A target folder of its own: cargo holds a lock on the one that this script runs under.
     let target_dir = out.join("payloads");
     let c_flags = c_flags(&cargo_home, out);
@@ -240,16 +254,7 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) -> Result<(), String> 
         ])
         .arg("--target-dir")
         .arg(&target_dir)
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            flags
-                .iter()
-                .chain(&libc)
-                .filter(|f| !f.is_empty())
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\x1f"),
-        )
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CFLAGS", c_flags.join(" "))
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", ARM64_LINKER)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")

@@ -8,11 +8,13 @@ mod on_disk;
 mod seeds;
 
 use std::hint::black_box;
+use worstcase_contract::costs::CostEvent;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::{CellSpec, RawRecord, census, trace, window};
 use worstcase_results::compare::baseline;
 use worstcase_results::record::Record;
 use worstcase_results::record::parquet::SamplesReader;
+use worstcase_timing::{Calibration, Predictor};
 
 /// One reader.
 pub struct FuzzTarget {
@@ -150,6 +152,7 @@ pub static TARGETS: &[FuzzTarget] = &[
     ),
     target("journal", |b| worstcase_host::fuzz::journal(&text(b)), seeds::none),
     target("http", worstcase_host::fuzz::http, seeds::http),
+    target("calibration", calibration, seeds::none),
 ];
 
 /// The target of this name.
@@ -164,6 +167,14 @@ fn text(bytes: &[u8]) -> String {
 fn json<T: serde::de::DeserializeOwned>(bytes: &[u8], then: impl FnOnce(T)) {
     if let Ok(value) = serde_json::from_slice(bytes) {
         then(value);
+    }
+}
+
+/// What is read must predict.
+fn calibration(bytes: &[u8]) {
+    if let Ok(calibration) = Calibration::decode(bytes) {
+        let counts = [(CostEvent::Instruction, 1_000), (CostEvent::Port, 1)];
+        black_box(Predictor::of(&calibration).predict(&counts.into_iter().collect()));
     }
 }
 

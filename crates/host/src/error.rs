@@ -127,6 +127,17 @@ worstcase_base::errors! {
         /// The folder of a watch.
         #[error(transparent)]
         Watch(#[from] crate::watch::WatchError) => within,
+        /// The file of a calibration.
+        #[error("cannot write the calibration {}: {source}; name another file with -o", path.display())]
+        CalibrationFile {
+            /// The file.
+            path: PathBuf,
+            /// The system's error.
+            source: io::Error,
+        } => Storage,
+        /// A calibration.
+        #[error(transparent)]
+        Calibration(#[from] worstcase_timing::CalibrationError) => within,
         /// Changes could not be undone.
         #[error("{count} of the changes above could not be undone; run worstcase host restore again, as the same user")]
         NotRestored {

@@ -14,6 +14,7 @@
 //! message  what it tells while it runs                    measuring process -> controller
 //! packed   samples as words                               buckets  latencies as Prometheus counts them
 //! watch    a measurement without an end, kept period by period
+//! calibrate  what a CPU takes for operations whose events are known
 //! isolate  what entered a CPU, and who sent it            follow   a program of the user's own, cycle by cycle
 //! trace    the kernel's tracepoints, read through perf's rings          kernel_text  its code as it is now
 //! loads    loads beside those of the lab
@@ -21,6 +22,7 @@
 //! ```
 
 pub mod buckets;
+pub mod calibrate;
 pub mod command;
 pub mod cpus;
 pub mod doctor;

@@ -33,6 +33,7 @@
 //! speed     how long boots and cells take here                       (kept in the cache, for each machine)
 //! ahead     what is to be booted and measured, and how long that takes
 //! models    an experiment's cells, once the models that its kernels can boot are known
+//! operations the operations of calibrations, and the events that each consists of
 //! executor  boots the subjects and runs the cells, several QEMUs at once
 //! ```
 //! Every value that reaches the guest is an input of the content keys; nothing of the controller (time, paths, load) is.
@@ -72,6 +73,7 @@ pub mod matrix;
 mod message;
 pub mod models;
 pub mod moments;
+pub mod operations;
 pub(crate) mod own_module;
 pub mod parcel;
 pub mod payload;

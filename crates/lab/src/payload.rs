@@ -76,6 +76,13 @@ pub(crate) fn policy_loader() -> Result<&'static [u8], LabError> {
     carried.then_some(bytes).ok_or(LabError::CarriesNoLoader)
 }
 
+static OPERATIONS: CarriedProgram = carried!("operations");
+
+/// The program that does the operations of a calibration, on any x86-64 machine; empty in an executable for another one.
+pub fn operations() -> &'static [u8] {
+    OPERATIONS.bytes()
+}
+
 /// Versions of QEMU's interface for plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PluginApi {

@@ -12,6 +12,7 @@
 
 pub mod bisect;
 pub mod breakdown;
+pub mod calibration;
 pub mod cell;
 pub mod census;
 pub mod claims;

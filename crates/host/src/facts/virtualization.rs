@@ -68,7 +68,7 @@ fn name(tree: &FileTree) -> Option<String> {
 
 /// A CPU's time by use, in ticks of /proc/stat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CpuTimes {
+pub(crate) struct CpuTimes {
     pub total: u64,
     pub idle: u64,
     pub(crate) steal: u64,

@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod how;
+mod operations;
 mod selection;
 mod sensitivity;
 mod versions;
@@ -17,6 +18,7 @@ use crate::cli::words::VERSION;
 use clap::{Args, Subcommand};
 pub(crate) use elsewhere::MatrixMeans;
 pub(crate) use how::{ExecutorArgs, MatrixRunArgs, QemuArgs};
+pub use operations::{OperationsArgs, run as run_operations};
 pub(crate) use selection::{CellSelection, KernelArgs};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

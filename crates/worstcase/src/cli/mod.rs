@@ -154,6 +154,9 @@ pub enum Command {
     #[command(hide = true)]
     /// Measures cells for the worstcase that started it through ssh
     LabWorker(lab::WorkerArgs),
+    #[command(hide = true)]
+    /// Counts the events of the operations of a calibration, for scripts/calibration
+    LabOperations(lab::OperationsArgs),
 }
 
 impl Command {
@@ -209,6 +212,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::HostOccupant(args) => host::run_occupant(&args),
         Command::LabNode(args) => lab::run_node(&args),
         Command::LabWorker(args) => lab::run_worker(&args),
+        Command::LabOperations(args) => lab::run_operations(&args).map(|()| ExitCode::SUCCESS),
         Command::HostWorker => host::run_worker(),
     }
 }

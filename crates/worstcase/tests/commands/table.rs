@@ -414,6 +414,7 @@ pub static ROWS: &[Row] = &[
         "CPU 1",
     ),
     not("worstcase host isolate --cpus 2-3", ISOLATED),
+    done(Host, "worstcase host calibrate", "system_call"),
     small(
         Host,
         "worstcase host isolate --json",

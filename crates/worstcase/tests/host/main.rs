@@ -5,6 +5,7 @@
 mod bench;
 mod board;
 mod broke;
+mod calibrate;
 mod check;
 #[path = "../commands/mod.rs"]
 mod commands;

@@ -34,6 +34,7 @@ mod interruption;
 mod io;
 mod irq;
 mod loads;
+mod operations;
 mod planted_kinds;
 mod planted_module;
 mod policies;

@@ -53,7 +53,7 @@ const READERS: [&str; 36] = [
 ];
 
 /// Each command that writes where the user says: OUT is in a folder that may not be written.
-const WRITERS: [&str; 21] = [
+const WRITERS: [&str; 22] = [
     "report RUN -o OUT.html",
     "plot RUN -o OUT",
     "gate RUN --write-baseline OUT",
@@ -72,6 +72,7 @@ const WRITERS: [&str; 21] = [
     "host watch --time 1s -o OUT",
     "host watch --time 1s -o watch --textfile OUT",
     "host isolate --cpus 0 -o OUT",
+    "host calibrate -o OUT",
     "host follow --time 1s -o OUT -- true",
     "host try --switch true --back true --time 1s --rounds 1 -o OUT",
     "kernels get debian:6.1",

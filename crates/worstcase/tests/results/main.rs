@@ -6,6 +6,7 @@ mod against;
 mod ahead;
 mod answers;
 mod bench;
+mod calibrate;
 mod carried;
 mod census;
 mod claims;

@@ -37,13 +37,14 @@ pub fn listed() -> Vec<Vec<String>> {
 }
 
 /// The commands that worstcase starts itself with, and the option that its tests alone use.
-const HIDDEN: [&str; 7] = [
+const HIDDEN: [&str; 8] = [
     "host-guard",
     "host-keeper",
     "host-occupant",
     "host-worker",
     "lab-node",
     "lab-worker",
+    "lab-operations",
     "--root",
 ];
 
@@ -63,7 +64,7 @@ fn hidden_are_those_that_the_tests_look_for() {
         .filter(|c| c.is_hide_set())
         .map(|c| c.get_name().to_string())
         .collect();
-    assert_eq!(hidden, HIDDEN[..6]);
+    assert_eq!(hidden, HIDDEN[..7]);
 }
 
 #[test]

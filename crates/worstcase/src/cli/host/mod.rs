@@ -1,6 +1,7 @@
 //! `worstcase host`: describes this machine, finds settings that harm latency, and measures it.
 
 mod broke;
+mod calibrate;
 mod check;
 mod choice;
 mod doctor;
@@ -54,6 +55,8 @@ pub enum HostCommand {
     Run(Box<run::HostRunArgs>),
     /// Measure this machine without an end, in periods that are kept; with metrics for Prometheus
     Watch(Box<watch::WatchArgs>),
+    /// What each event of a path takes on this machine: a file that says how long counted paths would take here
+    Calibrate(calibrate::CalibrateArgs),
     /// Show what this machine is, as far as it matters for latency
     Show(show::HostShowArgs),
     /// Say what of this machine harms latency, why, and the remedy; or set it for the length of a command
@@ -84,6 +87,7 @@ pub fn run(command: HostCommand) -> Result<ExitCode, Error> {
             settle();
             watch::run(&args, &StateFolder::open()?)
         }
+        HostCommand::Calibrate(args) => calibrate::run(&args),
         HostCommand::Show(args) => {
             settle();
             show::run(&args).map(|()| ExitCode::SUCCESS)
