@@ -128,7 +128,7 @@ impl LabReference {
 }
 
 /// Lays a breakdown of a record of this machine against the lab.
-pub fn against(breakdown: Breakdown, record: &Record, lab: &LabReference) -> Confrontation {
+pub fn against(breakdown: Breakdown, record: &Record, lab: &LabReference, slowest_ps: u64) -> Confrontation {
     let machine = HostSide {
         steal_ns: explain::steal(record),
         ordinary_ns: Nanos(record.summary(Quantity::Latency).and_then(|s| s.median_ns).unwrap_or(0)),
@@ -136,6 +136,7 @@ pub fn against(breakdown: Breakdown, record: &Record, lab: &LabReference) -> Con
             SubjectMachine::Host(host) => host.cpus,
             _ => 1,
         },
+        slowest_ps,
     };
     Confrontation::of(breakdown, &lab.paths, &lab.side, &machine)
 }

@@ -6,10 +6,10 @@
 
 use super::paths::LabPaths;
 use super::place::HostPlace;
-use super::{HostSide, Judgement, LabAnswer, LabPath, LabPathKind, NotSeenReason, SLOWEST_PS, words};
+use super::{HostSide, Judgement, LabAnswer, LabPath, LabPathKind, NotSeenReason, words};
 use crate::breakdown::spans::{Span, SpanKind};
 use crate::census::counted::counted_work;
-use worstcase_contract::{Instructions, Nanos};
+use worstcase_contract::Nanos;
 
 /// Processes of loads are called so, here and in the lab; and the idle task.
 const OF_EVERY_CELL: [&str; 2] = ["load-", "swapper"];
@@ -24,11 +24,6 @@ pub(crate) struct Judge<'a> {
     pub(crate) is_same_model: bool,
     /// Whether the lab's machine has fewer CPUs than this one.
     pub(crate) has_fewer_cpus: bool,
-}
-
-/// The time that so many instructions take at most.
-pub(crate) fn at_most(instructions: Instructions) -> Nanos {
-    Nanos((u128::from(instructions.0) * u128::from(SLOWEST_PS) / 1_000) as u64)
 }
 
 impl Judge<'_> {
@@ -70,7 +65,7 @@ impl Judge<'_> {
     /// The time that a path of the lab allows for a span here. Where the machine's timer has a part, no instruction takes that:
     /// an ordinary wake-up is added, which has it too.
     fn allows(&self, span: &Span, path: &LabPath) -> Nanos {
-        let at_most = at_most(path.instructions);
+        let at_most = self.machine.at_most(path.instructions);
         match has_machine_part(&span.what) {
             true => at_most + self.machine.ordinary_ns,
             false => at_most,
@@ -138,7 +133,7 @@ impl Judge<'_> {
         let waits_for_others = || {
             // Spin locks are given in order: each other CPU comes first once.
             let others = u64::from(self.machine.cpus.saturating_sub(1));
-            let all = self.allows(span, longest).0 + at_most(longest.instructions).0.saturating_mul(others);
+            let all = self.allows(span, longest).0 + self.machine.at_most(longest.instructions).0.saturating_mul(others);
             (self.has_fewer_cpus && span.length_ns.0 <= all).then_some(NotSeenReason::OtherCpus)
         };
         here.or_else(waits_for_others)

@@ -26,13 +26,14 @@ use crate::breakdown::Breakdown;
 use crate::breakdown::spans::{Mechanism, Span, SpanKind};
 use paths::LabPaths;
 use serde::Serialize;
-use worstcase_contract::Nanos;
+use worstcase_contract::{Instructions, Nanos};
 
 /// The form of a confrontation as JSON.
 const SCHEMA: &str = "worstcase-against/1";
 
 /// The upper rate, in ps an instruction: the slowest of 108 operations of the kernel, with hot and with cold caches, that caused
-/// no exit to the hypervisor (a KVM guest on AMD Zen 4, Linux 6.18, 2026-11). Another machine may have a slower one.
+/// no exit to the hypervisor (a KVM guest on AMD Zen 4, Linux 6.18, 2026-11). Another machine may have a slower one: that of a
+/// calibration takes its place.
 pub const SLOWEST_PS: u64 = 2_200;
 
 /// What a path is measured by in the lab.
@@ -123,7 +124,7 @@ pub struct LabSide {
 }
 
 /// What the record of this machine tells besides the recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostSide {
     /// Time that the hypervisor took from the CPU while the cell was measured, where it is counted.
     pub steal_ns: Option<Nanos>,
@@ -131,6 +132,16 @@ pub struct HostSide {
     pub ordinary_ns: Nanos,
     /// CPUs online.
     pub cpus: u32,
+    /// The slowest that the lab's instructions are taken to be here, in ps each.
+    #[serde(skip)]
+    pub slowest_ps: u64,
+}
+
+impl HostSide {
+    /// The time that so many instructions take at most.
+    pub(crate) fn at_most(&self, instructions: Instructions) -> Nanos {
+        Nanos((u128::from(instructions.0) * u128::from(self.slowest_ps) / 1_000) as u64)
+    }
 }
 
 /// A breakdown of this machine against the lab.
@@ -177,7 +188,7 @@ impl Confrontation {
             schema: SCHEMA,
             lab: side.clone(),
             machine: machine.clone(),
-            ns_per_instruction: SLOWEST_PS as f64 / 1e3,
+            ns_per_instruction: machine.slowest_ps as f64 / 1e3,
             cause: blamed(&breakdown),
             judgements,
             breakdown,

@@ -106,6 +106,7 @@ fn machine() -> HostSide {
         steal_ns: Some(Nanos(10_000_000)),
         ordinary_ns: Nanos(12_000),
         cpus: 2,
+        slowest_ps: SLOWEST_PS,
     }
 }
 

@@ -1,15 +1,9 @@
 //! Judgements in words.
 
-use super::judge::at_most;
 use super::place::HostPlace;
-use super::{Confrontation, HostSide, Judgement, LabAnswer, LabPath, LabPathKind, NotSeenReason, SLOWEST_PS};
+use super::{Confrontation, HostSide, Judgement, LabAnswer, LabPath, LabPathKind, NotSeenReason};
 use worstcase_base::format::{grouped, micros};
 use worstcase_contract::Nanos;
-
-/// The upper rate, as in `2.2 ns an instruction`.
-pub fn rate() -> String {
-    format!("{} ns an instruction", SLOWEST_PS as f64 / 1e3)
-}
 
 /// A judgement in words.
 pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, place: &HostPlace<'_>, machine: &HostSide) -> String {
@@ -35,20 +29,20 @@ pub(crate) fn of(judged: &Judgement, kind: Option<LabPathKind>, place: &HostPlac
                 noun(kind),
                 instructions(longest),
                 at(kind, longest),
-                most(longest, allows),
+                most(longest, allows, machine),
                 steal(machine)
             )
         }
-        _ => format!("not seen in the lab: {}", why(judged, kind, longest, allows)),
+        _ => format!("not seen in the lab: {}", why(judged, kind, longest, allows, machine)),
     }
 }
 
-fn why(judged: &Judgement, kind: LabPathKind, longest: &LabPath, allows: Nanos) -> String {
+fn why(judged: &Judgement, kind: LabPathKind, longest: &LabPath, allows: Nanos, machine: &HostSide) -> String {
     let most = format!(
         "the longest {} there is {}, {}",
         noun(kind),
         instructions(longest),
-        most(longest, allows)
+        most(longest, allows, machine)
     );
     match &judged.why {
         Some(NotSeenReason::NoPath) => format!("no path is named; {most}"),
@@ -57,7 +51,7 @@ fn why(judged: &Judgement, kind: LabPathKind, longest: &LabPath, allows: Nanos) 
                 format!(
                     "{}, at most {} us",
                     instructions(path),
-                    micros(at_most(path.instructions))
+                    micros(machine.at_most(path.instructions))
                 )
             });
             format!("at this place up to {here}; {most}")
@@ -94,8 +88,8 @@ fn instructions(path: &LabPath) -> String {
     format!("{} instructions", grouped(path.instructions.0))
 }
 
-fn most(path: &LabPath, allows: Nanos) -> String {
-    let own = match at_most(path.instructions) == allows {
+fn most(path: &LabPath, allows: Nanos, machine: &HostSide) -> String {
+    let own = match machine.at_most(path.instructions) == allows {
         true => "",
         false => " with the cell's median",
     };

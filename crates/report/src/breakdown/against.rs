@@ -2,7 +2,7 @@
 
 use super::terminal::describe;
 use crate::style::{Style, cut, wrapped};
-use worstcase_analysis::against::{Confrontation, Judgement, LabAnswer, NotSeenReason, rate, summary};
+use worstcase_analysis::against::{Confrontation, Judgement, LabAnswer, NotSeenReason, summary};
 use worstcase_base::format::{counted, grouped, micros, micros_exact, plain};
 
 /// Width of the spans' names.
@@ -31,7 +31,7 @@ pub fn terminal(told: &Confrontation, style: Style) -> String {
         )));
     }
     out.push(String::new());
-    out.extend(legend());
+    out.extend(legend(told));
     out.push(String::new());
     out.join("\n")
 }
@@ -55,14 +55,14 @@ pub fn several(all: &[Confrontation], style: Style) -> String {
         out.extend(wrapped("  explained as: ", &told.breakdown.cause().sentence));
         out.extend(wrapped("  against the lab: ", &summary(told)));
     }
-    out.push(String::new());
-    out.extend(wrapped(
-        "at most: ",
-        &format!(
+    if let Some(first) = all.first() {
+        let slowest = format!(
             "at {}, the slowest that was measured without an exit to the hypervisor",
-            rate()
-        ),
-    ));
+            rate(first)
+        );
+        out.push(String::new());
+        out.extend(wrapped("at most: ", &slowest));
+    }
     out.push(String::new());
     out.join("\n")
 }
@@ -105,13 +105,18 @@ fn heading(told: &Confrontation, style: Style) -> Vec<String> {
     ]
 }
 
+/// The upper rate, as in `2.2 ns an instruction`.
+fn rate(told: &Confrontation) -> String {
+    format!("{} ns an instruction", told.ns_per_instruction)
+}
+
 /// What the columns mean.
-fn legend() -> Vec<String> {
+fn legend(told: &Confrontation) -> Vec<String> {
     let text = format!(
         "instructions: the lab's longest such path at this place, else anywhere under this load. at most (us): the longest anywhere \
          at {}, the slowest that was measured without an exit to the hypervisor; for the wake-up path, interrupts and waits for them plus the \
          cell's median here.",
-        rate()
+        rate(told)
     );
     wrapped("", &text)
 }

@@ -7,6 +7,7 @@ pub mod costs;
 pub mod flame;
 pub mod group;
 pub mod json;
+pub mod on_machine;
 pub mod perfetto;
 pub mod terminal;
 #[cfg(test)]

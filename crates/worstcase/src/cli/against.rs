@@ -7,7 +7,7 @@ use super::progress::ProgressDisplay;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
-use worstcase_analysis::against::{AgainstError, Confrontation, LabReference, against, check};
+use worstcase_analysis::against::{AgainstError, Confrontation, LabReference, SLOWEST_PS, against, check};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{self, ReplayMeans, can_be_explained, worst_cell};
 use worstcase_base::progress::Progress;
@@ -18,10 +18,13 @@ use worstcase_plan::Arch;
 use worstcase_report::breakdown::against as shown;
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Record, Run, RunError};
+use worstcase_timing::Calibration;
 
 /// A run of the lab, and what it has told.
 pub(super) struct LabRun {
     run: Run,
+    /// The slowest that an instruction is taken to be on the machine that is laid against it, in ps.
+    slowest_ps: u64,
     told: Vec<(LabQuestion, LabReference)>,
 }
 
@@ -33,6 +36,7 @@ impl LabRun {
     pub(super) fn open(dir: &Path) -> Result<LabRun, RunError> {
         Ok(LabRun {
             run: Run::open(dir)?,
+            slowest_ps: SLOWEST_PS,
             told: Vec::new(),
         })
     }
@@ -68,7 +72,7 @@ impl LabRun {
                 self.told.len() - 1
             }
         };
-        Ok(against(breakdown, record, &self.told[at].1))
+        Ok(against(breakdown, record, &self.told[at].1, self.slowest_ps))
     }
 }
 
@@ -85,6 +89,9 @@ pub(super) fn check_before(lab: &Path, release: &str, loads: &[String]) -> Resul
 /// Runs the command with this run of the lab.
 pub(super) fn run(args: &ExplainArgs, run: &Run, records: &[Record], lab: &Path) -> Result<ExitCode, Error> {
     let mut lab = LabRun::open(lab)?;
+    if let Some(path) = &args.on_machine {
+        lab.slowest_ps = (Calibration::read(path)?.slowest_rate() * 1e3).ceil() as u64;
+    }
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;

@@ -52,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         HOW_LONG,
         &["checkpoints", "fresh-boots", "rotate", "rounds", "runs", "time"],
     ),
-    (WHERE, &["arch", "cpus", "executor", "jobs", "on", "on-executable"]),
+    (WHERE, &["arch", "cpus", "executor", "jobs", "on", "on-executable", "on-machine"]),
     (
         OUTPUT,
         &[

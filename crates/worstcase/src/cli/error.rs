@@ -25,6 +25,7 @@ use worstcase_lab::LabError;
 use worstcase_plan::study::StudyError;
 use worstcase_results::compare::CompareError;
 use worstcase_results::record::RunError;
+use worstcase_timing::CalibrationError;
 
 /// Any error of worstcase. `Display` is one line without the leading "worstcase: ", which `main` adds.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,9 @@ pub enum Error {
     /// Explaining a sample.
     #[error(transparent)]
     Explain(#[from] ExplainError),
+    /// A machine's calibration.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
     /// Laying this machine against the lab.
     #[error(transparent)]
     Against(#[from] AgainstError),

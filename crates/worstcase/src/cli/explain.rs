@@ -23,9 +23,11 @@ use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
+use worstcase_report::breakdown::on_machine::PathOnMachine;
 use worstcase_report::breakdown::{self as shown, compare, json, terminal};
 use worstcase_report::terminal::Style;
 use worstcase_results::record::{Record, Run, Venue, parallel};
+use worstcase_timing::Calibration;
 
 /// Why a sample was late: replays its cell and tells what ran, instruction by instruction
 #[derive(Debug, Args)]
@@ -37,6 +39,7 @@ Examples:
   worstcase explain RUN --all -k 5
   worstcase explain HOSTRUN --against LABRUN      whether the path that is blamed can take so long
   worstcase explain RUN --costs                   whether a path is long or misses caches
+  worstcase explain RUN --on-machine here.json    what it would take on a calibrated machine
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
@@ -67,6 +70,10 @@ pub struct ExplainArgs {
     /// What each span consists of: misses of caches, entries, locks; of cells of the lab with one CPU
     #[arg(long, conflicts_with_all = ["all", "compare", "against", "folded", "flame", "perfetto", "debug_info"])]
     costs: bool,
+    /// What each span would take on the machine of this calibration (worstcase host calibrate); with --against the upper rate
+    /// that is measured there
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "compare", "costs", "folded", "flame", "perfetto", "debug_info"])]
+    pub(super) on_machine: Option<PathBuf>,
     /// Group the worst samples of every cell by cause
     #[arg(long)]
     pub(super) all: bool,
@@ -96,7 +103,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     if let Some(lab) = &args.against {
         return against::run(args, &run, &records, lab);
     }
-    if args.costs {
+    if args.costs || args.on_machine.is_some() {
         print(&costs(args, &run, &records)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -131,8 +138,9 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the spans of one sample consist of.
+/// What the spans of one sample consist of, or would take on a machine.
 fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
+    let calibration = args.on_machine.as_deref().map(Calibration::read).transpose()?;
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
@@ -142,9 +150,12 @@ fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Er
         None => worst_cell(run, records)?.clone(),
     };
     let told = explain::with_costs(&means, run, records, &record, args.sample)?;
-    Ok(match args.json {
-        true => json::breakdown(&told),
-        false => shown::costs::terminal(&told, Style::of_stdout()),
+    let path = calibration.as_ref().map(|calibration| PathOnMachine::of(&told, calibration));
+    Ok(match (path, args.json) {
+        (Some(path), true) => path.json(),
+        (Some(path), false) => path.terminal(Style::of_stdout()),
+        (None, true) => json::breakdown(&told),
+        (None, false) => shown::costs::terminal(&told, Style::of_stdout()),
     })
 }
 

@@ -79,6 +79,9 @@ const ISOLATED: &str = "CPUs that were isolated at boot; test isolated has such 
 const BOTH_PLACES: &str = "a run of this machine and one of the lab; test against has both";
 const RUNNING: &str = "a program that runs already; test follow has one";
 
+/// A machine's calibration, measured once.
+const CALIBRATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/zen4-vm.json");
+
 /// The cell's name is of another run, or stands for one.
 const ONE_CELL: &[(&str, &str)] = &[("ID", "s1")];
 
@@ -258,6 +261,13 @@ pub static ROWS: &[Row] = &[
         "late",
     ),
     done(Lab, "worstcase explain RUN --costs", "memory"),
+    small(
+        Lab,
+        "worstcase explain RUN --on-machine here.json",
+        &[("here.json", CALIBRATED)],
+        0,
+        "This path would take about",
+    ),
     small(Lab, "worstcase explain RUN --sample p98", &[("p98", "p50")], 0, "late"),
     small(
         Lab,

@@ -1,0 +1,192 @@
+//! What the spans of a breakdown would take on a calibrated machine, for the terminal and for programs.
+
+use super::terminal::describe;
+use crate::style::{Style, cut, wrapped};
+use serde::Serialize;
+use worstcase_analysis::breakdown::Breakdown;
+use worstcase_base::format::{counted, grouped, micros, plain};
+use worstcase_contract::costs::EventCounts;
+use worstcase_timing::{Calibration, PredictedTime, Predictor};
+
+/// The form as JSON.
+const SCHEMA: &str = "worstcase-on-machine/1";
+
+/// Width of the spans' names.
+const SPAN: usize = 36;
+
+/// A path that the lab ran, and its time on a machine where nothing disturbs it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathOnMachine<'a> {
+    schema: &'static str,
+    /// The lab's cell.
+    cell: &'a str,
+    /// The sample.
+    sample: u32,
+    /// The processor.
+    processor: Option<&'a str>,
+    /// The CPU that was calibrated.
+    cpu: u32,
+    /// From a timer that is due until a program stands still there: not part of the path (ns, median).
+    delivery_ns: Option<f64>,
+    /// In order.
+    spans: Vec<SpanOnMachine>,
+    /// All of it.
+    sum: SpanOnMachine,
+    #[serde(skip)]
+    breakdown: &'a Breakdown,
+    #[serde(skip)]
+    calibration: &'a Calibration,
+}
+
+/// A part of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct SpanOnMachine {
+    /// What it is.
+    span: String,
+    /// The lab's instructions.
+    instructions: u64,
+    /// What may leave a virtual machine for its hypervisor, whose time is in no figure.
+    exits: u64,
+    /// The most likely time.
+    ns: f64,
+    /// One path in ten is shorter.
+    low_ns: f64,
+    /// One path in ten is longer.
+    high_ns: f64,
+}
+
+impl SpanOnMachine {
+    fn of(span: String, counts: &EventCounts, predictor: &Predictor) -> SpanOnMachine {
+        let PredictedTime { ns, low, high, exits } = predictor.predict(counts);
+        SpanOnMachine {
+            span,
+            instructions: counts.lab_instructions(),
+            exits,
+            ns: ns.round(),
+            low_ns: low.round(),
+            high_ns: high.round(),
+        }
+    }
+
+    fn range(&self) -> String {
+        format!("{}..{}", us(self.low_ns), us(self.high_ns))
+    }
+
+    fn line(&self) -> String {
+        let name: String = plain(&self.span).chars().take(SPAN).collect();
+        format!(
+            "{:>12}{:>12}  {:<20}  {name}",
+            grouped(self.instructions),
+            us(self.ns),
+            self.range()
+        )
+    }
+}
+
+impl<'a> PathOnMachine<'a> {
+    /// Of a breakdown with what its spans consist of.
+    pub fn of(breakdown: &'a Breakdown, calibration: &'a Calibration) -> PathOnMachine<'a> {
+        let predictor = Predictor::of(calibration);
+        let spans = breakdown.spans().iter();
+        let counted = spans.filter_map(|span| Some((describe(span), span.costs?)));
+        let counted: Vec<(String, EventCounts)> = counted.collect();
+        let all = counted
+            .iter()
+            .fold(EventCounts::default(), |sum, (_, counts)| sum + *counts);
+        let sample = breakdown.sample();
+        PathOnMachine {
+            schema: SCHEMA,
+            cell: &sample.cell,
+            sample: sample.index,
+            processor: calibration.machine.processor.as_deref(),
+            cpu: calibration.machine.cpu,
+            delivery_ns: calibration.delivery.as_ref().map(|delivery| delivery.until_interrupted_ns),
+            spans: counted
+                .into_iter()
+                .map(|(name, counts)| SpanOnMachine::of(name, &counts, &predictor))
+                .collect(),
+            sum: SpanOnMachine::of("sum".into(), &all, &predictor),
+            breakdown,
+            calibration,
+        }
+    }
+
+    /// For programs.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
+    }
+
+    /// The answer, then a line for each span.
+    pub fn terminal(&self, style: Style) -> String {
+        let sample = self.breakdown.sample();
+        let heading = format!(
+            "{}, sample {}: {} us of the lab",
+            sample.cell,
+            sample.index,
+            micros(sample.latency_ns)
+        );
+        let processor = self.processor.map_or("a processor that is not known".into(), plain);
+        let answer = format!(
+            "This path would take about {} us on CPU {} of {processor}, {} us of four paths in five, where nothing disturbs it.",
+            us(self.sum.ns),
+            self.cpu,
+            self.sum.range()
+        );
+        let mut out = vec![style.bold(&plain(&heading)), String::new()];
+        out.extend(wrapped("", &answer));
+        out.extend(wrapped("explained as: ", &self.breakdown.cause().sentence));
+        out.push(String::new());
+        out.push(format!(
+            "{:>12}{:>12}  {:<20}  span",
+            "instructions", "about (us)", "four in five"
+        ));
+        out.extend(self.spans.iter().chain([&self.sum]).map(|span| cut(&span.line())));
+        out.push(String::new());
+        out.extend(wrapped("", &self.limits()));
+        let doubts = self.calibration.doubts.iter();
+        out.extend(doubts.flat_map(|doubt| wrapped("doubt: ", &plain(doubt))));
+        out.push(String::new());
+        out.join("\n")
+    }
+
+    /// What is in no figure.
+    fn limits(&self) -> String {
+        let mut said = vec![
+            "It is the time of this path, and no bound: what else delays a wake-up there, worstcase host run measures.".to_string(),
+        ];
+        if let Some(delivery) = self.delivery_ns {
+            said.push(format!(
+                "Not in it: {} us there from a timer that is due until a program stands still.",
+                us(delivery)
+            ));
+        }
+        if self.sum.exits > 0 {
+            said.push(format!(
+                "{} of it may leave a virtual machine for its hypervisor, whose time is not in it.",
+                counted(self.sum.exits, "instruction")
+            ));
+        }
+        said.join(" ")
+    }
+}
+
+/// Microseconds with three digits that mean something.
+fn us(ns: f64) -> String {
+    let us = ns / 1e3;
+    let digits = match us {
+        us if us >= 100.0 => 0,
+        us if us >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{us:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::us;
+
+    #[test]
+    fn times_have_three_digits() {
+        assert_eq!([12.0, 1_234.0, 12_340.0, 248_840.0].map(us), ["0.01", "1.23", "12.3", "249"]);
+    }
+}
