@@ -133,7 +133,8 @@ impl Judge<'_> {
         let waits_for_others = || {
             // Spin locks are given in order: each other CPU comes first once.
             let others = u64::from(self.machine.cpus.saturating_sub(1));
-            let all = self.allows(span, longest).0 + self.machine.at_most(longest.instructions).0.saturating_mul(others);
+            let all =
+                self.allows(span, longest).0 + self.machine.at_most(longest.instructions).0.saturating_mul(others);
             (self.has_fewer_cpus && span.length_ns.0 <= all).then_some(NotSeenReason::OtherCpus)
         };
         here.or_else(waits_for_others)

@@ -20,7 +20,7 @@ mod words;
 
 pub use find::{AgainstError, LabReference, against, check, check_before};
 pub use paths::LabPath;
-pub use words::{rate, summary};
+pub use words::summary;
 
 use crate::breakdown::Breakdown;
 use crate::breakdown::spans::{Mechanism, Span, SpanKind};

@@ -140,10 +140,18 @@ pub(crate) fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
     wanted.sort_by_key(|w| w.window.start);
     let read = |part: &[WantedLog]| {
         let (mut reader, mut read) = (reader(), Vec::new());
-        let modules = replay_part(cache, run, raw, kernel, part, Counted::Nothing, |index, execution, _| {
-            read.push((index, reader(index, execution)));
-            Ok(())
-        })?;
+        let modules = replay_part(
+            cache,
+            run,
+            raw,
+            kernel,
+            part,
+            Counted::Nothing,
+            |index, execution, _| {
+                read.push((index, reader(index, execution)));
+                Ok(())
+            },
+        )?;
         Ok::<_, LabError>((read, modules))
     };
     let (mut all, mut modules) = (Vec::new(), Symbols::default());

@@ -100,7 +100,10 @@ impl<'a> PathOnMachine<'a> {
             sample: sample.index,
             processor: calibration.machine.processor.as_deref(),
             cpu: calibration.machine.cpu,
-            delivery_ns: calibration.delivery.as_ref().map(|delivery| delivery.until_interrupted_ns),
+            delivery_ns: calibration
+                .delivery
+                .as_ref()
+                .map(|delivery| delivery.until_interrupted_ns),
             spans: counted
                 .into_iter()
                 .map(|(name, counts)| SpanOnMachine::of(name, &counts, &predictor))
@@ -127,7 +130,7 @@ impl<'a> PathOnMachine<'a> {
         );
         let processor = self.processor.map_or("a processor that is not known".into(), plain);
         let answer = format!(
-            "This path would take about {} us on CPU {} of {processor}, {} us of four paths in five, where nothing disturbs it.",
+            "This path would take about {} us on CPU {} of {processor} ({}: four paths in five), where nothing disturbs it.",
             us(self.sum.ns),
             self.cpu,
             self.sum.range()
@@ -152,9 +155,10 @@ impl<'a> PathOnMachine<'a> {
     /// What is in no figure.
     fn limits(&self) -> String {
         let mut said = vec![
-            "It is the time of this path, and no bound: what else delays a wake-up there, worstcase host run measures.".to_string(),
+            "It is the time of this path, and no bound: what else delays a wake-up there, worstcase host run measures."
+                .to_string(),
         ];
-        if let Some(delivery) = self.delivery_ns {
+        if let Some(delivery) = self.delivery_ns.filter(|delivery| *delivery > 0.0) {
             said.push(format!(
                 "Not in it: {} us there from a timer that is due until a program stands still.",
                 us(delivery)
@@ -187,6 +191,9 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        assert_eq!([12.0, 1_234.0, 12_340.0, 248_840.0].map(us), ["0.01", "1.23", "12.3", "249"]);
+        assert_eq!(
+            [12.0, 1_234.0, 12_340.0, 248_840.0].map(us),
+            ["0.01", "1.23", "12.3", "249"]
+        );
     }
 }

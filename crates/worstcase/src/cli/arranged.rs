@@ -52,7 +52,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
         HOW_LONG,
         &["checkpoints", "fresh-boots", "rotate", "rounds", "runs", "time"],
     ),
-    (WHERE, &["arch", "cpus", "executor", "jobs", "on", "on-executable", "on-machine"]),
+    (
+        WHERE,
+        &["arch", "cpus", "executor", "jobs", "on", "on-executable", "on-machine"],
+    ),
     (
         OUTPUT,
         &[

@@ -131,6 +131,7 @@ impl Error {
             Error::Man(e) => e.exit(),
             Error::Explain(e) => e.exit(),
             Error::Against(e) => e.exit(),
+            Error::Calibration(e) => e.exit(),
             Error::ShowBreakdown(e) => e.exit(),
             Error::Census(e) => e.exit(),
             Error::Study(_) | Error::Problem(_) => ExitKind::Usage,

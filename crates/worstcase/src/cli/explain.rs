@@ -150,7 +150,9 @@ fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Er
         None => worst_cell(run, records)?.clone(),
     };
     let told = explain::with_costs(&means, run, records, &record, args.sample)?;
-    let path = calibration.as_ref().map(|calibration| PathOnMachine::of(&told, calibration));
+    let path = calibration
+        .as_ref()
+        .map(|calibration| PathOnMachine::of(&told, calibration));
     Ok(match (path, args.json) {
         (Some(path), true) => path.json(),
         (Some(path), false) => path.terminal(Style::of_stdout()),
