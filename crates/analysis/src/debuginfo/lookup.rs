@@ -160,10 +160,6 @@ fn section(elf: &ElfFile, id: SectionId, name: &str) -> Result<DwarfReader, Debu
 
 /// The compiler may leave information in a file of its own (`.dwo`); without it there are lines, but no inlined
 /// functions.
-#[expect(
-    clippy::arc_with_non_send_sync,
-    reason = "addr2line asks for an Arc, and one thread looks up"
-)]
 fn split(load: &SplitDwarfLoad<DwarfReader>) -> Option<Arc<Dwarf<DwarfReader>>> {
     let text = |reader: &DwarfReader| String::from_utf8_lossy(reader.bytes()).into_owned();
     let folder = load.comp_dir.as_ref().map(text).unwrap_or_default();

@@ -16,6 +16,10 @@ fn each_example_answers_the_claims_that_its_study_has_now() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
+        // The first page's terminal, which site.rs draws again, and a calibration, of which documents show a block.
+        if ["minute", "zen4-vm"].contains(&name) {
+            continue;
+        }
         let text = in_one_line(&fs::read_to_string(&path).unwrap());
         let study = load(name).ok();
         let begin = match &study {
