@@ -87,6 +87,7 @@ bench: build
 	scripts/bench-board
 	scripts/bench-follow
 	scripts/check-follow
+	scripts/check-time
 	scripts/bench-scrape
 	scripts/bench-gate
 	scripts/bench-bisect
