@@ -12,7 +12,8 @@ fn only_the_lab_tells_what_a_path_consists_of() {
     write_cells(&run, &[on_cpu(0, &host_raw(1, &[1_000, 2_000, 9_000]))]);
     let mut command = Command::cargo_bin("worstcase").unwrap();
     command.args(["explain", "--costs"]).arg(&run);
-    let one_line = contains("--costs is for cells of the lab with one CPU: it was not measured in the lab");
+    let one_line =
+        contains("--costs and --on-machine are for cells of the lab with one CPU: it was not measured in the lab");
     command
         .assert()
         .code(2)
