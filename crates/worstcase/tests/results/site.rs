@@ -147,3 +147,19 @@ fn the_notebook_finds_in_a_run_what_show_tells() {
         .collect();
     assert_eq!(drawn, ["picture-1.png", "picture-2.png"].map(String::from).into());
 }
+
+/// The README's figures are measured again by the lab's tests.
+#[test]
+fn the_first_pages_figures_are_the_readmes() {
+    let read = |path: &str| fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
+    let (first, readme) = (read("docs/first.md"), read("README.md"));
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let figures = words
+        .windows(2)
+        .filter(|pair| pair[1].starts_with("us") && pair[0].parse::<f64>().is_ok());
+    let figures: Vec<&str> = figures.map(|pair| pair[0]).collect();
+    assert!(figures.len() >= 2, "{figures:?}");
+    for figure in figures {
+        assert!(readme.split_whitespace().any(|word| word == figure), "{figure} us");
+    }
+}
