@@ -132,11 +132,7 @@ pub fn one(
     record: &Record,
     choice: SampleChoice,
 ) -> Result<Explained, ExplainError> {
-    if !can_be_explained(record) {
-        return Err(ExplainError::NoLatency {
-            cell: record.id.clone(),
-        });
-    }
+    must_be_explainable(record)?;
     must_be_below_the_latest(record, choice)?;
     if record.subject.venue() == Venue::Host {
         return Ok(Explained::Host(Box::new(host::one(run, records, record, choice)?)));
@@ -166,14 +162,7 @@ pub fn breakdown(
             Explained::Host(breakdown) => *breakdown,
         });
     }
-    let chosen = chosen(run, record, choice)?;
-    let progress = means.options.progress;
-    progress.state(&format!("replaying {}", record.id));
-    let told = tell_once(means, run, records, record, &[chosen], Counted::Nothing, |told| {
-        told.breakdown
-    });
-    progress.end();
-    Ok(told?.remove(0))
+    kept_one(means, run, records, record, choice, Counted::Nothing)
 }
 
 /// The breakdown of one sample of a cell of the lab, with what each span consists of; kept.
@@ -184,23 +173,42 @@ pub fn with_costs(
     record: &Record,
     choice: SampleChoice,
 ) -> Result<Breakdown, ExplainError> {
-    if !can_be_explained(record) {
-        return Err(ExplainError::NoLatency {
-            cell: record.id.clone(),
-        });
-    }
+    must_be_explainable(record)?;
     if let Some(why) = costs::cannot_be_counted(record) {
         let cell = record.id.clone();
         return Err(ExplainError::NoCosts { cell, why });
     }
+    kept_one(means, run, records, record, choice, Counted::Costs)
+}
+
+/// The breakdown of one sample of a cell of the lab.
+fn kept_one(
+    means: &ReplayMeans,
+    run: &Run,
+    records: &[Record],
+    record: &Record,
+    choice: SampleChoice,
+    counted: Counted,
+) -> Result<Breakdown, ExplainError> {
     let chosen = chosen(run, record, choice)?;
     let progress = means.options.progress;
-    progress.state(&format!("replaying {} and its caches", record.id));
-    let told = tell_once(means, run, records, record, &[chosen], Counted::Costs, |told| {
-        told.breakdown
-    });
+    let what = match counted {
+        Counted::Nothing => "",
+        Counted::Costs => " and its caches",
+    };
+    progress.state(&format!("replaying {}{what}", record.id));
+    let told = tell_once(means, run, records, record, &[chosen], counted, |told| told.breakdown);
     progress.end();
     Ok(told?.remove(0))
+}
+
+fn must_be_explainable(record: &Record) -> Result<(), ExplainError> {
+    match can_be_explained(record) {
+        true => Ok(()),
+        false => Err(ExplainError::NoLatency {
+            cell: record.id.clone(),
+        }),
+    }
 }
 
 fn must_be_below_the_latest(record: &Record, choice: SampleChoice) -> Result<(), ExplainError> {

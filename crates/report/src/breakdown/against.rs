@@ -1,6 +1,6 @@
 //! A breakdown of this machine against the lab, for the terminal, for pages and for programs.
 
-use super::terminal::describe;
+use super::terminal::{self, describe};
 use crate::style::{Style, cut, wrapped};
 use worstcase_analysis::against::{Confrontation, Judgement, LabAnswer, NotSeenReason, summary};
 use worstcase_base::format::{counted, grouped, micros, micros_exact, plain};
@@ -79,19 +79,13 @@ pub fn json_of_several(all: &[Confrontation]) -> String {
 
 fn heading(told: &Confrontation, style: Style) -> Vec<String> {
     let (sample, lab) = (told.breakdown.sample(), &told.lab);
-    let late = format!(
-        "{}, sample {}: {} us late",
-        sample.cell,
-        sample.index,
-        micros(sample.latency_ns)
-    );
     let cpus = |count: u32| counted(count.into(), "CPU");
     let steal = match told.machine.steal_ns {
         Some(steal) => format!("{} us", micros(steal)),
         None => "not counted".into(),
     };
     vec![
-        style.bold(&plain(&late)),
+        terminal::heading(sample, " late", style),
         plain(&format!(
             "against {} under {} in the lab: {} of {}, {} ({} here); steal here: {steal}",
             lab.subject,

@@ -1,10 +1,10 @@
 //! What the spans of a breakdown consist of, for the terminal.
 
-use super::terminal::describe;
+use super::terminal::{describe, heading, lateness};
 use crate::style::{Style, cut, wrapped};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::leaning::Leaning;
-use worstcase_base::format::{counted, grouped, micros, plain};
+use worstcase_base::format::{counted, grouped, plain};
 use worstcase_contract::costs::{self, CacheGeometry, CostEvent, EventCounts};
 
 /// Width of the spans' names.
@@ -43,16 +43,8 @@ const OTHERS: [(CostEvent, &str); 3] = [
 /// The answer, then a line for each span.
 pub fn terminal(breakdown: &Breakdown, style: Style) -> String {
     let sample = breakdown.sample();
-    let all = breakdown.spans().iter().filter_map(|span| span.costs);
-    let all = all.fold(EventCounts::default(), |sum, counts| sum + counts);
-    let heading = format!(
-        "{}, sample {}: {} us{}",
-        sample.cell,
-        sample.index,
-        micros(sample.latency_ns),
-        if sample.since.is_lateness() { " late" } else { "" }
-    );
-    let mut out = vec![style.bold(&plain(&heading)), String::new()];
+    let all = breakdown.costs();
+    let mut out = vec![heading(sample, lateness(sample), style), String::new()];
     out.extend(wrapped("", &answer(&all)));
     out.extend(wrapped("explained as: ", &breakdown.cause().sentence));
     out.push(String::new());

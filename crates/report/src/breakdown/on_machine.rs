@@ -1,10 +1,11 @@
 //! What the spans of a breakdown would take on a calibrated machine, for the terminal and for programs.
 
-use super::terminal::describe;
+use super::terminal::{describe, heading};
 use crate::style::{Style, cut, wrapped};
 use serde::Serialize;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_base::format::{counted, grouped, micros, plain};
+use worstcase_contract::Nanos;
 use worstcase_contract::costs::EventCounts;
 use worstcase_timing::{Calibration, PredictedTime, Predictor};
 
@@ -88,11 +89,7 @@ impl<'a> PathOnMachine<'a> {
     pub fn of(breakdown: &'a Breakdown, calibration: &'a Calibration) -> PathOnMachine<'a> {
         let predictor = Predictor::of(calibration);
         let spans = breakdown.spans().iter();
-        let counted = spans.filter_map(|span| Some((describe(span), span.costs?)));
-        let counted: Vec<(String, EventCounts)> = counted.collect();
-        let all = counted
-            .iter()
-            .fold(EventCounts::default(), |sum, (_, counts)| sum + *counts);
+        let spans = spans.filter_map(|span| Some(SpanOnMachine::of(describe(span), &span.costs?, &predictor)));
         let sample = breakdown.sample();
         PathOnMachine {
             schema: SCHEMA,
@@ -104,11 +101,8 @@ impl<'a> PathOnMachine<'a> {
                 .delivery
                 .as_ref()
                 .map(|delivery| delivery.until_interrupted_ns),
-            spans: counted
-                .into_iter()
-                .map(|(name, counts)| SpanOnMachine::of(name, &counts, &predictor))
-                .collect(),
-            sum: SpanOnMachine::of("sum".into(), &all, &predictor),
+            spans: spans.collect(),
+            sum: SpanOnMachine::of("sum".into(), &breakdown.costs(), &predictor),
             breakdown,
             calibration,
         }
@@ -121,13 +115,6 @@ impl<'a> PathOnMachine<'a> {
 
     /// The answer, then a line for each span.
     pub fn terminal(&self, style: Style) -> String {
-        let sample = self.breakdown.sample();
-        let heading = format!(
-            "{}, sample {}: {} us of the lab",
-            sample.cell,
-            sample.index,
-            micros(sample.latency_ns)
-        );
         let processor = self.processor.map_or("a processor that is not known".into(), plain);
         let answer = format!(
             "This path would take about {} us on CPU {} of {processor} ({}: four paths in five), where nothing disturbs it.",
@@ -135,7 +122,7 @@ impl<'a> PathOnMachine<'a> {
             self.cpu,
             self.sum.range()
         );
-        let mut out = vec![style.bold(&plain(&heading)), String::new()];
+        let mut out = vec![heading(self.breakdown.sample(), " of the lab", style), String::new()];
         out.extend(wrapped("", &answer));
         out.extend(wrapped("explained as: ", &self.breakdown.cause().sentence));
         out.push(String::new());
@@ -174,26 +161,7 @@ impl<'a> PathOnMachine<'a> {
     }
 }
 
-/// Microseconds with three digits that mean something.
+/// The usual digits of microseconds.
 fn us(ns: f64) -> String {
-    let us = ns / 1e3;
-    let digits = match us {
-        us if us >= 100.0 => 0,
-        us if us >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{us:.digits$}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::us;
-
-    #[test]
-    fn times_have_three_digits() {
-        assert_eq!(
-            [12.0, 1_234.0, 12_340.0, 248_840.0].map(us),
-            ["0.01", "1.23", "12.3", "249"]
-        );
-    }
+    micros(Nanos(ns as u64))
 }

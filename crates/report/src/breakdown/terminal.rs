@@ -4,7 +4,7 @@ use crate::style::{Style, cut, wrapped};
 use worstcase_analysis::breakdown::is_entry_of_all;
 use worstcase_analysis::breakdown::lines::SourceLine;
 use worstcase_analysis::breakdown::spans::{
-    AtDue, Breakdown, CodePlace, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
+    AtDue, Breakdown, CodePlace, ExplainedSample, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
 };
 use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
 use worstcase_base::format::{micros, micros_exact, plain};
@@ -31,17 +31,24 @@ pub(crate) fn in_short(breakdown: &Breakdown, style: Style) -> String {
     told(breakdown, style, SHORT)
 }
 
+/// The sample and its latency, of which `what` says what it is.
+pub(super) fn heading(sample: &ExplainedSample, what: &str, style: Style) -> String {
+    let late = micros(sample.latency_ns);
+    style.bold(&plain(&format!(
+        "{}, sample {}: {late} us{what}",
+        sample.cell, sample.index
+    )))
+}
+
+/// What the latency of a sample is, behind it.
+pub(super) fn lateness(sample: &ExplainedSample) -> &'static str {
+    if sample.since.is_lateness() { " late" } else { "" }
+}
+
 fn told(breakdown: &Breakdown, style: Style, most: usize) -> String {
     let sample = breakdown.sample();
-    let heading = format!(
-        "{}, sample {}: {} us{}",
-        sample.cell,
-        sample.index,
-        micros(sample.latency_ns),
-        if sample.since.is_lateness() { " late" } else { "" }
-    );
     let mut out = vec![
-        style.bold(&plain(&heading)),
+        heading(sample, lateness(sample), style),
         format!("times are {}", plain(&sample.unit)),
         String::new(),
     ];

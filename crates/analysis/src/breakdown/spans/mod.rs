@@ -19,6 +19,7 @@ pub use span::{FunctionShare, LineShare, OtherCpu, Span};
 pub use task::KernelTask;
 pub(crate) use task::in_call;
 use worstcase_contract::Nanos;
+use worstcase_contract::costs::EventCounts;
 
 /// The form of a breakdown as JSON.
 pub const SCHEMA: &str = "worstcase-breakdown/2";
@@ -78,6 +79,12 @@ pub enum BreakdownError {
 }
 
 impl Breakdown {
+    /// What all spans consist of together, as far as that was counted.
+    pub fn costs(&self) -> EventCounts {
+        let counted = self.spans.iter().filter_map(|span| span.costs);
+        counted.fold(EventCounts::default(), |sum, counts| sum + counts)
+    }
+
     /// A breakdown, if its spans follow each other from the due time on and add up to the latency.
     pub fn new(
         sample: ExplainedSample,
