@@ -22,8 +22,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Why this run cannot have the documents' figures, if another QEMU measured it, or a kernel that the README does not have.
-fn of_another_machine(run: &Path) -> Option<String> {
+/// Why this run cannot have the documents' figures, if another QEMU measured it, or a kernel that neither the README nor this block of a document
+/// has.
+fn of_another_machine(run: &Path, block: &str) -> Option<String> {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let records = Run::open(run).unwrap().records().unwrap();
     records.into_iter().find_map(|record| {
@@ -31,7 +32,7 @@ fn of_another_machine(run: &Path) -> Option<String> {
         let SubjectMachine::Lab(machine) = record.subject.machine else {
             panic!("{release} was measured on a host");
         };
-        let is_same = readme.contains(&release) && machine.qemu.contains(QEMU);
+        let is_same = (readme.contains(&release) || block.contains(&release)) && machine.qemu.contains(QEMU);
         (!is_same).then(|| format!("the documents' figures are not of {release} and {}", machine.qemu))
     })
 }

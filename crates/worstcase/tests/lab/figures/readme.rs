@@ -91,7 +91,7 @@ fn the_readme_is_of_this_version() {
         fs::write(&picture, drawn).unwrap();
         worstcase_skips::skip!("what differs is written, not compared");
     }
-    if let Some(why) = super::of_another_machine(&run) {
+    if let Some(why) = super::of_another_machine(&run, "") {
         worstcase_skips::skip!(why);
     }
     assert_eq!(there, now, "scripts/figures writes the README's table anew");
