@@ -1,6 +1,6 @@
 //! Questions about a probe: each answer is a field of its row, see [`ProbeInfo`].
 
-pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin};
+pub use crate::probes::{CpuNeed, Extreme, PROBES, Probe, ProbeInfo, SampleBegin, SamplePath};
 
 use crate::device::Device;
 use crate::grammar;

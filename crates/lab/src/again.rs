@@ -175,18 +175,21 @@ impl RepeatableCell {
         stretches: &[Range<Instructions>],
         reader: impl Fn() -> R + Sync,
     ) -> Result<Vec<T>, LabError> {
-        let read = replay::replay_stretches(cache, &self.run(), &self.raw, &self.kernel, stretches, reader)?;
+        let run = self.run();
+        let nothing = Counted::Nothing;
+        let read = replay::replay_stretches(cache, &run, &self.raw, &self.kernel, stretches, nothing, reader)?;
         Ok(read.0)
     }
 
     /// What ran in this window, and the functions of modules.
-    pub(super) fn replay_window(
+    pub fn replay_window(
         &self,
         cache: &Cache,
         window: Range<Instructions>,
+        counted: Counted,
     ) -> Result<(Execution, Symbols), LabError> {
         let run = self.run();
-        replay::replay_window(cache, &run, &self.raw, &self.kernel, window)
+        replay::replay_window(cache, &run, &self.raw, &self.kernel, window, counted)
     }
 
     /// Makes replays and censuses follow this CPU instead of the probe's.

@@ -2,6 +2,7 @@
 
 use super::again::RepeatableCell;
 use super::guest_clock::{self, ClockEvent, GuestClock, TimerAnchor};
+use super::replay::Counted;
 use super::{LabError, cell, followed, replay, stamps};
 use crate::execution::{Elsewhere, Execution, Why};
 use std::collections::BTreeSet;
@@ -79,7 +80,7 @@ impl RepeatableCell {
                 format!("the cycle has {length} instructions, too many to be told one by one; choose another --sample");
             return Err(told(why));
         }
-        let (execution, modules) = self.replay_window(cache, window)?;
+        let (execution, modules) = self.replay_window(cache, window, Counted::Nothing)?;
         let clock = GuestClock::of(&execution, &own, &anchors);
         let (known, all) = found_of(&clock, &own, &times);
         if !is_enough(known, all) {
@@ -134,7 +135,7 @@ impl RepeatableCell {
         if window.end.0 - window.start.0 > LONGEST {
             return Ok(None);
         }
-        let (execution, modules) = self.replay_window(cache, window)?;
+        let (execution, modules) = self.replay_window(cache, window, Counted::Nothing)?;
         self.kernel.code.add_modules(modules);
         let own: Vec<ClockEvent> = events.iter().filter(|e| e.cpu == cpu).map(clock_event).collect();
         let clock = GuestClock::of(&execution, &own, &anchors);

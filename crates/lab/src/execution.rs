@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use worstcase_contract::costs::log::CountedEvent;
-use worstcase_contract::costs::{CostEvent, EventCounts};
+use worstcase_contract::costs::{CostEvent, EventCounts, WARM_UP};
 use worstcase_contract::symbols::{CodeSymbol, SymbolTable};
 pub use worstcase_contract::window::{Block, ContextFrom, Elsewhere, LockWrite, Step, TaskFrom, Why};
 use worstcase_contract::{Instructions, Nanos};
@@ -87,6 +87,11 @@ impl Execution {
         let mut counts: EventCounts = within.map(|event| (event.event, event.n)).collect();
         counts[CostEvent::Instruction] = (range.end - range.start).saturating_sub(counts[CostEvent::StringRound]);
         Some(counts)
+    }
+
+    /// For how many instructions caches had been in use at this count, where that is fewer than they should: the cell begins there.
+    pub fn short_warm_up(&self, count: u64) -> Option<u64> {
+        (self.costs.is_some() && count < WARM_UP).then_some(count)
     }
 
     /// The first instruction in a range at which the kernel's preempt count is zero.
@@ -351,9 +356,12 @@ mod tests {
         assert_eq!(counts(106..110), counts(102..104) + counts(102..104));
         let uncounted = Execution {
             costs: None,
-            ..execution
+            ..execution.clone()
         };
         assert_eq!(uncounted.costs_in(100..105), None);
+        assert_eq!(execution.short_warm_up(WARM_UP - 1), Some(WARM_UP - 1));
+        assert_eq!(execution.short_warm_up(WARM_UP), None);
+        assert_eq!(uncounted.short_warm_up(1), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::spans::{
 };
 use super::stacks::StackId;
 use std::ops::Range;
+use worstcase_base::format::grouped;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Execution, Symbols};
 
@@ -90,6 +91,7 @@ pub fn tell(
         chain: sources.chain_at(first),
     });
     notes.extend(notes_of(&walk, &points));
+    notes.extend(execution.short_warm_up(execution.due.0).map(short_warm_up));
     let breakdown = Breakdown::new(sample, at_due, cause, spans, notes)?;
     Ok(Explanation {
         breakdown,
@@ -214,6 +216,14 @@ fn entered(walk: &WindowWalk, stack: StackId) -> Option<String> {
 fn system_call(execution: &Execution, symbols: &Symbols, range: Range<u64>) -> Option<String> {
     let function = symbols.system_call(execution.system_call_in(range)?)?;
     super::roles::system_call(function).map(str::to_string)
+}
+
+/// What is told of caches that had been in use for so few instructions.
+fn short_warm_up(instructions: u64) -> String {
+    format!(
+        "the cell begins {} instructions before: of what its caches held then nothing is known, so that too many misses may be told",
+        grouped(instructions)
+    )
 }
 
 fn notes_of(walk: &WindowWalk, points: &Milestones) -> Vec<String> {

@@ -86,6 +86,12 @@ impl std::fmt::Display for SampleChoice {
 }
 
 impl SampleChoice {
+    /// The median.
+    pub(super) const MEDIAN: SampleChoice = SampleChoice::Percentile(TypedPercentage {
+        digits: 50,
+        decimals: 0,
+    });
+
     /// The choice in another cell that compares with this one: a number names a sample of one cell alone.
     pub fn of_another(self) -> SampleChoice {
         match self {

@@ -8,11 +8,13 @@
 
 mod choice;
 mod costs;
+mod counted_path;
 mod error;
 mod host;
 mod replay;
 
 pub use choice::SampleChoice;
+pub use counted_path::{CountedPath, PathSample, counted_paths, has_path};
 pub use error::ExplainError;
 pub(crate) use host::steal;
 

@@ -7,10 +7,11 @@ use crate::debuginfo::LineOrigin;
 use crate::kept::kept;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ops::Range;
 use std::path::Path;
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
-use worstcase_contract::Nanos;
+use worstcase_contract::{Instructions, Nanos};
 use worstcase_kernels::ResolveOptions;
 use worstcase_kernels::debuginfo;
 use worstcase_lab::LabError;
@@ -18,7 +19,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::replay::Counted;
+use worstcase_lab::replay::{Counted, LONGEST_BLOCK};
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow, SubjectMachine};
 
 /// The name of the code that the kernel gives every program.
@@ -154,6 +155,15 @@ impl<'a> PreparedReplay<'a> {
 
     fn cache(&self) -> &'a Cache {
         &self.means.options.cache
+    }
+
+    /// What ran in this stretch, and what that consists of.
+    pub(crate) fn counted(&self, stretch: Range<Instructions>) -> Result<Execution, ExplainError> {
+        let from = Instructions(stretch.start.0.saturating_sub(LONGEST_BLOCK));
+        let again = self
+            .again
+            .replay_window(self.cache(), from..stretch.end, Counted::Costs)?;
+        Ok(again.0)
     }
 
     /// Whence the lines of source code are.

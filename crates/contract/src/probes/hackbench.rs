@@ -1,6 +1,6 @@
 //! `hackbench[:GROUPS[xPAIRS[xMESSAGES[xBYTES]]]][+sockets|+pipes][+threads][+cpusN][+pinned][+latency]`.
 
-use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SamplePath};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
 use worstcase_cell::bench::{Bench, Details, Hackbench, Transport};
 
@@ -17,6 +17,7 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
         _ => CpuNeed::All,
     },
     extreme: Extreme::Median("Median time of a run of hackbench"),
+    path: SamplePath::Many,
     fits: |details, _, taken| match details {
         Details::Hackbench(d) => {
             let messages = d.messages.checked_mul(d.runs.len() as u64);

@@ -90,6 +90,8 @@ pub struct ProbeInfo {
     pub explained: &'static [Venue],
     /// The event from which a sample's time is counted.
     pub(crate) begin: fn(Option<&Bench>) -> SampleBegin,
+    /// Where the path of a sample is in a machine of one CPU.
+    pub path: SamplePath,
 }
 
 /// How a probe is asked for.
@@ -139,6 +141,17 @@ pub enum SampleBegin {
     Called,
 }
 
+/// Where the instructions are whose time a sample is, in a machine of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SamplePath {
+    /// All that ran from its begin on.
+    Whole,
+    /// All that ran in a lap of a ring of processes, of which each makes a hop; a sample is the mean of many.
+    Lap,
+    /// Nowhere: it is the time of thousands of operations.
+    Many,
+}
+
 impl ProbeInfo {
     /// The row of a probe whose samples are due at regular times.
     pub(super) const PERIODIC: ProbeInfo = ProbeInfo {
@@ -177,6 +190,7 @@ impl ProbeInfo {
         drawn: &[Quantity::Latency],
         explained: &[Venue::Host, Venue::Lab],
         begin: |_| SampleBegin::TimerDue,
+        path: SamplePath::Whole,
     };
 
     /// The row of a probe that takes one sample right after the other, at an ordinary priority: a sample is a cost.

@@ -24,6 +24,6 @@ mod spawn;
 mod switch;
 mod timed;
 
-pub use info::{CpuNeed, Extreme, ProbeInfo, SampleBegin};
+pub use info::{CpuNeed, Extreme, ProbeInfo, SampleBegin, SamplePath};
 pub use kind::Probe;
 pub use list::PROBES;

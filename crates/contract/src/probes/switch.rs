@@ -1,6 +1,6 @@
 //! `switch[:PROCESSESxBYTES][+pipe|+eventfd|+futex][+threads][+same|+smt|+cache|+across|+free][+spinTIME][+againPERCENT][+mhzN]`.
 
-use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo};
+use super::info::{CpuNeed, Extreme, ProbeForm, ProbeInfo, SamplePath};
 use crate::grammar::{Dimension, Grammar, NumberRange, OptionChoice, Unsaid, ValueKind, words_of};
 use crate::spec_error::SpecError;
 use crate::venue::{Only, Venue};
@@ -22,6 +22,7 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
     },
     also_refused: refused,
     extreme: Extreme::Median("Median cost of a switch"),
+    path: SamplePath::Lap,
     derived: &[
         ("net", |details| net(details, |r| r.hot)),
         ("net_cold", |details| net(details, |r| r.cold)),

@@ -43,7 +43,7 @@ const MOST_WINDOWS: usize = 2_000;
 const TAIL: u64 = 50;
 
 /// Longest block of QEMU; a window begins that much earlier, to hold the whole block in which it begins.
-const LONGEST_BLOCK: u64 = 512;
+pub const LONGEST_BLOCK: u64 = 512;
 
 /// A sample, or a stretch, and the window to log for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +123,7 @@ pub(crate) fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
     raw: &RawResult,
     kernel: &KernelSymbols,
     stretches: &[Range<Instructions>],
+    counted: Counted,
     reader: impl Fn() -> R + Sync,
 ) -> Result<(Vec<T>, Symbols), LabError> {
     let mips = run.prepared.subject.mips;
@@ -140,18 +141,10 @@ pub(crate) fn replay_stretches<T: Send, R: FnMut(usize, Execution) -> T>(
     wanted.sort_by_key(|w| w.window.start);
     let read = |part: &[WantedLog]| {
         let (mut reader, mut read) = (reader(), Vec::new());
-        let modules = replay_part(
-            cache,
-            run,
-            raw,
-            kernel,
-            part,
-            Counted::Nothing,
-            |index, execution, _| {
-                read.push((index, reader(index, execution)));
-                Ok(())
-            },
-        )?;
+        let modules = replay_part(cache, run, raw, kernel, part, counted, |index, execution, _| {
+            read.push((index, reader(index, execution)));
+            Ok(())
+        })?;
         Ok::<_, LabError>((read, modules))
     };
     let (mut all, mut modules) = (Vec::new(), Symbols::default());
@@ -182,9 +175,10 @@ pub(crate) fn replay_window(
     raw: &RawResult,
     kernel: &KernelSymbols,
     window: Range<Instructions>,
+    counted: Counted,
 ) -> Result<(Execution, Symbols), LabError> {
     let reader = || |_, execution| execution;
-    let (mut executions, modules) = replay_stretches(cache, run, raw, kernel, &[window], reader)?;
+    let (mut executions, modules) = replay_stretches(cache, run, raw, kernel, &[window], counted, reader)?;
     Ok((executions.pop().expect("one for each stretch"), modules))
 }
 

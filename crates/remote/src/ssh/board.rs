@@ -1,5 +1,5 @@
-//! `worstcase host run` or `host follow` on another machine: copies worstcase there, measures, fetches the run, and leaves nothing
-//! behind.
+//! `worstcase host run`, `host follow` or `host calibrate` on another machine: copies worstcase there, measures, fetches what came,
+//! and leaves nothing behind.
 
 use super::command::SshMachine;
 use super::hosts::Host;
@@ -40,6 +40,8 @@ pub struct RemoteBoard<'a> {
     pub executable: &'a Executable,
     /// Arguments of worstcase, with the folder `run` for its output.
     pub arguments: &'a [String],
+    /// Whether that folder has to be there before.
+    pub needs_folder: bool,
 }
 
 /// Measures there, and puts the run into the folder `into`, which must not exist; gives the exit code of a run that is kept.
@@ -92,9 +94,14 @@ pub fn measure_on(board: &RemoteBoard, into: &Path, stop: &AtomicBool) -> Result
 fn script(board: &RemoteBoard) -> String {
     let bytes = board.executable.bytes;
     let arguments = shell(board.arguments);
+    let folder = if board.needs_folder {
+        format!("mkdir {RUN}")
+    } else {
+        "true".into()
+    };
     format!(
         "d=$(mktemp -d) || exit 3; trap 'rm -rf \"$d\"' EXIT; trap 'exit 3' HUP INT TERM PIPE\n\
-         exec 3<&0; head -c {bytes} <&3 > \"$d/worstcase\" && test $(wc -c < \"$d/worstcase\") -eq {bytes} && chmod 700 \"$d/worstcase\" && cd \"$d\" || exit 3\n\
+         exec 3<&0; head -c {bytes} <&3 > \"$d/worstcase\" && test $(wc -c < \"$d/worstcase\") -eq {bytes} && chmod 700 \"$d/worstcase\" && cd \"$d\" && {folder} || exit 3\n\
          ./worstcase {arguments} </dev/null 3<&- >/dev/null & m=$!\n\
          {{ cat <&3 >/dev/null; kill -TERM $m; }} 2>/dev/null & w=$!\n\
          exec 3<&-; wait $m; c=$?; kill $w 2>/dev/null\n\

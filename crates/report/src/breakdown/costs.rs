@@ -1,6 +1,6 @@
 //! What the spans of a breakdown consist of, for the terminal.
 
-use super::terminal::{describe, heading, lateness};
+use super::terminal::{describe, heading, lateness, notes};
 use crate::style::{Style, cut, wrapped};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::leaning::Leaning;
@@ -61,6 +61,7 @@ pub fn terminal(breakdown: &Breakdown, style: Style) -> String {
     out.extend(lines(&all, "sum"));
     out.push(String::new());
     out.extend(wrapped("", &legend()));
+    out.extend(notes(breakdown));
     out.push(String::new());
     out.join("\n")
 }

@@ -2,6 +2,7 @@
 
 pub mod against;
 pub(crate) mod boxes;
+pub mod cells_on_machine;
 pub mod compare;
 pub mod costs;
 pub mod flame;

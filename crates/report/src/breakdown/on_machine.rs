@@ -1,6 +1,6 @@
 //! What the spans of a breakdown would take on a calibrated machine, for the terminal and for programs.
 
-use super::terminal::{describe, heading};
+use super::terminal::{describe, heading, notes};
 use crate::style::{Style, cut, wrapped};
 use serde::Serialize;
 use worstcase_analysis::breakdown::Breakdown;
@@ -44,42 +44,57 @@ pub struct PathOnMachine<'a> {
 struct SpanOnMachine {
     /// What it is.
     span: String,
+    #[serde(flatten)]
+    there: TimeThere,
+}
+
+/// Instructions of the lab, and what they would take there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct TimeThere {
     /// The lab's instructions.
-    instructions: u64,
+    pub(super) instructions: u64,
     /// What may leave a virtual machine for its hypervisor, whose time is in no figure.
-    exits: u64,
+    pub(super) exits: u64,
     /// The most likely time.
-    ns: f64,
+    pub(super) ns: f64,
     /// One path in ten is shorter.
     low_ns: f64,
     /// One path in ten is longer.
     high_ns: f64,
 }
 
-impl SpanOnMachine {
-    fn of(span: String, counts: &EventCounts, predictor: &Predictor) -> SpanOnMachine {
+impl TimeThere {
+    /// Of one of so many operations that have these events together.
+    pub(super) fn of(counts: &EventCounts, operations: u64, predictor: &Predictor) -> TimeThere {
         let PredictedTime { ns, low, high, exits } = predictor.predict(counts);
-        SpanOnMachine {
-            span,
-            instructions: counts.lab_instructions(),
-            exits,
-            ns: ns.round(),
-            low_ns: low.round(),
-            high_ns: high.round(),
+        let of_one = |ns: f64| (ns / operations as f64).round();
+        TimeThere {
+            instructions: counts.lab_instructions() / operations,
+            exits: exits.div_ceil(operations),
+            ns: of_one(ns),
+            low_ns: of_one(low),
+            high_ns: of_one(high),
         }
     }
 
-    fn range(&self) -> String {
+    pub(super) fn range(&self) -> String {
         format!("{}..{}", us(self.low_ns), us(self.high_ns))
+    }
+}
+
+impl SpanOnMachine {
+    fn of(span: String, counts: &EventCounts, predictor: &Predictor) -> SpanOnMachine {
+        let there = TimeThere::of(counts, 1, predictor);
+        SpanOnMachine { span, there }
     }
 
     fn line(&self) -> String {
         let name: String = plain(&self.span).chars().take(SPAN).collect();
         format!(
             "{:>12}{:>12}  {:<20}  {name}",
-            grouped(self.instructions),
-            us(self.ns),
-            self.range()
+            grouped(self.there.instructions),
+            us(self.there.ns),
+            self.there.range()
         )
     }
 }
@@ -115,12 +130,11 @@ impl<'a> PathOnMachine<'a> {
 
     /// The answer, then a line for each span.
     pub fn terminal(&self, style: Style) -> String {
-        let processor = self.processor.map_or("a processor that is not known".into(), plain);
         let answer = format!(
-            "This path would take about {} us on CPU {} of {processor} ({}: four paths in five), where nothing disturbs it.",
-            us(self.sum.ns),
-            self.cpu,
-            self.sum.range()
+            "This path would take about {} us on {} ({}: four paths in five), where nothing disturbs it.",
+            us(self.sum.there.ns),
+            cpu_of(self.calibration),
+            self.sum.there.range()
         );
         let mut out = vec![heading(self.breakdown.sample(), " of the lab", style), String::new()];
         out.extend(wrapped("", &answer));
@@ -133,8 +147,8 @@ impl<'a> PathOnMachine<'a> {
         out.extend(self.spans.iter().chain([&self.sum]).map(|span| cut(&span.line())));
         out.push(String::new());
         out.extend(wrapped("", &self.limits()));
-        let doubts = self.calibration.doubts.iter();
-        out.extend(doubts.flat_map(|doubt| wrapped("doubt: ", &plain(doubt))));
+        out.extend(notes(self.breakdown));
+        out.extend(doubts(self.calibration));
         out.push(String::new());
         out.join("\n")
     }
@@ -151,17 +165,32 @@ impl<'a> PathOnMachine<'a> {
                 us(delivery)
             ));
         }
-        if self.sum.exits > 0 {
+        if self.sum.there.exits > 0 {
             said.push(format!(
                 "{} of it may leave a virtual machine for its hypervisor, whose time is not in it.",
-                counted(self.sum.exits, "instruction")
+                counted(self.sum.there.exits, "instruction")
             ));
         }
         said.join(" ")
     }
 }
 
+/// The CPU that was calibrated.
+pub(super) fn cpu_of(calibration: &Calibration) -> String {
+    let processor = calibration.machine.processor.as_deref();
+    let processor = processor.map_or("a processor that is not known".into(), plain);
+    format!("CPU {} of {processor}", calibration.machine.cpu)
+}
+
+/// Why the calibration may be wrong.
+pub(super) fn doubts(calibration: &Calibration) -> impl Iterator<Item = String> {
+    calibration
+        .doubts
+        .iter()
+        .flat_map(|doubt| wrapped("doubt: ", &plain(doubt)))
+}
+
 /// The usual digits of microseconds.
-fn us(ns: f64) -> String {
+pub(super) fn us(ns: f64) -> String {
     micros(Nanos(ns as u64))
 }

@@ -88,11 +88,14 @@ fn told(breakdown: &Breakdown, style: Style, most: usize) -> String {
         ));
     }
     out.push(format!("{:>11} {:>11}", "sum", micros_exact(sample.latency_ns)));
-    for note in breakdown.notes() {
-        out.extend(wrapped("Note: ", note));
-    }
+    out.extend(notes(breakdown));
     out.push(String::new());
     out.join("\n")
+}
+
+/// What a reader must know of it.
+pub(super) fn notes(breakdown: &Breakdown) -> impl Iterator<Item = String> {
+    breakdown.notes().iter().flat_map(|note| wrapped("Note: ", note))
 }
 
 /// The thread that ran at first, and its system call.

@@ -23,6 +23,7 @@ use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::LabError;
+use worstcase_report::breakdown::cells_on_machine::CellsOnMachine;
 use worstcase_report::breakdown::on_machine::PathOnMachine;
 use worstcase_report::breakdown::{self as shown, compare, json, terminal};
 use worstcase_report::terminal::Style;
@@ -39,13 +40,13 @@ Examples:
   worstcase explain RUN --all -k 5
   worstcase explain HOSTRUN --against LABRUN      whether the path that is blamed can take so long
   worstcase explain RUN --costs                   whether a path is long or misses caches
-  worstcase explain RUN --on-machine here.json    what it would take on a calibrated machine
+  worstcase explain RUN --on-machine here.json    what it would take on a calibrated machine (--all: of each cell)
   worstcase explain RUN --perfetto trace.json     (open it at ui.perfetto.dev)
 
 Of this machine, breakdowns are made from the traces that `worstcase host run --captures N` kept (response keeps 10).
 Of noise in the lab: what entered the CPU in all gaps of a cell, and who sent it; without --cell, of every cell.
 Of io in the lab: what the disk did during the longest operation of the run, of a cell (--cell) or of each (--all); no replay.
-switch, hackbench and spawn have no worst wake-up: they are not explained. Of remote, irq and shootdown, cells of the lab are.
+switch, hackbench and spawn have no worst wake-up: they are not explained (but see --on-machine). Of remote, irq and shootdown, cells of the lab are.
 Of inversion, why a blocked thread waited. Of a program of your own, what was found while it was followed; in the lab (lab run
 --program) with the functions of a cycle, the kernel's and its own.
 The replay must give the same samples and events again; if it does not, nothing is explained.
@@ -70,15 +71,15 @@ pub struct ExplainArgs {
     /// What each span consists of: misses of caches, entries, locks; of cells of the lab with one CPU
     #[arg(long, conflicts_with_all = ["all", "compare", "against", "folded", "flame", "perfetto", "debug_info"])]
     costs: bool,
-    /// What each span would take on the machine of this calibration (worstcase host calibrate); with --against the upper rate
-    /// that is measured there
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "compare", "costs", "folded", "flame", "perfetto", "debug_info"])]
+    /// What each span would take on the machine of this calibration (worstcase host calibrate); with --all, and of switch, spawn,
+    /// pick and io, a line for each cell; with --against the upper rate that is measured there
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "costs", "folded", "flame", "perfetto", "debug_info"])]
     pub(super) on_machine: Option<PathBuf>,
     /// Group the worst samples of every cell by cause
     #[arg(long)]
     pub(super) all: bool,
     /// Samples of each cell, with --all
-    #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all")]
+    #[arg(short = 'k', value_name = "N", default_value_t = NonZeroUsize::new(5).unwrap(), requires = "all", conflicts_with = "on_machine")]
     pub(super) each: NonZeroUsize,
     /// Print JSON (worstcase-breakdown/2; with --against worstcase-against/1), times in ns
     #[arg(long)]
@@ -103,7 +104,11 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     if let Some(lab) = &args.against {
         return against::run(args, &run, &records, lab);
     }
-    if args.costs || args.on_machine.is_some() {
+    if let Some(file) = &args.on_machine {
+        print(&on_machine(args, &run, &records, &Calibration::read(file)?)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.costs {
         print(&costs(args, &run, &records)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -138,9 +143,17 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the spans of one sample consist of, or would take on a machine.
+/// What the spans of one sample consist of.
 fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let calibration = args.on_machine.as_deref().map(Calibration::read).transpose()?;
+    let told = with_costs(args, run, records)?;
+    Ok(match args.json {
+        true => json::breakdown(&told),
+        false => shown::costs::terminal(&told, Style::of_stdout()),
+    })
+}
+
+/// The breakdown of one sample, with what its spans consist of.
+fn with_costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Breakdown, Error> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
@@ -149,15 +162,36 @@ fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Er
         Some(id) => run.record_of(id)?,
         None => worst_cell(run, records)?.clone(),
     };
-    let told = explain::with_costs(&means, run, records, &record, args.sample)?;
-    let path = calibration
-        .as_ref()
-        .map(|calibration| PathOnMachine::of(&told, calibration));
-    Ok(match (path, args.json) {
-        (Some(path), true) => path.json(),
-        (Some(path), false) => path.terminal(Style::of_stdout()),
-        (None, true) => json::breakdown(&told),
-        (None, false) => shown::costs::terminal(&told, Style::of_stdout()),
+    Ok(explain::with_costs(&means, run, records, &record, args.sample)?)
+}
+
+/// What the spans of one sample would take on a machine; of several cells, and of samples without spans, each one as a whole.
+fn on_machine(args: &ExplainArgs, run: &Run, records: &[Record], there: &Calibration) -> Result<String, Error> {
+    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let has_spans = match &named {
+        Some(record) => can_be_explained(record),
+        None => records.iter().any(can_be_explained),
+    };
+    if has_spans && !args.all {
+        let told = with_costs(args, run, records)?;
+        let path = PathOnMachine::of(&told, there);
+        return Ok(match args.json {
+            true => path.json(),
+            false => path.terminal(Style::of_stdout()),
+        });
+    }
+    let bar = ProgressDisplay::new();
+    let options = ResolveOptions::from_cache(&bar).map_err(LabError::from)?;
+    let additions = args.replay.added.named()?;
+    let means = args.replay.means(&additions, &options, None);
+    let only = named.as_ref().map(|record| (record, args.sample));
+    let paths = explain::counted_paths(&means, run, records, only, args.jobs.count(), &bar);
+    bar.end();
+    let paths = paths?;
+    let cells = CellsOnMachine::of(&paths, there);
+    Ok(match args.json {
+        true => cells.json(),
+        false => cells.terminal(Style::of_stdout()),
     })
 }
 

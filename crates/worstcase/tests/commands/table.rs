@@ -268,6 +268,13 @@ pub static ROWS: &[Row] = &[
         0,
         "This path would take about",
     ),
+    small(
+        Lab,
+        "worstcase explain RUN --all --on-machine here.json",
+        &[("here.json", CALIBRATED)],
+        0,
+        "four in five",
+    ),
     small(Lab, "worstcase explain RUN --sample p98", &[("p98", "p50")], 0, "late"),
     small(
         Lab,

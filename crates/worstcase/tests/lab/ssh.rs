@@ -261,6 +261,30 @@ fn the_same_measurement_on_two_boards_leaves_nothing_there() {
 }
 
 #[test]
+fn boards_are_calibrated() {
+    worstcase_skips::needs_root!();
+    let (boards, folder) = (Boards::start(), folder());
+    let mut command = Command::cargo_bin("worstcase").unwrap();
+    command
+        .args("host calibrate --cpu 0 --on board1,dead --output".split(' '))
+        .arg(folder.path().join("boards"))
+        .env("WORSTCASE_SSH", boards.ssh());
+    let assert = command.assert().code(3);
+    let told = stderr(&assert);
+    assert!(
+        told.contains("dead: cannot be reached") && told.contains("board1: kept in"),
+        "{told}"
+    );
+    let shown = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    assert!(
+        shown.starts_with("board1\n") && shown.contains("a class left out"),
+        "{shown}"
+    );
+    let file = folder.path().join("boards/board1/calibration.json");
+    assert_eq!(worstcase_timing::Calibration::read(&file).unwrap().machine.cpu, 0);
+}
+
+#[test]
 fn a_program_is_followed_on_a_board() {
     worstcase_skips::needs_root!();
     let (boards, folder) = (Boards::start(), folder());

@@ -1,4 +1,4 @@
-//! `--on` of `worstcase host run` and `host follow`: the same measurement on other machines, at the same time.
+//! `--on` of `worstcase host run`, `host follow` and `host calibrate`: the same on other machines, at the same time.
 
 use super::folder;
 use crate::cli::error::Error;
@@ -8,7 +8,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::{BegunFolder, OutputFolder};
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
@@ -34,52 +34,35 @@ pub struct OnArgs {
     on_executable: Option<PathBuf>,
 }
 
+/// What a machine gave.
+pub struct Measured {
+    /// Its name.
+    pub machine: String,
+    /// The folder with what it sent, if it ended well.
+    pub folder: PathBuf,
+    /// The exit code of what is kept.
+    pub ended: Result<i32, RemoteError>,
+}
+
 /// Gives worstcase these arguments on each machine, of which it keeps a run in the folder [`RUN`], and shows a table of all.
 pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result<ExitCode, Error> {
-    if let Some(wrong) = args.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
-        let what = "is no host; write --on HOST,HOST".to_string();
-        return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
-    }
-    let is_twice = |(nth, name): &(usize, &String)| args.boards[..*nth].contains(name);
-    if let Some((_, name)) = args.boards.iter().enumerate().find(is_twice) {
-        let what = "is named twice in --on".to_string();
-        return Err(RemoteError::Choice(format!("'{name}'"), what).into());
-    }
+    let executable = args.executable()?;
     let folder = output.map_or_else(|| folder::new("boards"), Path::to_path_buf);
-    let executable = match &args.on_executable {
-        Some(path) => Executable::at(path.clone())?,
-        None => Executable::own()?,
-    };
     let _begun = BegunFolder::at(&folder);
     OutputFolder::create(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
-        Run::check_begun(&folder.join(folder_of(name)), false)?;
+        Run::check_begun(&folder.join(file_of(name)), false)?;
     }
     let stop = stop::in_order("ending the measurements, and fetching what was taken");
-    let all = NonZeroUsize::new(args.boards.len()).unwrap_or(NonZeroUsize::MIN);
-    let measured = parallel(all, &args.boards, |name| {
-        let into = folder.join(folder_of(name));
-        let board = RemoteBoard {
-            name,
-            executable: &executable,
-            arguments,
-        };
-        let ended = measure_on(&board, &into, &stop);
-        match &ended {
-            Ok(_) => eprintln!("worstcase: {name}: kept in {}", into.display()),
-            Err(error) => eprintln!("worstcase: {}", plain(&error.to_string())),
-        }
-        Ok::<_, Error>((name.clone(), into, ended))
-    })?;
     let mut machines = Vec::new();
     let mut code = 0;
-    for (name, into, ended) in measured {
-        match ended {
+    for one in args.measure(&executable, arguments, &folder, false, &stop)? {
+        match one.ended {
             Ok(broke) => {
                 code = code.max(broke as u8);
                 machines.push(MachineRecords {
-                    machine: name,
-                    records: Run::open(&into)?.records()?,
+                    machine: one.machine,
+                    records: Run::open(&one.folder)?.records()?,
                 });
             }
             Err(error) => code = code.max(error.exit() as u8),
@@ -94,8 +77,59 @@ pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result
     Ok(ExitCode::from(code))
 }
 
+impl OnArgs {
+    /// What is copied to the machines, if they are named as machines are.
+    pub fn executable(&self) -> Result<Executable, Error> {
+        if let Some(wrong) = self.boards.iter().find(|name| name.is_empty() || name.starts_with('-')) {
+            let what = "is no host; write --on HOST,HOST".to_string();
+            return Err(RemoteError::Choice(format!("'{wrong}'"), what).into());
+        }
+        let is_twice = |(nth, name): &(usize, &String)| self.boards[..*nth].contains(name);
+        if let Some((_, name)) = self.boards.iter().enumerate().find(is_twice) {
+            let what = "is named twice in --on".to_string();
+            return Err(RemoteError::Choice(format!("'{name}'"), what).into());
+        }
+        Ok(match &self.on_executable {
+            Some(path) => Executable::at(path.clone())?,
+            None => Executable::own()?,
+        })
+    }
+
+    /// Gives worstcase these arguments on each machine, and puts what it left in the folder [`RUN`] into one with the machine's
+    /// name.
+    pub fn measure(
+        &self,
+        executable: &Executable,
+        arguments: &[String],
+        folder: &Path,
+        needs_folder: bool,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Measured>, Error> {
+        let all = NonZeroUsize::new(self.boards.len()).unwrap_or(NonZeroUsize::MIN);
+        parallel(all, &self.boards, |name| {
+            let into = folder.join(file_of(name));
+            let board = RemoteBoard {
+                name,
+                executable,
+                arguments,
+                needs_folder,
+            };
+            let ended = measure_on(&board, &into, stop);
+            match &ended {
+                Ok(_) => eprintln!("worstcase: {name}: kept in {}", into.display()),
+                Err(error) => eprintln!("worstcase: {}", plain(&error.to_string())),
+            }
+            Ok(Measured {
+                machine: name.clone(),
+                folder: into,
+                ended,
+            })
+        })
+    }
+}
+
 /// A machine's folder has its name, if that is one of a file.
-fn folder_of(name: &str) -> String {
+fn file_of(name: &str) -> String {
     match is_file_name(name, LONGEST_NAME) {
         true => name.to_string(),
         false => file_name(name),
