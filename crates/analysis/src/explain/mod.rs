@@ -74,10 +74,15 @@ pub fn can_be_explained(record: &Record) -> bool {
         .is_none_or(|info| info.explained.contains(&venue))
 }
 
-/// The cell with the highest latency.
+/// The cell with the highest latency, of those that can be explained if there are some.
 pub fn worst_cell<'a>(run: &Run, records: &'a [Record]) -> Result<&'a Record, ExplainError> {
     let max = |r: &&Record| r.summary(Quantity::Latency).map(|s| s.max_ns);
-    let worst = records.iter().filter(|r| max(r).is_some()).max_by_key(max);
+    let of_all = |explained: bool| {
+        records
+            .iter()
+            .filter(move |r| max(r).is_some() && (!explained || can_be_explained(r)))
+    };
+    let worst = of_all(true).max_by_key(max).or_else(|| of_all(false).max_by_key(max));
     worst.ok_or_else(|| {
         ExplainError::Run(RunError::NotMeasured {
             id: run.plan().cells[0].id.clone(),

@@ -47,10 +47,9 @@ fn on_machine(run: &Path, words: &str) -> Value {
 #[test]
 fn each_cell_of_a_run_has_its_path() {
     let folder = tempfile::tempdir().unwrap();
-    let probes = "switch:2x0,switch:4x16k,spawn+fork,pick:20,io:16m+read+bs64k,io:16m+read+bs64k+direct,wakeup,hackbench:1x2x20x100";
+    let probes = "switch:3x4k,spawn+fork,pick:20,wakeup,hackbench:1x2x20x100";
     let run = folder.path().join("run");
-    let cells =
-        format!("--kernel {GENERIC} --preempt full --load idle --seed 1 --samples 9 --disk ssd --probe {probes}");
+    let cells = format!("--kernel {GENERIC} --preempt full --load idle --seed 1 --samples 9 --probe {probes}");
     let mut command = shared().worstcase("lab run --quiet --output");
     command.arg(&run).args(cells.split(' ')).assert().success();
     let told = on_machine(&run, "--all");
@@ -63,28 +62,16 @@ fn each_cell_of_a_run_has_its_path() {
         .map(|cell| (probe(cell), cell))
         .collect();
     let names: Vec<&str> = cells.keys().map(String::as_str).collect();
-    let expected = [
-        "io-16m+read+bs64k",
-        "io-16m+read+bs64k+direct",
-        "pick-20",
-        "spawn+fork",
-        "switch-2x0",
-        "switch-4x16k",
-        "wakeup",
-    ];
+    let expected = ["pick-20", "spawn+fork", "switch-3x4k", "wakeup"];
     assert_eq!(names, expected, "hackbench is of many paths");
     for (name, cell) in &cells {
         let which = if name == "wakeup" { "worst" } else { "median" };
         assert_eq!(cell["which"], which, "{name}");
-        if name == "io-16m+read+bs64k+direct" {
-            assert!(cell["there"].is_null(), "it waits for the disk: {cell}");
-            continue;
-        }
         let (lab, path) = (
             cell["lab_ns"].as_u64().unwrap(),
             cell["there"]["instructions"].as_u64().unwrap(),
         );
-        // A hop is a mean, in which other interrupts have their share; io's clock is read by a call.
+        // A hop is a mean, in which interrupts have their share.
         let near = if name.starts_with("switch") { lab / 10 } else { 0 };
         assert!(lab.abs_diff(path) <= near, "{name}: {lab} {path}");
         let there = |key: &str| cell["there"][key].as_f64().unwrap();
@@ -110,7 +97,7 @@ fn each_cell_of_a_run_has_its_path() {
     let many = cells["wakeup"]["cell"]
         .as_str()
         .unwrap()
-        .replace("wakeup", "hackbench-1x2x20x100");
+        .replace("wakeup", "hackbench-1x2x20x100+sockets");
     let mut refused = shared().worstcase("explain --on-machine");
     let assert = refused
         .arg(calibrated())
