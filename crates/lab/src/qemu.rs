@@ -38,6 +38,7 @@ impl Qemu {
         if !CONTROLS {
             return Err(LabError::Controller);
         }
+        payload::must_carry(arch)?;
         if !Confinement::is_possible()? {
             progress.note(
                 "this kernel has no Landlock, so QEMU may write to every file that you may write to; \
