@@ -86,6 +86,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "revert",
             "show",
             "signal",
+            "small",
             "textfile",
             "tolerance",
             "top",
