@@ -3,7 +3,7 @@ DESCRIPTION = "Measures wake-up latencies of this machine, and explains the wors
 SECTION = "console/utils"
 # Its own licence and those of the crates that it holds; with Apache-2.0 among them the executable as a whole is under GPL version 3
 # or later. `worstcase licences` tells all notices.
-LICENSE = "GPL-2.0-or-later AND 0BSD AND Apache-2.0 AND BSD-2-Clause AND MIT AND Zlib"
+LICENSE = "GPL-2.0-or-later AND 0BSD AND Apache-2.0 AND BSD-2-Clause AND LGPL-2.1-or-later AND MIT AND Zlib"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=b234ee4d69f5fce4486a80fdaf4a4263"
 
 # The tree that holds this layer, at the commit that is checked out there. Who keeps it on a server sets both in local.conf:
