@@ -155,7 +155,7 @@ fn the_first_page_leads_to_three_small_reports_of_this_version() {
     let first = read("docs/first.md");
     let schema = read("crates/report/src/html/mod.rs");
     let schema = schema.split('"').find(|word| word.starts_with("worstcase-report/")).unwrap();
-    for name in ["lab", "host", "study"] {
+    for name in ["lab", "host", "program"] {
         let path = format!("examples/{name}.html");
         assert!(first.contains(&format!("]({path})")), "{path}");
         let page = read(&format!("docs/{path}"));
