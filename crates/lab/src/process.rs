@@ -58,14 +58,6 @@ pub struct QemuProgram {
 }
 
 impl QemuProgram {
-    /// The same as this process's own user.
-    pub(crate) fn of_caller(&self) -> QemuProgram {
-        QemuProgram {
-            path: self.path.clone(),
-            user: User::Caller,
-        }
-    }
-
     /// A command that starts it confined, with an empty environment and in a process group of its own.
     pub fn command(&self, writable: &[PathBuf], handed: &[i32]) -> Result<Command, LabError> {
         let mut command = Command::new(&self.path);

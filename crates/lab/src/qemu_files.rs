@@ -73,12 +73,7 @@ pub fn find(program: &QemuProgram, version: &str, arch: Arch, cache: &Cache) -> 
         return Ok(found);
     }
     let board = Board::of(arch);
-    let found = look(program, version, board).or_else(|reason| match program.user {
-        // Root of a container may not look into a process of another user (CAP_SYS_PTRACE).
-        User::Nobody => look(&program.of_caller(), version, board),
-        User::Caller => Err(reason),
-    });
-    let found = found.map_err(failed)?;
+    let found = look(program, version, board).map_err(failed)?;
     let found = found.map_err(|target| LabError::QemuOfOther {
         program: program.path.clone(),
         found: target,

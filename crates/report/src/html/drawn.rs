@@ -41,7 +41,8 @@ impl ShownPicture {
             id: head.id.clone(),
             title: head.title.clone(),
             about: head.about.clone(),
-            svg: draw(&picture, Theme::Light),
+            // In a page's data no text has several lines.
+            svg: draw(&picture, Theme::Light).replace('\n', " "),
             panels: panels.map(|panel| json!({ "probe": panel["probe"] })).collect(),
         })
     }
