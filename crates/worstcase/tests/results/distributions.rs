@@ -34,10 +34,7 @@ fn version_licence_and_files_are_the_trees() {
     let told = Command::new("md5sum").arg(at("LICENSE")).output().unwrap();
     let digest = String::from_utf8(told.stdout).unwrap();
     let digest = digest.split_whitespace().next().unwrap();
-    assert_eq!(
-        value(YOCTO, "LIC_FILES_CHKSUM"),
-        format!("file://LICENSE;md5={digest}")
-    );
+    assert_eq!(value(YOCTO, "LIC_FILES_CHKSUM"), format!("file://LICENSE;md5={digest}"));
     assert!(at(&value(BUILDROOT, "WORSTCASE_LICENSE_FILES")).is_file());
     assert!(at(&value(BUILDROOT, "WORSTCASE_SUBDIR")).join("Cargo.toml").is_file());
     for unit in value(YOCTO, "SYSTEMD_SERVICE:${PN}").split(' ') {

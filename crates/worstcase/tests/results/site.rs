@@ -154,13 +154,22 @@ fn the_first_page_leads_to_three_small_reports_of_this_version() {
     let read = |path: &str| fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
     let first = read("docs/first.md");
     let schema = read("crates/report/src/html/mod.rs");
-    let schema = schema.split('"').find(|word| word.starts_with("worstcase-report/")).unwrap();
+    let schema = schema
+        .split('"')
+        .find(|word| word.starts_with("worstcase-report/"))
+        .unwrap();
     for name in ["lab", "host", "program"] {
         let path = format!("examples/{name}.html");
         assert!(first.contains(&format!("]({path})")), "{path}");
         let page = read(&format!("docs/{path}"));
         assert!(page.len() < 300_000, "{path}: {} bytes", page.len());
-        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data = page
+            .split("id=\"data\">")
+            .nth(1)
+            .unwrap()
+            .split("</script>")
+            .next()
+            .unwrap();
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["schema"], schema, "{path}: scripts/example-reports writes it anew");
         assert!(!data["runs"][0]["pictures"].as_array().unwrap().is_empty(), "{path}");
