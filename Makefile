@@ -80,7 +80,8 @@ test: prepare
 # again on a busy machine; `host` in a virtual board of arm64; what asking a watch for its metrics adds to its latencies; a commit planted in a kernel's git tree,
 # and found (needs flex, bison, bc and pahole); delays planted in newer kernels (needs root and debootstrap).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
-# under a sanitizer. Last the packages, each put into a fresh Debian, used and taken away (root).
+# under a sanitizer. Last the packages, each put into a fresh Debian, used and taken away (root); an image (buildah); the host part
+# on an old kernel; and the recipes of other builders, where these are.
 bench: build
 	scripts/bench
 	scripts/bench-host
@@ -102,6 +103,9 @@ bench: build
 	scripts/sanitize
 	$(MAKE) deb rpm tarball
 	scripts/bench-packages
+	scripts/image
+	scripts/check-oldest
+	scripts/check-recipes
 
 # scripts/deny: licences, duplicates and sources of all dependencies, and known defects where the list of them can be had.
 lint:

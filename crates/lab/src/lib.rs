@@ -104,6 +104,14 @@ use std::path::PathBuf;
 use worstcase_contract::Instructions;
 use worstcase_plan::Arch;
 
+/// What builds an executable that carries the programs for an architecture; `WORSTCASE_LAB=no make build` has none.
+fn build_with(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86 => "make build",
+        Arch::Arm64 => "scripts/prepare-board && make build",
+    }
+}
+
 /// The remedy where a file of a boot is damaged in the cache.
 const BOOT_AGAIN: &str = "the subject is booted again";
 
@@ -167,7 +175,7 @@ worstcase_base::errors! {
             wanted: &'static str,
         } => Usage,
         /// An executable that was built without the programs for an architecture.
-        #[error("this worstcase carries nothing for machines of {0}: give 'scripts/prepare-board && make build' in its source")]
+        #[error("this worstcase carries nothing for machines of {0}: give '{remedy}' in its source", remedy = build_with(*.0))]
         CarriesNone(Arch) => Missing,
         /// An executable that was built where the loader of schedulers could not be.
         #[error("this worstcase cannot load schedulers: their loader could not be built with it; 'make build' in its source says why")]

@@ -23,6 +23,11 @@ impl CarriedProgram {
         }
     }
 
+    /// Whether it was built: a packed file ends with the size of what is in it.
+    fn is_there(&self) -> bool {
+        !self.packed.ends_with(&[0; 4])
+    }
+
     /// Its bytes.
     pub(crate) fn bytes(&'static self) -> &'static [u8] {
         self.whole.get_or_init(|| {
@@ -51,6 +56,7 @@ struct OfArch {
     plugin_v7: CarriedProgram,
 }
 
+/// Empty in an executable without the lab.
 static X86: OfArch = OfArch {
     guest: carried!("guest"),
     plugin_v1: carried!("plugin-v1.so"),
@@ -71,9 +77,8 @@ static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
 
 /// The program that loads a scheduler into a lab machine's kernel.
 pub(crate) fn policy_loader() -> Result<&'static [u8], LabError> {
-    let bytes = POLICY_LOADER.bytes();
-    let carried = !bytes.is_empty();
-    carried.then_some(bytes).ok_or(LabError::CarriesNoLoader)
+    let carried = POLICY_LOADER.is_there();
+    carried.then(|| POLICY_LOADER.bytes()).ok_or(LabError::CarriesNoLoader)
 }
 
 static OPERATIONS: CarriedProgram = carried!("operations");
@@ -95,10 +100,11 @@ pub(crate) enum PluginApi {
 }
 
 fn of(arch: Arch) -> Result<&'static OfArch, LabError> {
-    let (of_arch, carried) = match arch {
-        Arch::X86 => (&X86, true),
-        Arch::Arm64 => (&ARM64, !ARM64.guest.bytes().is_empty()),
+    let of_arch = match arch {
+        Arch::X86 => &X86,
+        Arch::Arm64 => &ARM64,
     };
+    let carried = of_arch.guest.is_there();
     carried.then_some(of_arch).ok_or(LabError::CarriesNone(arch))
 }
 
@@ -118,7 +124,35 @@ pub(crate) fn plugin(arch: Arch, api: PluginApi) -> Result<&'static [u8], LabErr
     Ok(plugin.bytes())
 }
 
+/// An error where machines of an architecture cannot run.
+pub(crate) fn must_carry(arch: Arch) -> Result<(), LabError> {
+    of(arch).map(|_| ())
+}
+
 /// Whether machines of an architecture can run.
 pub fn carries(arch: Arch) -> bool {
     of(arch).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn packed(bytes: &[u8]) -> CarriedProgram {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(bytes).unwrap();
+        CarriedProgram::new(Box::leak(packed.finish().unwrap().into_boxed_slice()))
+    }
+
+    #[test]
+    fn what_was_not_built_is_not_there() {
+        assert!(packed(b"guest").is_there());
+        assert!(!packed(b"").is_there());
+        assert_eq!(X86.guest.is_there(), !X86.guest.bytes().is_empty());
+        let refused = LabError::CarriesNone(Arch::X86).to_string();
+        assert!(refused.ends_with("give 'make build' in its source"), "{refused}");
+    }
 }

@@ -5,6 +5,7 @@ use super::process::{QemuProgram, ended_by_itself};
 use super::{LabError, qemu_files};
 use crate::confine::{Confinement, User};
 use crate::payload::{self, PluginApi};
+use rustix::thread::CapabilitySet;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ impl Qemu {
         if !CONTROLS {
             return Err(LabError::Controller);
         }
+        payload::must_carry(arch)?;
         if !Confinement::is_possible()? {
             progress.note(
                 "this kernel has no Landlock, so QEMU may write to every file that you may write to; \
@@ -78,7 +80,7 @@ impl Qemu {
 
 /// What is known of it from an earlier command.
 fn known(path: &Path, arch: Arch, cache: &Cache) -> Result<Option<Qemu>, LabError> {
-    let user = match rustix::process::geteuid().is_root() {
+    let user = match rustix::process::geteuid().is_root() && may_look_into_others() {
         true => User::Nobody,
         false => User::Caller,
     };
@@ -134,6 +136,7 @@ fn as_whom(
             user: User::Nobody,
         };
         let reason = match says_version(&nobody, version)? {
+            Ok(()) if !may_look_into_others() => "this root has no CAP_SYS_PTRACE".to_string(),
             Ok(()) => {
                 let files = qemu_files::find(&nobody, version, arch, cache)?;
                 match files.closed_to_others() {
@@ -145,7 +148,8 @@ fn as_whom(
         };
         progress.note(&format!(
             "QEMU cannot be the user nobody ({reason}), so it stays root, without most of root's capabilities: it may read \
-             every file; name a QEMU that all users can execute (--qemu) before you run a kernel that you do not trust",
+             every file; run worstcase as another user, or name a QEMU that all users can execute (--qemu), before you run a kernel \
+             that you do not trust",
         ));
     }
     let caller = QemuProgram {
@@ -154,6 +158,12 @@ fn as_whom(
     };
     let digest = qemu_files::find(&caller, version, arch, cache)?.digest();
     Ok((caller, digest))
+}
+
+/// Whether the memory of a QEMU of another user can be read: root of a container usually cannot.
+fn may_look_into_others() -> bool {
+    let held = rustix::thread::capabilities(None);
+    held.is_ok_and(|held| held.effective.contains(CapabilitySet::SYS_PTRACE))
 }
 
 /// The inner error says, in words, why this user cannot execute it. A killed program is an outer error: its cause is not

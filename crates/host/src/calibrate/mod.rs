@@ -31,7 +31,7 @@ pub struct CalibrationRequest<'a> {
 pub fn calibrate(asked: &CalibrationRequest, facts: &MachineFacts) -> Result<Calibration, HostError> {
     if asked.program.is_empty() {
         return Err(HostError::Missing(format!(
-            "no events are counted for machines of {} yet; calibrate an x86-64 machine",
+            "this worstcase, for {}, carries no operations: calibrate an x86-64 machine, with a worstcase that has the lab",
             std::env::consts::ARCH
         )));
     }

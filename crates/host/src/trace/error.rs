@@ -56,7 +56,7 @@ pub enum TracingError {
     Format(#[from] FormatError),
     /// perf refuses for lack of rights.
     #[error(
-        "perf_event_open: tracepoint {name} on CPU {cpu} is not permitted (kernel.perf_event_paranoid is {paranoid}); run as root, grant CAP_PERFMON, or set it to -1"
+        "perf_event_open: tracepoint {name} on CPU {cpu} is not permitted (kernel.perf_event_paranoid is {paranoid}); run as root, grant CAP_PERFMON, or set it to -1; a container's engine must let the call through, too (--security-opt seccomp=FILE)"
     )]
     NotPermitted {
         /// The tracepoint.

@@ -3,6 +3,7 @@
 use super::answer::ReportAnswer;
 use super::breakdown::BreakdownPart;
 use super::cycle::CyclePart;
+use super::drawn::ShownPicture;
 use super::facts::RunFacts;
 use super::labels::SubjectLabels;
 use crate::ReportView;
@@ -24,6 +25,8 @@ use worstcase_results::record::Venue;
 pub struct PageParts {
     /// Its pictures.
     pub pictures: Vec<Picture>,
+    /// Whether they are drawings in the page, which is small then, and not drawn by it.
+    pub is_small: bool,
     /// Its breakdowns.
     pub breakdowns: Vec<BreakdownPart>,
     /// What was found while programs were followed.
@@ -42,7 +45,7 @@ pub struct RunPart {
     answer: ReportAnswer,
     decision: Vec<PageGroup>,
     figures: Vec<PageGroup>,
-    pictures: Vec<Picture>,
+    pictures: Vec<ShownPicture>,
     breakdowns: Vec<BreakdownPart>,
     cycles: Vec<CyclePart>,
     question: Option<String>,
@@ -140,7 +143,11 @@ impl RunPart {
                 .chain(&run_tables::of_probes(view))
                 .map(PageGroup::new)
                 .collect(),
-            pictures: parts.pictures,
+            pictures: parts
+                .pictures
+                .into_iter()
+                .map(|picture| ShownPicture::new(picture, parts.is_small))
+                .collect(),
             breakdowns: parts.breakdowns,
             cycles: parts.cycles,
             question: plan.question.as_deref().map(in_one_line),
@@ -161,6 +168,11 @@ impl RunPart {
             command: shell(&view.command()),
             tool_version: plan.tool_version.clone(),
         }
+    }
+
+    /// Whether the page needs the library for a picture of it.
+    pub(super) fn needs_library(&self) -> bool {
+        self.pictures.iter().any(ShownPicture::needs_library)
     }
 
     /// The question.

@@ -56,6 +56,17 @@ impl Default for PictureOptions {
     }
 }
 
+impl PictureOptions {
+    /// For drawings that are to be small.
+    pub fn small() -> PictureOptions {
+        PictureOptions {
+            dots: 6_000,
+            panel_dots: 600,
+            ..PictureOptions::default()
+        }
+    }
+}
+
 /// All pictures that a run's records bear, the same for the same run. Samples are read once, in bounded memory.
 pub fn of_run(run: &Run, records: &[Record], options: PictureOptions) -> Result<Vec<Picture>, RunError> {
     some_of_run(run, records, options, |_| true)

@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "back",
             "bad",
             "baseline",
+            "breakdowns",
             "cell",
             "census",
             "comm",
@@ -86,6 +87,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "revert",
             "show",
             "signal",
+            "small",
             "textfile",
             "tolerance",
             "top",
@@ -109,7 +111,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// The options of a big command that come first, beside the parameters that say so themselves.
-const FIRST: [(&str, &[&str]); 13] = [
+const FIRST: [(&str, &[&str]); 14] = [
     ("lab run", &["kernel", "preempt", "criterion", "output"]),
     ("lab verify", &["kernel", "preempt", "runs"]),
     ("host run", &["criterion", "output"]),
@@ -122,6 +124,7 @@ const FIRST: [(&str, &[&str]); 13] = [
     ("explain", &["cell", "sample", "all", "compare", "json", "flame"]),
     ("census", &["cell", "diff", "top", "json"]),
     ("compare", &["to", "subject", "with", "explain", "markdown", "json"]),
+    ("report", &["criterion", "breakdowns", "small", "output"]),
     (
         "gate",
         &[

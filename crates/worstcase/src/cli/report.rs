@@ -30,6 +30,7 @@ use worstcase_results::verdict::{AskedLimit, Criterion, verdicts};
 Examples:
   worstcase report RUN
   worstcase report RUN --breakdowns -o why.html
+  worstcase report RUN --small -o mail.html
   worstcase report BEFORE AFTER --criterion 100us -o both.html
   worstcase report HOSTRUN --against LABRUN       whether the paths that are blamed can take so long
 
@@ -44,6 +45,9 @@ pub struct ReportArgs {
     /// Judge every subject: no latency above this, e.g. 100us, or no percentile, e.g. p99.9=50us (default: each run's own criterion)
     #[arg(long, value_name = "LIMIT")]
     criterion: Option<AskedLimit>,
+    /// A page of some hundred kB: pictures are drawings, which nobody can zoom or filter
+    #[arg(long)]
+    small: bool,
     /// Replay each subject's worst cell of the lab and tell why its worst sample was late (breakdowns of this machine's
     /// recordings are always told)
     #[arg(long)]
@@ -107,7 +111,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, ReportError> {
     }
     worstcase_base::output::write(&args.output, page.as_bytes()).map_err(failed)?;
     let size = page.len() as f64 / 1e6;
-    let said = format!("{} ({size:.1} MB): open it in a browser", args.output.display());
+    let digits = if args.small { 2 } else { 1 };
+    let said = format!("{} ({size:.digits$} MB): open it in a browser", args.output.display());
     print(&(plain(&said) + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -118,6 +123,7 @@ pub fn of_host(run: &Run, output: &Path, against: Option<PathBuf>) -> Result<(),
         runs: vec![run.dir().to_path_buf()],
         output: output.to_path_buf(),
         criterion: None,
+        small: false,
         breakdowns: false,
         against,
         jobs: Jobs::default(),
@@ -131,7 +137,10 @@ fn part(args: &ReportArgs, run: &Run, runs: usize, lab: Option<&mut LabRun>) -> 
     steps.state(&format!("reading {}", run.dir().display()));
     let records = run.records()?;
     let asked = args.criterion.or(run.plan().criterion().map(AskedLimit::of_all));
-    let whole = PictureOptions::default();
+    let whole = match args.small {
+        true => PictureOptions::small(),
+        false => PictureOptions::default(),
+    };
     let options = PictureOptions {
         limit: asked.map(|asked| asked.limit),
         // All runs together have the room of one.
@@ -146,6 +155,7 @@ fn part(args: &ReportArgs, run: &Run, runs: usize, lab: Option<&mut LabRun>) -> 
     let means = args.replay.means(&additions, &options, None);
     let parts = PageParts {
         pictures,
+        is_small: args.small,
         breakdowns: breakdowns(args, &means, run, &records, lab)?,
         cycles: cycles(args, &means, run, &records)?,
     };

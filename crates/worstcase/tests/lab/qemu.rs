@@ -10,6 +10,7 @@ use worstcase_base::cache::Cache;
 use worstcase_base::progress::Silent;
 use worstcase_lab::qemu::Qemu;
 use worstcase_plan::Arch;
+use worstcase_skips::needs_root;
 
 fn cell(controller: &Controller, qemu: &Path, run: &Path) -> Command {
     let mut command = controller.run(
@@ -57,6 +58,23 @@ fn it_is_too_old_or_something_else() {
     let other = Path::new("/bin/true");
     one_line(cell(shared(), other, &run), 3, &["/bin/true", "is not supported"]);
     assert!(!run.exists(), "no run is begun");
+}
+
+/// As root of a container usually is (CAP_SYS_PTRACE).
+#[test]
+fn root_that_may_not_look_into_other_users_processes_measures() {
+    needs_root!();
+    let (controller, folder) = (Controller::booted(), folder());
+    let output = std::process::Command::new("setpriv")
+        .arg("--bounding-set=-sys_ptrace")
+        .arg(assert_cmd::cargo::cargo_bin("worstcase"))
+        .args(["lab", "run", "--quiet", "--kernel", GENERIC, "--preempt", "full"])
+        .args(["--samples", "100", "--seeds", "1", "--output"])
+        .arg(folder.path().join("run"))
+        .env("WORSTCASE_CACHE", controller.cache())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// What decides is what QEMU is made of, not what it says of itself.

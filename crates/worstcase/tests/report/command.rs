@@ -46,6 +46,31 @@ fn one_file_with_all_runs() {
 }
 
 #[test]
+fn a_small_page_has_drawings_and_no_library() {
+    let dir = tempfile::tempdir().unwrap();
+    let (run, page) = (dir.path().join("run"), dir.path().join("page.html"));
+    write(&run);
+    let mut bytes = Vec::new();
+    for small in [false, true] {
+        report()
+            .arg(&run)
+            .arg("-o")
+            .arg(&page)
+            .args(small.then_some("--small"))
+            .assert()
+            .success();
+        let text = fs::read_to_string(&page).unwrap();
+        assert_eq!(
+            text.contains("Licensed to the Apache Software Foundation"),
+            !small,
+            "its notice goes with the library"
+        );
+        bytes.push(text.len());
+    }
+    assert!(bytes[1] < 300_000 && bytes[1] < bytes[0] / 4, "{bytes:?}");
+}
+
+#[test]
 fn an_unfinished_run_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run");

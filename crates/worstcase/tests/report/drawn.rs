@@ -2,7 +2,7 @@
 
 use crate::chromium::Chromium;
 use crate::fixture::{latencies, plan_of, raw, result, spec, subject};
-use crate::pages::{opened, part, show_all, synthetic, written};
+use crate::pages::{opened, part, show_all, small_part, synthetic, written};
 use worstcase_results::record::{CellResult, Run};
 
 #[test]
@@ -44,6 +44,26 @@ fn every_picture_is_drawn_and_nobody_is_asked() {
         })()",
     );
     assert_eq!(wrong, "");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn every_picture_of_a_small_page_is_a_drawing() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = crate::fixture::write(&dir.path().join("run"));
+    let page = written(&[small_part(&run)]);
+    let mut browser = opened(&page.path);
+    assert_eq!(browser.eval("typeof echarts"), "undefined");
+    let unseen = browser.eval(
+        "(async () => {
+            const images = [...document.querySelectorAll('figure img')];
+            await Promise.all(images.map((image) => image.decode()));
+            const figures = [...document.querySelectorAll('figure')].filter((f) => !f.querySelector('img, table'));
+            return [images.length > 3, images.filter((image) => image.naturalWidth < 100).length, figures.length].join();
+        })()",
+    );
+    assert_eq!(unseen, "true,0,0");
     assert_eq!(browser.complaints(), Vec::<String>::new());
     assert_eq!(browser.requests(), Vec::<String>::new());
 }

@@ -20,6 +20,15 @@ pub struct Page {
 
 /// The section of a run, judged against 100 us.
 pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>, cycles: Vec<CyclePart>) -> RunPart {
+    of_size(run, false, breakdowns, cycles)
+}
+
+/// The same for a small page.
+pub fn small_part(run: &Run) -> RunPart {
+    of_size(run, true, Vec::new(), Vec::new())
+}
+
+fn of_size(run: &Run, is_small: bool, breakdowns: Vec<BreakdownPart>, cycles: Vec<CyclePart>) -> RunPart {
     let records = run.records().unwrap();
     let criterion = Criterion::of(Nanos(100_000), &records);
     let options = PictureOptions {
@@ -28,6 +37,7 @@ pub fn part(run: &Run, breakdowns: Vec<BreakdownPart>, cycles: Vec<CyclePart>) -
     };
     let parts = PageParts {
         pictures: picture::of_run(run, &records, options).unwrap(),
+        is_small,
         breakdowns,
         cycles,
     };

@@ -14,6 +14,7 @@ mod cli;
 mod compare;
 mod costs;
 mod demands;
+mod distributions;
 mod documents;
 mod ensembles;
 mod examples;

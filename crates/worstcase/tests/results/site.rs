@@ -57,7 +57,7 @@ fn every_link_of_the_site_leads_into_it() {
     for page in pages(&site) {
         let text = fs::read_to_string(&page).unwrap();
         let targets = values(&text, "href").into_iter().chain(values(&text, "src"));
-        for target in targets.filter(|target| !target.contains("://")) {
+        for target in targets.filter(|target| !target.contains("://") && !target.starts_with("data:")) {
             followed += 1;
             let (file, name) = target.split_once('#').unwrap_or((target, ""));
             let to = match file {
@@ -146,6 +146,34 @@ fn the_notebook_finds_in_a_run_what_show_tells() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(drawn, ["picture-1.png", "picture-2.png"].map(String::from).into());
+}
+
+/// `scripts/example-reports` makes them of runs.
+#[test]
+fn the_first_page_leads_to_three_small_reports_of_this_version() {
+    let read = |path: &str| fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
+    let first = read("docs/first.md");
+    let schema = read("crates/report/src/html/mod.rs");
+    let schema = schema
+        .split('"')
+        .find(|word| word.starts_with("worstcase-report/"))
+        .unwrap();
+    for name in ["lab", "host", "program"] {
+        let path = format!("examples/{name}.html");
+        assert!(first.contains(&format!("]({path})")), "{path}");
+        let page = read(&format!("docs/{path}"));
+        assert!(page.len() < 300_000, "{path}: {} bytes", page.len());
+        let data = page
+            .split("id=\"data\">")
+            .nth(1)
+            .unwrap()
+            .split("</script>")
+            .next()
+            .unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["schema"], schema, "{path}: scripts/example-reports writes it anew");
+        assert!(!data["runs"][0]["pictures"].as_array().unwrap().is_empty(), "{path}");
+    }
 }
 
 /// The README's figures are measured again by the lab's tests.

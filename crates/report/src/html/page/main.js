@@ -8,4 +8,4 @@ if (bar) main.append(bar);
 page.runs.forEach((run) => main.append(runSection(run, single)));
 document.querySelector('footer').append(
   `Made by worstcase ${page.tool_version} from stored records; nothing was measured for it, and the page asks no server for anything. `,
-  'Drawn with Apache ECharts, © The Apache Software Foundation, Apache License 2.0 (its notice is in this file).');
+  typeof echarts === 'undefined' ? '' : 'Drawn with Apache ECharts, © The Apache Software Foundation, Apache License 2.0 (its notice is in this file).');

@@ -65,6 +65,8 @@ const pictureFigure = (run, picture, heading = 'h3') => {
     el('figcaption', {}, el(heading, { id, class: 'title' }, picture.title), el('p', { class: 'about' }, picture.about)));
   if (picture.kind === 'heat') {
     node.append(heatMap(picture));
+  } else if (picture.kind === 'drawn') {
+    node.append(el('img', { class: 'drawn', alt: picture.about, src: `data:image/svg+xml,${encodeURIComponent(picture.svg)}` }));
   } else {
     const place = el('div', { class: ['dots', 'requests'].includes(picture.kind) && picture.panels.length > 1 ? 'panels wide' : 'panels' });
     let hosts = [];
