@@ -343,7 +343,8 @@ pub(super) const VOLUNTARY: &[MustTell] = &[
         "voluntary",
         &[InterruptsOff],
         &["planted_irqsave"],
-        &["not under a raw lock", AS_LATE],
+        // Its lock is no function there.
+        &[AS_LATE],
     ),
     row(
         "sections irqsoff",
