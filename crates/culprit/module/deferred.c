@@ -25,7 +25,6 @@
 #include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 
-#include "compat.h"
 #include "planted.h"
 
 #define PERIOD ns_to_ktime(250 * NSEC_PER_USEC)

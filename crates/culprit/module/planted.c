@@ -36,8 +36,7 @@ static noinline void planted_work(void)
 {
 	unsigned long rounds = instructions / 2;
 
-	/* Two instructions a round, whatever the compiler thinks of loops. */
-	asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));
+	asm volatile(ROUNDS : "+r"(rounds) : : "cc");
 }
 
 static noinline enum hrtimer_restart planted_timer(struct hrtimer *expired)

@@ -5,6 +5,8 @@
 
 #include <linux/module.h>
 
+#include "compat.h"
+
 static char *work = "";
 module_param(work, charp, 0);
 static unsigned long instructions = 150000;
@@ -14,8 +16,7 @@ static noinline void planted_work(void)
 {
 	unsigned long rounds = instructions / 2;
 
-	/* Two instructions a round, whatever the compiler thinks of loops. */
-	asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));
+	asm volatile(ROUNDS : "+r"(rounds) : : "cc");
 }
 
 #endif

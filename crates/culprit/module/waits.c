@@ -12,7 +12,6 @@
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
-#include <linux/ftrace.h>
 #include <linux/hrtimer.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -186,7 +185,7 @@ static void notrace planted_redirect(unsigned long ip, unsigned long parent, str
 				     struct ftrace_regs *regs)
 {
 	if (!within_module(parent, THIS_MODULE))
-		ftrace_get_regs(regs)->ip = (unsigned long)ops->private;
+		redirect_to(regs, (unsigned long)ops->private);
 }
 
 static struct ftrace_ops sleeps = { .private = planted_nanosleep };
@@ -208,7 +207,7 @@ static unsigned long address(const char *name)
 static int redirect(struct ftrace_ops *ops, void *function)
 {
 	ops->func = planted_redirect;
-	ops->flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_RECURSION;
+	ops->flags = REDIRECTS | FTRACE_OPS_FL_RECURSION;
 	if (!function)
 		return -ENOENT;
 	return ftrace_set_filter_ip(ops, (unsigned long)function, 0, 0) ?: register_ftrace_function(ops);

@@ -19,8 +19,6 @@ const WIDTH: u64 = 250;
 const AHEAD: Nanos = Nanos(300_000);
 /// To look at everything once takes less.
 const LONGEST_LOOK: Nanos = Nanos(1_000_000_000);
-/// The machine's debug port, through which records leave it.
-const PORT: u16 = 0xe9;
 
 /// A word of another process's memory.
 struct MemoryWord {
@@ -182,16 +180,7 @@ pub(crate) fn record(milliseconds: u32) -> io::Result<Infallible> {
         counters: Default::default(),
         trace: None,
     };
-    // SAFETY: no pointers are passed.
-    if unsafe { libc::syscall(libc::SYS_iopl, 3) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    for byte in record.encode() {
-        // SAFETY: this process may use all ports, and the byte goes to a device that only takes it.
-        unsafe {
-            core::arch::asm!("out dx, al", in("dx") PORT, in("al") byte, options(nomem, nostack, preserves_flags))
-        };
-    }
+    send(&record.encode())?;
     if milliseconds > 0 {
         std::thread::sleep(Duration::from_millis(milliseconds.into()));
         // SAFETY: no pointers are passed.
@@ -200,4 +189,26 @@ pub(crate) fn record(milliseconds: u32) -> io::Result<Infallible> {
     loop {
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Sends bytes through the machine's debug port, by which records leave it.
+#[cfg(target_arch = "x86_64")]
+fn send(bytes: &[u8]) -> io::Result<()> {
+    const PORT: u16 = 0xe9;
+    // SAFETY: no pointers are passed.
+    if unsafe { libc::syscall(libc::SYS_iopl, 3) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    for byte in bytes {
+        // SAFETY: this process may use all ports, and the byte goes to a device that only takes it.
+        unsafe {
+            core::arch::asm!("out dx, al", in("dx") PORT, in("al") *byte, options(nomem, nostack, preserves_flags))
+        };
+    }
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn send(_bytes: &[u8]) -> io::Result<()> {
+    Err(io::Error::other("only PCs have a debug port"))
 }

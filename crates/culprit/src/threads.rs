@@ -13,13 +13,20 @@ const PERIOD: Nanos = Nanos(200_000);
 
 /// Executes at least so many instructions, and few more.
 pub(crate) fn compute(instructions: u32) {
+    count_down(u64::from(instructions.div_ceil(2)).max(1));
+}
+
+#[cfg(target_arch = "x86_64")]
+fn count_down(turns: u64) {
+    // SAFETY: counts a register down to zero, two instructions a turn.
+    unsafe { std::arch::asm!("2:", "sub {turns}, 1", "jnz 2b", turns = inout(reg) turns => _, options(nomem, nostack)) }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn count_down(turns: u64) {
     // SAFETY: counts a register down to zero, two instructions a turn.
     unsafe {
-        std::arch::asm!(
-            "2:", "sub {turns}, 1", "jnz 2b",
-            turns = inout(reg) u64::from(instructions.div_ceil(2)).max(1) => _,
-            options(nomem, nostack),
-        );
+        std::arch::asm!("2:", "subs {turns}, {turns}, #1", "b.ne 2b", turns = inout(reg) turns => _, options(nomem, nostack))
     }
 }
 

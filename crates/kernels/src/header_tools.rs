@@ -1,8 +1,9 @@
-//! What building against a kernel's headers needs of this machine: the compiler that their Makefile calls, and the C library
-//! that their own programs were linked with.
+//! What building against a kernel's headers needs of this machine: the compiler that their Makefile calls, the C library that
+//! their own programs were linked with, and what describes a module's types.
 
 use super::build::is_on_path;
 use super::debuginfo::elf::ElfFile;
+use super::{Arch, headers};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,11 +23,16 @@ pub struct HeaderTools {
     /// The lowest version of the C library.
     library: Option<Version>,
     library_here: Option<Version>,
+    /// [`PAHOLE`] is needed and not here.
+    lacks_pahole: bool,
 }
+
+/// Describes a module's types where headers have the kernel's own in `vmlinux`: a program, and a package.
+const PAHOLE: &str = "pahole";
 
 /// Reads it off the folder for `make -C`.
 pub fn of(folder: &Path) -> HeaderTools {
-    let variables = fs::read_to_string(folder.join(".kernelvariables")).unwrap_or_default();
+    let variables = fs::read_to_string(folder.join(headers::VARIABLES)).unwrap_or_default();
     let compiler = compiler(&variables);
     let mut programs = Vec::new();
     for name in ["scripts", "tools"] {
@@ -38,6 +44,7 @@ pub fn of(folder: &Path) -> HeaderTools {
         compiler,
         library,
         library_here: here(),
+        lacks_pahole: folder.join("vmlinux").exists() && !is_on_path(PAHOLE),
     }
 }
 
@@ -46,7 +53,7 @@ impl HeaderTools {
     pub fn told(&self) -> Option<String> {
         let compiler = self.compiler.as_ref().map(|name| match self.compiler_is_here {
             true => name.clone(),
-            false => format!("{name} (not here)"),
+            false => format!("{name} (not here{})", in_package(name)),
         });
         let library = self.library.map(|(major, minor)| {
             let here = match self.library_here {
@@ -55,21 +62,36 @@ impl HeaderTools {
             };
             format!("a C library (glibc) of {major}.{minor} or later ({here})")
         });
-        let needed: Vec<String> = compiler.into_iter().chain(library).collect();
+        let pahole = self.lacks_pahole.then(|| format!("{PAHOLE} (not here)"));
+        let needed: Vec<String> = compiler.into_iter().chain(library).chain(pahole).collect();
         if needed.is_empty() {
             return None;
         }
-        let remedy = match self.is_all_here() {
+        let remedy = match self.are_compiler_and_library_here() {
             true => "",
             false => "; the kernel's own release of Debian, as a container or chroot, has both",
         };
         Some(format!("building needs {}{remedy}", needed.join(" and ")))
     }
 
-    fn is_all_here(&self) -> bool {
+    /// Whether it can be built here.
+    pub fn is_all_here(&self) -> bool {
+        self.are_compiler_and_library_here() && !self.lacks_pahole
+    }
+
+    fn are_compiler_and_library_here(&self) -> bool {
         let library = self.library.is_none() || self.library_here >= self.library;
         (self.compiler.is_none() || self.compiler_is_here) && library
     }
+}
+
+/// The package of a compiler for another architecture, whose name tells it: `aarch64-linux-gnu-gcc-14`.
+fn in_package(compiler: &str) -> String {
+    let others = Arch::ALL.into_iter().filter(|arch| *arch != Arch::of_controller());
+    let prefixes = others.map(Arch::gnu);
+    let split = |prefix: &'static str| Some((prefix, compiler.strip_prefix(prefix)?.strip_prefix('-')?));
+    let found = prefixes.filter_map(split).next();
+    found.map_or_else(String::new, |(prefix, gcc)| format!("; package {gcc}-{prefix}"))
 }
 
 /// The name in `CC = ... $(CROSS_COMPILE)gcc-14`, with what stands for the variable on this architecture.
@@ -151,6 +173,7 @@ mod tests {
             compiler_is_here: true,
             library: Some((2, 38)),
             library_here: Some((2, 41)),
+            lacks_pahole: false,
         };
         assert_eq!(
             tools.told().unwrap(),
@@ -165,8 +188,15 @@ mod tests {
         );
         (tools.compiler_is_here, tools.library) = (false, None);
         assert!(tools.told().unwrap().starts_with("building needs gcc-14 (not here); "));
+        tools.compiler = Some("aarch64-linux-gnu-gcc-14".into());
+        let said = "building needs aarch64-linux-gnu-gcc-14 (not here; package gcc-14-aarch64-linux-gnu); ";
+        assert!(tools.told().unwrap().starts_with(said), "{tools:?}");
         tools.compiler = None;
         assert_eq!(tools.told(), None);
+        assert!(tools.is_all_here());
+        tools.lacks_pahole = true;
+        assert_eq!(tools.told().unwrap(), "building needs pahole (not here)");
+        assert!(!tools.is_all_here());
     }
 
     #[test]

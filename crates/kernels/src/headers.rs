@@ -3,15 +3,21 @@
 //! ```text
 //! <cache>/headers/<package>_<version>/usr/src/<package>/    the folder for `make -C`
 //! ```
+//!
+//! The programs of the kbuild run on this machine, also where the kernel is for another architecture: then they are packages
+//! of this machine's, and a cross compiler builds.
 
 use super::apt::Apt;
 use super::version::compare;
-use super::{Kernel, KernelError, ResolveOptions, deb};
+use super::{Arch, Kernel, KernelError, ResolveOptions, deb, debian};
 use std::fs;
 use std::path::{Path, PathBuf};
 use worstcase_base::cache::CacheError;
 
 const AREA: &str = "headers";
+
+/// The file in which headers say how they are built with.
+pub(crate) const VARIABLES: &str = ".kernelvariables";
 
 /// What names of packages with the programs of the kernel's build begin with.
 const KBUILD: &str = "linux-kbuild-";
@@ -32,11 +38,14 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
         return Err(none("it did not come from a package".into()));
     };
     let package = format!("linux-headers-{}", kernel.release);
-    let key = format!("{package}_{version}");
-    let apt = Apt::new(&options.cache, kernel.arch, options.progress);
+    let here = Arch::of_controller();
+    let key = match kernel.arch == here {
+        true => format!("{package}_{version}"),
+        false => format!("{package}_{version}_{}", here.debian()),
+    };
     let folder = options.cache.publish(AREA, &key, |building| {
         options.cache.require_free(UNPACKED_BYTES)?;
-        for deb in download(&package, version, &apt, building, &none)? {
+        for deb in download(&package, version, kernel.arch, building, options, &none)? {
             deb::unpack_all(&deb, building)?;
             let removed = fs::remove_file(&deb);
             removed.map_err(|e| CacheError::from_io(&deb, e))?;
@@ -52,6 +61,13 @@ pub fn get(kernel: &Kernel, options: &ResolveOptions<'_>) -> Result<PathBuf, Ker
     if moved != text {
         options.cache.write_file(&makefile, moved.as_bytes())?;
     }
+    if kernel.arch != here {
+        let path = folder.join(VARIABLES);
+        let text = fs::read_to_string(&path).map_err(|e| CacheError::from_io(&path, e))?;
+        options
+            .cache
+            .write_file(&path, crossed(&text, kernel.arch).as_bytes())?;
+    }
     Ok(folder)
 }
 
@@ -66,15 +82,36 @@ fn moved(makefile: &str, place: &Path) -> String {
     makefile.lines().map(line).collect()
 }
 
+/// Variables by which the compiler for this architecture is called on a machine of another one. Newer headers name it anyway.
+fn crossed(variables: &str, arch: Arch) -> String {
+    let named = format!("override CROSS_COMPILE = {}-", arch.gnu());
+    match variables.lines().any(|line| line == named) {
+        true => variables.to_string(),
+        false => format!("{variables}{named}\n"),
+    }
+}
+
 /// Downloads the packages: the kernel's headers first, then packages of the same version that they need.
 fn download(
     package: &str,
     version: &str,
-    apt: &Apt<'_>,
+    arch: Arch,
     into: &Path,
+    options: &ResolveOptions<'_>,
     none: &dyn Fn(String) -> KernelError,
 ) -> Result<Vec<PathBuf>, KernelError> {
+    let apt = Apt::new(&options.cache, arch, options.progress);
+    let here = Apt::new(&options.cache, Arch::of_controller(), options.progress);
+    if arch != Arch::of_controller() {
+        // Then there are lists of this machine's packages.
+        debian::catalog(Arch::of_controller(), options)?;
+    }
+    let of = |package: &str| match package.starts_with(KBUILD) {
+        true => &here,
+        false => &apt,
+    };
     let part = |package: &str| {
+        let apt = of(package);
         let gone = || {
             none(format!(
                 "the archive does not have {package} in version {version} (any more)"
@@ -93,8 +130,9 @@ fn download(
     let mut debs = apt.download(&[part(package)?], into)?;
     let needed = deb::info(&debs[0])?.depends;
     let is_part = |name: &&String| name.starts_with("linux-headers-") || name.starts_with(KBUILD);
-    let parts: Result<Vec<_>, _> = needed.iter().filter(is_part).map(|name| part(name)).collect();
-    debs.extend(apt.download(&parts?, into)?);
+    for name in needed.iter().filter(is_part) {
+        debs.extend(of(name).download(&[part(name)?], into)?);
+    }
     Ok(debs)
 }
 
@@ -116,5 +154,14 @@ mod tests {
         let half = new.replace("include /usr/src", "include /cache/headers/x/usr/src");
         assert_eq!(moved(&half, place), moved(&new, place));
         assert_eq!(moved(&moved(old, place), place), moved(old, place));
+    }
+
+    #[test]
+    fn a_cross_compiler_is_named_once() {
+        let old = "CC = $(CROSS_COMPILE)gcc-12\nifneq ($(DEB_BUILD_ARCH),$(DEB_HOST_ARCH))\n\
+                   override CROSS_COMPILE = $(DEB_HOST_GNU_TYPE)-\nendif\n";
+        let new = crossed(old, Arch::Arm64);
+        assert_eq!(new, format!("{old}override CROSS_COMPILE = aarch64-linux-gnu-\n"));
+        assert_eq!(crossed(&new, Arch::Arm64), new);
     }
 }

@@ -2,11 +2,12 @@
 //! need.
 
 use super::LabError;
+use lddtree::DependencyAnalyzer;
 use object::{Object, ObjectKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use worstcase_base::files;
-use worstcase_plan::Added;
+use worstcase_plan::{Added, Arch};
 
 /// Refuses what does not exist.
 pub fn check(added: &Added) -> Result<(), LabError> {
@@ -43,12 +44,44 @@ pub fn check_program(program: &Added, added: &[Added]) -> Result<(), LabError> {
         };
     }
     let parsed = object::File::parse(&*data).map_err(|_| refuse("this is neither an ELF program nor a script"))?;
-    match (parsed.architecture(), parsed.kind()) {
-        (object::Architecture::X86_64, ObjectKind::Executable | ObjectKind::Dynamic) => Ok(()),
-        (object::Architecture::X86_64, _) => Err(refuse("this is an object file: link it to a program (cc -o)")),
-        (other, _) => Err(refuse(&format!(
-            "this is a program for {other:?}; the lab's machines are x86_64"
+    match (arch_of(&parsed), parsed.kind()) {
+        (Some(_), ObjectKind::Executable | ObjectKind::Dynamic) => Ok(()),
+        (Some(_), _) => Err(refuse("this is an object file: link it to a program (cc -o)")),
+        (None, _) => Err(refuse(&format!(
+            "this is a program for {:?}; the lab's machines are of {}",
+            parsed.architecture(),
+            Arch::ALL.map(Arch::name).join(" or ")
         ))),
+    }
+}
+
+/// The architecture of the machines that an ELF file is for; none if there are no such machines.
+fn arch_of(parsed: &object::File<'_>) -> Option<Arch> {
+    match parsed.architecture() {
+        object::Architecture::X86_64 => Some(Arch::X86),
+        object::Architecture::Aarch64 => Some(Arch::Arm64),
+        _ => None,
+    }
+}
+
+/// Why the bytes of an ELF file are nothing for a kernel of this architecture; none if they are, or are of no ELF file.
+pub(crate) fn strange_to(data: &[u8], kernel: &str, arch: Arch) -> Option<String> {
+    let built = arch_of(&object::File::parse(data).ok()?)?;
+    (built != arch).then(|| format!("it is for {built}, and the machine of {kernel} is {arch}"))
+}
+
+/// Refuses a program for another architecture than the machine's.
+pub(crate) fn check_arch(option: &str, added: &Added, kernel: &str, arch: Arch) -> Result<(), LabError> {
+    if added.source.is_dir() {
+        return Ok(());
+    }
+    match strange_to(&read(&added.source)?, kernel, arch) {
+        Some(why) => Err(LabError::Request(format!(
+            "{option} {}: {why}; compile it with {}-gcc",
+            added.source.display(),
+            arch.gnu()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -85,29 +118,50 @@ pub(crate) fn collect(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> R
 }
 
 fn collect_file(added: &Added, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
-    files.insert(inside(&added.dest), read(&added.source)?);
-    let tree = match lddtree::DependencyAnalyzer::default().analyze(&added.source) {
+    let data = read(&added.source)?;
+    let cross = object::File::parse(&*data)
+        .ok()
+        .and_then(|parsed| cross_folder(&parsed));
+    let mut analyzer = DependencyAnalyzer::default();
+    if let Some(folder) = &cross {
+        analyzer = analyzer.add_library_path(folder.clone());
+    }
+    files.insert(inside(&added.dest), data);
+    let tree = match analyzer.analyze(&added.source) {
         Ok(tree) => tree,
         // A script or data file needs no libraries.
         Err(_) => return Ok(()),
     };
-    let wanted = tree
-        .libraries
-        .values()
-        .map(|library| (library.path.clone(), library.realpath.clone(), &library.name));
-    for (path, real, name) in wanted {
+    for library in tree.libraries.values() {
+        // A loader is not searched for, and is where the machine looks for it.
+        let of_cross = cross.as_ref().map(|folder| folder.join(&library.name));
+        let real = library.realpath.clone().or(of_cross).filter(|path| path.is_file());
         let real = real.ok_or_else(|| {
             LabError::Request(format!(
-                "--add {}: its library {name} is not installed",
-                added.source.display()
+                "--add {}: its library {} is not installed; link it statically (-static), or install the library",
+                added.source.display(),
+                library.name
             ))
         })?;
-        files.insert(inside(&path.to_string_lossy()), read(&real)?);
+        let in_machine = match &cross {
+            Some(folder) if library.path.starts_with(folder) => Path::new("/lib").join(&library.name),
+            _ => library.path.clone(),
+        };
+        files.insert(inside(&in_machine.to_string_lossy()), read(&real)?);
     }
     if let Some(loader) = tree.interpreter {
-        files.insert(inside(&loader), read(Path::new(&loader))?);
+        let name = Path::new(&loader).file_name().unwrap_or_default();
+        let of_cross = cross.map(|folder| folder.join(name)).filter(|path| path.is_file());
+        let here = of_cross.unwrap_or_else(|| PathBuf::from(&loader));
+        files.insert(inside(&loader), read(&here)?);
     }
     Ok(())
+}
+
+/// Where a cross compiler's package has the libraries of a program that is for another machine than the controller.
+fn cross_folder(parsed: &object::File<'_>) -> Option<PathBuf> {
+    let arch = arch_of(parsed).filter(|arch| *arch != Arch::of_controller())?;
+    Some(Path::new("/usr").join(arch.gnu()).join("lib"))
 }
 
 /// Paths in the archive have no leading slash.
@@ -132,6 +186,26 @@ mod tests {
         assert!(files.keys().any(|k| k.contains("libc.so.6")), "{:?}", files.keys());
         assert!(files.keys().any(|k| k.contains("ld-linux")), "{:?}", files.keys());
     }
+
+    #[test]
+    fn a_program_is_for_one_architecture() {
+        let mut data = std::fs::read("/bin/true").unwrap();
+        assert_eq!(strange_to(&data, "debian:6.12", Arch::X86), None);
+        assert_eq!(strange_to(b"#!/bin/sh\n", "debian:6.12/arm64", Arch::Arm64), None);
+        let why = strange_to(&data, "debian:6.12/arm64", Arch::Arm64).unwrap();
+        assert_eq!(why, "it is for x86-64, and the machine of debian:6.12/arm64 is arm64");
+        data[MACHINE] = AARCH64;
+        assert_eq!(strange_to(&data, "debian:6.12/arm64", Arch::Arm64), None);
+        assert!(
+            strange_to(&data, "debian:6.12", Arch::X86)
+                .unwrap()
+                .starts_with("it is for arm64,")
+        );
+    }
+
+    /// Of an ELF header (elf(5)).
+    const MACHINE: usize = 18;
+    const AARCH64: u8 = 183;
 
     #[test]
     fn a_folder_brings_all_that_is_in_it() {

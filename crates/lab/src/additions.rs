@@ -4,6 +4,7 @@ use super::LabError;
 use super::added;
 use super::own_module::OwnModule;
 use std::collections::BTreeMap;
+use worstcase_kernels::Kernel;
 use worstcase_plan::{Added, Experiment, LabModule};
 
 /// See the module.
@@ -47,6 +48,17 @@ impl Additions {
     /// Whether nothing of the user's own is added.
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty() && self.modules.is_empty()
+    }
+
+    /// Refuses programs for another architecture than this kernel's machine has.
+    pub(crate) fn fit(&self, kernel: &Kernel) -> Result<(), LabError> {
+        self.programs.iter().try_for_each(|program| {
+            let option = match self.followed.first() {
+                Some(path) if *path == program.dest => "--program",
+                _ => "--add",
+            };
+            added::check_arch(option, program, &kernel.name, kernel.arch)
+        })
     }
 
     /// These additions; for a kind that is empty here, those that an experiment names.

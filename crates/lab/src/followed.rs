@@ -2,7 +2,7 @@
 
 use super::cell::RawResult;
 use super::prepared::Prepared;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use worstcase_base::duration;
 use worstcase_base::format::counted;
@@ -10,13 +10,16 @@ use worstcase_cell::followed::{RawTrace, TraceStream};
 use worstcase_contract::{CellSpec, Instructions, Nanos};
 use worstcase_results::record::cycles::LabCycles;
 use worstcase_results::record::{AskedTime, CellResult, FollowedProgram, LOST_EVENTS, Subject};
-use worstcase_traces::events::{CpuEvent, PriorityClass, TracedChange, TracedThread};
+use worstcase_traces::events::{CpuContext, CpuEvent, PriorityClass, ShortName, TracedChange, TracedThread};
 use worstcase_traces::follow::{ExplainedCycle, FollowRequest, Followed, Follower};
 use worstcase_traces::pages::PageReader;
-use worstcase_traces::table::{FollowInstance, VECTORS, followed_in_lab};
+use worstcase_traces::table::{FollowInstance, TracePointRow, VECTORS, followed_in_lab};
 
 /// Events that are fed at once.
 const CHUNK: usize = 50_000;
+
+/// The handler of the timer's interrupt on arm64, where no vector has a tracepoint.
+const ARM64_TIMER: &str = "arch_timer";
 
 /// How what was found of a program is told.
 #[derive(Clone, Copy)]
@@ -127,7 +130,9 @@ pub(crate) fn cycle(trace: &RawTrace, events: &[CpuEvent<'_>], release: Nanos) -
 /// The trace's events in order of time.
 pub(crate) fn events(trace: &RawTrace) -> Result<Vec<CpuEvent<'static>>, String> {
     let has = |name: &str| trace.formats.iter().any(|format| format.name == name);
-    if let Some((_, row)) = followed_in_lab().find(|(_, row)| row.needed && !has(row.name)) {
+    let has_vectors = trace.formats.iter().any(|format| format.name.starts_with(VECTORS));
+    let is_needed = |row: &TracePointRow| row.needed && (has_vectors || !row.name.starts_with(VECTORS));
+    if let Some((_, row)) = followed_in_lab().find(|(_, row)| is_needed(row) && !has(row.name)) {
         return Err(format!("this kernel has no tracepoint {}", row.name));
     }
     let formats = trace.formats.iter().map(|f| (f.name.as_str(), f.text.as_str()));
@@ -138,7 +143,28 @@ pub(crate) fn events(trace: &RawTrace) -> Result<Vec<CpuEvent<'static>>, String>
     }
     // Stable, so that the events of one CPU and instance stay in order.
     events.sort_by_key(|event| event.at);
+    if !has_vectors {
+        tell_timer(&mut events);
+    }
     Ok(events)
+}
+
+/// Makes the timer's interrupts of what arm64 traces as a device's.
+fn tell_timer(events: &mut [CpuEvent<'_>]) {
+    let name = ShortName::from(ARM64_TIMER);
+    let mut timers = BTreeSet::new();
+    for event in events {
+        match event.what {
+            TracedChange::Enter(CpuContext::Device { irq, name: own }) if own == name => {
+                timers.insert(irq);
+                event.what = TracedChange::Enter(CpuContext::Timer);
+            }
+            TracedChange::Exit(CpuContext::Device { irq, .. }) if timers.contains(&irq) => {
+                event.what = TracedChange::Exit(CpuContext::Timer);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Follows the program through its trace.
@@ -200,5 +226,30 @@ mod tests {
             assert!(points.lines().any(|own| own == line), "{line} in {points}");
         }
         assert!(!points.contains("workqueue"), "{points}");
+    }
+
+    #[test]
+    fn the_timer_of_arm64_is_no_device() {
+        let device = |irq, name: &str| CpuContext::Device { irq, name: name.into() };
+        let event = |what| CpuEvent {
+            at: Nanos(1),
+            cpu: 0,
+            tid: 0,
+            what,
+            chain: &[],
+        };
+        let mut events = [
+            TracedChange::Enter(device(3, "uart-pl011")),
+            TracedChange::Exit(device(3, "")),
+            TracedChange::Enter(device(11, "arch_timer")),
+            TracedChange::Exit(device(11, "")),
+        ]
+        .map(event);
+        tell_timer(&mut events);
+        let told = events.map(|event| event.what);
+        assert_eq!(told[0], TracedChange::Enter(device(3, "uart-pl011")));
+        assert_eq!(told[1], TracedChange::Exit(device(3, "")));
+        assert_eq!(told[2], TracedChange::Enter(CpuContext::Timer));
+        assert_eq!(told[3], TracedChange::Exit(CpuContext::Timer));
     }
 }

@@ -13,7 +13,7 @@ use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_contract::CellSpec;
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
-use worstcase_plan::{Arch, PlannedCell, VirtualMachine};
+use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
 
 /// Subjects with all their inputs, and the cells to run on them.
@@ -92,12 +92,7 @@ impl LabMatrix {
 }
 
 fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result<LabSubject, LabError> {
-    if cell.machine.arch() != Arch::X86 && !additions.is_empty() {
-        return Err(LabError::Request(format!(
-            "{}: --add, --program and --module are for machines of x86-64 as yet",
-            kernel.label
-        )));
-    }
+    additions.fit(kernel)?;
     let mips: Mips = cell.machine.mips.to_string().parse()?;
     let disk = cell.machine.disk.as_ref().map(|disk| {
         let profile = disk.profile().map_err(|e| LabError::Request(e.to_string()))?;

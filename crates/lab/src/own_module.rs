@@ -1,6 +1,6 @@
 //! The user's own kernel modules (`--module PATH.ko[ parameters...]`).
 
-use super::LabError;
+use super::{LabError, added};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,8 +76,15 @@ impl OwnModule {
         }
     }
 
-    /// Refuses a module that was built for another kernel.
+    /// Refuses a module that was built for another kernel, or for another architecture.
     fn fits(&self, kernel: &Kernel) -> Result<(), LabError> {
+        if let Some(why) = added::strange_to(&self.bytes, &kernel.name, kernel.arch) {
+            return Err(LabError::Request(format!(
+                "--module {}: {why}; build it against the headers of {}",
+                self.plan.source.display(),
+                kernel.release
+            )));
+        }
         match &self.info.release {
             Some(release) if *release != kernel.release => Err(LabError::Request(format!(
                 "--module {}: it was built for {release}, and the kernel {} is {}; build it against the headers of {}",

@@ -21,13 +21,14 @@ const WITHIN: [&str; 8] = [
 /// All of it is less.
 const LARGEST: u64 = 2 << 20;
 /// What the functions elsewhere begin with.
-const ELSEWHERE: [&str; 7] = [
+const ELSEWHERE: [&str; 8] = [
     "trace_event_raw_event_",
     "__traceiter_",
     "__trace_trigger_soft_disabled",
     "ktime_get_mono_fast_ns",
     "syscall_trace_enter",
     "syscall_exit_work",
+    "syscall_trace_exit",
     "trace_syscall_",
 ];
 /// Of which events: all that a program is followed by.

@@ -41,6 +41,22 @@ impl Arch {
         }
     }
 
+    /// What names of compilers for it begin with.
+    pub const fn gnu(self) -> &'static str {
+        match self {
+            Arch::X86 => "x86_64-linux-gnu",
+            Arch::Arm64 => "aarch64-linux-gnu",
+        }
+    }
+
+    /// That of the controller.
+    pub const fn of_controller() -> Arch {
+        match cfg!(target_arch = "aarch64") {
+            true => Arch::Arm64,
+            false => Arch::X86,
+        }
+    }
+
     /// The kernel's name for it: the folder in its source.
     pub const fn folder(self) -> &'static str {
         match self {

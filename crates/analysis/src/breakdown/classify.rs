@@ -270,6 +270,12 @@ impl LabClassifier<'_> {
         own.any(|id| self.walk.stacks.role(id) == Some(FunctionRole::SoftIrq))
     }
 
+    /// Whether a CPU's call is handled after the timer in one entry: arm64's from 7.x on take all that is pending.
+    fn runs_another_of_one_entry(&self, stack: StackId, frame: StackId) -> bool {
+        let mut own = self.walk.stacks.upwards(stack).take_while(|id| *id != frame);
+        own.any(|id| roles::handles_calls_of_cpus(&self.walk.stacks.frame(id).function))
+    }
+
     fn in_interrupt(&self, i: &StackInterval, frame: StackId) -> SpanKind {
         let p = self.points;
         // Only frames of the interrupt itself count; it may have come into a soft interrupt or the scheduler.
@@ -288,6 +294,9 @@ impl LabClassifier<'_> {
             return SpanKind::Schedule;
         }
         if i.start >= p.entry_end || (i.pid != p.interrupted && i.pid == p.probe) {
+            return self.other_interrupt(frame);
+        }
+        if p.since.is_own_timer() && self.runs_another_of_one_entry(i.stack, frame) {
             return self.other_interrupt(frame);
         }
         match () {

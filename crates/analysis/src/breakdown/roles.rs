@@ -249,6 +249,24 @@ pub fn is_entry_of_all(entry: &str) -> bool {
     ["el1h_64_irq", "el0t_64_irq", "el0t_32_irq"].contains(&entry)
 }
 
+/// What an interrupt is called: by its entry, or where all have one, by what CPUs send each other for it.
+pub(crate) fn interrupt<'e>(entry: &'e str, mut ran: impl Iterator<Item = &'e str>) -> &'e str {
+    const SENT: [(&str, &str); 2] = [
+        ("irq_work_run", "irq_work"),
+        ("generic_smp_call_function_single_interrupt", "call_function"),
+    ];
+    let sent = |function: &str| SENT.iter().find(|(begins, _)| function == *begins);
+    match is_entry_of_all(entry) {
+        true => ran.find_map(sent).map_or(entry, |(_, name)| name),
+        false => entry,
+    }
+}
+
+/// Whether a function of arm64 handles what CPUs send each other.
+pub(crate) fn handles_calls_of_cpus(name: &str) -> bool {
+    ["ipi_handler", "do_handle_IPI"].contains(&name)
+}
+
 /// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
 pub(crate) fn is_vector(entry: &str) -> bool {
     entry.starts_with("irq_entries_start")
@@ -442,6 +460,14 @@ mod tests {
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
+        let of_all = |ran: &[&'static str]| interrupt("el0t_64_irq", ran.iter().copied());
+        assert_eq!(of_all(&["do_handle_IPI", "irq_work_run", "work"]), "irq_work");
+        assert!(is_from_cpu(of_all(&["generic_smp_call_function_single_interrupt"])));
+        assert_eq!(of_all(&["arch_timer_handler_virt"]), "el0t_64_irq");
+        assert_eq!(
+            interrupt("asm_common_interrupt", ["irq_work_run"].into_iter()),
+            "asm_common_interrupt"
+        );
         // The function with which a worker copies its description belongs to no work item (`sized_strscpy` from
         // 6.12 on).
         assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));

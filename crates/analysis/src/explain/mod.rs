@@ -37,6 +37,7 @@ use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
 use worstcase_lab::replay::Counted;
+use worstcase_plan::VirtualMachine;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
 
 /// The area of breakdowns in the cache.
@@ -438,11 +439,14 @@ fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Expla
     }
 }
 
-/// The same load and probe on the run's other subjects.
+/// The same load and probe on the run's other subjects; of the same architecture, as only their path lengths are of one unit.
 fn peers(record: &Record, records: &[Record]) -> Vec<Peer> {
+    let arch = |record: &Record| record.subject.virtual_machine().map(VirtualMachine::arch);
+    let of_arch = arch(record);
     let mut peers: Vec<Peer> = Vec::new();
     for other in records {
-        let same = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
+        let same_cell = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
+        let same = same_cell && arch(other) == of_arch;
         let id = other.subject.id();
         let Some(summary) = other
             .summary(Quantity::Latency)

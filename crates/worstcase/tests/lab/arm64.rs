@@ -2,6 +2,8 @@
 
 use crate::controller::{Controller, GENERIC, folder, kernel, link_kernel, shared};
 use crate::failures::one_line;
+use crate::followed::control_for_arm64;
+use crate::planted_module;
 use serde_json::Value;
 use worstcase_plan::{Arch, NOT_ONE_UNIT};
 use worstcase_results::record::{Record, Run};
@@ -10,12 +12,12 @@ use worstcase_skips::skip;
 const KERNEL: &str = "debian:6.12/arm64";
 /// Its configuration lacks KALLSYMS_ALL.
 const WITHOUT_DATA_SYMBOLS: &str = "debian:6.1/arm64";
-const PACKAGE: &str = "qemu-system-arm";
+pub const PACKAGE: &str = "qemu-system-arm";
 /// Bytes of an image up to behind its magic, with the release that a small one names.
 const MAGIC: usize = 0x38;
 
 /// Why machines of arm64 cannot run here.
-fn missing() -> Option<&'static str> {
+pub fn missing() -> Option<&'static str> {
     let qemu = std::process::Command::new("qemu-system-aarch64")
         .arg("--version")
         .output();
@@ -145,6 +147,101 @@ fn its_samples_are_explained() {
             assert_eq!(told["cause"]["mechanism"], "no-reschedule-point", "{id}");
         }
     }
+}
+
+/// Linked statically, and with the cross compiler's libraries.
+#[test]
+fn a_program_of_ones_own_is_followed_to_its_functions() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    for how in [&["-static"][..], &[]] {
+        let program = control_for_arm64(folder.path(), how);
+        let run = folder.path().join(format!("run{}", how.len()));
+        let words = format!(
+            "--kernel {KERNEL} --load idle --program {} --seed 1 --time 300ms",
+            program.display()
+        );
+        let mut measure = controller.run(&words, &run);
+        measure.args(["--program-args", "1000 1500"]).assert().success();
+        let record = &Run::open(&run).unwrap().records().unwrap()[0];
+        assert_eq!(record.cell.probe, "follow:control");
+        let latency = record.summary.latency.as_ref().unwrap();
+        // It computes ten thousand turns in each cycle.
+        assert!((10_000..500_000).contains(&latency.median_ns.unwrap()), "{latency:?}");
+        assert_eq!(record.summary.unexplained.as_ref().unwrap().max_ns, 0);
+        let mut explain = controller.worstcase("explain --json");
+        let told = explain.arg(&run).assert().success();
+        let told: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+        assert_eq!(told["response_ns"], latency.max_ns);
+        let functions = told["functions"].as_array().unwrap();
+        let ns = |of: &Value, field: &str| of[field].as_u64().unwrap();
+        let in_functions: u64 = functions.iter().map(|function| ns(function, "self_ns")).sum();
+        assert_eq!(
+            in_functions + ns(&told, "idle_ns") + ns(&told, "unseen_ns"),
+            latency.max_ns
+        );
+        let text = told.to_string();
+        assert!(!text.contains("ring_buffer"), "the tracer takes no time");
+        assert!(text.contains("hrtimer_wakeup") && text.contains("logger"), "{told:#}");
+        // The logger holds the mutex meanwhile.
+        let is_own = |function: &Value| function["function"] == "keep_log" && function["file"] == "control";
+        assert!(functions.iter().any(is_own), "{functions:#?}");
+    }
+}
+
+#[test]
+fn what_is_for_another_architecture() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = folder.path().join("run");
+    let program = control_for_arm64(folder.path(), &["-static"]);
+    let board = format!("--kernel {KERNEL}");
+    let is_of_pc = "it is for x86-64, and the machine of debian:6.12/arm64 is arm64";
+    for option in ["--add /bin/true", "--program /bin/true"] {
+        let says = [&format!("{option}: {is_of_pc}")[..], "aarch64-linux-gnu-gcc"];
+        one_line(controller.run(&format!("{board} {option}"), &run), 2, &says);
+    }
+    let module = planted_module::module();
+    let says = [
+        &format!("--module {}: {is_of_pc}", module.display())[..],
+        "build it against the headers",
+    ];
+    one_line(
+        controller.run(&format!("{board} --module {}", module.display()), &run),
+        2,
+        &says,
+    );
+    let says = ["it is for arm64, and the machine of debian:6.1 is x86-64; compile it with x86_64-linux-gnu-gcc"];
+    let added = format!("--kernel {GENERIC} --add {}", program.display());
+    one_line(controller.run(&added, &run), 2, &says);
+    assert!(!run.exists(), "no run is begun");
+}
+
+#[test]
+fn a_remedy_cites_no_machine_of_another_architecture() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = folder.path().join("run");
+    let cells = format!("--kernel {GENERIC},{KERNEL} --preempt full,voluntary --load procread --seeds 1 --samples 50");
+    controller.run(&cells, &run).assert().success();
+    let records = Run::open(&run).unwrap().records().unwrap();
+    let remedy_of = |subject: &str| {
+        let mut ids = records.iter().map(|record| record.id.to_string());
+        let cell = ids.find(|id| id.contains(subject)).unwrap();
+        let mut explain = controller.worstcase("explain --json");
+        let told = explain.arg(&run).args(["--cell", &cell]).assert().success();
+        let told: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+        told["cause"]["remedy"].as_str().unwrap().to_string()
+    };
+    let cites = "amd64.full has a maximum of";
+    assert!(remedy_of("amd64.voluntary.").contains(cites));
+    assert!(!remedy_of("arm64.voluntary.").contains(cites));
 }
 
 const STUDY: &str = r#"

@@ -40,20 +40,28 @@ pub struct BreakdownAsJson {
 /// The culprits' program, built once: static, as the guest has no libraries.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("culprit");
-        let triple = "x86_64-unknown-linux-gnu";
-        let status = Command::new(env!("CARGO"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(["build", "--quiet", "--locked", "--package", "worstcase-culprit"])
-            .args(["--profile", "guest", "--target", triple, "--target-dir"])
-            .arg(&target)
-            .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static")
-            .env_remove("RUSTC_WORKSPACE_WRAPPER")
-            .status();
-        assert!(status.unwrap().success(), "the culprits' program could not be built");
-        target.join(triple).join("guest/worstcase-culprit")
-    })
+    PROGRAM.get_or_init(|| built("x86_64-unknown-linux-gnu"))
+}
+
+/// The same for arm64, where programs for it can be built.
+pub fn program_of_arm64() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| built("aarch64-unknown-linux-gnu"))
+}
+
+fn built(triple: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("culprit");
+    let status = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["build", "--quiet", "--locked", "--package", "worstcase-culprit"])
+        .args(["--profile", "guest", "--target", triple, "--target-dir"])
+        .arg(&target)
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static")
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status();
+    assert!(status.unwrap().success(), "the culprits' program could not be built");
+    target.join(triple).join("guest/worstcase-culprit")
 }
 
 /// The words that put all into a machine by which samples are made late here: the program, and the modules. One subject for all

@@ -14,10 +14,15 @@ pub fn control(folder: &Path) -> PathBuf {
 
 /// The same after a commit: each text is another one.
 fn changed_control(folder: &Path, changes: &[(&str, &str)]) -> PathBuf {
-    compiled(folder, &["-static"], changes)
+    compiled("cc", folder, &["-static"], changes)
 }
 
-fn compiled(folder: &Path, how: &[&str], changes: &[(&str, &str)]) -> PathBuf {
+/// contrib/control.c for arm64, where its compiler is.
+pub fn control_for_arm64(folder: &Path, how: &[&str]) -> PathBuf {
+    compiled("aarch64-linux-gnu-gcc", folder, how, &[])
+}
+
+fn compiled(compiler: &str, folder: &Path, how: &[&str], changes: &[(&str, &str)]) -> PathBuf {
     let (program, changed) = (folder.join("control"), folder.join("control.c"));
     let mut source = include_str!("../../../../contrib/control.c").to_string();
     for (old, new) in changes {
@@ -25,12 +30,12 @@ fn compiled(folder: &Path, how: &[&str], changes: &[(&str, &str)]) -> PathBuf {
         source = source.replace(old, new);
     }
     std::fs::write(&changed, source).unwrap();
-    let mut compiler = Command::new("cc");
+    let mut compiler = Command::new(compiler);
     compiler
         .args(how)
         .args(["-O2", "-pthread", "-o"])
         .args([&program, &changed]);
-    assert!(compiler.status().expect("cc is there, as Rust needs it").success());
+    assert!(compiler.status().expect("the compiler is there").success());
     program
 }
 
@@ -355,7 +360,7 @@ fn its_worst_cycle_is_told_down_to_functions_that_add_up() {
 #[test]
 fn a_program_with_debug_information_is_told_with_its_lines() {
     let folder = folder();
-    let words = words(&compiled(folder.path(), &["-static-pie", "-g"], &[]));
+    let words = words(&compiled("cc", folder.path(), &["-static-pie", "-g"], &[]));
     let run = folder.path().join("run");
     let mut command = shared().run(&format!("{words} --load idle"), &run);
     command.args(["--program-args", "1000 1500"]).assert().success();
@@ -410,7 +415,19 @@ fn a_program_that_cannot_be_followed_is_one_line() {
     let mut foreign = std::fs::read("/bin/true").unwrap();
     // The header's machine: aarch64.
     foreign[18] = 183;
-    one_line(with(&file("foreign", &foreign)), 2, &["for Aarch64", "x86_64"]);
+    let says = [
+        "--program",
+        "/foreign: it is for arm64",
+        "the machine of debian:6.1 is x86-64",
+    ];
+    one_line(with(&file("foreign", &foreign)), 2, &says);
+    // Of riscv.
+    foreign[18] = 243;
+    one_line(
+        with(&file("foreign", &foreign)),
+        2,
+        &["for Riscv64", "of x86-64 or arm64"],
+    );
     one_line(
         with("--program /bin/true --probe wakeup"),
         2,

@@ -11,7 +11,10 @@ use worstcase_analysis::breakdown::cause::Mechanism;
 use worstcase_analysis::breakdown::lines::SourceLine;
 use worstcase_analysis::breakdown::spans::{LineShare, Span, SpanKind};
 use worstcase_base::progress::Silent;
-use worstcase_kernels::{ResolveOptions, headers, resolve};
+use worstcase_kernels::catalog::CatalogEntry;
+use worstcase_kernels::version::rebuilt_for;
+use worstcase_kernels::{DebianSeries, Flavour, ResolveOptions, header_tools, headers, resolve, versions};
+use worstcase_plan::Arch;
 use worstcase_results::record::{Run, SubjectMachine};
 
 const WORK: u64 = 150_000;
@@ -49,6 +52,35 @@ pub fn hostile() -> PathBuf {
     modules().join("hostile.ko")
 }
 
+/// The newest kernel of 6.12 for arm64 whose headers say that modules for it can be built here, or why there is none. This release
+/// of Debian may have one of its own beside the newest, built with its compiler.
+pub fn for_this_compiler(flavour: Flavour) -> Result<String, String> {
+    let options = ResolveOptions::from_cache(&Silent).map_err(|e| e.to_string())?;
+    let series = DebianSeries {
+        series: "6.12".into(),
+        flavour,
+        arch: Arch::Arm64,
+    };
+    let all = versions(&series, &options).map_err(|e| e.to_string())?;
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let is_own = |entry: &&CatalogEntry| {
+        let number = rebuilt_for(&entry.version);
+        number.is_some_and(|number| release.contains(&format!("VERSION_ID=\"{number}\"")))
+    };
+    let (own, newest) = (all.iter().rfind(is_own), all.last());
+    let mut why = "the archive has no kernel of 6.12 for arm64".to_string();
+    for entry in own.into_iter().chain(newest) {
+        let name = entry.version_name();
+        let kernel = resolve(&name, &options).map_err(|e| e.to_string())?;
+        let tools = header_tools::of(&headers::get(&kernel, &options).map_err(|e| e.to_string())?);
+        match tools.is_all_here() {
+            true => return Ok(name),
+            false => why = format!("{name}: {}", tools.told().unwrap_or_default()),
+        }
+    }
+    Err(why)
+}
+
 /// The folder of the modules for a kernel.
 pub fn built(kernel: &str) -> PathBuf {
     build(kernel).unwrap_or_else(|why| panic!("the modules for {kernel} cannot be built: {why}"))
@@ -60,7 +92,7 @@ fn build(name: &str) -> Result<PathBuf, String> {
     let headers = headers::get(&kernel, &options).map_err(|e| e.to_string())?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("module")
-        .join(name.replace(':', "-"));
+        .join(name.replace([':', '/'], "-"));
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
     for file in std::fs::read_dir(source()).map_err(|e| e.to_string())? {
         let file = file.map_err(|e| e.to_string())?;
@@ -168,7 +200,7 @@ fn lines_of(span: &Span) -> Vec<(String, String)> {
         .collect()
 }
 
-const LOOP: &str = r#"asm volatile("1: dec %0; jnz 1b" : "+r"(rounds));"#;
+const LOOP: &str = r#"asm volatile(ROUNDS : "+r"(rounds) : : "cc");"#;
 const CALL: &str = "planted_work();";
 
 /// Nothing but the run is named when it is explained: it knows the module.

@@ -7,12 +7,14 @@ pub(crate) fn words_from_port(_bytes: &[u8]) -> Option<u64> {
     None
 }
 
-/// Whether an instruction writes where one of its registers points, and not to the stack.
+/// Whether an instruction writes where one of its registers points, and neither to the stack nor into what the register points to:
+/// there lock functions find a task's count of reasons not to preempt.
 pub(crate) fn writes_to_pointer(bytes: &[u8]) -> bool {
     let word = word(bytes);
     /// The register that points.
     const STACK: u32 = 31;
-    writes(word) && word >> 5 & 31 != STACK
+    let has_offset = word & 0x3b00_0000 == 0x3900_0000 && word >> 10 & 0xfff != 0;
+    writes(word) && !has_offset && word >> 5 & 31 != STACK
 }
 
 /// Whether an instruction is a store, an exclusive one, or an atomic change of memory.
@@ -66,6 +68,7 @@ mod tests {
             0xa940_0400,     // ldp x0, x1, [x0]
             0xf900_07e0,     // str x0, [sp, #8]
             0xa9bf_7bfd,     // stp x29, x30, [sp, #-16]!
+            0xb900_0841,     // str w1, [x2, #8]
             0x8b01_0000,     // add x0, x0, x1
         ] {
             assert!(!writes_to_pointer(&word.to_le_bytes()), "{word:x}");

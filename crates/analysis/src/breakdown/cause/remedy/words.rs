@@ -71,7 +71,7 @@ fn of_kind(by: &Span, is_rt: bool) -> Option<Advice> {
     Some(match &by.what {
         SpanKind::IrqsOff { by, .. } => irqs_off(*by, is_rt),
         SpanKind::PreemptOff { by, .. } => preempt_off(*by, is_rt),
-        SpanKind::OtherIrq { entry } => other_interrupt(entry, is_rt)?,
+        SpanKind::OtherIrq { entry } => other_interrupt(by.interrupt(entry), is_rt)?,
         SpanKind::Waits {
             what,
             fault: false,
