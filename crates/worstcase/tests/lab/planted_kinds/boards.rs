@@ -28,6 +28,14 @@ pub(super) fn rows(kernel: &str) -> Vec<&'static MustTell> {
     }
 }
 
+/// The models of such kernels, of both flavours.
+pub(super) fn models(kernel: &str) -> &'static str {
+    match kernel.starts_with("debian:6.12") {
+        true => "voluntary,rt",
+        false => "lazy,rt",
+    }
+}
+
 #[test]
 fn delays_on_boards_are_named_with_their_length() {
     if let Some(why) = arm64::missing() {
@@ -42,6 +50,6 @@ fn delays_on_boards_are_named_with_their_length() {
     let planted = Planted::in_kernels(&kernels);
     planted.check(
         &rows(&generic),
-        &format!("--kernel {generic},{rt} --preempt voluntary,rt"),
+        &format!("--kernel {generic},{rt} --preempt {}", models(&generic)),
     );
 }
