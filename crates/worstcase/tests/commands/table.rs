@@ -166,6 +166,7 @@ pub static ROWS: &[Row] = &[
     done(Lab, "worstcase show tried", "latency"),
     done(Lab, "worstcase report RUN", "open it in a browser"),
     done(Lab, "worstcase report RUN -o -", "<html"),
+    done(Lab, "worstcase report RUN --small", "open it in a browser"),
     done(Lab, "worstcase report BEFORE AFTER", "both.html"),
     done(Lab, "worstcase report flavours", "flavours.html"),
     done(Lab, "worstcase report mine", "report.html"),

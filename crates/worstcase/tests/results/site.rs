@@ -173,6 +173,10 @@ fn the_first_page_leads_to_three_small_reports_of_this_version() {
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["schema"], schema, "{path}: scripts/example-reports writes it anew");
         assert!(!data["runs"][0]["pictures"].as_array().unwrap().is_empty(), "{path}");
+        assert!(
+            name == "lab" || page.contains("not shown here"),
+            "{path}: what its machine was booted with"
+        );
     }
 }
 
