@@ -70,11 +70,15 @@ pub fn counted_paths(
 ) -> Result<Vec<CountedPath>, ExplainError> {
     let cells: Vec<&Record> = match only {
         Some((record, _)) => vec![record],
-        None => records.iter().filter(|record| has_path(record)).collect(),
+        None => records
+            .iter()
+            .filter(|record| must_be_countable(record).is_ok())
+            .collect(),
     };
-    for record in &cells {
-        must_be_countable(record)?;
+    if cells.is_empty() {
+        records.iter().try_for_each(must_be_countable)?;
     }
+    cells.iter().try_for_each(|record| must_be_countable(record))?;
     progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, &cells, |record| {
         let path = of_cell(means, run, record, only.map(|(_, choice)| choice))?;
