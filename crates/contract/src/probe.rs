@@ -171,6 +171,11 @@ impl Probe {
         (self.info().begin)(self.bench().as_ref())
     }
 
+    /// Where the path of a sample is in a machine of one CPU.
+    pub fn sample_path(self) -> SamplePath {
+        (self.info().path)(self.bench().as_ref())
+    }
+
     /// Whether its samples are due at regular times.
     pub fn is_periodic(self) -> bool {
         self.info().is_periodic

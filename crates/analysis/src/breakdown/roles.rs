@@ -255,7 +255,7 @@ pub(crate) fn interrupt<'e>(entry: &'e str, mut ran: impl Iterator<Item = &'e st
         ("irq_work_run", "irq_work"),
         ("generic_smp_call_function_single_interrupt", "call_function"),
     ];
-    let sent = |function: &str| SENT.iter().find(|(begins, _)| function == *begins);
+    let sent = |function: &str| SENT.iter().find(|(handler, _)| function == *handler);
     match is_entry_of_all(entry) {
         true => ran.find_map(sent).map_or(entry, |(_, name)| name),
         false => entry,

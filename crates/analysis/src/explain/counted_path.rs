@@ -1,15 +1,13 @@
 //! What the path of one sample of each cell consists of, by its events alone: also of probes whose samples are no lateness.
 
-use super::choice::choose;
 use super::costs::cannot_be_counted;
 use super::replay::PreparedReplay;
-use super::{ExplainError, ReplayMeans, SampleChoice, has_latency, kept_of, rows};
+use super::{ExplainError, ReplayMeans, SampleChoice, chosen, found, has_latency, kept_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use worstcase_base::progress::{CountedWork, Progress};
-use worstcase_contract::bench::Bench;
 use worstcase_contract::costs::EventCounts;
 use worstcase_contract::probe::SamplePath;
 use worstcase_contract::window::TaskFrom;
@@ -51,11 +49,14 @@ pub struct CountedPath {
     pub short_warm_up: Option<u64>,
 }
 
-/// Whether a sample of this cell has one path.
-pub fn has_path(record: &Record) -> bool {
-    let probe = record.cell.probe_info().map(|info| info.path);
-    let is_one_of_many = record.followed.is_some() || record.accounting.gaps().is_some();
-    probe.is_some_and(|path| path != SamplePath::Many) && !is_one_of_many && record.accounting.rows() > 0
+/// Where the path of a cell's samples is.
+fn path_of(record: &Record) -> SamplePath {
+    let is_one_of_many =
+        record.followed.is_some() || record.accounting.gaps().is_some() || record.accounting.rows() == 0;
+    match record.cell.probe.parse::<Probe>() {
+        Ok(probe) if !is_one_of_many => probe.sample_path(),
+        _ => SamplePath::Many,
+    }
 }
 
 /// The paths of all cells of a run that have one, or of `only` one (of a cost the median instead of the worst); so many cells at
@@ -68,17 +69,12 @@ pub fn counted_paths(
     jobs: NonZeroUsize,
     progress: &dyn Progress,
 ) -> Result<Vec<CountedPath>, ExplainError> {
-    let cells: Vec<&Record> = match only {
-        Some((record, _)) => vec![record],
-        None => records
-            .iter()
-            .filter(|record| must_be_countable(record).is_ok())
-            .collect(),
-    };
+    let all = only.map_or(records, |(record, _)| std::slice::from_ref(record));
+    let is_countable = |record: &&Record| must_be_countable(record).is_ok();
+    let cells: Vec<&Record> = all.iter().filter(is_countable).collect();
     if cells.is_empty() {
-        records.iter().try_for_each(must_be_countable)?;
+        all.iter().try_for_each(must_be_countable)?;
     }
-    cells.iter().try_for_each(|record| must_be_countable(record))?;
     progress.begin(&CountedWork::cells(cells.len()));
     parallel(jobs, &cells, |record| {
         let path = of_cell(means, run, record, only.map(|(_, choice)| choice))?;
@@ -90,7 +86,7 @@ pub fn counted_paths(
 /// An error unless it can be told what a sample's path consists of.
 fn must_be_countable(record: &Record) -> Result<(), ExplainError> {
     let why = cannot_be_counted(record);
-    let why = why.or((!has_path(record)).then_some("its samples are of many paths"));
+    let why = why.or((path_of(record) == SamplePath::Many).then_some("its samples are of many paths"));
     let cell = record.id.clone();
     why.map_or(Ok(()), |why| Err(ExplainError::NoCosts { cell, why }))
 }
@@ -101,20 +97,16 @@ fn of_cell(
     record: &Record,
     asked: Option<SampleChoice>,
 ) -> Result<CountedPath, ExplainError> {
-    let (which, choice) = match asked.filter(|choice| *choice != SampleChoice::Worst) {
-        Some(choice) => (PathSample::Chosen, choice),
-        None if has_latency(record) => (PathSample::Worst, SampleChoice::Worst),
-        None => (PathSample::Median, SampleChoice::MEDIAN),
+    let (which, (place, row)) = match asked.filter(|choice| *choice != SampleChoice::Worst) {
+        Some(choice) => (PathSample::Chosen, chosen(run, record, choice)?),
+        None if has_latency(record) => (PathSample::Worst, found(run, record, SampleChoice::Worst)?),
+        None => (PathSample::Median, found(run, record, SampleChoice::MEDIAN)?),
     };
-    let (place, row) = choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
-        cell: record.id.clone(),
-        asked: choice,
-    })?;
     let asked = format!("{place} {which:?}");
     kept_of(means, run, record, AREA, &[&asked], |ready| {
-        let (execution, path, operations) = match record.cell.probe_info().map(|info| info.path) {
-            Some(SamplePath::Lap) => of_lap(&ready, record, place)?,
-            _ => of_whole(&ready, record, place)?,
+        let (execution, path, operations) = match path_of(record) {
+            SamplePath::Lap(hops) => of_lap(&ready, place, hops)?,
+            SamplePath::Whole | SamplePath::Many => of_whole(&ready, record, place)?,
         };
         let of_path = |path: &Range<u64>| execution.costs_in(path.clone());
         Ok(CountedPath {
@@ -151,17 +143,14 @@ fn has_idled(tasks: &[TaskFrom], range: &Range<u64>) -> bool {
 }
 
 /// A lap of the ring that gave the sample, and its hops. The ring ends before its sample is taken, as its processes do.
-fn of_lap(ready: &PreparedReplay, record: &Record, place: usize) -> Result<FoundPath, ExplainError> {
+fn of_lap(ready: &PreparedReplay, place: usize, hops: usize) -> Result<FoundPath, ExplainError> {
     let moment = ready.again().moments()?[place];
-    let processes = match record.cell.probe.parse::<Probe>().map(Probe::bench) {
-        Ok(Some(Bench::Switch(ring))) => u64::from(ring.processes),
-        _ => 1,
-    };
+    let processes = hops as u64;
     let length = (moment.sample.0 - moment.due.0) * processes;
     let before = LAPS * length + (processes + 1) * AN_END;
     let window = Instructions(moment.sample.0.saturating_sub(before))..moment.sample;
     let execution = ready.counted(window)?;
-    let lap = lap(&execution.tasks, processes as usize, length);
+    let lap = lap(&execution.tasks, hops, length);
     Ok((execution, lap, processes))
 }
 

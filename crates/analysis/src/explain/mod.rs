@@ -14,7 +14,7 @@ mod host;
 mod replay;
 
 pub use choice::SampleChoice;
-pub use counted_path::{CountedPath, PathSample, counted_paths, has_path};
+pub use counted_path::{CountedPath, PathSample, counted_paths};
 pub use error::ExplainError;
 pub(crate) use host::steal;
 
@@ -233,6 +233,11 @@ fn must_be_below_the_latest(record: &Record, choice: SampleChoice) -> Result<(),
 /// The sample that is asked for, with its place in the record.
 fn chosen(run: &Run, record: &Record, choice: SampleChoice) -> Result<(usize, SampleRow), ExplainError> {
     must_be_below_the_latest(record, choice)?;
+    found(run, record, choice)
+}
+
+/// The sample of a choice, which may be the latest whatever the choice is called.
+fn found(run: &Run, record: &Record, choice: SampleChoice) -> Result<(usize, SampleRow), ExplainError> {
     choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
         asked: choice,

@@ -17,7 +17,7 @@ pub(super) const HACKBENCH: ProbeInfo = ProbeInfo {
         _ => CpuNeed::All,
     },
     extreme: Extreme::Median("Median time of a run of hackbench"),
-    path: SamplePath::Many,
+    path: |_| SamplePath::Many,
     fits: |details, _, taken| match details {
         Details::Hackbench(d) => {
             let messages = d.messages.checked_mul(d.runs.len() as u64);

@@ -91,7 +91,7 @@ pub struct ProbeInfo {
     /// The event from which a sample's time is counted.
     pub(crate) begin: fn(Option<&Bench>) -> SampleBegin,
     /// Where the path of a sample is in a machine of one CPU.
-    pub path: SamplePath,
+    pub(crate) path: fn(Option<&Bench>) -> SamplePath,
 }
 
 /// How a probe is asked for.
@@ -146,8 +146,8 @@ pub enum SampleBegin {
 pub enum SamplePath {
     /// All that ran from its begin on.
     Whole,
-    /// All that ran in a lap of a ring of processes, of which each makes a hop; a sample is the mean of many.
-    Lap,
+    /// All that ran in a lap of a ring of so many processes, of which each makes a hop; a sample is the mean of many hops.
+    Lap(usize),
     /// Nowhere: it is the time of thousands of operations.
     Many,
 }
@@ -190,7 +190,7 @@ impl ProbeInfo {
         drawn: &[Quantity::Latency],
         explained: &[Venue::Host, Venue::Lab],
         begin: |_| SampleBegin::TimerDue,
-        path: SamplePath::Whole,
+        path: |_| SamplePath::Whole,
     };
 
     /// The row of a probe that takes one sample right after the other, at an ordinary priority: a sample is a cost.

@@ -22,7 +22,10 @@ pub(super) const SWITCH: ProbeInfo = ProbeInfo {
     },
     also_refused: refused,
     extreme: Extreme::Median("Median cost of a switch"),
-    path: SamplePath::Lap,
+    path: |bench| match bench {
+        Some(Bench::Switch(ring)) => SamplePath::Lap(ring.processes as usize),
+        _ => SamplePath::Many,
+    },
     derived: &[
         ("net", |details| net(details, |r| r.hot)),
         ("net_cold", |details| net(details, |r| r.cold)),

@@ -137,4 +137,4 @@ const WIDTH: usize = 120;
 /// What is in no figure.
 const LIMITS: &str = "Each is the time of that sample's path, and no bound. exits: instructions that may leave a virtual machine for \
                       its hypervisor, whose time is in no figure. -: the CPU waited for a device meanwhile, so that the path is not \
-                      all of the sample.";
+                      all of the sample; or no lap of a ring was found.";
