@@ -58,7 +58,7 @@ impl Qemu {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
         let api = parse_version(&version)
-            .and_then(api_of)
+            .and_then(|version| api_of(version, arch))
             .ok_or_else(|| LabError::QemuVersion {
                 program: program.to_path_buf(),
                 version: if version.is_empty() {
@@ -91,7 +91,7 @@ fn known(path: &Path, arch: Arch, cache: &Cache) -> Result<Option<Qemu>, LabErro
     let Some(files) = qemu_files::known(&program, arch, cache) else {
         return Ok(None);
     };
-    let Some(api) = parse_version(&files.version).and_then(api_of) else {
+    let Some(api) = parse_version(&files.version).and_then(|version| api_of(version, arch)) else {
         return Ok(None);
     };
     Ok(Some(Qemu {
@@ -191,7 +191,7 @@ impl Qemu {
     /// Whether it can restore a machine from a path that it opens itself (8.2). An older one would start a shell for that,
     /// which its sandbox denies; 11.1 does not accept a descriptor any more.
     pub(crate) fn restores_from_paths(&self) -> bool {
-        parse_version(&self.version).is_some_and(|version| version >= (10, 0))
+        parse_version(&self.version).is_some_and(|version| version >= (8, 2))
     }
 }
 
@@ -202,11 +202,12 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The plugin interface of each QEMU version that was tested. The build for 7.2 works around faults of 7.2 in
-/// particular, so that it would count wrongly in others which also have version 1.
-fn api_of(version: (u32, u32)) -> Option<PluginApi> {
+/// The plugin interface of each QEMU version that was tested. The build for version 1 works around faults of 7.2 and 8.2, so that
+/// it may count wrongly in others which have version 1 too. Ubuntu's 8.2.2 tells the plugin twice of a store of an arm64 machine.
+fn api_of(version: (u32, u32), arch: Arch) -> Option<PluginApi> {
     match version {
         (7, 2) => Some(PluginApi::V1),
+        (8, 2) => (arch == Arch::X86).then_some(PluginApi::V1),
         (10, _) | (11, 0) => Some(PluginApi::V4),
         (11.., _) => Some(PluginApi::V7),
         _ => None,
@@ -256,6 +257,10 @@ mod tests {
         );
         assert_eq!(parse_version("QEMU emulator version 10.0.2"), Some((10, 0)));
         assert_eq!(parse_version("hello"), None);
-        assert_eq!([api_of((5, 2)), api_of((8, 2))], [None, None]);
+        assert_eq!(
+            [(5, 2), (8, 0), (9, 2)].map(|version| api_of(version, Arch::X86)),
+            [None; 3]
+        );
+        assert_eq!(api_of((8, 2), Arch::Arm64), None);
     }
 }

@@ -1,6 +1,6 @@
 //! QEMU's plugin interface as the rest of the plugin sees it: blocks and instructions.
 //!
-//! It knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 or `api/v4.rs` for QEMU 10 and 11. `unsafe` is
+//! It knows the interface's version: `version` is `api/v1.rs` for QEMU 7.2 and 8.2 or `api/v4.rs` for QEMU 10 and 11. `unsafe` is
 //! only here, in `entry`, `guest_memory`, `registers` and `scheduler`.
 
 #[cfg_attr(feature = "api-v1", path = "api/v1.rs")]

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A `QEMUTimer`: 48 bytes in 7.2, 10 and 11.
+/// A `QEMUTimer`: 48 bytes in 7.2, 8.2, 10 and 11.
 type Timer = *mut [u64; 16];
 type Callback = unsafe extern "C" fn(*mut c_void);
 type OnState = unsafe extern "C" fn(*mut c_void, bool, c_int);

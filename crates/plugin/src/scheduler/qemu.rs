@@ -1,8 +1,9 @@
 //! QEMU's own functions, by name; `stand_ins`: those that stand for some of them.
 //!
-//! Debian's builds export what is not static. Where names differ, [`version`] has those of 7.2, or those of 10 and 11.
+//! Debian's builds export what is not static. Where names differ, [`version`] has those of 7.2 and 8.2, or those of 10 and 11.
 
 mod allow;
+mod exclusive;
 mod kicks;
 mod stand_ins;
 #[cfg_attr(feature = "api-v1", path = "qemu/v1.rs")]
@@ -43,6 +44,7 @@ functions! {
     icount_get: fn() -> i64;
     icount_get_raw: fn() -> i64;
     icount_to_ns: fn(i64) -> i64;
+    icount_prepare_for_run: fn(Cpu, i64);
     icount_process_data: fn(Cpu);
     cpu_exec_start: fn(Cpu);
     cpu_exec_end: fn(Cpu);
@@ -60,12 +62,12 @@ functions! {
     cpu_memory_rw_debug: fn(Cpu, u64, *mut c_void, usize, bool) -> c_int;
 }
 
-/// Those whose names or forms differ between QEMUs.
+/// Those whose names differ between QEMUs.
 struct Versioned {
+    /// Of 8.2 alone.
+    exclusive: Option<exclusive::Calls>,
     lock: unsafe extern "C" fn(*const c_char, c_int),
     unlock: unsafe extern "C" fn(),
-    /// 7.2: of the CPU alone; later: and of the instructions it may execute.
-    prepare: *mut c_void,
 }
 
 struct Qemu {
@@ -105,13 +107,13 @@ pub(crate) fn take_over() -> Result<(), String> {
     let finder = Finder::new();
     let call = Functions::find(&finder)?;
     let versioned = Versioned {
+        exclusive: exclusive::Calls::find(&finder)?,
         // SAFETY: functions of these names have these forms.
         lock: unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, c_int)>(finder.find(version::LOCK)?)
         },
         // SAFETY: as above.
         unlock: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(finder.find(version::UNLOCK)?) },
-        prepare: finder.find(c"icount_prepare_for_run")?,
     };
     let bias = finder.find(c"timers_state")?.cast::<u8>().wrapping_add(BIAS);
     // SAFETY: eight bytes of QEMU's that are aligned and stay; whoever else uses them does so by atomic operations.
@@ -134,8 +136,8 @@ pub(crate) fn take_over() -> Result<(), String> {
     }
     for (function, by) in replaced {
         // SAFETY: each stands for one of the same form. No thread is in one of them: QEMU has not begun to run its CPUs, and
-        // its main loop calls them with QEMU's lock only, which this thread has. (It is the main loop's own in 7.2, and that
-        // of the CPUs in 10 and 11.)
+        // its main loop calls them with QEMU's lock only, which this thread has. (It is the main loop's own in 7.2 and 8.2,
+        // and that of the CPUs in 10 and 11.)
         unsafe { replace(function, by.0)? };
     }
     self::qemu().find_budget()
@@ -155,7 +157,7 @@ impl Qemu {
         if moved - at == STEP && show() == at {
             Ok(())
         } else {
-            Err("this QEMU keeps its virtual clock elsewhere than 7.2, 10 and 11 do".into())
+            Err("this QEMU keeps its virtual clock elsewhere than 7.2, 8.2, 10 and 11 do".into())
         }
     }
 
@@ -171,7 +173,8 @@ impl Qemu {
             let size = libc::malloc_usable_size(cpu);
             Budget::find(cpu, size, allow, || (self.call.icount_process_data)(cpu))
         };
-        let found = found.ok_or("this QEMU keeps what a CPU may still execute elsewhere than 7.2, 10 and 11 do")?;
+        let found =
+            found.ok_or("this QEMU keeps what a CPU may still execute elsewhere than 7.2, 8.2, 10 and 11 do")?;
         self.budget.set(found).map_err(|_| "set up twice".into())
     }
 

@@ -1,6 +1,7 @@
 //! Functions that stand for some of QEMU's.
 
 use super::allow::round;
+use super::exclusive;
 use super::{Cpu, EXCP_INTERRUPT, OnCpuThread, RUNNING, SENT, cpu, cpus, qemu, version};
 use crate::scheduler::clocks::OTHER_CLOCKS;
 use crate::scheduler::followed::followed;
@@ -39,6 +40,8 @@ unsafe extern "C" fn execute(caller: Cpu) -> c_int {
         let quantum = settings().quantum;
         // SAFETY: called without arguments, as it is meant.
         let now = unsafe { (qemu().call.icount_get)() };
+        // SAFETY: this CPU's loop called, and none runs.
+        unsafe { exclusive::hold(caller) };
         Slices::new(quantum, now, &machine)
     });
     match slices.run(&mut machine) {
