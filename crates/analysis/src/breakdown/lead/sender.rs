@@ -118,8 +118,13 @@ impl<'a> InterruptSender<'a> {
             };
             Some(self.span(kind, piece, time(first.start, last.end)))
         });
-        let unknown = length.saturating_sub(time(from, self.begin()));
-        [Span::pending(unknown)].into_iter().chain(pieces).collect()
+        // It is known for the task alone that ran at the end.
+        let before = length.saturating_sub(time(from, self.begin()));
+        let before = Span {
+            cpu: Some(self.other.cpu),
+            ..Span::unexplained(Nanos(0), before, None)
+        };
+        [before].into_iter().chain(pieces).collect()
     }
 
     fn kind(&self, i: &StackInterval) -> SpanKind {
