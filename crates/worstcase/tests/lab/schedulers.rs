@@ -120,7 +120,8 @@ fn a_scheduler_that_starves_is_thrown_out_and_gives_no_result() {
         "/../policies/bpf/tests/o-1-without-expired.bpf.o"
     );
     let words = |scheduler: &str| {
-        let probe = "--load cpu:2 --probe wakeup --policy other --nice 19 --samples 50";
+        // Half a minute of the machine's time passes before it is thrown out: few instructions at this speed.
+        let probe = "--load cpu:2 --probe wakeup --policy other --nice 19 --samples 50 --mips 125";
         cells(&format!("{probe} --scheduler {scheduler}"))
     };
     assert_eq!(shared().measure(&words("o-1")).len(), 1);
