@@ -81,7 +81,7 @@ test: prepare
 # and found (needs flex, bison, bc and pahole); delays planted in newer kernels (needs root and debootstrap).
 # Then what must not break it: stops of QEMU, kills and full disks (root) at any instant, bytes that nobody chose, and units
 # under a sanitizer. Last the packages, each put into a fresh Debian, used and taken away (root); an image (buildah); the host part
-# on an old kernel; and the recipes of other builders, where these are.
+# on an old kernel; the recipes of other builders, where these are; and what the lab promises, with this machine's QEMU.
 bench: build
 	scripts/bench
 	scripts/bench-host
@@ -106,6 +106,7 @@ bench: build
 	scripts/image
 	scripts/check-oldest
 	scripts/check-recipes
+	scripts/check-qemu
 
 # scripts/deny: licences, duplicates and sources of all dependencies, and known defects where the list of them can be had.
 lint:

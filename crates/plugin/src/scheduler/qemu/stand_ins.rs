@@ -70,15 +70,20 @@ unsafe extern "C" fn handle_interrupt(target: Cpu, mask: c_int) {
 /// For `icount_start_warp_timer` and `icount_handle_deadline`: only the scheduler moves the clock and runs its timers.
 unsafe extern "C" fn nothing() {}
 
-/// For `all_cpu_threads_idle`: while a timer is pending the scheduler has work.
+/// For `all_cpu_threads_idle`: while a timer is pending the scheduler has work. Another thread asks before it would move the clock,
+/// in a copy of `icount_start_warp_timer` where QEMU was optimised as a whole (Ubuntu).
 unsafe extern "C" fn all_idle() -> bool {
     let call = &qemu().call;
+    // SAFETY: called without arguments, as it is meant.
+    if !unsafe { (call.qemu_in_vcpu_thread)() } {
+        return false;
+    }
     // SAFETY: CPUs that exist.
     if (0..cpus()).any(|n| unsafe { !(call.cpu_thread_is_idle)(cpu(n)) }) {
         return false;
     }
-    // SAFETY: called without arguments, as they are meant.
-    let may_run = unsafe { (call.qemu_in_vcpu_thread)() && (call.runstate_is_running)() };
+    // SAFETY: called without arguments, as it is meant.
+    let may_run = unsafe { (call.runstate_is_running)() };
     !may_run || qemu().deadline().is_none()
 }
 
