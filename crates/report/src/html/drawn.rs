@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[serde(untagged)]
 pub(super) enum ShownPicture {
     /// The page draws it.
-    Live(Picture),
+    Live(Box<Picture>),
     /// It is a drawing already.
     Drawn(DrawnPicture),
 }
@@ -31,7 +31,7 @@ impl ShownPicture {
     /// For a page of this size. A heat map is a table of the page, in any.
     pub(super) fn new(picture: Picture, is_small: bool) -> ShownPicture {
         if !is_small || matches!(picture, Picture::Heat(_)) {
-            return ShownPicture::Live(picture);
+            return ShownPicture::Live(Box::new(picture));
         }
         let head = picture.head();
         let data = serde_json::to_value(&picture).expect("a picture is plain data");
@@ -49,6 +49,9 @@ impl ShownPicture {
 
     /// Whether the page needs the library for it.
     pub(super) fn needs_library(&self) -> bool {
-        !matches!(self, ShownPicture::Drawn(_) | ShownPicture::Live(Picture::Heat(_)))
+        match self {
+            ShownPicture::Live(picture) => !matches!(**picture, Picture::Heat(_)),
+            ShownPicture::Drawn(_) => false,
+        }
     }
 }
