@@ -62,7 +62,7 @@ impl Qemu {
             .ok_or_else(|| LabError::QemuVersion {
                 program: program.to_path_buf(),
                 version: if version.is_empty() {
-                    "of unknown version".into()
+                    "a QEMU of unknown version".into()
                 } else {
                     version.clone()
                 },

@@ -16,6 +16,7 @@ mod disk;
 mod extra_time;
 #[cfg(not(test))]
 mod followed;
+mod holders;
 #[cfg_attr(test, expect(dead_code, reason = "used beside QEMU only"))]
 mod lone_pause;
 #[cfg(not(test))]

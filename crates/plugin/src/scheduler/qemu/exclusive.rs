@@ -4,8 +4,9 @@
 //! then, and 8.2 would wait for ever for all that run. A CPU that has the machine already waits for none: it counts how often.
 
 use super::{Cpu, Finder, cpu, cpus, qemu};
+use crate::scheduler::holders::HolderCount;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) struct Calls {
     start: unsafe extern "C" fn(),
@@ -36,25 +37,17 @@ pub(super) unsafe fn hold(caller: Cpu) {
     let Some(calls) = &qemu().versioned.exclusive else {
         return;
     };
-    // SAFETY: QEMU allocates its CPUs one by one, in whole words; the calls are as QEMU makes them outside of its code.
+    // SAFETY: QEMU allocates its CPUs one by one, and is called as it calls itself outside of a CPU's code.
     let found = unsafe {
-        let words = libc::malloc_usable_size(caller) / size_of::<u32>();
-        let place = |n: usize| AtomicU32::from_ptr(caller.cast::<u32>().add(n));
-        let show = || (0..words).map(|n| place(n).load(Relaxed)).collect::<Vec<u32>>();
-        let before = show();
-        (calls.start)();
-        let within = show();
-        (calls.end)();
-        let counts = |n: &usize| [before[*n], within[*n], place(*n).load(Relaxed)] == [0, 1, 0];
-        let mut found = (0..words).filter(counts);
-        found.next().filter(|_| found.next().is_none())
+        let size = libc::malloc_usable_size(caller);
+        HolderCount::find(caller, size, || (calls.start)(), || (calls.end)())
     };
     let Some(found) = found else {
         eprintln!("worstcase-plugin: this QEMU does not count who has the machine for itself as 8.2 does");
         std::process::exit(1);
     };
     for n in 0..cpus() {
-        // SAFETY: all CPUs are of one form.
-        unsafe { AtomicU32::from_ptr(cpu(n).cast::<u32>().add(found)) }.store(1, Relaxed);
+        // SAFETY: a CPU that exists.
+        unsafe { found.of(cpu(n)) }.store(1, Relaxed);
     }
 }
