@@ -107,6 +107,7 @@ bench: build
 	scripts/check-oldest
 	scripts/check-recipes
 	scripts/check-qemu
+	contrib/qemu/rep-under-icount
 
 # scripts/deny: licences, duplicates and sources of all dependencies, and known defects where the list of them can be had.
 lint:

@@ -20,6 +20,7 @@ pub fn sample(preempt: &str, latency: u64) -> ExplainedSample {
         subject: String::new(),
         load: "idle".into(),
         preempt: preempt.into(),
+        cannot_preempt: false,
         unit: String::new(),
         index: 0,
         latency_ns: Nanos(latency),

@@ -127,6 +127,13 @@ pub struct ForeignMachine {
 impl SubjectKernel {
     /// Stands for an unknown fact.
     pub const UNKNOWN: &str = "unknown";
+
+    /// Whether it was built with the model none or voluntary, and with no other: else `uname -v` has PREEMPT,
+    /// PREEMPT_DYNAMIC or PREEMPT_RT.
+    pub fn cannot_preempt(&self) -> bool {
+        let mut words = self.version.split_ascii_whitespace();
+        self.version != SubjectKernel::UNKNOWN && !words.any(|word| word.starts_with("PREEMPT"))
+    }
 }
 
 /// A measured subject.
@@ -329,6 +336,26 @@ mod tests {
             command_line: String::new(),
             io_scheduler: None,
             policy: None,
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_preempt_is_known_by_its_version() {
+        let kernel = |version: &str| SubjectKernel {
+            name: "k".into(),
+            label: "k".into(),
+            release: "6.12".into(),
+            version: version.into(),
+            digest: "sha256:0".into(),
+        };
+        for (version, cannot) in [
+            ("#1 SMP Debian 6.12.118-1 (2026-11-12)", true),
+            ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)", false),
+            ("#1 SMP PREEMPT Debian 5.16.1-1", false),
+            ("#1 SMP PREEMPT_{RT,LAZY} Debian 7.3.4-1", false),
+            (SubjectKernel::UNKNOWN, false),
+        ] {
+            assert_eq!(kernel(version).cannot_preempt(), cannot, "{version}");
         }
     }
 

@@ -140,6 +140,21 @@ mod tests {
     }
 
     #[test]
+    fn a_boot_parameter_is_no_advice_for_a_model_that_was_compiled_in() {
+        for mechanism in [Mechanism::NoReschedulePoint, Mechanism::PreemptionOff] {
+            let sample = ExplainedSample {
+                cannot_preempt: true,
+                ..sample("voluntary", 165_000)
+            };
+            let said = remedy(&sample, mechanism, &by("load-shm"), NOTHING, &[]);
+            assert!(
+                said.starts_with("a kernel built with CONFIG_PREEMPT") && !said.contains("preempt=full"),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
     fn preempt_rt_is_no_advice_where_it_is_in_force() {
         for mechanism in [
             Mechanism::InterruptsOff,

@@ -13,7 +13,7 @@ const SHARE: Nanos = Nanos(1_000_000);
 pub(crate) enum Advises {
     /// None.
     Nothing,
-    /// `preempt=full`.
+    /// Full preemption; the words go on behind how a kernel gets it.
     Full,
     /// PREEMPT_RT.
     Rt,
@@ -26,17 +26,22 @@ type Advice = (&'static str, Advises);
 /// The words for a cause.
 pub(crate) fn of(sample: &ExplainedSample, mechanism: Mechanism, by: &Span) -> (String, Advises) {
     let is_rt = sample.preempt.starts_with("rt");
-    let advice = special(sample, mechanism, by)
+    let full = match sample.cannot_preempt {
+        true => "a kernel built with CONFIG_PREEMPT (the model of this one was compiled in)",
+        false => "preempt=full",
+    };
+    let (words, advises) = special(sample, mechanism, by)
         .or_else(|| of_kind(by, is_rt))
         .unwrap_or_else(|| of_mechanism(mechanism, is_rt));
-    match mechanism {
+    let words = match mechanism {
         // The first thought is how a preempting kernel would behave.
         Mechanism::PreemptionOff if !preempts(&sample.preempt) => {
-            let words = format!("preempt=full waits for the end of this section, too; {}", advice.0);
-            (words, advice.1)
+            format!("{full} waits for the end of this section, too; {words}")
         }
-        _ => (advice.0.to_string(), advice.1),
-    }
+        _ if advises == Full => format!("{full} {words}"),
+        _ => words.to_string(),
+    };
+    (words, advises)
 }
 
 /// What hangs on the probe, on the sample's length, and on the threads.
@@ -169,10 +174,7 @@ fn of_mechanism(mechanism: Mechanism, is_rt: bool) -> Advice {
     match mechanism {
         Mechanism::InterruptsOff => irqs_off(OffBy::NotSeen, is_rt),
         Mechanism::PreemptionOff => preempt_off(OffBy::NotSeen, is_rt),
-        Mechanism::NoReschedulePoint => (
-            "preempt=full takes the CPU at any instruction where no lock is held",
-            Full,
-        ),
+        Mechanism::NoReschedulePoint => ("takes the CPU at any instruction where no lock is held", Full),
         Mechanism::SpinsForLock => (
             "the other CPU has to hold the lock more briefly, or the work under it has to be kept away from this CPU's",
             Nothing,
