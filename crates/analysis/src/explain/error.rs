@@ -40,7 +40,7 @@ worstcase_base::errors! {
             why: String,
         } => Usage,
         /// Nothing tells what its paths consist of.
-        #[error("{cell}: --costs and --on-machine are for cells of the lab with one CPU: {why}")]
+        #[error("{cell}: what its paths consist of (--costs, --on-machine) cannot be told: {why}")]
         NoCosts {
             /// The cell.
             cell: CellId,

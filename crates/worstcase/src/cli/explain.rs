@@ -143,23 +143,28 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The record of the cell that was asked for.
+fn named(args: &ExplainArgs, run: &Run) -> Result<Option<Record>, Error> {
+    Ok(args.cell.as_ref().map(|id| run.record_of(id)).transpose()?)
+}
+
 /// What the spans of one sample consist of.
 fn costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let told = with_costs(args, run, records)?;
+    let told = with_costs(args, run, records, named(args, run)?)?;
     Ok(match args.json {
         true => json::breakdown(&told),
         false => shown::costs::terminal(&told, Style::of_stdout()),
     })
 }
 
-/// The breakdown of one sample, with what its spans consist of.
-fn with_costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Breakdown, Error> {
+/// The breakdown of one sample of a cell, else of the worst one, with what its spans consist of.
+fn with_costs(args: &ExplainArgs, run: &Run, records: &[Record], named: Option<Record>) -> Result<Breakdown, Error> {
     let terminal = ProgressDisplay::new();
     let options = ResolveOptions::from_cache(&terminal).map_err(LabError::from)?;
     let additions = args.replay.added.named()?;
     let means = args.replay.means(&additions, &options, None);
-    let record = match &args.cell {
-        Some(id) => run.record_of(id)?,
+    let record = match named {
+        Some(record) => record,
         None => worst_cell(run, records)?.clone(),
     };
     Ok(explain::with_costs(&means, run, records, &record, args.sample)?)
@@ -167,13 +172,13 @@ fn with_costs(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Break
 
 /// What the spans of one sample would take on a machine; of several cells, and of samples without spans, each one as a whole.
 fn on_machine(args: &ExplainArgs, run: &Run, records: &[Record], there: &Calibration) -> Result<String, Error> {
-    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let named = named(args, run)?;
     let has_spans = match &named {
         Some(record) => can_be_explained(record),
         None => records.iter().any(can_be_explained),
     };
     if has_spans && !args.all {
-        let told = with_costs(args, run, records)?;
+        let told = with_costs(args, run, records, named)?;
         let path = PathOnMachine::of(&told, there);
         return Ok(match args.json {
             true => path.json(),
@@ -197,7 +202,7 @@ fn on_machine(args: &ExplainArgs, run: &Run, records: &[Record], there: &Calibra
 
 /// What was found while a program of the user's own was followed.
 fn found(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<String>, Error> {
-    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let named = named(args, run)?;
     let Some(record) = named
         .as_ref()
         .or(followed::worst(records))
@@ -252,7 +257,7 @@ fn replayed(args: &ExplainArgs, run: &Run, record: &Record) -> Result<String, Er
 /// The longest operation of the cell with files that is asked for, or of the one that has the longest if there are no other
 /// cells to explain; with --all of each.
 fn operations(args: &ExplainArgs, run: &Run, records: &[Record]) -> Result<Option<Vec<Operation>>, Error> {
-    let named = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let named = named(args, run)?;
     let mut told: Vec<Operation> = match &named {
         Some(record) => operation::longest(record).into_iter().collect(),
         None if records.iter().any(can_be_explained) => Vec::new(),
@@ -306,7 +311,7 @@ fn entered(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record
 
 /// The worst samples of every cell, or of one, by cause.
 fn all(args: &ExplainArgs, means: &ReplayMeans, run: &Run, records: &[Record]) -> Result<String, Error> {
-    let only = args.cell.as_ref().map(|id| run.record_of(id)).transpose()?;
+    let only = named(args, run)?;
     let bar = ProgressDisplay::new();
     let (each, jobs) = (args.each.get(), args.jobs.count());
     let breakdowns = explain::all(means, run, records, only.as_ref(), each, jobs, &bar);

@@ -13,7 +13,7 @@ fn only_the_lab_tells_what_a_path_consists_of() {
     let mut command = Command::cargo_bin("worstcase").unwrap();
     command.args(["explain", "--costs"]).arg(&run);
     let one_line =
-        contains("--costs and --on-machine are for cells of the lab with one CPU: it was not measured in the lab");
+        contains("what its paths consist of (--costs, --on-machine) cannot be told: it was not measured in the lab");
     command
         .assert()
         .code(2)
