@@ -41,9 +41,10 @@ fn audited_under_every_model_of_arm64() {
     let told = output(&controller, &format!("--cell {voluntary} --json"), &run);
     let cell: Value = serde_json::from_str(&told).unwrap();
     let longest = &cell["kinds"][0]["longest"]["owners"][0];
-    assert_eq!(
-        (&longest["from"], &longest["inside"]),
-        (&"el0t_64_sync".into(), &"seq_read_iter".into())
+    let chain = longest["longest"]["common"].as_array().unwrap();
+    assert!(
+        chain.iter().any(|frame| frame["function"] == "seq_read_iter"),
+        "{longest}"
     );
     assert!(number(longest, "/longest/length_ns") > 100_000);
     assert!(number(&cell, "/path/in_sections/max_ns") < 10_000);
