@@ -1,12 +1,16 @@
 //! Facts about a kernel that a census needs, found in its symbols and its code.
 
+mod arm64;
+
 use super::kernel_memory::{self, KernelMemory};
+use super::subject::LabSubject;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 use std::ops::Range;
 use worstcase_contract::census::facts::Facts;
 use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::TaskPlaces;
 use worstcase_kernels::preempt::PreemptName;
+use worstcase_plan::Arch;
 
 /// Entry points without the common prefix.
 const OLD_ENTRIES: [&str; 3] = ["entry_INT80_compat", "asm_int80_emulation", "entry_SYSENTER_compat"];
@@ -46,43 +50,54 @@ pub fn find(
     places: &TaskPlaces,
     prio: u64,
     cpu: u32,
-    model: PreemptName,
+    subject: &LabSubject,
 ) -> Result<Facts, String> {
-    let preempt_offset = kernel_memory::preempt_count(table)?;
-    let base = kernel_memory::per_cpu(memory, places, table, cpu)?;
-    let current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
     let functions = KernelFunctions::of(table);
-    let entries = functions.starts(|name| {
+    let mut facts = Facts {
+        tasks: *places,
+        prio,
+        preemptible: matches!(
+            subject.preempt.model,
+            PreemptName::Full | PreemptName::Lazy | PreemptName::Rt
+        ),
+        schedule: functions.starts(|name| name == "__schedule"),
+        points: functions.starts(|name| POINTS.contains(&name)),
+        bystanders: functions.ranges(|name| BYSTANDERS.iter().any(|begin| name.starts_with(begin))),
+        leaving: functions.ranges(|name| LEAVING.contains(&name)),
+        ..Facts::default()
+    };
+    match subject.machine.arch() {
+        Arch::X86 => of_x86(&mut facts, memory, table, &functions, cpu)?,
+        Arch::Arm64 => arm64::add(&mut facts, memory, &functions)?,
+    }
+    if facts.entries.is_empty() || facts.schedule.is_empty() {
+        return Err("its interrupt entries or its scheduler have other names".into());
+    }
+    Ok(facts)
+}
+
+/// Adds what is so on x86-64.
+fn of_x86(
+    facts: &mut Facts,
+    memory: &KernelMemory,
+    table: &SymbolTable,
+    functions: &KernelFunctions,
+    cpu: u32,
+) -> Result<(), String> {
+    let places = facts.tasks;
+    facts.preempt_offset = kernel_memory::preempt_count(table)?;
+    let base = kernel_memory::per_cpu(memory, &places, table, cpu)?;
+    facts.current_offset = kernel_memory::current_task(table).ok_or("it has no symbol current_task")?;
+    facts.preempt_virtual = facts.preempt_offset.wrapping_add(base);
+    facts.preempt_physical = places.preempt_count;
+    facts.entries = functions.starts(|name| {
         ["asm_exc_", "asm_sysvec_"].iter().any(|begin| name.starts_with(begin))
             || ["asm_common_interrupt", "asm_spurious_interrupt"].contains(&name)
             || OLD_ENTRIES.contains(&name)
     });
-    let schedule = functions.starts(|name| name == "__schedule");
-    if entries.is_empty() || schedule.is_empty() {
-        return Err("its interrupt entries or its scheduler have other names".into());
-    }
-    let mut resched_mask = 0;
-    for range in functions.ranges(|name| name == "__schedule") {
-        let mut code = vec![0; (range.end - range.start).min(MOST_CODE) as usize];
-        memory.read(places, range.start, &mut code)?;
-        resched_mask |= cleared_flags(&code, range.start);
-    }
-    Ok(Facts {
-        preempt_offset,
-        preempt_virtual: preempt_offset.wrapping_add(base),
-        preempt_physical: places.preempt_count,
-        current_offset,
-        tasks: *places,
-        prio,
-        resched_mask,
-        preemptible: matches!(model, PreemptName::Full | PreemptName::Lazy | PreemptName::Rt),
-        entries,
-        stubs: functions.ranges(|name| STUBS.contains(&name)),
-        schedule,
-        points: functions.starts(|name| POINTS.contains(&name)),
-        bystanders: functions.ranges(|name| BYSTANDERS.iter().any(|begin| name.starts_with(begin))),
-        leaving: functions.ranges(|name| LEAVING.contains(&name)),
-    })
+    facts.stubs = functions.ranges(|name| STUBS.contains(&name));
+    facts.resched_mask = functions.mask_in(memory, &places, "__schedule", cleared_flags)?;
+    Ok(())
 }
 
 /// The flags that the scheduler clears in the task it leaves: those that request rescheduling.
@@ -102,7 +117,11 @@ fn cleared_flags(code: &[u8], address: u64) -> u64 {
             mask |= !kept & all;
         }
     }
-    // A mask with more bits is not one of flags.
+    of_flags(mask)
+}
+
+/// A mask with more bits is not one of flags.
+fn of_flags(mask: u64) -> u64 {
     if mask.count_ones() <= 3 { mask } else { 0 }
 }
 
@@ -145,6 +164,23 @@ impl<'a> KernelFunctions<'a> {
             Some(start..end(start)?)
         });
         ranges.collect()
+    }
+
+    /// The bits that the code of this function tells of.
+    fn mask_in(
+        &self,
+        memory: &KernelMemory,
+        places: &TaskPlaces,
+        function: &str,
+        tells: impl Fn(&[u8], u64) -> u64,
+    ) -> Result<u64, String> {
+        let mut mask = 0;
+        for range in self.ranges(|name| name == function) {
+            let mut code = vec![0; (range.end - range.start).min(MOST_CODE) as usize];
+            memory.read(places, range.start, &mut code)?;
+            mask |= tells(&code, range.start);
+        }
+        Ok(mask)
     }
 }
 

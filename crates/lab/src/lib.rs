@@ -180,14 +180,6 @@ worstcase_base::errors! {
         /// An executable that was built where the loader of schedulers could not be.
         #[error("this worstcase cannot load schedulers: their loader could not be built with it; 'make build' in its source says why")]
         CarriesNoLoader => Missing,
-        /// Something that machines of an architecture cannot do yet.
-        #[error("{what}: there is no census of machines of {arch} as yet; explain their samples, or take that of the same on x86-64")]
-        NoCensus {
-            /// The subject.
-            what: String,
-            /// Its architecture.
-            arch: Arch,
-        } => Missing,
         /// QEMU refused something or broke.
         #[error("QEMU failed: {0}")]
         Qemu(String) => Measured,

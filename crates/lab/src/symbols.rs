@@ -175,8 +175,8 @@ impl KernelSymbols {
     /// The facts about the kernel that a census needs.
     pub fn facts(&self, prepared: &Prepared, snapshot: &MachineSnapshot) -> Result<Facts, LabError> {
         let memory = KernelMemory::open(&snapshot.memory())?;
-        let model = prepared.subject.preempt.model;
-        kernel_facts::find(&memory, &self.table, &self.tasks, self.prio, self.cpu, model).map_err(unreadable(prepared))
+        let (subject, places) = (&prepared.subject, &self.tasks);
+        kernel_facts::find(&memory, &self.table, places, self.prio, self.cpu, subject).map_err(unreadable(prepared))
     }
 }
 

@@ -176,7 +176,7 @@ const LONGEST_REQUEST: i64 = 1_000_000_000;
 #[cfg(feature = "guest-arm64")]
 pub(crate) fn refuse_what_is_not_there(arguments: &[String]) -> Result<(), ArgError> {
     let there = |name: &str| arguments.iter().any(|argument| argument.starts_with(name));
-    match ["port=", "census=", "costs="].into_iter().find(|name| there(name)) {
+    match ["port=", "costs="].into_iter().find(|name| there(name)) {
         Some(name) => Err(ArgError::NotOnArm64(name)),
         None => Ok(()),
     }

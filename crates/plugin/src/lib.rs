@@ -21,7 +21,7 @@
 //! writes its own files.
 
 // A test executable has no QEMU to take the symbols from, so what calls QEMU stays out of it, and some of the
-// rest is unused there; as is what only a census needs where there is none.
+// rest is unused there; as is what only costs need where there are none.
 #![cfg_attr(any(test, feature = "guest-arm64"), allow(dead_code))]
 
 #[cfg(all(feature = "api-v1", feature = "api-v4"))]
@@ -35,7 +35,6 @@ mod api;
 #[cfg_attr(feature = "guest-arm64", path = "arch/arm64/facts.rs")]
 mod arch;
 mod args;
-#[cfg(not(feature = "guest-arm64"))]
 mod census;
 #[cfg_attr(not(feature = "guest-arm64"), path = "arch/x86/context.rs")]
 #[cfg_attr(feature = "guest-arm64", path = "arch/arm64/context.rs")]
@@ -65,7 +64,7 @@ mod plugin;
 mod progress;
 #[cfg(not(test))]
 mod record;
-#[cfg(not(any(test, feature = "guest-arm64")))]
+#[cfg(not(test))]
 mod registers;
 mod scheduler;
 mod tasks;

@@ -1,7 +1,6 @@
 //! The moments at which QEMU asks: at its start, when it has made a CPU, whenever it has translated a block, at its end.
 
 use crate::api::Block;
-#[cfg(not(feature = "guest-arm64"))]
 use crate::census;
 #[cfg(not(feature = "guest-arm64"))]
 use crate::costs;
@@ -60,7 +59,6 @@ pub(crate) fn install(machine: &QemuInfo, arguments: &[String]) -> Result<(), St
     if let Some(replay) = args.replay {
         record::start(replay)?;
     }
-    #[cfg(not(feature = "guest-arm64"))]
     if let Some(asked) = args.census {
         census::start(asked)?;
     }
@@ -120,7 +118,6 @@ pub(crate) fn translated(block: &Block) {
     costs::observe(block, &instructions, places.clone());
     record::observe(block, &instructions, places.clone());
     watch::observe(&instructions, places.clone());
-    #[cfg(not(feature = "guest-arm64"))]
     census::observe(block, &instructions, places);
 }
 
@@ -129,9 +126,7 @@ pub(crate) fn finish() {
     watch::finish();
     record::finish();
     modules::list();
+    census::finish();
     #[cfg(not(feature = "guest-arm64"))]
-    {
-        census::finish();
-        costs::finish();
-    }
+    costs::finish();
 }

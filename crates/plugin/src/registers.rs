@@ -3,12 +3,11 @@
 //! QEMU has no plugin function of version 1 for registers; its gdb server's function for one register is exported for
 //! QEMU's own modules and has had the same form since 4.2. In a block's first callback registers are what the guest has.
 
+use crate::arch::READS_REGISTER;
 use crate::scheduler;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
-/// Numbers among the registers of gdb's x86-64: behind sixteen registers and the instruction pointer.
-pub(crate) const FLAGS: c_int = 17;
-/// RDI, which holds a function's first argument.
+/// Of x86-64, by gdb's number: RDI, which holds a function's first argument.
 pub(crate) const FIRST_ARGUMENT: c_int = 5;
 
 /// glib's byte array.
@@ -39,7 +38,7 @@ impl Registers {
         unsafe {
             let new_array = std::mem::transmute::<*mut c_void, NewArray>(symbol(c"g_byte_array_new")?);
             Ok(Registers {
-                read: std::mem::transmute::<*mut c_void, ReadRegister>(symbol(c"x86_cpu_gdb_read_register")?),
+                read: std::mem::transmute::<*mut c_void, ReadRegister>(symbol(READS_REGISTER)?),
                 set_size: std::mem::transmute::<*mut c_void, SetSize>(symbol(c"g_byte_array_set_size")?),
                 array: new_array(),
             })

@@ -5,7 +5,6 @@
 
 use crate::api::{Instruction, OnAccess, OnStart, OnStore};
 use crate::arch::{self, USER_END};
-#[cfg(not(feature = "guest-arm64"))]
 use crate::census;
 use crate::count::Place;
 use crate::counts;
@@ -119,7 +118,6 @@ impl OnStore for MarkStore {
         if kind == MarkKind::Begin {
             scheduler::measures();
         }
-        #[cfg(not(feature = "guest-arm64"))]
         census::marked(kind, count);
         modules::marked(kind);
         let mut guard = lock();

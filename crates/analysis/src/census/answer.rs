@@ -14,7 +14,6 @@ use worstcase_base::format::{counted, span};
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::Nanos;
 use worstcase_contract::census::Kind;
-use worstcase_lab::LabError;
 use worstcase_lab::speed::{LabSpeed, TimedWork};
 use worstcase_plan::{Arch, VirtualMachine};
 use worstcase_results::record::{Run, parallel};
@@ -153,10 +152,6 @@ fn check(cells: &[ChosenCell], how: &CensusMeans) -> Result<(), CensusTakeError>
             return Err(CensusTakeError::NoCpu { cell, cpu, last });
         }
         let arch = machine.map_or(Arch::default(), VirtualMachine::arch);
-        if !arch.is_usual() {
-            let what = record.subject.id().to_string();
-            return Err(LabError::NoCensus { what, arch }.into());
-        }
         how.qemus.of(arch)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Sections by the functions that began and ended them.
 
 use super::cell_census::{CellCensus, name};
-use crate::breakdown::roles;
+use crate::breakdown::{frames, roles};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use worstcase_contract::Nanos;
@@ -39,7 +39,10 @@ pub struct SectionGroup {
 pub fn function(symbols: &Symbols, address: u64) -> String {
     match symbols.lookup(address) {
         _ if address < KERNEL => "[user]".into(),
-        Some(symbol) => roles::whole(&symbol.name).to_string(),
+        Some(symbol) => {
+            let routine = frames::routine(&symbol.name, address - symbol.address);
+            roles::whole(routine.unwrap_or(&symbol.name)).to_string()
+        }
         None => format!("[{address:#x}]"),
     }
 }
@@ -84,6 +87,7 @@ pub fn places(taken: &CellCensus, kind: Kind) -> Vec<SectionGroup> {
 mod tests {
     use super::*;
     use crate::census::testing::{A, B, LOCK, site, taken};
+    use worstcase_lab::execution::Symbol;
 
     #[test]
     fn sites_of_the_same_functions_are_one_place() {
@@ -106,6 +110,16 @@ mod tests {
         );
         assert_eq!(merged.share, 0.5);
         assert!(found[2].in_helper && !merged.in_helper);
+    }
+
+    #[test]
+    fn arm64_s_entries_have_the_names_of_their_routines() {
+        let code = Symbol {
+            address: A,
+            name: "vectors".into(),
+            module: None,
+        };
+        assert_eq!(function(&Symbols::new(vec![code]), A + 0x280), "el1h_64_irq");
     }
 
     #[test]

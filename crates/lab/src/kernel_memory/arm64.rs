@@ -34,7 +34,7 @@ const KNOWN: [u64; 2] = [264, 280];
 /// How it maps memory; the places of tasks are not known yet.
 pub(super) fn mappings(memory: &KernelMemory, symbols: &SymbolTable, cpu: u32) -> Result<TaskPlaces, String> {
     let current = symbols.data(CURRENT).ok_or(
-        "it has no symbol __entry_task, as Debian's before 6.12; explain 6.12 or later, or a kernel with CONFIG_KALLSYMS_ALL",
+        "it has no symbol __entry_task, as Debian's before 6.12; take 6.12 or later, or a kernel with CONFIG_KALLSYMS_ALL",
     )?;
     let text = symbols.code().find(|code| code.name == "_text");
     let landmarks = Landmarks {

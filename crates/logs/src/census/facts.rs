@@ -8,13 +8,15 @@ use std::str::FromStr;
 /// Of one kernel and preemption model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Address of `__preempt_count` as instructions name it, relative to gs.
+    /// Address of `__preempt_count` as instructions name it, relative to gs; on arm64 the count's offset in a task.
     pub preempt_offset: u64,
-    /// Virtual address of that count on the one CPU.
+    /// Virtual address of that count on the one CPU; of no use on arm64.
     pub preempt_virtual: u64,
-    /// Physical address of that count on the one CPU.
+    /// Physical address of that count on the one CPU; of no use on arm64.
     pub preempt_physical: u64,
-    /// Address of the pointer to the current task as instructions name it, relative to gs.
+    /// Whether the count is laid out as from 7.3 on; of no use on x86-64, where instructions tell.
+    pub count_is_long: bool,
+    /// Address of the pointer to the current task as instructions name it, relative to gs; of no use on arm64.
     pub current_offset: u64,
     /// Where that pointer and the tasks are.
     pub tasks: TaskPlaces,
@@ -63,6 +65,7 @@ impl fmt::Display for Facts {
         writeln!(f, "preempt_offset {:x}", self.preempt_offset)?;
         writeln!(f, "preempt_virtual {:x}", self.preempt_virtual)?;
         writeln!(f, "preempt_physical {:x}", self.preempt_physical)?;
+        writeln!(f, "count_is_long {:x}", u8::from(self.count_is_long))?;
         writeln!(f, "current_offset {:x}", self.current_offset)?;
         writeln!(f, "tasks {}", self.tasks)?;
         writeln!(f, "prio {:x}", self.prio)?;
@@ -102,6 +105,7 @@ impl Facts {
             "preempt_offset" => self.preempt_offset = one()?,
             "preempt_virtual" => self.preempt_virtual = one()?,
             "preempt_physical" => self.preempt_physical = one()?,
+            "count_is_long" => self.count_is_long = one()? != 0,
             "current_offset" => self.current_offset = one()?,
             "tasks" => self.tasks = values.parse().ok()?,
             "prio" => self.prio = one()?,
@@ -138,6 +142,7 @@ mod tests {
             preempt_offset: 0x1f948,
             preempt_virtual: 0xffff_8880_0fc1_f948,
             preempt_physical: 0xfc1_f948,
+            count_is_long: true,
             current_offset: 0x1f940,
             tasks: TaskPlaces {
                 current: 0xfc1_f940,

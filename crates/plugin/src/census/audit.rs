@@ -2,9 +2,8 @@
 
 use super::tracker::Tracker;
 use super::word::Word;
-use crate::registers::{FLAGS, Registers};
-
-const IF: u64 = 1 << 9;
+use crate::arch;
+use crate::registers::Registers;
 
 /// What an audit needs of QEMU.
 pub(crate) struct Audit {
@@ -34,7 +33,7 @@ impl Audit {
     ) -> Option<String> {
         self.blocks += 1;
         let before = std::mem::replace(&mut self.before, block);
-        let interrupts = self.registers.read(FLAGS) & IF != 0;
+        let interrupts = arch::allow_interrupts(self.registers.read(arch::FLAGS));
         let kernel = block >> 63 == 1;
         let word = word(matches!(tracker.word, Word::Bits64(_)))?;
         let differs = |what: &str, tracked: &dyn std::fmt::Debug, truth: &dyn std::fmt::Debug| {

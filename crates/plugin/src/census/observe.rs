@@ -1,9 +1,9 @@
 //! Registers what instructions do that the census follows.
 
+use super::meaning::Meaning;
 use super::packed::PackedInstruction;
-use super::pattern::{self, Meaning};
 use super::state::lock;
-use super::steps;
+use super::{own, pattern, steps};
 use crate::api::{Block, Instruction};
 use crate::count::Place;
 use worstcase_logs::census::facts::Facts;
@@ -19,6 +19,7 @@ pub(crate) fn observe(block: &Block, instructions: &[Instruction], places: impl 
         .iter()
         .map(|i| pattern::decode(i.bytes(), i.vaddr()))
         .collect();
+    own::observe(block, first.vaddr());
     if census.audit.is_some() && !is_entry(facts, first.vaddr()) {
         block.on_start::<steps::Audited>(first.vaddr());
     }
@@ -44,32 +45,25 @@ fn is_entry(facts: &Facts, vaddr: u64) -> bool {
 
 fn register(instruction: &Instruction, meaning: Option<Meaning>, at: PackedInstruction, facts: &Facts) {
     let vaddr = instruction.vaddr();
-    let of_kernel = vaddr >> 63 == 1;
+    let Some(meaning) = meaning else {
+        return;
+    };
+    if vaddr >> 63 == 0 {
+        return own::register_of_user(instruction, meaning, at);
+    }
     match meaning {
-        Some(Meaning::SystemCall) if !of_kernel => instruction.on_start::<steps::SystemCall>(at.0),
-        _ if !of_kernel => {}
-        Some(Meaning::Cli) => instruction.on_start::<steps::Cli>(at.0),
-        Some(Meaning::Sti) => instruction.on_start::<steps::Sti>(at.0),
-        Some(Meaning::LeavesKernel) => instruction.on_start::<steps::LeavesKernel>(at.0),
-        Some(Meaning::Halts) => instruction.on_start::<steps::Halts>(at.0),
-        Some(Meaning::LoadsFlags) => {
-            instruction.on_start::<steps::Loads>(at.0);
-            instruction.on_read::<steps::LoadsFlags>(at.0);
-        }
-        Some(Meaning::Returns) => {
-            instruction.on_start::<steps::Loads>(at.0);
-            instruction.on_read::<steps::Returns>(at.0);
-        }
-        Some(Meaning::WritesCount(8)) => instruction.on_write::<steps::WritesLongCount>(at.0),
-        Some(Meaning::MayWriteCount(8)) => instruction.on_write::<steps::MayWriteLongCount>(at.0),
-        Some(Meaning::MayWriteCount(_)) => instruction.on_write::<steps::MayWriteCount>(at.0),
-        Some(Meaning::WritesCount(_)) => instruction.on_write::<steps::WritesCount>(at.0),
-        Some(Meaning::ComparesCount(0)) => instruction.on_start::<steps::Point>(at.0),
-        Some(Meaning::ComparesCount(1)) => instruction.on_start::<steps::PointInLock>(at.0),
-        Some(Meaning::WritesCurrent) => instruction.on_write::<steps::WritesCurrent>(at.0),
-        Some(Meaning::ReadsFlags) if !facts.bystanders.iter().any(|range| range.contains(&vaddr)) => {
+        Meaning::InterruptsOff => instruction.on_start::<steps::InterruptsOff>(at.0),
+        Meaning::Halts => instruction.on_start::<steps::Halts>(at.0),
+        Meaning::WritesCount(8) => instruction.on_write::<steps::WritesLongCount>(at.0),
+        Meaning::MayWriteCount(8) => instruction.on_write::<steps::MayWriteLongCount>(at.0),
+        Meaning::MayWriteCount(_) => instruction.on_write::<steps::MayWriteCount>(at.0),
+        Meaning::WritesCount(_) => instruction.on_write::<steps::WritesCount>(at.0),
+        Meaning::ComparesCount(0) => instruction.on_start::<steps::Point>(at.0),
+        Meaning::ComparesCount(1) => instruction.on_start::<steps::PointInLock>(at.0),
+        Meaning::WritesCurrent => instruction.on_write::<steps::WritesCurrent>(at.0),
+        Meaning::ReadsFlags if !facts.bystanders.iter().any(|range| range.contains(&vaddr)) => {
             instruction.on_read::<steps::ReadsFlags>(at.0);
         }
-        _ => {}
+        own => own::register(instruction, own, at),
     }
 }

@@ -1,10 +1,12 @@
 //! The census of the probe's measuring time: the tracked state, and the file that its sections go to.
 
 use super::audit::Audit;
+use super::own::Pending;
 use super::packed::PackedInstruction;
+use super::preempt_count;
 use super::tasks::{self, Probe};
 use super::tracker::{Thread, Tracker};
-use super::word::Word;
+use crate::arch;
 use crate::args::CensusArgs;
 use crate::counts;
 use crate::guest_memory::{GuestMemory, LateMemory};
@@ -17,10 +19,7 @@ use worstcase_logs::census::log::{Row, header};
 use worstcase_logs::mark::MarkKind;
 use worstcase_logs::units::Instructions;
 
-/// Of x86's flags: interrupts are on.
-const IF: u64 = 1 << 9;
-
-pub(super) const NO_THREAD: &str = "a thread is not in the guest's memory";
+const NO_THREAD: &str = "a thread is not in the guest's memory";
 const NO_COUNT: &str = "the kernel's count is not in the guest's memory";
 
 static CENSUS: Mutex<Option<Census>> = Mutex::new(None);
@@ -38,8 +37,8 @@ pub(super) struct Census {
     observed: Option<(u64, u64)>,
     /// The probe's thread.
     pub(super) probe: Probe,
-    /// What the instruction that loads flags has loaded so far: its first word's address, and the mode.
-    pub(super) loading: Option<(u64, bool)>,
+    /// What is known in part.
+    pub(super) pending: Pending,
     /// Why the census cannot become whole.
     pub(super) failed: Option<String>,
 }
@@ -68,7 +67,7 @@ pub fn start(args: CensusArgs) -> Result<(), String> {
         measuring: false,
         observed: None,
         probe: Probe::default(),
-        loading: None,
+        pending: Pending::new()?,
         failed: None,
     });
     Ok(())
@@ -102,59 +101,40 @@ impl Census {
         }
     }
 
-    /// A word that an instruction loads at a physical address: the first is the base, for `iret` the flags the third.
-    pub(super) fn load(&mut self, vaddr: u64, physical: u64, place: PackedInstruction, flags_at: u64) {
-        let Some((base, kernel)) = self.loading else {
-            return;
-        };
-        let base = if base == 0 { vaddr } else { base };
-        self.loading = Some((base, kernel));
-        let offset = vaddr.wrapping_sub(base);
-        let Some(word) = self.word(physical) else {
-            return;
-        };
-        if offset == 8 && flags_at == 16 {
-            self.loading = Some((base, word & 3 != 3));
-        }
-        if offset == flags_at {
-            self.loading = None;
-            let (now, at) = (place.end(), place.address());
-            let kernel = flags_at == 0 || kernel;
-            if !kernel {
-                self.in_user(now);
-            }
-            self.step(|tracker, _, _| tracker.leave(now, at, word & IF != 0, kernel));
-        }
-    }
-
-    fn word(&mut self, physical: u64) -> Option<u64> {
-        let mut word = None;
-        self.step(|_, _, memory| word = memory.read(physical).map(u64::from_le_bytes));
-        word
+    /// The thread that is known to run.
+    pub(super) fn task(&self) -> Option<u64> {
+        self.tracker.as_ref().map(|tracker| tracker.thread().task)
     }
 
     pub(super) fn count_written(&mut self, place: PackedInstruction, long: bool) {
         let (now, at) = (place.end(), place.address());
         self.step(|tracker, facts, memory| {
-            if let Some(word) = read_count(memory, facts, long) {
+            if let Some(word) = preempt_count::read(memory, facts, tracker.thread().task, long) {
                 tracker.count(now, at, word);
             }
         });
     }
-}
 
-/// The kernel's count of reasons not to preempt.
-pub(super) fn read_count(memory: &GuestMemory, facts: &Facts, long: bool) -> Option<Word> {
-    if long {
-        memory
-            .read(facts.preempt_physical)
-            .map(u64::from_le_bytes)
-            .map(Word::Bits64)
-    } else {
-        memory
-            .read(facts.preempt_physical)
-            .map(u32::from_le_bytes)
-            .map(Word::Bits32)
+    /// Another thread may be the current one.
+    pub(super) fn task_changes(&mut self, place: PackedInstruction) {
+        let (now, at) = (place.end(), place.address());
+        let probe = self.probe;
+        let mut unknown = false;
+        self.step(|tracker, facts, memory| {
+            let task = tasks::current(memory, facts);
+            match task.and_then(|task| tasks::thread(memory, facts, probe, task)) {
+                Some(thread) => {
+                    if tracker.thread().task == probe.task && thread.task != probe.task {
+                        tracker.tally().asleep(now);
+                    }
+                    tracker.runs(now, at, thread);
+                }
+                None => unknown = true,
+            }
+        });
+        if unknown {
+            self.failed.get_or_insert(NO_THREAD.into());
+        }
     }
 }
 
@@ -226,8 +206,9 @@ impl Census {
     pub(super) fn halts(&mut self, place: PackedInstruction) {
         let (now, at) = (place.end(), place.address());
         self.begin(now, |facts, memory, thread| {
-            let word = read_count(memory, facts, false)?;
-            Some(Tracker::at_halt(facts.preemptible, thread, word, now, at))
+            let word = preempt_count::read(memory, facts, thread.task, facts.count_is_long)?;
+            let interrupts = !arch::HALTS_WITHOUT_INTERRUPTS;
+            Some(Tracker::at_halt(facts.preemptible, thread, word, interrupts, now, at))
         });
         self.step(|tracker, _, _| tracker.cut(now, at));
     }

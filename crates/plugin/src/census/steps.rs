@@ -1,7 +1,8 @@
 //! The steps: what runs when an instruction that was registered starts, reads or writes.
 
 use super::packed::PackedInstruction;
-use super::state::{NO_THREAD, lock, read_count, step};
+use super::preempt_count;
+use super::state::lock;
 use super::tasks;
 use super::tracker::Role;
 use crate::api::{OnAccess, OnRead, OnStart};
@@ -15,34 +16,19 @@ macro_rules! at_start {
             fn run(data: u64) {
                 let place = PackedInstruction(data);
                 let ($start, $at) = (place.start(), place.address());
-                step(|$tracker| $run);
+                $crate::census::state::step(|$tracker| $run);
             }
         }
     )*};
 }
+pub(super) use at_start;
 
 at_start! {
     Entry = |tracker, start, at| tracker.enter(start, at);
     Schedule = |tracker, start, at| tracker.schedule(start, at);
     Point = |tracker, start, at| if tracker.word.is(0) { tracker.poll(start, at, false) };
     PointInLock = |tracker, start, at| if tracker.word.is(1) { tracker.poll(start, at, false) };
-    SystemCall = |tracker, start, at| tracker.enter(start + 1, at);
-    Cli = |tracker, start, at| tracker.cli(start + 1, at);
-    Sti = |tracker, start, at| tracker.sti(start + 1, at);
-}
-
-/// An instruction that returns to user mode starts.
-pub(crate) struct LeavesKernel;
-
-impl OnStart for LeavesKernel {
-    fn run(data: u64) {
-        let place = PackedInstruction(data);
-        let now = place.end();
-        if let Some(census) = lock().as_mut() {
-            census.in_user(now);
-            census.step(|tracker, _, _| tracker.leave(now, place.address(), true, false));
-        }
-    }
+    InterruptsOff = |tracker, start, at| tracker.cli(start + 1, at);
 }
 
 /// An instruction that halts the CPU starts.
@@ -56,48 +42,15 @@ impl OnStart for Halts {
     }
 }
 
-/// An instruction that loads flags starts.
-pub(crate) struct Loads;
-
-impl OnStart for Loads {
-    fn run(_: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.loading = Some((0, true));
-        }
-    }
-}
-
-/// `popf` reads.
-pub(crate) struct LoadsFlags;
-
-impl OnRead for LoadsFlags {
-    fn run(vaddr: u64, physical: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, PackedInstruction(data), 0);
-        }
-    }
-}
-
-/// `iret` reads.
-pub(crate) struct Returns;
-
-impl OnRead for Returns {
-    fn run(vaddr: u64, physical: u64, data: u64) {
-        if let Some(census) = lock().as_mut() {
-            census.load(vaddr, physical, PackedInstruction(data), 16);
-        }
-    }
-}
-
 /// Steps behind a write that is, or may be, to the count.
 macro_rules! at_write {
     ($($name:ident: long $long:expr, $is:expr;)*) => {$(
         pub struct $name;
         impl OnAccess for $name {
             fn run(vaddr: u64, data: u64) {
-                let is: fn(u64, &Facts) -> bool = $is;
+                let is: fn(u64, &Facts, u64) -> bool = $is;
                 if let Some(census) = lock().as_mut()
-                    && is(vaddr, &census.facts)
+                    && census.task().is_some_and(|task| is(vaddr, &census.facts, task))
                 {
                     census.count_written(PackedInstruction(data), $long);
                 }
@@ -107,10 +60,10 @@ macro_rules! at_write {
 }
 
 at_write! {
-    WritesCount: long false, |_, _| true;
-    WritesLongCount: long true, |_, _| true;
-    MayWriteCount: long false, |vaddr, facts| vaddr == facts.preempt_virtual;
-    MayWriteLongCount: long true, |vaddr, facts| vaddr == facts.preempt_virtual;
+    WritesCount: long false, |_, _, _| true;
+    WritesLongCount: long true, |_, _, _| true;
+    MayWriteCount: long false, |vaddr, facts, task| vaddr == preempt_count::address(facts, task);
+    MayWriteLongCount: long true, |vaddr, facts, task| vaddr == preempt_count::address(facts, task);
 }
 
 /// A word is read that may be the current task's flags.
@@ -144,26 +97,8 @@ pub(crate) struct WritesCurrent;
 
 impl OnAccess for WritesCurrent {
     fn run(_: u64, data: u64) {
-        let place = PackedInstruction(data);
-        let (now, at) = (place.end(), place.address());
         if let Some(census) = lock().as_mut() {
-            let probe = census.probe;
-            let mut unknown = false;
-            census.step(|tracker, facts, memory| {
-                let task = tasks::current(memory, facts);
-                match task.and_then(|task| tasks::thread(memory, facts, probe, task)) {
-                    Some(thread) => {
-                        if tracker.thread().task == probe.task && thread.task != probe.task {
-                            tracker.tally().asleep(now);
-                        }
-                        tracker.runs(now, at, thread);
-                    }
-                    None => unknown = true,
-                }
-            });
-            if unknown {
-                census.failed.get_or_insert(NO_THREAD.into());
-            }
+            census.task_changes(PackedInstruction(data));
         }
     }
 }
@@ -178,7 +113,8 @@ impl OnStart for Audited {
             let mut difference = None;
             census.step(|tracker, facts, memory| {
                 if let Some(audit) = &mut audit {
-                    let word = |long| read_count(memory, facts, long);
+                    let task = tracker.thread().task;
+                    let word = |long| preempt_count::read(memory, facts, task, long);
                     difference = audit.compare(tracker, block, word);
                 }
             });

@@ -106,11 +106,19 @@ impl Tracker {
         }
     }
 
-    /// In the kernel, which is about to halt the CPU: interrupts on, the kernel's count as it is.
-    pub(crate) fn at_halt(preemptible: bool, thread: Thread, word: Word, now: u64, at: u64) -> Tracker {
+    /// In the kernel, which is about to halt the CPU: interrupts and the kernel's count as they are.
+    pub(crate) fn at_halt(
+        preemptible: bool,
+        thread: Thread,
+        word: Word,
+        interrupts: bool,
+        now: u64,
+        at: u64,
+    ) -> Tracker {
         let mut tracker = Tracker {
             kernel: true,
             word,
+            interrupts,
             ..Tracker::in_user(preemptible, thread)
         };
         tracker.update(now, at);
@@ -226,7 +234,7 @@ impl Tracker {
         }
     }
 
-    /// The CPU halts with interrupts on.
+    /// The CPU halts: an interrupt ends that, now or once interrupts are on.
     pub(crate) fn cut(&mut self, now: u64, at: u64) {
         self.settle(now);
         self.cut_at(self.end(now, at));

@@ -34,7 +34,7 @@ mod translation;
 pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
 pub(crate) use followed::{followed, is_followed, is_measured, measures};
-#[cfg(not(any(test, feature = "guest-arm64")))]
+#[cfg(not(test))]
 pub(crate) use qemu::handle;
 #[cfg(not(test))]
 pub(crate) use qemu::{begin_kicks, fetches, pauses_alone, take_no_time, take_over, time_at, word_at};

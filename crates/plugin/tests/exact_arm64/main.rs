@@ -202,11 +202,27 @@ fn a_log_changes_nothing() {
     assert_eq!(guest.measure("", 0, &[]), kicked);
 }
 
+/// The units of `arch/arm64`, and of what is over them: the workspace's own tests are those of x86-64.
+#[test]
+fn its_units_pass() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arm64-units");
+    let status = Command::new(env!("CARGO"))
+        .args(["test", "-q", "--locked", "-p", "worstcase-plugin", "--lib"])
+        .args(["--no-default-features", "--features", "api-v1,guest-arm64"])
+        .arg("--target-dir")
+        .arg(&target)
+        .args(["--", "--skip", "scheduler::"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .expect("cargo runs");
+    assert!(status.success());
+}
+
 #[test]
 fn what_is_not_there_is_one_line() {
     or_skip!(qemu_version(), EMULATOR);
     let guest = or_skip!(Guest::assemble(), COMPILER);
-    for name in ["census=", "port="] {
+    for name in ["costs=", "port="] {
         let out = guest.run(&format!(",{name}x"), 0, &[]);
         assert_eq!(out.status.code(), Some(1));
         let said = String::from_utf8_lossy(&out.stderr);

@@ -5,13 +5,13 @@ use crate::culprits::added;
 use serde_json::Value;
 use std::path::Path;
 
-fn output(controller: &Controller, words: &str, run: &Path) -> String {
+pub fn output(controller: &Controller, words: &str, run: &Path) -> String {
     let mut command = controller.worstcase("census");
     let assert = command.arg(run).args(words.split_whitespace()).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-fn number(value: &Value, path: &str) -> u64 {
+pub fn number(value: &Value, path: &str) -> u64 {
     let found = value.pointer(path).and_then(Value::as_u64);
     found.unwrap_or_else(|| panic!("no number {path}"))
 }

@@ -14,6 +14,7 @@ mod arguments;
 mod arm64;
 mod bench;
 mod census;
+mod census_arm64;
 mod checkpoints;
 #[path = "../commands/mod.rs"]
 mod commands;

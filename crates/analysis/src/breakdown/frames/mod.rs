@@ -32,6 +32,7 @@ pub(crate) use names::{CodeNames, NO_SYMBOL};
 pub use sites::SiteId;
 use sites::Sites;
 use std::collections::HashMap;
+pub(crate) use vectors::routine;
 use worstcase_lab::execution::{Execution, Symbols};
 
 /// Instructions that ran with one call chain and one state of the interrupt flag.

@@ -27,7 +27,7 @@ const ROUTINES: [&str; 16] = [
 const SLOT: u64 = 0x80;
 
 /// The routine of the slot, at so many bytes from the symbol's address.
-pub(super) fn routine(symbol: &str, offset: u64) -> Option<&'static str> {
+pub(crate) fn routine(symbol: &str, offset: u64) -> Option<&'static str> {
     let slot = offset / SLOT % ROUTINES.len() as u64;
     TABLES.contains(&symbol).then(|| ROUTINES[slot as usize])
 }

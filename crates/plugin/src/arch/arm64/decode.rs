@@ -14,11 +14,11 @@ pub(crate) fn writes_to_pointer(bytes: &[u8]) -> bool {
     /// The register that points.
     const STACK: u32 = 31;
     let has_offset = word & 0x3b00_0000 == 0x3900_0000 && word >> 10 & 0xfff != 0;
-    writes(word) && !has_offset && word >> 5 & 31 != STACK
+    stores(word) && !has_offset && word >> 5 & 31 != STACK
 }
 
 /// Whether an instruction is a store, an exclusive one, or an atomic change of memory.
-fn writes(word: u32) -> bool {
+pub(crate) fn stores(word: u32) -> bool {
     // Exclusive and ordered (`stxr`, `stlr`): bit 22 is a load. `cas` has bits 23 and 21, and its bit 22 orders it.
     let exclusive = word & 0x3f00_0000 == 0x0800_0000 && (word & 1 << 22 == 0 || word & 0x00a0_0000 == 0x00a0_0000);
     // `ldadd`, `swp` and the like.

@@ -1,6 +1,7 @@
 //! What is so on arm64.
 
 use crate::paging::EntryTarget;
+use std::ffi::{CStr, c_int};
 
 /// The architecture, in QEMU's words.
 #[cfg(not(test))]
@@ -44,6 +45,36 @@ pub(crate) fn is_due(ns: i64) -> bool {
 
 /// For what QEMU leaves a CPU's execution at a PAUSE: `EXCP_YIELD`.
 pub(crate) const LEFT_AT_PAUSE: i32 = 0x1_0004;
+
+/// QEMU's function for one of the registers of gdb.
+pub(crate) const READS_REGISTER: &CStr = c"aarch64_cpu_gdb_read_register";
+
+/// The number of the flags among them, which hold the mode: behind 31 registers, the stack pointer and the place of the code.
+pub(crate) const FLAGS: c_int = 33;
+
+/// Whether the CPU takes interrupts with these flags: I is clear.
+pub(crate) fn allow_interrupts(flags: u64) -> bool {
+    flags & 1 << 7 == 0
+}
+
+/// Whether these flags are of the kernel's code: of another exception level than 0.
+pub(crate) fn are_of_kernel(flags: u64) -> bool {
+    flags & 3 << 2 != 0
+}
+
+/// What the CPU was in before it entered at an address in a table of vectors, which begins at a multiple of its length: whether the
+/// kernel, and whether it took interrupts, where the entry tells.
+pub(crate) fn before_entry(at: u64) -> (bool, Option<bool>) {
+    const INTERRUPT: [u64; 2] = [1, 2];
+    let slot = at >> 7 & 15;
+    match slot >= 8 {
+        true => (false, Some(true)),
+        false => (true, INTERRUPT.contains(&(slot % 4)).then_some(true)),
+    }
+}
+
+/// Whether the kernel halts a CPU that takes no interrupts.
+pub(crate) const HALTS_WITHOUT_INTERRUPTS: bool = true;
 
 /// Where in the vectors an interrupt of the kernel's own code begins, and one of user code.
 const INTERRUPTS: [u64; 2] = [0x280, 0x480];
@@ -96,6 +127,19 @@ pub(crate) mod tests {
         assert!(!reads_clock(&0xd53b_e001_u32.to_le_bytes())); // mrs x1, cntfrq_el0
         assert!(pauses(&[0x3f, 0x20, 0x03, 0xd5]) && pauses(&[0x5f, 0x20, 0x03, 0xd5]));
         assert!(!pauses(&[0x7f, 0x20, 0x03, 0xd5])); // wfi
+    }
+
+    #[test]
+    fn flags_tell_the_mode_and_vectors_what_was_before() {
+        assert!(
+            allow_interrupts(0x6000_0000) && !are_of_kernel(0x6000_0000),
+            "user code"
+        );
+        assert!(allow_interrupts(0x6000_0305) && !allow_interrupts(0x6000_03c5), "DAIF");
+        assert!(are_of_kernel(0x0040_03c5));
+        let before = |slot: u64| before_entry(0xffff_8000_8001_0800 + 0x80 * slot);
+        assert_eq!([4, 5].map(before), [(true, None), (true, Some(true))]);
+        assert_eq!([8, 9, 12].map(before), [(false, Some(true)); 3]);
     }
 
     #[test]

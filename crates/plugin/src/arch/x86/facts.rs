@@ -1,6 +1,7 @@
 //! What is so on x86-64.
 
 use crate::paging::EntryTarget;
+use std::ffi::{CStr, c_int};
 
 /// The architecture, in QEMU's words.
 #[cfg(not(test))]
@@ -31,6 +32,20 @@ pub(crate) fn leads_to(entry: u64, level: u32) -> Option<EntryTarget> {
         false => None,
     }
 }
+
+/// QEMU's function for one of the registers of gdb.
+pub(crate) const READS_REGISTER: &CStr = c"x86_cpu_gdb_read_register";
+
+/// The number of the flags among them: behind sixteen registers and the instruction pointer.
+pub(crate) const FLAGS: c_int = 17;
+
+/// Whether the CPU takes interrupts with these flags.
+pub(crate) fn allow_interrupts(flags: u64) -> bool {
+    flags & 1 << 9 != 0
+}
+
+/// Whether the kernel halts a CPU that takes no interrupts.
+pub(crate) const HALTS_WITHOUT_INTERRUPTS: bool = false;
 
 /// The longest instruction.
 pub(crate) const MAX_LEN: usize = 15;

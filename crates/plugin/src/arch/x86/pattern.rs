@@ -1,37 +1,9 @@
 //! What an instruction means for the census.
 
+use super::meaning::Meaning;
 use crate::arch::USER_END;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use worstcase_logs::census::facts::Facts;
-
-/// What an instruction does to the state that is followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// `cli`
-    Cli,
-    /// `sti`
-    Sti,
-    /// `popf`: loads the flags.
-    LoadsFlags,
-    /// `iret`: loads the flags and the mode.
-    Returns,
-    /// `syscall`
-    SystemCall,
-    /// `sysret`
-    LeavesKernel,
-    /// `hlt`, `mwait`
-    Halts,
-    /// Writes the kernel's count, which has so many bytes.
-    WritesCount(u8),
-    /// Writes a word of the CPU's own by a pointer; it may be the kernel's count, which then has so many bytes.
-    MayWriteCount(u8),
-    /// Compares the kernel's count with this value: it is equal only if somebody asked to reschedule.
-    ComparesCount(u16),
-    /// Writes the pointer to the current task.
-    WritesCurrent,
-    /// Reads a task's flags to see whether somebody asked to reschedule.
-    ReadsFlags,
-}
 
 /// Instructions between reading a task's flags and testing them.
 const REACH: usize = 6;
@@ -45,8 +17,8 @@ pub fn decode(bytes: &[u8], address: u64) -> Instruction {
 pub(crate) fn meaning(instructions: &[Instruction], facts: &Facts) -> Option<Meaning> {
     let (first, rest) = instructions.split_first()?;
     match first.mnemonic() {
-        Mnemonic::Cli => Some(Meaning::Cli),
-        Mnemonic::Sti => Some(Meaning::Sti),
+        Mnemonic::Cli => Some(Meaning::InterruptsOff),
+        Mnemonic::Sti => Some(Meaning::InterruptsOnLater),
         Mnemonic::Popf | Mnemonic::Popfq => Some(Meaning::LoadsFlags),
         Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq => Some(Meaning::Returns),
         Mnemonic::Syscall => Some(Meaning::SystemCall),
@@ -167,8 +139,8 @@ mod tests {
 
     #[test]
     fn what_changes_the_interrupt_flag() {
-        assert_eq!(of(&[&[0xfa]]), Some(Meaning::Cli));
-        assert_eq!(of(&[&[0xfb]]), Some(Meaning::Sti));
+        assert_eq!(of(&[&[0xfa]]), Some(Meaning::InterruptsOff));
+        assert_eq!(of(&[&[0xfb]]), Some(Meaning::InterruptsOnLater));
         assert_eq!(of(&[&[0x9d]]), Some(Meaning::LoadsFlags));
         assert_eq!(of(&[&[0x48, 0xcf]]), Some(Meaning::Returns));
         assert_eq!(of(&[&[0x0f, 0x05]]), Some(Meaning::SystemCall));
