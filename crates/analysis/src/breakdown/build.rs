@@ -11,9 +11,7 @@ use super::milestones::Milestones;
 use super::others::OtherCpuFinder;
 use super::shares::CallChainShares;
 use super::sources::Sources;
-use super::spans::{
-    AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Peer, Since, Span, SpanKind, preempts,
-};
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Peer, Since, Span, SpanKind};
 use super::stacks::StackId;
 use std::ops::Range;
 use worstcase_base::format::grouped;
@@ -73,7 +71,7 @@ pub fn tell(
         began,
         chance: PreemptionChance::find(execution, &walk, &points),
         locks: &LockHolds::of(execution, &walk),
-        preempts: preempts(&sample.preempt),
+        preempts: sample.is_of_preempting_kernel(),
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
         sources: &sources,

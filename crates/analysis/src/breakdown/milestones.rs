@@ -133,7 +133,7 @@ impl Milestones {
                 .collect(),
             blocked: blocked.map(|m| m.count),
             waker_blocked: wake.and_then(|wake| waker_blocked(walk, entry, wake)),
-            rescheds: rescheds(walk.marks_within(entry, sample)),
+            rescheds: rescheds(walk, walk.marks_within(entry, sample)),
             choices: choices(walk, entry, sample),
         })
     }
@@ -151,7 +151,7 @@ impl Milestones {
         let probe = walk.at(sample.checked_sub(1)?)?.pid;
         walk.at(due)?;
         let woken = entry.unwrap_or(due);
-        let mut marked = rescheds(walk.marks_within(woken, sample));
+        let mut marked = rescheds(walk, walk.marks_within(woken, sample));
         // The sender has marked the thread that runs here, or the interrupt does it.
         marked.splice(0..0, entry);
         let mut blocks = walk.marks_within(woken, sample).iter();
@@ -205,7 +205,7 @@ impl Milestones {
                 .find(|m| m.count >= from && m.what == FrameEvent::Enter(role));
             entered.map(|m| m.count)
         };
-        let rescheds = rescheds(marks);
+        let rescheds = rescheds(walk, marks);
         Some(Milestones {
             handler_thread: (walk.stacks.find_kind(wake.stack, FrameKind::Interrupt).is_none()).then_some(wake.pid),
             handler: first(FunctionRole::DeviceHandlers, known.entry).unwrap_or(known.entry),
@@ -270,10 +270,15 @@ fn waker_blocked(walk: &WindowWalk, entry: u64, wake: &FrameMark) -> Option<Rang
     Some(left.start..back.map_or(wake.count, |i| i.start))
 }
 
-fn rescheds(marks: &[FrameMark]) -> Vec<u64> {
-    let marked = marks
-        .iter()
-        .filter(|m| m.what == FrameEvent::Enter(FunctionRole::Resched));
+/// Where the thread that runs is marked for rescheduling. The scheduler itself takes such a mark back once it has chosen.
+fn rescheds(walk: &WindowWalk, marks: &[FrameMark]) -> Vec<u64> {
+    let is_chosen_anew = |m: &&FrameMark| {
+        let frames = walk.stacks.upwards(m.stack);
+        let mut own = frames.take_while(|id| walk.stacks.frame(*id).kind != FrameKind::Interrupt);
+        own.any(|id| walk.stacks.role(id) == Some(FunctionRole::Schedule))
+    };
+    let entered = marks.iter();
+    let marked = entered.filter(|m| m.what == FrameEvent::Enter(FunctionRole::Resched) && !is_chosen_anew(m));
     marked.map(|m| m.count).collect()
 }
 

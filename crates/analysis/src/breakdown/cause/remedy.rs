@@ -85,7 +85,7 @@ fn cited<'p>(sample: &ExplainedSample, mechanism: Mechanism, peers: &'p [Peer]) 
     let of_all = match mechanism {
         Mechanism::NoReschedulePoint => best(&|p| preempts(&p.preempt)),
         // For this mechanism, another model is not better because it preempts.
-        Mechanism::PreemptionOff if !preempts(&sample.preempt) => None,
+        Mechanism::PreemptionOff if !sample.is_of_preempting_kernel() => None,
         _ => best(&|_| true),
     };
     let is_far_better = |p: &&Peer| spoken_of.is_none_or(|s| p.maximum.0 * 2 < s.maximum.0);
@@ -137,6 +137,23 @@ mod tests {
         let said = remedy_text("none", Mechanism::PreemptionOff);
         assert!(said.starts_with("preempt=full waits"), "{said}");
         assert!(said.contains("6.1 rt") && !said.contains("6.1 full"), "{said}");
+    }
+
+    #[test]
+    fn a_lazy_kernel_lets_its_own_code_run_on_before_an_ordinary_thread() {
+        let of = |preempt: &str, since| ExplainedSample {
+            since,
+            ..sample(preempt, 6_100_000)
+        };
+        for (preempt, since, preempts) in [
+            ("lazy", Since::DueWithSlack, false),
+            ("rt lazy", Since::DueWithSlack, false),
+            ("full", Since::DueWithSlack, true),
+            ("lazy", Since::Due, true),
+            ("voluntary", Since::Due, false),
+        ] {
+            assert_eq!(of(preempt, since).is_of_preempting_kernel(), preempts, "{preempt}");
+        }
     }
 
     #[test]

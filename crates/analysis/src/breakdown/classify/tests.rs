@@ -43,3 +43,24 @@ fn soft_interrupts_on_the_way_out_are_not_the_way() {
     assert_eq!(cause.mechanism, Mechanism::SoftInterrupt, "{}", cause.sentence);
     assert!(cause.sentence.contains("rcu_core"), "{}", cause.sentence);
 }
+
+/// A thread in the kernel is chosen once more, and marked and unmarked while the scheduler looks (`update_curr()` of 7.3).
+#[test]
+fn a_mark_that_the_scheduler_takes_back_does_not_say_that_a_thread_was_to_give_way() {
+    let mut m = SyntheticMachine::in_user(7, "kworker");
+    m.park(1, &SLEEPS).work(100).syscall().call("writepages").work(10).due();
+    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
+    m.ret().ret().ret().ret();
+    m.call("preempt_schedule_irq").call("__schedule").call("update_curr");
+    m.calls("resched_curr", 3).ret().work(5).ret().ret().iret();
+    m.work(9_000).call("schedule").call("__schedule");
+    m.switch(1, "probe", "x").work(2).ret().ret();
+    m.sysret().work(10).read_clock();
+    let (execution, symbols) = m.execution();
+    let sample = sample("full", execution.latency.0);
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+    let cause = told.breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
+    assert!(cause.length_ns.0 >= 9_000, "{}", cause.sentence);
+}

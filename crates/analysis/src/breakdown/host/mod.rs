@@ -30,7 +30,7 @@ pub use names::{NamesError, running_kernel};
 
 use super::cause::{Cause, CauseParts, Mechanism, cause_in_words};
 use super::lead::SLACK;
-use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, Peer, Since, Span, SpanKind, preempts};
+use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, Peer, Since, Span, SpanKind};
 use classify::HostClassifier;
 use late::{ArrivalPlace, LateArrival};
 use points::HostMilestones;
@@ -84,7 +84,7 @@ pub fn tell(
         late: reason,
         points: &points,
         ordinary: &around.ordinary,
-        preempts: preempts(&sample.preempt),
+        preempts: sample.is_of_preempting_kernel(),
     };
     let mut spans = Vec::new();
     let mut at = ask.due;

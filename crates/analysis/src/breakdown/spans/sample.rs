@@ -83,6 +83,15 @@ pub struct ExplainedSample {
     pub scheduler: Option<String>,
 }
 
+impl ExplainedSample {
+    /// Whether its kernel gives the waiting thread the CPU at any instruction at which preemption is on. A lazy one does so for
+    /// real-time threads alone: for an ordinary one the kernel's code runs on until it ends or the next tick comes.
+    pub(in crate::breakdown) fn is_of_preempting_kernel(&self) -> bool {
+        let is_ordinary = self.since == Since::DueWithSlack;
+        preempts(&self.preempt) && !(is_ordinary && self.preempt.ends_with("lazy"))
+    }
+}
+
 /// Whether a preemption model gives a real-time thread the CPU at any instruction at which preemption is on.
 pub(in crate::breakdown) fn preempts(model: &str) -> bool {
     ["full", "lazy", "rt", "rt lazy"].contains(&model)

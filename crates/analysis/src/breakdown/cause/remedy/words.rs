@@ -1,7 +1,7 @@
 //! The words for each mechanism, by what exactly the kernel does, and by its preemption model.
 
 use crate::breakdown::roles;
-use crate::breakdown::spans::{ExplainedSample, Mechanism, OffBy, Since, Span, SpanKind, WaitsFor, preempts};
+use crate::breakdown::spans::{ExplainedSample, Mechanism, OffBy, Since, Span, SpanKind, WaitsFor};
 use worstcase_contract::Nanos;
 
 /// A probe that waits this long for a thread of lower priority waits for the share of each second that ordinary
@@ -35,7 +35,7 @@ pub(crate) fn of(sample: &ExplainedSample, mechanism: Mechanism, by: &Span) -> (
         .unwrap_or_else(|| of_mechanism(mechanism, is_rt));
     let words = match mechanism {
         // The first thought is how a preempting kernel would behave.
-        Mechanism::PreemptionOff if !preempts(&sample.preempt) => {
+        Mechanism::PreemptionOff if !sample.is_of_preempting_kernel() => {
             format!("{full} waits for the end of this section, too; {words}")
         }
         _ if advises == Full => format!("{full} {words}"),
