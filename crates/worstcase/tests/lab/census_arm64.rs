@@ -6,25 +6,21 @@ use crate::controller::{entries, folder, link_kernel};
 use serde_json::Value;
 use worstcase_skips::skip;
 
-/// Whose count of reasons not to preempt is laid out otherwise.
-const LAZY: &str = "debian:7.3/arm64";
 const RT: &str = "debian:6.12-rt/arm64";
 
 /// The state that the plugin follows is the true one at every block, and samples are what its sections let expect.
 #[test]
-fn audited_under_every_model_of_arm64() {
+fn audited_under_the_models_of_arm64() {
     if let Some(why) = missing() {
         skip!(why, PACKAGE);
     }
     let (controller, folder) = (controller(KERNEL), folder());
-    [RT, LAZY]
-        .into_iter()
-        .for_each(|kernel| link_kernel(controller.cache(), kernel));
+    link_kernel(controller.cache(), RT);
     let run = folder.path().join("run");
-    let words = format!("--kernel {KERNEL},{RT},{LAZY} --load fork,procread --seeds 1 --samples 200");
+    let words = format!("--kernel {KERNEL},{RT} --load fork --seeds 1 --samples 150");
     controller.run(&words, &run).assert().success();
     let cells = entries(&run.join("cells"));
-    assert_eq!(cells.len(), 6);
+    assert_eq!(cells.len(), 2);
     for id in &cells {
         let told = output(&controller, &format!("--cell {id} --audit --json"), &run);
         let cell: Value = serde_json::from_str(&told).unwrap();
@@ -36,9 +32,20 @@ fn audited_under_every_model_of_arm64() {
         let longest = ["longest", "sampled"].map(|name| number(&cell, &format!("/longest_of_run/{name}_ns")));
         assert!(longest[0] >= longest[1], "{id}: {longest:?}");
     }
-    // Reading /proc holds a kernel that is not preempted for some hundred microseconds; the census knows by whom.
-    let voluntary = cells.iter().find(|id| id.contains(".voluntary.procread.")).unwrap();
-    let told = output(&controller, &format!("--cell {voluntary} --json"), &run);
+}
+
+/// Reading /proc holds a kernel that is not preempted for some hundred microseconds.
+#[test]
+fn a_long_section_of_arm64_is_named() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = folder.path().join("run");
+    let words = format!("--kernel {KERNEL} --load procread --seeds 1 --samples 200");
+    controller.run(&words, &run).assert().success();
+    let voluntary = &entries(&run.join("cells"))[0];
+    let told = output(&controller, &format!("--cell {voluntary} --audit --json"), &run);
     let cell: Value = serde_json::from_str(&told).unwrap();
     let longest = &cell["kinds"][0]["longest"]["owners"][0];
     let chain = longest["longest"]["common"].as_array().unwrap();
