@@ -95,6 +95,7 @@ pub mod stamps;
 mod subject;
 pub mod symbols;
 mod tracer;
+pub mod vectors;
 pub mod verify;
 mod warm;
 mod watchdog;

@@ -492,7 +492,7 @@ fn every_sample_of_a_cell_has_a_breakdown_that_adds_up() {
                     subject: preempt.into(),
                     load: load.into(),
                     preempt: preempt.into(),
-                    cannot_preempt: false,
+                    preempt_fixed: false,
                     unit: "ns".into(),
                     index: samples[i].index,
                     latency_ns: samples[i].latency,

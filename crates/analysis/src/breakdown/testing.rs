@@ -20,7 +20,7 @@ pub fn sample(preempt: &str, latency: u64) -> ExplainedSample {
         subject: String::new(),
         load: "idle".into(),
         preempt: preempt.into(),
-        cannot_preempt: false,
+        preempt_fixed: false,
         unit: String::new(),
         index: 0,
         latency_ns: Nanos(latency),

@@ -436,7 +436,7 @@ fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Expla
         subject: record.subject.id().to_string(),
         load: record.cell.load.clone(),
         preempt: record.subject.preempt.in_force.clone(),
-        cannot_preempt: record.subject.kernel.cannot_preempt(),
+        preempt_fixed: record.subject.has_fixed_preempt(),
         unit: record.subject.time_unit(),
         index,
         latency_ns,

@@ -1,13 +1,11 @@
 //! Facts about a kernel of arm64.
 
 use super::{KernelFunctions, KernelMemory, of_flags};
+use crate::vectors::{SLOT, TABLES};
 use worstcase_contract::census::facts::Facts;
 
-/// Tables of vectors: the kernel's own, and those that mend a CPU before they go on there.
-const TABLES: [&str; 3] = ["vectors", "tramp_vectors", "__bp_harden_el1_vectors"];
 /// A table begins at a multiple of its length.
 const TABLE: u64 = 0x800;
-const SLOT: usize = 0x80;
 
 /// The function that counts an interrupt among the reasons not to preempt.
 const COUNTS_INTERRUPT: &str = "irq_enter_rcu";
@@ -24,7 +22,7 @@ pub(super) fn add(facts: &mut Facts, memory: &KernelMemory, functions: &KernelFu
     let tables = functions.ranges(|name| TABLES.contains(&name));
     facts.entries = tables
         .into_iter()
-        .flat_map(|table| (table.start..table.start + (table.end - table.start) / TABLE * TABLE).step_by(SLOT))
+        .flat_map(|table| (table.start..table.start + (table.end - table.start) / TABLE * TABLE).step_by(SLOT as usize))
         .collect();
     facts.resched_mask = functions.mask_in(memory, &places, "__schedule", cleared_flags)?;
     let added = functions.mask_in(memory, &places, COUNTS_INTERRUPT, interrupt_in_count)?;

@@ -82,7 +82,7 @@ fn sample(execution: &Execution, preempt: &str) -> ExplainedSample {
         subject: "6.1.none".into(),
         load: "shm".into(),
         preempt: preempt.into(),
-        cannot_preempt: false,
+        preempt_fixed: false,
         unit: "virtual us at 1000 MIPS".into(),
         index: 5,
         latency_ns: execution.latency,

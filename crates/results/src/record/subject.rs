@@ -127,13 +127,17 @@ pub struct ForeignMachine {
 impl SubjectKernel {
     /// Stands for an unknown fact.
     pub const UNKNOWN: &str = "unknown";
+}
 
-    /// Whether it was built with the model none or voluntary, and with no other: else `uname -v` has PREEMPT,
-    /// PREEMPT_DYNAMIC or PREEMPT_RT.
-    pub fn cannot_preempt(&self) -> bool {
-        let mut words = self.version.split_ascii_whitespace();
-        self.version != SubjectKernel::UNKNOWN && !words.any(|word| word.starts_with("PREEMPT"))
-    }
+/// Whether no boot parameter gives another preemption model, by `uname -v` and the model in force. A kernel that has them all
+/// says PREEMPT_DYNAMIC, an old one PREEMPT; PREEMPT_RT hides whether it has others.
+fn is_compiled_in(version: &str, model: &str) -> bool {
+    let says = |begin: &str| version.split_ascii_whitespace().any(|word| word.starts_with(begin));
+    let dynamic = match model {
+        "none" | "voluntary" => says("PREEMPT"),
+        _ => says("PREEMPT_DYNAMIC") || model.starts_with("rt"),
+    };
+    version != SubjectKernel::UNKNOWN && !dynamic
 }
 
 /// A measured subject.
@@ -154,6 +158,11 @@ impl Subject {
             SubjectMachine::Lab(_) => Venue::Lab,
             SubjectMachine::Host(_) | SubjectMachine::Foreign(_) => Venue::Host,
         }
+    }
+
+    /// Whether its preemption model was compiled in, so that no boot parameter gives another.
+    pub fn has_fixed_preempt(&self) -> bool {
+        is_compiled_in(&self.kernel.version, &self.preempt.in_force)
     }
 
     /// The lab's machine that was asked for.
@@ -340,22 +349,16 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_cannot_preempt_is_known_by_its_version() {
-        let kernel = |version: &str| SubjectKernel {
-            name: "k".into(),
-            label: "k".into(),
-            release: "6.12".into(),
-            version: version.into(),
-            digest: "sha256:0".into(),
-        };
-        for (version, cannot) in [
-            ("#1 SMP Debian 6.12.118-1 (2026-11-12)", true),
-            ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)", false),
-            ("#1 SMP PREEMPT Debian 5.16.1-1", false),
-            ("#1 SMP PREEMPT_{RT,LAZY} Debian 7.3.4-1", false),
-            (SubjectKernel::UNKNOWN, false),
+    fn whether_the_model_was_compiled_in_is_known_by_the_version() {
+        for (version, model, fixed) in [
+            ("#1 SMP Debian 6.12.118-1 (2026-11-12)", "voluntary", true),
+            ("#1 SMP PREEMPT Debian 7.3.4-1", "lazy", true),
+            ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)", "none", false),
+            ("#1 SMP PREEMPT Debian 5.16.1-1", "voluntary", false),
+            ("#1 SMP PREEMPT_RT Debian 7.3.4-1", "rt lazy", false),
+            (SubjectKernel::UNKNOWN, "none", false),
         ] {
-            assert_eq!(kernel(version).cannot_preempt(), cannot, "{version}");
+            assert_eq!(is_compiled_in(version, model), fixed, "{version}, {model}");
         }
     }
 

@@ -20,7 +20,7 @@ fn breakdown() -> Breakdown {
         subject: EVIL.into(),
         load: EVIL.into(),
         preempt: "none".into(),
-        cannot_preempt: false,
+        preempt_fixed: false,
         unit: "virtual us".into(),
         index: 1,
         latency_ns: Nanos(1_000),

@@ -160,7 +160,7 @@ mod tests {
     fn a_boot_parameter_is_no_advice_for_a_model_that_was_compiled_in() {
         for mechanism in [Mechanism::NoReschedulePoint, Mechanism::PreemptionOff] {
             let sample = ExplainedSample {
-                cannot_preempt: true,
+                preempt_fixed: true,
                 ..sample("voluntary", 165_000)
             };
             let said = remedy(&sample, mechanism, &by("load-shm"), NOTHING, &[]);

@@ -1,8 +1,7 @@
 //! Where the hardware enters a kernel of arm64: one table for all interrupts, faults and system calls, 16 slots of 128 bytes. Each
 //! goes on in a routine of its own, by whose name the kernel's other code calls it.
 
-/// The tables, by their symbols: the kernel's own, and those that mend a CPU before they go on there.
-const TABLES: [&str; 3] = ["vectors", "tramp_vectors", "__bp_harden_el1_vectors"];
+use worstcase_lab::vectors::{SLOT, TABLES};
 
 /// What a slot goes on in: from the kernel without its own stack, from the kernel, from user code, from user code of 32 bits.
 const ROUTINES: [&str; 16] = [
@@ -23,8 +22,6 @@ const ROUTINES: [&str; 16] = [
     "el0t_32_fiq",
     "el0t_32_error",
 ];
-
-const SLOT: u64 = 0x80;
 
 /// The routine of the slot, at so many bytes from the symbol's address.
 pub(crate) fn routine(symbol: &str, offset: u64) -> Option<&'static str> {

@@ -66,9 +66,9 @@ pub struct ExplainedSample {
     pub load: String,
     /// The preemption model in force.
     pub preempt: String,
-    /// Whether the kernel has no other model than none or voluntary: no boot parameter gives one.
+    /// Whether that model was compiled in: no boot parameter gives another.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cannot_preempt: bool,
+    pub preempt_fixed: bool,
     /// The unit of times, e.g. `virtual us at 1000 MIPS`.
     pub unit: String,
     /// Number of the period.

@@ -26,7 +26,7 @@ type Advice = (&'static str, Advises);
 /// The words for a cause.
 pub(crate) fn of(sample: &ExplainedSample, mechanism: Mechanism, by: &Span) -> (String, Advises) {
     let is_rt = sample.preempt.starts_with("rt");
-    let full = match sample.cannot_preempt {
+    let full = match sample.preempt_fixed {
         true => "a kernel built with CONFIG_PREEMPT (the model of this one was compiled in)",
         false => "preempt=full",
     };
