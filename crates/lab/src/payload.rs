@@ -155,4 +155,18 @@ mod tests {
         let refused = LabError::CarriesNone(Arch::X86).to_string();
         assert!(refused.ends_with("give 'make build' in its source"), "{refused}");
     }
+
+    /// Its bytes are part of every key: builds of two distributions would share no result.
+    #[test]
+    fn a_plugin_has_nothing_of_the_distribution_s_compiler() {
+        let holds = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
+        for of_arch in [&X86, &ARM64] {
+            for plugin in [&of_arch.plugin_v1, &of_arch.plugin_v4, &of_arch.plugin_v7] {
+                let bytes = plugin.bytes();
+                assert!(bytes.is_empty() || holds(bytes, b"rustc version"), "it tells its compilers");
+                assert!(!holds(bytes, b"GCC: ("), "crt*.o is linked into it");
+                assert!(!holds(bytes, b".note.gnu.build-id"), "its linker adds a build id");
+            }
+        }
+    }
 }
