@@ -47,7 +47,10 @@ const LIBC: &str = "WORSTCASE_LIBC";
 
 /// Without the distribution's crt*.o and what its compiler adds: a plugin's bytes are part of every key, and so are equal
 /// wherever the same Rust builds them. The linker is Rust's own.
-const OF_RUST_ALONE: &[&str] = &["-Clink-arg=-nostartfiles", "-Clink-arg=-Wl,--build-id=none,--hash-style=gnu"];
+const OF_RUST_ALONE: &[&str] = &[
+    "-Clink-arg=-nostartfiles",
+    "-Clink-arg=-Wl,--build-id=none,--hash-style=gnu",
+];
 const STATIC: &[&str] = &["-Ctarget-feature=+crt-static"];
 /// The plugin is told addresses of its code.
 const STATIC_AT_FIXED_PLACES: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];

@@ -1,5 +1,5 @@
 //! Bounds the size of an area with entries that can be made again: while they are too large together, the least
-//! recently used entries that nobody holds are removed.
+//! recently used entries that nobody holds are removed; all of them, if need be, where the disk has no room for something else.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,6 +9,18 @@ use std::time::SystemTime;
 
 use crate::cache::{Cache, CacheError, discard};
 use crate::lock::FileLock;
+
+/// Machines within a cell, from which replays go on.
+pub const CHECKPOINTS: &str = "checkpoints";
+/// Machines whose load is warm.
+pub const WARM: &str = "warm";
+/// Booted machines.
+pub const SNAPSHOTS: &str = "snapshots";
+/// Uncompressed kernels, parts of snapshots.
+pub const DIRECT_KERNELS: &str = "vmlinux";
+
+/// What is made again in seconds, in the order in which it gives way.
+const GIVE_WAY: [&str; 4] = [CHECKPOINTS, WARM, SNAPSHOTS, DIRECT_KERNELS];
 
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
@@ -56,6 +68,39 @@ impl Cache {
         }
     }
 
+    /// Refuses to begin what needs more space than the disk has: some programs hang on a full disk instead of failing. What can
+    /// be made again in seconds, and nobody holds, gives way, unless that is too little.
+    pub fn require_free(&self, bytes: u64) -> Result<(), CacheError> {
+        let lacks = bytes.saturating_sub(self.free()?);
+        if lacks == 0 {
+            return Ok(());
+        }
+        let taken = |area: &str| -> u64 { self.keys(area).iter().map(|key| on_disk(&self.path(area, key))).sum() };
+        if GIVE_WAY.iter().map(|area| taken(area)).sum::<u64>() >= lacks {
+            for area in GIVE_WAY {
+                let lacks = bytes.saturating_sub(self.free()?);
+                self.bound(area, taken(area).saturating_sub(lacks));
+            }
+        }
+        self.must_have(bytes)
+    }
+
+    /// An error where the disk has less space than this.
+    pub(crate) fn must_have(&self, bytes: u64) -> Result<(), CacheError> {
+        if self.free()? < bytes {
+            let path = self.area("")?;
+            return Err(CacheError::Full { path });
+        }
+        Ok(())
+    }
+
+    /// Bytes that this user can still write there.
+    fn free(&self) -> Result<u64, CacheError> {
+        let path = self.area("")?;
+        let stat = rustix::fs::statvfs(&path).map_err(|e| CacheError::from_io(&path, e.into()))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     /// Removes an entry; `None` if it is not there, or another process holds, builds or verifies it now.
     pub fn remove_unheld(&self, area: &str, key: &str) -> Option<()> {
         let path = self.path(area, key);
@@ -88,6 +133,16 @@ fn on_disk(entry: &Path) -> u64 {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn what_cannot_fit_is_refused_before_it_begins_and_nothing_gives_way_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let kept = cache.publish::<CacheError>(WARM, "a", |_| Ok(())).unwrap();
+        assert!(cache.require_free(1).is_ok());
+        assert!(matches!(cache.require_free(u64::MAX), Err(CacheError::Full { .. })));
+        assert!(kept.exists());
+    }
 
     #[test]
     fn what_was_used_longest_ago_goes_unless_it_is_held() {

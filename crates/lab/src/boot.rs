@@ -28,6 +28,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use worstcase_base::cache::Cache;
+use worstcase_base::room;
 use worstcase_cell::order::ORDER_LEN;
 use worstcase_contract::CellSpec;
 use worstcase_contract::Probe;
@@ -36,7 +37,7 @@ use worstcase_kernels::preempt::ModelChoice;
 use worstcase_plan::CpuList;
 
 /// The area of the cache.
-const AREA: &str = "snapshots";
+const AREA: &str = room::SNAPSHOTS;
 
 /// The socket to which QEMU sends the devices' state.
 const SOCKET: &str = "socket";
@@ -61,10 +62,7 @@ pub fn obtain(cache: &Cache, prepared: &Prepared, limit: Option<Duration>) -> Re
         let folder = cache.keep(AREA, &prepared.key, BOOT_AGAIN, |building| {
             cache.bound(AREA, MOST);
             let needed = memory_bytes(prepared) + SPACE_FOR_THE_REST;
-            if cache.require_free(needed).is_err() {
-                cache.bound(AREA, 0);
-                cache.require_free(needed)?;
-            }
+            cache.require_free(needed)?;
             let state = timed(cache, TimedWork::Boot, Nanos(0), || {
                 direct_kernel::put(cache, &prepared.subject.kernel, building)?;
                 make(building, prepared, limit)

@@ -24,7 +24,7 @@ use worstcase_contract::Instructions;
 use worstcase_contract::trace::Event;
 
 /// The area of the cache.
-const AREA: &str = "checkpoints";
+const AREA: &str = worstcase_base::room::CHECKPOINTS;
 
 /// Most that all checkpoints take on the disk, in bytes.
 const MOST: u64 = 4 << 30;

@@ -12,7 +12,7 @@ use worstcase_base::digest::Digest;
 use worstcase_kernels::{Arch, Kernel, vmlinux};
 
 /// The area of the cache. Entries of kernels that need their image are empty.
-const AREA: &str = "vmlinux";
+const AREA: &str = worstcase_base::room::DIRECT_KERNELS;
 
 /// The kernel's file, in the cache and in a snapshot.
 const FILE: &str = "vmlinux";

@@ -163,7 +163,10 @@ mod tests {
         for of_arch in [&X86, &ARM64] {
             for plugin in [&of_arch.plugin_v1, &of_arch.plugin_v4, &of_arch.plugin_v7] {
                 let bytes = plugin.bytes();
-                assert!(bytes.is_empty() || holds(bytes, b"rustc version"), "it tells its compilers");
+                assert!(
+                    bytes.is_empty() || holds(bytes, b"rustc version"),
+                    "it tells its compilers"
+                );
                 assert!(!holds(bytes, b"GCC: ("), "crt*.o is linked into it");
                 assert!(!holds(bytes, b".note.gnu.build-id"), "its linker adds a build id");
             }

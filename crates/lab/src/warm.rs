@@ -26,7 +26,7 @@ use worstcase_contract::Instructions;
 use worstcase_plan::VirtualMachine;
 
 /// The area of the cache.
-const AREA: &str = "warm";
+const AREA: &str = worstcase_base::room::WARM;
 
 /// Most that all of them take on the disk, in bytes.
 const MOST: u64 = 8 << 30;

@@ -181,6 +181,17 @@ fn a_disk_that_is_full_of_cache() {
     assert_eq!(entries(&disk.0.join("cells")), Vec::<String>::new());
     disk.resize("1300m");
     at_disk("second").assert().success();
+
+    // What can be made again gives way to what is asked for: a warm machine of a cell that nobody asks for now.
+    for area in ["cells", "snapshots"] {
+        fs::remove_dir_all(disk.0.join(area)).unwrap();
+    }
+    let warm = disk.0.join("warm/old");
+    fs::create_dir_all(&warm).unwrap();
+    fs::write(warm.join("pages"), vec![1; 300 << 20]).unwrap();
+    disk.resize(&format!("{}k", disk.used_kib() + (400 << 10)));
+    at_disk("third").assert().success();
+    assert!(!warm.exists());
 }
 
 #[test]
