@@ -189,7 +189,7 @@ fn a_disk_that_is_full_of_cache() {
     let warm = disk.0.join("warm/old");
     fs::create_dir_all(&warm).unwrap();
     fs::write(warm.join("pages"), vec![1; 300 << 20]).unwrap();
-    disk.resize(&format!("{}k", disk.used_kib() + (400 << 10)));
+    disk.resize(&format!("{}k", disk.used_kib() + (1_100 << 10)));
     at_disk("third").assert().success();
     assert!(!warm.exists());
 }
