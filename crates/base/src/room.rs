@@ -50,12 +50,7 @@ impl Cache {
 
     /// Removes entries of an area that nobody holds until the rest takes at most `bytes` of the disk.
     pub fn bound(&self, area: &str, bytes: u64) {
-        let of = |key: String| {
-            let path = self.path(area, &key);
-            Some((fs::metadata(&path).ok()?.modified().ok()?, on_disk(&path), key))
-        };
-        let mut entries: Vec<(SystemTime, u64, String)> = self.keys(area).into_iter().filter_map(of).collect();
-        entries.sort();
+        let entries = self.by_use(area);
         let mut taken: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
         for (_, entry_bytes, key) in entries {
             if taken <= bytes {
@@ -75,11 +70,15 @@ impl Cache {
         if lacks == 0 {
             return Ok(());
         }
-        let taken = |area: &str| -> u64 { self.keys(area).iter().map(|key| on_disk(&self.path(area, key))).sum() };
-        if GIVE_WAY.iter().map(|area| taken(area)).sum::<u64>() >= lacks {
-            for area in GIVE_WAY {
-                let lacks = bytes.saturating_sub(self.free()?);
-                self.bound(area, taken(area).saturating_sub(lacks));
+        let of_area = |area| self.by_use(area).into_iter().map(move |entry| (area, entry));
+        let entries: Vec<_> = GIVE_WAY.into_iter().flat_map(of_area).collect();
+        let taken: u64 = entries.iter().map(|(_, (_, bytes, _))| bytes).sum();
+        if taken >= lacks {
+            for (area, (_, _, key)) in entries {
+                if self.free()? >= bytes {
+                    return Ok(());
+                }
+                self.remove_unheld(area, &key);
             }
         }
         self.must_have(bytes)
@@ -92,6 +91,17 @@ impl Cache {
             return Err(CacheError::Full { path });
         }
         Ok(())
+    }
+
+    /// An area's entries, the longest unused first: when it was used, the bytes that it takes, its key.
+    fn by_use(&self, area: &str) -> Vec<(SystemTime, u64, String)> {
+        let of = |key: String| {
+            let path = self.path(area, &key);
+            Some((fs::metadata(&path).ok()?.modified().ok()?, on_disk(&path), key))
+        };
+        let mut entries: Vec<_> = self.keys(area).into_iter().filter_map(of).collect();
+        entries.sort();
+        entries
     }
 
     /// Bytes that this user can still write there.

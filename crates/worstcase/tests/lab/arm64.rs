@@ -86,14 +86,14 @@ fn an_isolated_cpu_is_entered_for_changed_code_alone() {
     let (controller, folder) = (controller(KERNEL), folder());
     let run = folder.path().join("run");
     let machine = format!("--kernel {KERNEL} --cpus 3 --probe-cpu 2 --load-cpus 0-1 --probe noise");
-    let cells = format!("{machine} --load idle,munmap:own@1000,perf@1000 --seeds 1 --time 50ms");
+    let cells = format!("{machine} --load idle,fork,munmap:own@1000,perf@1000 --seeds 1 --time 50ms");
     let mut measured = controller.run(&cells, &run);
     measured.args(["--append", "isolcpus=managed_irq,domain,2 nohz_full=2"]);
     measured.assert().success();
     let records = Run::open(&run).unwrap().records().unwrap();
     let gaps = |record: &Record| record.accounting.gaps().unwrap().gaps;
     let of_load: Vec<u64> = records.iter().map(gaps).collect();
-    assert_eq!(of_load, [0, 0, 100], "idle, unmapping, perf");
+    assert_eq!(of_load, [0, 0, 0, 100], "idle, fork, unmapping, perf");
 }
 
 #[test]
