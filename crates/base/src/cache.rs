@@ -25,6 +25,7 @@ use rustix::fs::syncfs;
 use crate::format::plain;
 use crate::interrupt::LastWork;
 use crate::lock::FileLock;
+use crate::room::is_made_again_in_seconds;
 use crate::trust::{self, OtherWriters};
 use crate::{machine, sealed};
 
@@ -371,7 +372,9 @@ impl Cache {
         let stored = || -> io::Result<()> {
             let dir = File::open(building.path())?;
             // One syncfs instead of an fsync for each of some thousand files; it also reports what failed to reach the disk.
-            syncfs(&dir)?;
+            if !is_made_again_in_seconds(area) {
+                syncfs(&dir)?;
+            }
             set_mode(building.path(), 0o755)?;
             fs::rename(building.path(), &path)?;
             File::open(&parent)?.sync_all()

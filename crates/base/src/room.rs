@@ -22,6 +22,12 @@ pub const DIRECT_KERNELS: &str = "vmlinux";
 /// What is made again in seconds, in the order in which it gives way.
 const GIVE_WAY: [&str; 4] = [CHECKPOINTS, WARM, SNAPSHOTS, DIRECT_KERNELS];
 
+/// Whether entries of an area are made again in seconds. Others are on the disk before they are published; these need not be: what a
+/// power failure leaves of one does not fit its checksums.
+pub(crate) fn is_made_again_in_seconds(area: &str) -> bool {
+    GIVE_WAY.contains(&area)
+}
+
 /// An entry in use: it stays until this is dropped.
 #[derive(Debug)]
 pub struct HeldEntry {

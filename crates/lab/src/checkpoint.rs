@@ -31,8 +31,8 @@ const MOST_PAGES: usize = 16 << 10;
 /// Time between two looks at a machine that is to be stopped.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The plugin tells a count that has changed every 100 ms: a machine that has stood still for longer has told all.
-const TOLD: Duration = Duration::from_millis(130);
+/// The plugin tells a count that has changed every 10 ms, later on a busy machine: one that has stood still for longer has told all.
+const TOLD: Duration = Duration::from_millis(50);
 
 /// A machine that was saved, in a folder of its own.
 #[derive(Debug)]

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use worstcase_base::distinct;
 use worstcase_kernels::preempt::{self, PreemptName};
 use worstcase_kernels::{self as kernels, Arch, Kernel, KernelError, ResolveOptions, needs, version};
-use worstcase_plan::{CpuScheduler, Experiment, PlannedCell, PlannedSubject, PreemptChoice, VirtualMachine};
+use worstcase_plan::{
+    CpuScheduler, Experiment, ExperimentPlan, ModelInPlace, PlannedCell, PlannedSubject, PreemptChoice, VirtualMachine,
+};
 
 /// Every cell; those of a subject stand together.
 pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<Vec<PlannedCell>, LabError> {
@@ -48,11 +50,12 @@ pub fn planned(experiment: &Experiment, options: &ResolveOptions<'_>) -> Result<
     Ok(all)
 }
 
-/// Leaves out the subjects whose kernels cannot boot their model, or are not in the archive, and tells them.
-pub fn leave_out_lacking(experiment: &mut Experiment, options: &ResolveOptions<'_>) -> Result<Vec<String>, LabError> {
+/// Leaves out the subjects whose kernels cannot boot their model, or are not in the archive, and tells them. Where one model is asked
+/// of a kernel that can boot another one alone, that is taken, and told.
+pub fn leave_out_lacking(plan: &mut ExperimentPlan, options: &ResolveOptions<'_>) -> Result<Vec<String>, LabError> {
     let mut models: BTreeMap<String, Vec<PreemptName>> = BTreeMap::new();
     let mut left_out = Vec::new();
-    let subjects = experiment.kernels().map(|subject| subject.kernel.clone());
+    let subjects = plan.experiment.kernels().map(|subject| subject.kernel.clone());
     for name in distinct(subjects) {
         match kernels::resolve(&name, options) {
             Ok(kernel) => {
@@ -62,6 +65,15 @@ pub fn leave_out_lacking(experiment: &mut Experiment, options: &ResolveOptions<'
             Err(error) => return Err(error.into()),
         }
     }
+    let in_place = plan.take_only_models(|kernel| match models.get(kernel)?.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    });
+    let told = in_place.into_iter().map(|ModelInPlace { kernel, asked, taken }| {
+        format!("{kernel} boots {taken} alone: {taken} in place of {asked}")
+    });
+    left_out.extend(told);
+    let experiment = &mut plan.experiment;
     let mut lacking: Vec<(String, PreemptName)> = Vec::new();
     experiment.keep_subjects(|subject| {
         let has = models.get(&subject.kernel).map(Vec::as_slice).unwrap_or_default();

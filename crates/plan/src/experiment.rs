@@ -368,6 +368,13 @@ impl Experiment {
         })
     }
 
+    pub(crate) fn kernels_mut(&mut self) -> impl Iterator<Item = &mut PlannedSubject> {
+        self.parts.iter_mut().flat_map(|part| match &mut part.subjects {
+            Subjects::Kernels(subjects) => &mut subjects[..],
+            Subjects::Cpus(_) => &mut [],
+        })
+    }
+
     /// The lab's machines, one a subject of each part.
     pub fn machines(&self) -> impl Iterator<Item = &VirtualMachine> {
         self.kernels().map(|subject| &subject.machine)

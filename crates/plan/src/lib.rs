@@ -49,6 +49,7 @@ pub use experiment::{
 pub use io_scheduler::{IoScheduler, IoSchedulers, NoIoScheduler};
 pub use method::{SchedulingPolicy, TimerKind, UnknownWord};
 pub use model::{PreemptName, UnknownModel};
+pub use on_arch::ModelInPlace;
 pub use parameters::typed;
 pub use smp::Smp;
 pub use study::{Claim, Demand, Study, StudyError, StudyVariant};

@@ -1,7 +1,11 @@
 //! What machines of an architecture do not have, and a study asked of another one.
 
 use crate::study::claim::OurCell;
-use crate::{Arch, Experiment, ExperimentPlan, Part, PlannedSubject, Problem, Subjects, Venue, grammar};
+use crate::{
+    Arch, Experiment, ExperimentPlan, Part, PlannedSubject, PreemptChoice, PreemptName, Problem, Subjects, Venue,
+    grammar,
+};
+use std::collections::BTreeMap;
 use worstcase_base::distinct;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_contract::{Device, Probe};
@@ -85,6 +89,50 @@ impl ExperimentPlan {
     }
 }
 
+/// The model that a kernel can boot, in place of the one that a study asks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelInPlace {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The model that the study asks of it.
+    pub asked: PreemptName,
+    /// The model that it is booted with.
+    pub taken: PreemptName,
+}
+
+impl ExperimentPlan {
+    /// Where a study asks one model of a kernel, it is about something else than models: has a kernel that can boot another one
+    /// alone (`only` gives it) be booted with that.
+    pub fn take_only_models(&mut self, only: impl Fn(&str) -> Option<PreemptName>) -> Vec<ModelInPlace> {
+        let mut asked: BTreeMap<String, Vec<PreemptChoice>> = BTreeMap::new();
+        for subject in self.experiment.kernels() {
+            let of_kernel = asked.entry(subject.kernel.clone()).or_default();
+            if !of_kernel.contains(&subject.preempt) {
+                of_kernel.push(subject.preempt);
+            }
+        }
+        let in_place = |(kernel, asked): (String, Vec<PreemptChoice>)| {
+            let ([PreemptChoice::One(asked)], Some(taken)) = (&asked[..], only(&kernel)) else {
+                return None;
+            };
+            let asked = *asked;
+            (asked != taken).then_some(ModelInPlace { kernel, asked, taken })
+        };
+        let in_place: Vec<ModelInPlace> = asked.into_iter().filter_map(in_place).collect();
+        let figures = self.claims.iter_mut().flat_map(|claim| &mut claim.figures);
+        let of_claims = figures.filter_map(|figure| figure.cell.as_mut()?.subject.as_mut());
+        for subject in self.experiment.kernels_mut().chain(of_claims) {
+            let other = |model: &&ModelInPlace| {
+                subject.kernel == model.kernel && subject.preempt == PreemptChoice::One(model.asked)
+            };
+            if let Some(model) = in_place.iter().find(other) {
+                subject.preempt = PreemptChoice::One(model.taken);
+            }
+        }
+        in_place
+    }
+}
+
 impl Part {
     fn ask_of(&mut self, arch: Arch) -> Vec<String> {
         let mut left_out = Vec::new();
@@ -128,5 +176,43 @@ impl Experiment {
             }
         }
         self.parts.retain(Part::has_cells);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StudyVariant;
+    use crate::study::plan;
+
+    fn models(plan: &ExperimentPlan, kernel: &str) -> Vec<String> {
+        let of_kernel = plan.experiment.kernels().filter(|subject| subject.kernel == kernel);
+        of_kernel.map(|subject| subject.preempt.to_string()).collect()
+    }
+
+    #[test]
+    fn a_kernel_that_is_asked_for_one_model_is_booted_with_the_one_it_has() {
+        let voluntary = |kernel: &str| kernel.starts_with("debian:6.1/").then_some(PreemptName::Voluntary);
+        let mut isolation = plan("isolation", Venue::Lab, StudyVariant::Quick).unwrap();
+        isolation.ask_of(Arch::Arm64).unwrap();
+        let told = isolation.take_only_models(voluntary);
+        let expected = ModelInPlace {
+            kernel: "debian:6.1/arm64".into(),
+            asked: PreemptName::Full,
+            taken: PreemptName::Voluntary,
+        };
+        assert_eq!(told, [expected]);
+        assert_eq!(
+            models(&isolation, "debian:6.1/arm64"),
+            ["voluntary"; 3],
+            "one a line of boot parameters"
+        );
+        assert!(isolation.take_only_models(voluntary).is_empty(), "once");
+
+        let mut of_models = plan("preemption-models", Venue::Lab, StudyVariant::Full).unwrap();
+        of_models.ask_of(Arch::Arm64).unwrap();
+        let asked = models(&of_models, "debian:6.1/arm64");
+        assert!(of_models.take_only_models(voluntary).is_empty(), "it is about models");
+        assert_eq!(models(&of_models, "debian:6.1/arm64"), asked);
     }
 }

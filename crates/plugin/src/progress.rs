@@ -1,4 +1,4 @@
-//! How far the machine has come, for whoever waits for it: the count, some times a second, in a file of eight bytes.
+//! How far the machine has come, for whoever waits for it: the count, a hundred times a second, in a file of eight bytes.
 //!
 //! A thread of its own writes it: the CPU's code has nothing to do for it, and QEMU's main loop is not woken.
 
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Between two looks at the count.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The file, until the thread has taken it.
 static FILE: Mutex<Option<File>> = Mutex::new(None);

@@ -4,6 +4,7 @@ use super::ReportView;
 use super::table::{ColumnKind, Table, TableField, TableValue, field, name, text};
 use crate::labels::{row_label, row_name, units};
 use serde_json::json;
+use worstcase_analysis::explain::is_worth_explaining;
 use worstcase_base::distinct;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{GapAccount, Record};
@@ -142,10 +143,13 @@ pub(super) fn lab_table(view: &ReportView) -> Table {
     let rows: Vec<GapsRow> = places.into_iter().map(row).collect();
     let units = units(records().map(|r| &r.subject)).join(", ");
     let title = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
-    let notes = ["", "What came in them, and who sent it: worstcase explain RUN"].map(String::from);
+    let notes: &[&str] = match view.records.iter().any(is_worth_explaining) {
+        true => &["", "What came in them, and who sent it: worstcase explain RUN"],
+        false => &[],
+    };
     Table::new("noise_a_second", title, &fields, &rows)
         .across("load")
-        .with(Vec::new(), notes.to_vec())
+        .with(Vec::new(), notes.iter().map(ToString::to_string).collect())
 }
 
 fn together(several: impl Iterator<Item = GapAccount>) -> GapAccount {

@@ -156,7 +156,7 @@ impl LabClassifier<'_> {
             return match (nearest, i.irqs) {
                 (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => self
                     .other_timer(i, frame)
-                    .unwrap_or_else(|| self.other_interrupt(frame)),
+                    .unwrap_or_else(|| self.other_interrupt(i, frame)),
                 _ if p.is_deferred && self.has(i.stack, FunctionRole::SoftTimers) => SpanKind::SoftIrq,
                 (_, Some(false)) if self.has(i.stack, FunctionRole::SpinWait) => SpanKind::SpinsFor {
                     at: CodePlace::default(),
@@ -258,9 +258,11 @@ impl LabClassifier<'_> {
         })
     }
 
-    fn other_interrupt(&self, frame: StackId) -> SpanKind {
+    fn other_interrupt(&self, i: &StackInterval, frame: StackId) -> SpanKind {
+        let interrupts = self.walk.interrupts(frame, i.start);
+        let from_cpu = interrupts.iter().find(|entry| roles::is_from_cpu(entry));
         SpanKind::OtherIrq {
-            entry: self.walk.stacks.frame(frame).function.clone(),
+            entry: from_cpu.unwrap_or(&interrupts[0]).to_string(),
         }
     }
 
@@ -294,10 +296,10 @@ impl LabClassifier<'_> {
             return SpanKind::Schedule;
         }
         if i.start >= p.entry_end || (i.pid != p.interrupted && i.pid == p.probe) {
-            return self.other_interrupt(frame);
+            return self.other_interrupt(i, frame);
         }
         if p.since.is_own_timer() && self.runs_another_of_one_entry(i.stack, frame) {
-            return self.other_interrupt(frame);
+            return self.other_interrupt(i, frame);
         }
         match () {
             () if i.start < p.handler => SpanKind::IrqEntry,

@@ -130,7 +130,7 @@ fn entry_after(walk: &WindowWalk, from: u64, to: u64, since: Since) -> Option<u6
     };
     let entered = walk.marks_within(from, to).iter();
     let mut entered = entered.filter(|m| m.what == FrameEvent::Enter(FunctionRole::InterruptEntry));
-    let entry = entered.find(|m| is_it(&walk.stacks.frame(m.stack).function))?;
+    let entry = entered.find(|m| walk.interrupts(m.stack, m.count).into_iter().any(is_it))?;
     Some(entry.count)
 }
 

@@ -249,17 +249,29 @@ pub fn is_entry_of_all(entry: &str) -> bool {
     ["el1h_64_irq", "el0t_64_irq", "el0t_32_irq"].contains(&entry)
 }
 
-/// What an interrupt is called: by its entry, or where all have one, by what CPUs send each other for it.
-pub(crate) fn interrupt<'e>(entry: &'e str, mut ran: impl Iterator<Item = &'e str>) -> &'e str {
-    const SENT: [(&str, &str); 2] = [
+/// What came by an entry that all interrupts have, by the functions that ran in it, in the order of time: each once. None for a
+/// device's.
+pub(crate) fn came_by_entry_of_all<'f>(ran: impl Iterator<Item = &'f str>) -> Vec<&'static str> {
+    const HANDLERS: [(&str, &str); 4] = [
+        ("arch_timer_handler", "timer_interrupt"),
         ("irq_work_run", "irq_work"),
+        ("flush_smp_call_function_queue", "call_function"),
         ("generic_smp_call_function_single_interrupt", "call_function"),
     ];
-    let sent = |function: &str| SENT.iter().find(|(handler, _)| function == *handler);
-    match is_entry_of_all(entry) {
-        true => ran.find_map(sent).map_or(entry, |(_, name)| name),
-        false => entry,
+    let (mut came, mut is_from_cpu) = (Vec::new(), false);
+    for function in ran {
+        is_from_cpu |= handles_calls_of_cpus(function);
+        let stem = function.trim_start_matches('_');
+        let handled = HANDLERS.iter().find(|(handler, _)| stem.starts_with(handler));
+        if let Some((_, what)) = handled.filter(|(_, what)| !came.contains(what)) {
+            came.push(*what);
+        }
     }
+    // For a reschedule nothing is called: the way out does it.
+    if is_from_cpu && came.iter().all(|what| *what == "timer_interrupt") {
+        came.push("reschedule_ipi");
+    }
+    came
 }
 
 /// Whether a function of arm64 handles what CPUs send each other.
@@ -275,13 +287,16 @@ pub(crate) fn is_vector(entry: &str) -> bool {
 /// Whether a function is part of the way from code that wants something of another CPU to the interrupt that is
 /// sent.
 pub(crate) fn is_way_to_cpus(name: &str) -> bool {
-    const WAY: [&str; 14] = [
+    const WAY: [&str; 18] = [
         "apic_",
         "arch_send_",
         "arch_smp_send_",
         "default_send_IPI",
         "flat_send_IPI",
         "generic_exec_single",
+        "gic_ipi_send_",
+        "ipi_send_",
+        "kick_all_cpus_sync",
         "native_apic_",
         "native_send_",
         "native_smp_send_",
@@ -289,6 +304,7 @@ pub(crate) fn is_way_to_cpus(name: &str) -> bool {
         "physflat_send_IPI",
         "send_call_function_single_ipi",
         "smp_call_",
+        "smp_cross_call",
         "x2apic_",
     ];
     is_on_way(&WAY, name)
@@ -460,14 +476,20 @@ mod tests {
         assert_eq!(whole("entry_SYSCALL_64_after_hwframe"), "entry_SYSCALL_64");
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(system_call("ksys_read"), Some("read"));
-        let of_all = |ran: &[&'static str]| interrupt("el0t_64_irq", ran.iter().copied());
-        assert_eq!(of_all(&["do_handle_IPI", "irq_work_run", "work"]), "irq_work");
-        assert!(is_from_cpu(of_all(&["generic_smp_call_function_single_interrupt"])));
-        assert_eq!(of_all(&["arch_timer_handler_virt"]), "el0t_64_irq");
+        let came = |ran: &[&'static str]| came_by_entry_of_all(ran.iter().copied());
+        assert_eq!(came(&["do_handle_IPI", "irq_work_run", "work"]), ["irq_work"]);
+        let call = "generic_smp_call_function_single_interrupt";
         assert_eq!(
-            interrupt("asm_common_interrupt", ["irq_work_run"].into_iter()),
-            "asm_common_interrupt"
+            came(&["do_handle_IPI", call, "__flush_smp_call_function_queue"]),
+            ["call_function"]
         );
+        assert_eq!(came(&["ipi_handler"]), ["reschedule_ipi"]);
+        assert_eq!(
+            came(&["arch_timer_handler_virt", "ipi_handler", call]),
+            ["timer_interrupt", "call_function"]
+        );
+        assert!(came(&["pl061_irq_handler"]).is_empty());
+        assert!(is_from_cpu("call_function") && is_from_cpu("reschedule_ipi") && !is_from_cpu("timer_interrupt"));
         // The function with which a worker copies its description belongs to no work item (`sized_strscpy` from
         // 6.12 on).
         assert!(is_of_queue("sized_strscpy") && is_of_queue("strscpy") && !is_of_queue("refresh_vm_stats"));

@@ -10,12 +10,14 @@ mod choice;
 mod costs;
 mod counted_path;
 mod error;
+mod explainable;
 mod host;
 mod replay;
 
 pub use choice::SampleChoice;
 pub use counted_path::{CountedPath, PathSample, counted_paths};
 pub use error::ExplainError;
+pub use explainable::{can_be_explained, has_latency, is_worth_explaining};
 pub(crate) use host::steal;
 
 use crate::breakdown::folded::folded;
@@ -59,20 +61,6 @@ impl Explained {
             Explained::Host(breakdown) => breakdown,
         }
     }
-}
-
-/// Whether its samples are the lateness of a thread.
-pub fn has_latency(record: &Record) -> bool {
-    record.cell.probe_info().is_none_or(|info| info.is_latency)
-}
-
-/// Whether its samples can be explained.
-pub fn can_be_explained(record: &Record) -> bool {
-    let venue = record.subject.venue();
-    record
-        .cell
-        .probe_info()
-        .is_none_or(|info| info.explained.contains(&venue))
 }
 
 /// The cell with the highest latency, of those that can be explained if there are some.

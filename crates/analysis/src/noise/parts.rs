@@ -18,7 +18,7 @@ use worstcase_lab::execution::{Elsewhere, Execution, Symbols};
 pub(crate) enum Who {
     /// An interrupt.
     Interrupt {
-        /// Its entry.
+        /// Its entry; where all interrupts have one (arm64), what came by it, with a `+` between.
         entry: String,
         /// The functions that it calls: of a timer, or of a call that another CPU asked for.
         functions: Vec<String>,
@@ -69,8 +69,11 @@ impl fmt::Display for Who {
 }
 
 fn interrupt(entry: &str) -> String {
+    if let Some((first, more)) = entry.split_once('+') {
+        return format!("{} and {}", interrupt(first), interrupt(more));
+    }
     match entry.trim_start_matches("asm_").trim_start_matches("sysvec_") {
-        "apic_timer_interrupt" => "timer interrupt".into(),
+        "apic_timer_interrupt" | "timer_interrupt" => "timer interrupt".into(),
         "call_function" | "call_function_single" => "call from another CPU".into(),
         "reschedule_ipi" => "reschedule from another CPU".into(),
         "irq_work" => "irq work".into(),
@@ -106,6 +109,8 @@ enum GapOwner {
 
 struct GatheredPart {
     owner: GapOwner,
+    /// An interrupt's names.
+    came: Vec<String>,
     functions: Vec<String>,
     times: u64,
     instructions: u64,
@@ -143,8 +148,13 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn SourceLines) 
         };
         let part = &mut gathered[place];
         part.times += 1;
-        let sender = others.sender(&walk.stacks.frame(mark.stack).function, mark.count);
-        part.sender = part.sender.take().or(sender);
+        for came in walk.interrupts(mark.stack, mark.count) {
+            let sender = others.sender(came, mark.count);
+            part.sender = part.sender.take().or(sender);
+            if !part.came.iter().any(|known| known == came) {
+                part.came.push(came.to_string());
+            }
+        }
     }
     let comm = |pid| {
         execution
@@ -155,7 +165,7 @@ pub fn parts(execution: &Execution, symbols: &Symbols, lines: &dyn SourceLines) 
             .map_or("", |t| &*t.comm)
     };
     let part = |g: GatheredPart| GapPart {
-        who: who(&walk, g.owner, g.functions, comm),
+        who: who(&walk, g.owner, &g.came, g.functions, comm),
         times: g.times.max(1),
         instructions: g.instructions,
         sender: g.sender,
@@ -207,6 +217,7 @@ fn gather(walk: &WindowWalk, range: Range<u64>, own: u32) -> Vec<GatheredPart> {
         let place = known.unwrap_or_else(|| {
             gathered.push(GatheredPart {
                 owner: found.owner,
+                came: Vec::new(),
                 functions: Vec::new(),
                 times: 0,
                 instructions: 0,
@@ -248,14 +259,29 @@ fn with_overhead(mut gathered: Vec<GatheredPart>) -> Vec<GatheredPart> {
     gathered
 }
 
-fn who<'a>(walk: &WindowWalk, owner: GapOwner, functions: Vec<String>, comm: impl Fn(u32) -> &'a str) -> Who {
+fn who<'a>(
+    walk: &WindowWalk,
+    owner: GapOwner,
+    came: &[String],
+    functions: Vec<String>,
+    comm: impl Fn(u32) -> &'a str,
+) -> Who {
     match owner {
         GapOwner::Entry(frame) => {
             let frame = walk.stacks.frame(frame);
-            let entry = frame.function.clone();
             match frame.kind {
-                FrameKind::Exception => Who::Exception { entry },
-                _ => Who::Interrupt { entry, functions },
+                FrameKind::Exception => Who::Exception {
+                    entry: frame.function.clone(),
+                },
+                // The gap may begin behind its entry.
+                _ if came.is_empty() => Who::Interrupt {
+                    entry: frame.function.clone(),
+                    functions,
+                },
+                _ => Who::Interrupt {
+                    entry: came.join("+"),
+                    functions,
+                },
             }
         }
         GapOwner::SoftIrq(_, action) => Who::SoftIrq {

@@ -99,6 +99,45 @@ fn interrupts_in_a_row_are_counted_and_their_sender_is_named() {
     assert!(sender.summary().ends_with("load in read(2)"), "{}", sender.summary());
 }
 
+/// arm64: one entry for all interrupts, and from 7.x on one for all that are pending.
+#[test]
+fn what_comes_by_an_entry_of_all_is_told_by_what_runs_in_it() {
+    let of_entry = |handlers: &[&[&str]]| {
+        let mut m = spinning();
+        m.interrupt("el1h_64_irq").work(5).call("el1_interrupt");
+        for functions in handlers {
+            functions.iter().for_each(|function| {
+                m.call(function).work(2);
+            });
+            functions.iter().for_each(|_| {
+                m.ret();
+            });
+        }
+        m.ret().iret().work(4);
+        noise_rows(&m).remove(0).0
+    };
+    let timer = [
+        "arch_timer_handler_virt",
+        "hrtimer_interrupt",
+        "__hrtimer_run_queues",
+        "tick_nohz_handler",
+    ];
+    let queue = "__flush_smp_call_function_queue";
+    let call = [
+        "ipi_handler",
+        "generic_smp_call_function_single_interrupt",
+        queue,
+        "do_nothing",
+    ];
+    assert_eq!(of_entry(&[&timer]), "timer interrupt: tick_nohz_handler");
+    assert_eq!(of_entry(&[&call]), "call from another CPU: do_nothing");
+    assert_eq!(of_entry(&[&["ipi_handler"]]), "reschedule from another CPU");
+    assert_eq!(of_entry(&[&["ipi_handler", "irq_work_run"]]), "irq work");
+    let both = "timer interrupt and call from another CPU: do_nothing + tick_nohz_handler";
+    assert_eq!(of_entry(&[&timer, &call]), both);
+    assert_eq!(of_entry(&[&["gic_handle_irq", "vp_interrupt"]]), "interrupt");
+}
+
 #[test]
 fn a_worker_is_told_by_its_work_and_switching_is_the_scheduler_s() {
     let mut m = spinning();

@@ -1,7 +1,7 @@
 //! After a run of the lab.
 
 use super::{JudgedRun, NextRule, NextStep, kernels, option, page};
-use worstcase_analysis::explain::can_be_explained;
+use worstcase_analysis::explain::is_worth_explaining;
 use worstcase_base::distinct;
 use worstcase_plan::{PreemptChoice, Seeds};
 use worstcase_results::record::{Record, SubjectId};
@@ -30,7 +30,7 @@ fn more_seeds(run: &JudgedRun) -> Option<NextStep> {
 
 /// The latest sample of all.
 fn explained(run: &JudgedRun) -> Option<NextStep> {
-    let worst = run.worst(can_be_explained)?;
+    let worst = run.worst(is_worth_explaining)?;
     let command = run.about("explain");
     let what_for = format!("why it was late: {}, {}", worst.cell.load, worst.subject.id());
     Some(NextStep::new(what_for, command))

@@ -54,9 +54,14 @@ impl Ours {
     }
 }
 
-/// The run has no cell of it, or not the statistic.
-#[derive(Debug)]
-pub(super) struct MissingFigure;
+/// Why a run does not have a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MissingFigure {
+    /// It has no cell of it, or not all.
+    NotMeasured,
+    /// Its cells have too few samples for the statistic, or none.
+    NoSample,
+}
 
 /// A cell's value.
 #[derive(Clone, Copy)]
@@ -69,12 +74,12 @@ struct CellValue<'a> {
 
 /// Our values of a figure.
 pub(super) fn of(figure: &ClaimFigure, venue: Venue, records: &[Record]) -> Result<Ours, MissingFigure> {
-    let cell = figure.cell(venue).ok_or(MissingFigure)?;
+    let cell = figure.cell(venue).ok_or(MissingFigure::NotMeasured)?;
     // The value of each load, by seed and CPU.
     let mut seeds: BTreeMap<(u64, Option<u32>), BTreeMap<&str, CellValue>> = BTreeMap::new();
     let means = |record: &&Record| is_meant(cell, record);
     for record in records.iter().filter(means) {
-        let value = value(cell, record).ok_or(MissingFigure)?;
+        let value = value(cell, record).ok_or(MissingFigure::NoSample)?;
         let of_seed = seeds.entry((record.cell.seed, record.cell.cpu)).or_default();
         of_seed.insert(&record.cell.load, value);
     }
@@ -85,8 +90,8 @@ pub(super) fn of(figure: &ClaimFigure, venue: Venue, records: &[Record]) -> Resu
         .filter_map(|loads| loads.values().copied().max_by(|a, b| largest(*a, *b)))
         .collect();
     found.sort_by(|a, b| largest(*a, *b));
-    let subject: &Subject = &records.iter().find(means).ok_or(MissingFigure)?.subject;
-    let last = found.last().ok_or(MissingFigure)?;
+    let subject: &Subject = &records.iter().find(means).ok_or(MissingFigure::NotMeasured)?.subject;
+    let last = found.last().ok_or(MissingFigure::NotMeasured)?;
     let n = found.len();
     let is_share = cell.statistic.is_share();
     Ok(Ours {
@@ -121,6 +126,18 @@ pub(super) fn not_there(claim: &Claim, found: &[Result<Ours, MissingFigure>], pl
     if missing.is_empty() {
         return None;
     }
+    let names = |figures: &[&ClaimFigure]| {
+        figures
+            .iter()
+            .map(|figure| figure.of.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let is_measured = |ours: &Result<Ours, MissingFigure>| !matches!(ours, Err(MissingFigure::NotMeasured));
+    if found.iter().all(is_measured) {
+        let why = "measured, and no sample tells it (of noise: no gap)";
+        return Some(format!("{why}: {}", names(&missing)));
+    }
     let mut cells = missing.iter().filter_map(|figure| figure.cell(plan.experiment.venue));
     let is_quick = plan
         .study
@@ -134,8 +151,7 @@ pub(super) fn not_there(claim: &Claim, found: &[Result<Ours, MissingFigure>], pl
         (false, true) => "the study's full form has all cells",
         (false, false) => "it was planned without them; run the study again",
     };
-    let names: Vec<&str> = missing.iter().map(|figure| figure.of.as_str()).collect();
-    Some(format!("not in this run: {}; {remedy}", names.join(", ")))
+    Some(format!("not in this run: {}; {remedy}", names(&missing)))
 }
 
 /// Whether a run is going to have all of it.

@@ -148,7 +148,7 @@ impl StudyRunArgs {
         }
         let terminal = ProgressDisplay::new();
         let options = ResolveOptions::from_cache(&terminal)?;
-        tell(&models::leave_out_lacking(&mut plan.experiment, &options)?);
+        tell(&models::leave_out_lacking(plan, &options)?);
         Ok(())
     }
 

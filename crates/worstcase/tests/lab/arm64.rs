@@ -94,6 +94,40 @@ fn an_isolated_cpu_is_entered_for_changed_code_alone() {
     let gaps = |record: &Record| record.accounting.gaps().unwrap().gaps;
     let of_load: Vec<u64> = records.iter().map(gaps).collect();
     assert_eq!(of_load, [0, 0, 0, 100], "idle, fork, unmapping, perf");
+    let told = controller.worstcase("explain").arg(&run).assert().success();
+    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    for call in ["perf_event_open(2)", "close(2)"] {
+        assert!(told.contains(&format!("load-perf in {call}")), "{told}");
+    }
+    assert!(told.contains("call from another CPU: do_nothing"), "{told}");
+}
+
+/// All interrupts have one entry there: what ran in it tells that another CPU sent this one.
+#[test]
+fn a_remote_wake_up_begins_with_its_sender() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let cells =
+        format!("--kernel {KERNEL} --cpus 2 --probe remote+futex,remote+pipe --load idle --seeds 1 --samples 50");
+    let (controller, folder) = (controller(KERNEL), folder());
+    let run = folder.path().join("run");
+    controller.run(&cells, &run).assert().success();
+    for record in Run::open(&run).unwrap().records().unwrap() {
+        let id = record.id.to_string();
+        let mut explain = controller.worstcase("explain");
+        explain.arg(&run).args(["--cell", &id, "--json"]);
+        let told = explain.assert().success();
+        let told: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+        let kinds: Vec<&Value> = told["spans"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|span| &span["kind"])
+            .collect();
+        assert_eq!(kinds[..2], ["send", "waking-irq"], "{id}");
+        assert!(!kinds.contains(&&Value::from("other-irq")), "{id}: {kinds:?}");
+    }
 }
 
 #[test]

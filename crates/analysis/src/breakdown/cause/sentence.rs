@@ -198,7 +198,7 @@ fn mechanism_text(cause: &CauseParts) -> String {
         Mechanism::OtherInterrupt => match &span.what {
             SpanKind::OtherIrq { entry } => {
                 let sender = span.sender.as_ref().map_or(String::new(), sent_by);
-                let name = entry_name(span.interrupt(entry));
+                let name = entry_name(entry);
                 format!("{name} ran first, in {}{sender}", cause.at.function)
             }
             _ => format!("another interrupt ran first, in {}", cause.at.function),

@@ -26,8 +26,8 @@ mod vectors;
 mod walk;
 
 use super::decode::{Decoded, decode};
-use super::roles::FunctionRole;
-use super::stacks::{StackId, Stacks};
+use super::roles::{self, FunctionRole};
+use super::stacks::{FrameKind, StackId, Stacks};
 pub(crate) use names::{CodeNames, NO_SYMBOL};
 pub use sites::SiteId;
 use sites::Sites;
@@ -164,6 +164,41 @@ impl WindowWalk {
             site: at.site,
             pid: at.pid,
         })
+    }
+
+    /// What an interrupt is called whose entry is this frame of the chain at an instruction: by its entry, or where all have one, by
+    /// what ran in it. Several, where what was pending was taken in one entry; none is known of a device's.
+    pub(crate) fn interrupts(&self, frame: StackId, count: u64) -> Vec<&str> {
+        let entry = self.stacks.frame(frame).function.as_str();
+        if !roles::is_entry_of_all(entry) {
+            return vec![entry];
+        }
+        let is_entry = |m: &&FrameMark| m.stack == frame && m.what == FrameEvent::Enter(FunctionRole::InterruptEntry);
+        let after = self.marks.partition_point(|m| m.count <= count);
+        let begin = self.marks[..after]
+            .iter()
+            .rev()
+            .find(is_entry)
+            .map_or(count, |m| m.count);
+        let end = self.marks[after..].iter().find(is_entry).map_or(u64::MAX, |m| m.count);
+        let own = |i: &StackInterval| {
+            let mut inner: Vec<StackId> = self.stacks.upwards(i.stack).collect();
+            let place = inner.iter().position(|id| *id == frame)?;
+            inner.truncate(place);
+            inner.reverse();
+            Some(inner)
+        };
+        let ran = self.within(begin, end).map_while(|i| own(&i)).flat_map(|inner| {
+            // What interrupts it is another.
+            let of_it = inner
+                .into_iter()
+                .take_while(|id| self.stacks.frame(*id).kind != FrameKind::Interrupt);
+            of_it.map(|id| self.stacks.frame(id).function.as_str())
+        });
+        match roles::came_by_entry_of_all(ran) {
+            came if came.is_empty() => vec![entry],
+            came => came,
+        }
     }
 
     /// The marks of a range.

@@ -131,7 +131,7 @@ impl<'a> InterruptSender<'a> {
         let stacks = &self.walk.stacks;
         match (stacks.find_kind(i.stack, FrameKind::Interrupt), i.irqs) {
             (Some(frame), _) => SpanKind::OtherIrq {
-                entry: stacks.frame(frame).function.clone(),
+                entry: self.walk.interrupts(frame, i.start).join("+"),
             },
             (None, Some(false)) => SpanKind::IrqsOff {
                 off: None,

@@ -170,7 +170,8 @@ pub enum SpanKind {
     },
     /// Another interrupt.
     OtherIrq {
-        /// Its entry.
+        /// Its entry, or what came by it where all interrupts have one (arm64): `timer_interrupt`, `irq_work`, `call_function`,
+        /// `reschedule_ipi`.
         entry: String,
     },
     /// Soft interrupts.

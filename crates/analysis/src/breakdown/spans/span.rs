@@ -111,11 +111,6 @@ pub struct Span {
 }
 
 impl Span {
-    /// What an interrupt with this entry is called, which ran in this span.
-    pub(crate) fn interrupt<'s>(&'s self, entry: &'s str) -> &'s str {
-        roles::interrupt(entry, self.chain.iter().map(|frame| frame.function.as_str()))
-    }
-
     /// A span about which nothing is known.
     pub(crate) fn unexplained(start_ns: Nanos, length_ns: Nanos, instructions: Option<Instructions>) -> Span {
         Span {

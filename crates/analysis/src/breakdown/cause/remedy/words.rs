@@ -76,7 +76,7 @@ fn of_kind(by: &Span, is_rt: bool) -> Option<Advice> {
     Some(match &by.what {
         SpanKind::IrqsOff { by, .. } => irqs_off(*by, is_rt),
         SpanKind::PreemptOff { by, .. } => preempt_off(*by, is_rt),
-        SpanKind::OtherIrq { entry } => other_interrupt(by.interrupt(entry), is_rt)?,
+        SpanKind::OtherIrq { entry } => other_interrupt(entry, is_rt)?,
         SpanKind::Waits {
             what,
             fault: false,
@@ -143,7 +143,7 @@ fn other_interrupt(entry: &str, is_rt: bool) -> Option<Advice> {
         _ if roles::is_from_cpu(entry) => {
             "no preemption model moves this to a thread: it is called from another CPU; keep what calls it away from this CPU (threads of one process on both, membarrier, changes of running code)"
         }
-        _ if entry.contains("apic_timer") => {
+        _ if entry.contains("timer_interrupt") => {
             "no preemption model moves the timer interrupt to a thread: what runs in it has to be shorter"
         }
         _ => return None,
