@@ -6,7 +6,7 @@ use worstcase_base::near::instead;
 use super::apt::{self, Apt};
 use super::catalog::{self, Catalog, CatalogEntry};
 use super::name::{DebianSeries, KernelName};
-use super::store::{KernelManifest, KernelStore};
+use super::store::{KernelStore, StoredName};
 use super::{Arch, Flavour, Kernel, KernelError, Lists, ResolveOptions, version};
 
 /// Package lists older than this are fetched again when a user asks for the newest.
@@ -98,7 +98,7 @@ fn versioned(
         series: series.clone(),
         version: None,
     };
-    let cached: Vec<(String, KernelManifest)> = store.manifests().into_iter().filter(|(_, m)| fits(m, &any)).collect();
+    let cached: Vec<(String, StoredName)> = store.names().into_iter().filter(|(_, m)| fits(m, &any)).collect();
     let lists = match options.lists {
         Lists::IfMissing => Ok(stored_catalog(series.arch, &options.cache).unwrap_or_default()),
         Lists::IfOld | Lists::Renew => catalog(series.arch, options),
@@ -231,7 +231,7 @@ fn find(text: &str, name: &KernelName, catalog: &Catalog) -> Result<CatalogEntry
 }
 
 fn newest_cached(store: &KernelStore<'_>, name: &KernelName) -> Option<String> {
-    let fitting = store.manifests().into_iter().filter(|(_, m)| fits(m, name));
+    let fitting = store.names().into_iter().filter(|(_, m)| fits(m, name));
     fitting
         .max_by(|(_, a), (_, b)| version::compare(&a.version, &b.version))
         .map(|(key, _)| key)
@@ -246,11 +246,7 @@ pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> 
     };
     let store = KernelStore::new(cache);
     let is_meant = |version: &str| typed.is_none_or(|typed| version::begins_with(version, typed));
-    if store
-        .manifests()
-        .iter()
-        .any(|(_, m)| fits(m, name) && is_meant(&m.version))
-    {
+    if store.names().iter().any(|(_, m)| fits(m, name) && is_meant(&m.version)) {
         return None;
     }
     let known = stored_catalog(name.arch().unwrap_or_default(), cache).unwrap_or_default();
@@ -266,7 +262,7 @@ pub(crate) fn to_fetch(name: &KernelName, cache: &Cache) -> Option<Option<u64>> 
 }
 
 /// Whether a kernel in the cache belongs to this package, or to this series.
-fn fits(manifest: &KernelManifest, name: &KernelName) -> bool {
+fn fits(manifest: &StoredName, name: &KernelName) -> bool {
     match name {
         KernelName::Series { series, .. } => {
             let signed = catalog::release_in_name(&manifest.package).is_some_and(|(_, signed)| signed);

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -23,7 +24,18 @@ const SCHEMA: &str = "worstcase-kernel/1";
 
 /// The description of a stored kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KernelManifest {
+struct KernelManifest {
+    schema: String,
+    package: String,
+    version: String,
+    release: String,
+    debs: Vec<FileSum>,
+    files: Vec<FileSum>,
+}
+
+/// What a manifest begins with. All kernels' are read to find one; the files, of which each has thousands, are passed over.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct StoredName {
     schema: String,
     /// The Debian package that stands for the kernel, or the first of the package files.
     pub package: String,
@@ -31,8 +43,6 @@ pub(crate) struct KernelManifest {
     pub version: String,
     /// As `6.1.0-56-amd64`.
     pub release: String,
-    debs: Vec<FileSum>,
-    files: Vec<FileSum>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,11 +73,11 @@ impl<'a> KernelStore<'a> {
         self.cache.get(AREA, key).is_some()
     }
 
-    /// Manifests of all kernels that came from the archive, with their keys.
-    pub(crate) fn manifests(&self) -> Vec<(String, KernelManifest)> {
+    /// The names of all kernels that came from the archive, with their keys.
+    pub(crate) fn names(&self) -> Vec<(String, StoredName)> {
         let keys = self.cache.keys(AREA).into_iter().filter(|k| k.contains('_'));
-        keys.filter_map(|k| Some((k.clone(), read_manifest(&self.cache.path(AREA, &k)).ok()?)))
-            .collect()
+        let name = |key: &str| read_manifest(&self.cache.path(AREA, key), |name: &StoredName| &name.schema).ok();
+        keys.filter_map(|key| Some((key.clone(), name(&key)?))).collect()
     }
 
     /// Opens an entry, if it exists.
@@ -146,21 +156,20 @@ fn fill(building: &Path, debs: &[PathBuf], package: Option<(&str, &str)>) -> Res
     Ok(fs::write(&path, json).map_err(|e| CacheError::from_io(&path, e))?)
 }
 
-fn read_manifest(dir: &Path) -> Result<KernelManifest, KernelError> {
+/// Reads a manifest, or the part of it that names the kernel.
+fn read_manifest<M: DeserializeOwned>(dir: &Path, schema: impl Fn(&M) -> &str) -> Result<M, KernelError> {
     let damaged = |why: String| KernelError::Damaged { path: dir.into(), why };
     let bytes =
         worstcase_base::files::read(&dir.join("manifest.json")).map_err(|e| damaged(format!("manifest.json: {e}")))?;
-    let manifest: KernelManifest =
-        serde_json::from_slice(&bytes).map_err(|e| damaged(format!("manifest.json: {e}")))?;
-    if manifest.schema == SCHEMA {
-        Ok(manifest)
-    } else {
-        Err(damaged(format!("of another format, {}", manifest.schema)))
+    let manifest: M = serde_json::from_slice(&bytes).map_err(|e| damaged(format!("manifest.json: {e}")))?;
+    match schema(&manifest) {
+        SCHEMA => Ok(manifest),
+        other => Err(damaged(format!("of another format, {other}"))),
     }
 }
 
 fn open(dir: &Path, name: &str) -> Result<Kernel, KernelError> {
-    let manifest = read_manifest(dir)?;
+    let manifest = read_manifest(dir, |manifest: &KernelManifest| &manifest.schema)?;
     let damaged = |why: String| KernelError::Damaged { path: dir.into(), why };
     let tree = dir.join("tree");
     // Checks the sizes of all files and the digest of the image: fast enough for every use, and finds files that a user

@@ -163,11 +163,36 @@ impl<'a> CellCheckpoints<'a> {
         folder: &Path,
         asked: &PluginRequest,
     ) -> Result<(), LabError> {
-        let (at, saved) = (
-            self.missing(&raw.events, Instructions(0)..Instructions(u64::MAX)),
-            RefCell::default(),
-        );
-        let course = Course::Saved(Saves { at: &at, saved: &saved });
+        let at = self.missing(&raw.events, Instructions(0)..Instructions(u64::MAX));
+        self.run_whole(run, raw, folder, asked, &at)
+    }
+
+    /// The same with one checkpoint, in the middle: for a run that nobody waits for but a replay of both halves at once, which leaves
+    /// the others.
+    pub(crate) fn whole_with_middle(
+        &self,
+        run: &CellRun,
+        raw: &RawResult,
+        folder: &Path,
+        asked: &PluginRequest,
+    ) -> Result<(), LabError> {
+        let (mut places, apart) = places(&raw.events);
+        let middle = raw.events.last().map_or(0, |event| event.count.0) / 2;
+        let is_near = |place: Instructions| place.0.abs_diff(middle) < apart;
+        let at = places.find(|place| is_near(*place) && !self.at.iter().any(|at| is_near(*at)));
+        self.run_whole(run, raw, folder, asked, at.as_slice())
+    }
+
+    fn run_whole(
+        &self,
+        run: &CellRun,
+        raw: &RawResult,
+        folder: &Path,
+        asked: &PluginRequest,
+        at: &[Instructions],
+    ) -> Result<(), LabError> {
+        let saved = RefCell::default();
+        let course = Course::Saved(Saves { at, saved: &saved });
         same_again(run, raw, folder, asked, &course)?;
         self.keep_all(&saved.into_inner(), Instructions(0))
     }

@@ -54,3 +54,28 @@ fn a_sample_is_explained_the_same_from_the_warm_snapshot_a_checkpoint_and_what_w
     }
     assert_eq!(explained(&controller, &run, &late(&part)), told);
 }
+
+/// From the machine in the middle of a cell, from one that a replay left, and from nothing.
+#[test]
+fn a_census_names_the_same_owners_wherever_its_replays_begin() {
+    let (controller, folder) = (Controller::booted(), folder());
+    let run = folder.path().join("run");
+    let words = format!("--kernel {GENERIC} --preempt full --load shm --samples 600 --seed 1");
+    controller.run(&words, &run).assert().success();
+    let census = || {
+        let assert = controller
+            .worstcase("census --json --cell shm")
+            .arg(&run)
+            .assert()
+            .success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    let first = census();
+    assert!(first.contains("free_unref_page_list"), "{first}");
+    fs::remove_dir_all(controller.cache().join("census-owners")).unwrap();
+    assert_eq!(census(), first);
+    for area in ["census", "census-owners", "checkpoints"] {
+        fs::remove_dir_all(controller.cache().join(area)).unwrap();
+    }
+    assert_eq!(census(), first, "from nothing");
+}
