@@ -499,6 +499,7 @@ proptest! {
                 let _ = records(vec![source], &ImportFacts::default());
             }
         }
+        fs::remove_file(&path).unwrap();
     }
 }
 

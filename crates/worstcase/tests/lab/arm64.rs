@@ -341,7 +341,9 @@ fn what_cannot_be_replayed_says_what_can() {
     let (controller, folder) = (controller(WITHOUT_DATA_SYMBOLS), folder());
     let run = folder.path().join("run");
     let cells = format!("--kernel {WITHOUT_DATA_SYMBOLS} --load idle --seeds 1 --samples 50");
-    controller.run(&cells, &run).assert().success();
+    let told = controller.run(&cells, &run).assert().success();
+    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    assert!(!told.contains("worstcase explain"), "it is no next step: {told}");
     for words in [&[][..], &["--all"]] {
         let mut explain = controller.worstcase("explain");
         explain.arg(&run).args(words);

@@ -43,7 +43,9 @@ impl Chromium {
                 "--disable-gpu",
             ])
             .args(["--disable-dev-shm-usage", "--window-size=1280,1000"])
-            .arg(format!("--user-data-dir={}", profile.path().display()));
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            // What it leaves behind goes with the profile.
+            .env("TMPDIR", profile.path());
         // Chromium's sandbox refuses root.
         if rustix::process::geteuid().is_root() {
             command.arg("--no-sandbox");

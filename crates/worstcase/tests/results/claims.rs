@@ -112,6 +112,16 @@ fn a_run_that_lacks_cells_says_which() {
         reasons,
         ["not in this run: no preemption; it was planned without them; run the study again"]
     );
+    // It has all cells, of too few samples for the statistic; of noise it may be none.
+    let mut rare = plan.clone();
+    for figure in &mut rare.claims[0].figures {
+        figure.cell.as_mut().unwrap().statistic = Statistic::P999;
+    }
+    let (_, reasons) = verdict(&rare, &records(&all));
+    assert_eq!(
+        reasons,
+        ["measured, and no sample tells it (of noise: no gap): rt, no preemption"]
+    );
     // So many seeds are too few for an interval.
     let few = [&all[..3], &all[5..]].concat();
     let three = [&few[..3], &few[3..6]].concat();
