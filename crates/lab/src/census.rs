@@ -107,7 +107,7 @@ fn observe(
     out: &Path,
 ) -> Result<(), LabError> {
     match CellCheckpoints::of(cache, run)? {
-        Some(checkpoints) => checkpoints.whole_with_middle(run, raw, folder, asked)?,
+        Some(checkpoints) => checkpoints.whole(run, raw, folder, asked, checkpoints.middle(raw).as_slice())?,
         None => same_again(run, raw, folder, asked, &Course::Whole)?,
     }
     let census = folder.join(CENSUS);

@@ -45,7 +45,8 @@ pub(crate) fn verify_anew(cache: &Cache, run: &CellRun, raw: &RawResult, folder:
     };
     let own = folder.join("checkpoints");
     fs::create_dir(&own).map_err(LabError::io(&own))?;
-    checkpoints.whole(run, raw, &own, &PluginRequest::default())?;
+    let everywhere = checkpoints.everywhere(raw);
+    checkpoints.whole(run, raw, &own, &PluginRequest::default(), &everywhere)?;
     verify(cache, run, raw, &own)
 }
 
@@ -155,35 +156,8 @@ impl<'a> CellCheckpoints<'a> {
         }
     }
 
-    /// Runs the whole cell, with its files in `folder`.
+    /// Runs the whole cell, with its files in `folder`; it leaves checkpoints at these places.
     pub(crate) fn whole(
-        &self,
-        run: &CellRun,
-        raw: &RawResult,
-        folder: &Path,
-        asked: &PluginRequest,
-    ) -> Result<(), LabError> {
-        let at = self.missing(&raw.events, Instructions(0)..Instructions(u64::MAX));
-        self.run_whole(run, raw, folder, asked, &at)
-    }
-
-    /// The same with one checkpoint, in the middle: for a run that nobody waits for but a replay of both halves at once, which leaves
-    /// the others.
-    pub(crate) fn whole_with_middle(
-        &self,
-        run: &CellRun,
-        raw: &RawResult,
-        folder: &Path,
-        asked: &PluginRequest,
-    ) -> Result<(), LabError> {
-        let (mut places, apart) = places(&raw.events);
-        let middle = raw.events.last().map_or(0, |event| event.count.0) / 2;
-        let is_near = |place: Instructions| place.0.abs_diff(middle) < apart;
-        let at = places.find(|place| is_near(*place) && !self.at.iter().any(|at| is_near(*at)));
-        self.run_whole(run, raw, folder, asked, at.as_slice())
-    }
-
-    fn run_whole(
         &self,
         run: &CellRun,
         raw: &RawResult,
@@ -195,6 +169,19 @@ impl<'a> CellCheckpoints<'a> {
         let course = Course::Saved(Saves { at, saved: &saved });
         same_again(run, raw, folder, asked, &course)?;
         self.keep_all(&saved.into_inner(), Instructions(0))
+    }
+
+    /// All places where a checkpoint should be, but none is near.
+    pub(crate) fn everywhere(&self, raw: &RawResult) -> Vec<Instructions> {
+        self.missing(&raw.events, Instructions(0)..Instructions(u64::MAX))
+    }
+
+    /// The place in the middle, if none is near: for a replay of both halves at once, which leaves the others.
+    pub(crate) fn middle(&self, raw: &RawResult) -> Option<Instructions> {
+        let (mut places, apart) = places(&raw.events);
+        let middle = raw.events.last().map_or(0, |event| event.count.0) / 2;
+        let is_near = |place: Instructions| place.0.abs_diff(middle) < apart;
+        places.find(|place| is_near(*place) && !self.at.iter().any(|at| is_near(*at)))
     }
 
     /// The places on this stretch of a cell with these events where a checkpoint should be, but none is near.

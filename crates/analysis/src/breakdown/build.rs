@@ -13,6 +13,7 @@ use super::shares::CallChainShares;
 use super::sources::Sources;
 use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask, Peer, Since, Span, SpanKind};
 use super::stacks::StackId;
+use std::cell::RefCell;
 use std::ops::Range;
 use worstcase_base::format::grouped;
 use worstcase_contract::{Instructions, Nanos};
@@ -75,6 +76,7 @@ pub fn tell(
         time_of: &|n| execution.time_of(n).0,
         task_of: &task_of,
         sources: &sources,
+        named: RefCell::default(),
     };
     let stretches = classifier.stretches();
     let others = OtherCpuFinder::of(execution, symbols, lines);

@@ -11,6 +11,8 @@ use super::roles::{self, FunctionRole};
 use super::sources::Sources;
 use super::spans::{CodePlace, KernelTask, OffBy, Since, SpanKind, WaitsFor};
 use super::stacks::{FrameKind, StackId};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use worstcase_contract::Nanos;
 
 /// A stretch of one kind.
@@ -55,6 +57,8 @@ pub(crate) struct LabClassifier<'a> {
     pub(crate) task_of: &'a dyn Fn(u32) -> KernelTask,
     /// Lines of source code.
     pub(crate) sources: &'a Sources<'a>,
+    /// What interrupts are called, by their entry's frame and where they were entered: all that ran in one tells it.
+    pub(crate) named: RefCell<HashMap<(StackId, u64), String>>,
 }
 
 impl LabClassifier<'_> {
@@ -259,11 +263,14 @@ impl LabClassifier<'_> {
     }
 
     fn other_interrupt(&self, i: &StackInterval, frame: StackId) -> SpanKind {
-        let interrupts = self.walk.interrupts(frame, i.start);
-        let from_cpu = interrupts.iter().find(|entry| roles::is_from_cpu(entry));
-        SpanKind::OtherIrq {
-            entry: from_cpu.unwrap_or(&interrupts[0]).to_string(),
-        }
+        let mut named = self.named.borrow_mut();
+        let entered = (frame, self.walk.entered_at(frame, i.start));
+        let name = named.entry(entered).or_insert_with(|| {
+            let interrupts = self.walk.interrupts(frame, i.start);
+            let from_cpu = interrupts.iter().find(|entry| roles::is_from_cpu(entry));
+            from_cpu.unwrap_or(&interrupts[0]).to_string()
+        });
+        SpanKind::OtherIrq { entry: name.clone() }
     }
 
     /// Whether an interrupt is at its soft interrupts.

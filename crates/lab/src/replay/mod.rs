@@ -323,7 +323,7 @@ fn observe(
     if part.is_none() {
         let asked = asked(Instructions(0));
         match checkpoints {
-            Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked)?,
+            Some(checkpoints) => checkpoints.whole(run, raw, folder, &asked, &checkpoints.everywhere(raw))?,
             None => same_again(run, raw, folder, &asked, &Course::Whole)?,
         }
     }

@@ -173,14 +173,12 @@ impl WindowWalk {
         if !roles::is_entry_of_all(entry) {
             return vec![entry];
         }
-        let is_entry = |m: &&FrameMark| m.stack == frame && m.what == FrameEvent::Enter(FunctionRole::InterruptEntry);
+        let begin = self.entered_at(frame, count);
         let after = self.marks.partition_point(|m| m.count <= count);
-        let begin = self.marks[..after]
+        let end = self.marks[after..]
             .iter()
-            .rev()
-            .find(is_entry)
-            .map_or(count, |m| m.count);
-        let end = self.marks[after..].iter().find(is_entry).map_or(u64::MAX, |m| m.count);
+            .find(|m| is_entry(m, frame))
+            .map_or(u64::MAX, |m| m.count);
         let own = |i: &StackInterval| {
             let mut inner: Vec<StackId> = self.stacks.upwards(i.stack).collect();
             let place = inner.iter().position(|id| *id == frame)?;
@@ -201,9 +199,20 @@ impl WindowWalk {
         }
     }
 
+    /// Where the interrupt was entered whose entry is this frame of the chain at an instruction, if that is seen.
+    pub(crate) fn entered_at(&self, frame: StackId, count: u64) -> u64 {
+        let after = self.marks.partition_point(|m| m.count <= count);
+        let entered = self.marks[..after].iter().rev().find(|m| is_entry(m, frame));
+        entered.map_or(count, |m| m.count)
+    }
+
     /// The marks of a range.
     pub(crate) fn marks_within(&self, start: u64, end: u64) -> &[FrameMark] {
         let at = |count| self.marks.partition_point(|m| m.count < count);
         &self.marks[at(start)..at(end).max(at(start))]
     }
+}
+
+fn is_entry(mark: &FrameMark, frame: StackId) -> bool {
+    mark.stack == frame && mark.what == FrameEvent::Enter(FunctionRole::InterruptEntry)
 }
