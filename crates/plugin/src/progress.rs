@@ -2,7 +2,8 @@
 //!
 //! A thread of its own writes it: the CPU's code has nothing to do for it, and QEMU's main loop is not woken.
 
-use crate::counts;
+use crate::counts::COUNTS;
+use crate::scheduler::SLICE;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -37,8 +38,8 @@ fn tell(file: &File) {
     let mut told = 0;
     loop {
         std::thread::sleep(PAUSE);
-        let count = counts::charged_of_all();
-        // What cannot be written now is written with the next change.
+        // What cannot be read or written now is with the next change.
+        let Some(count) = COUNTS.seen(&SLICE) else { continue };
         if count != told && file.write_all_at(&count.to_le_bytes(), 0).is_ok() {
             told = count;
         }

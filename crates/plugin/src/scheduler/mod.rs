@@ -30,6 +30,8 @@ mod slices;
 #[cfg(not(any(test, feature = "guest-arm64")))]
 mod translation;
 
+#[cfg(test)]
+pub(crate) use budget::Fields;
 #[cfg(not(test))]
 pub(crate) use extra_time::{fetched, paused};
 #[cfg(not(test))]
@@ -38,7 +40,7 @@ pub(crate) use followed::{followed, is_followed, is_measured, measures};
 pub(crate) use qemu::handle;
 #[cfg(not(test))]
 pub(crate) use qemu::{begin_kicks, fetches, pauses_alone, take_no_time, take_over, time_at, word_at};
-pub(crate) use running::SLICE;
+pub(crate) use running::{RunningSlice, SLICE};
 #[cfg(not(test))]
 pub(crate) use settings::{Settings, is_alone, is_port_slow, set};
 #[cfg(not(any(test, feature = "guest-arm64")))]

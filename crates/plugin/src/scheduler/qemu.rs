@@ -286,7 +286,7 @@ impl Machine for OnCpuThread {
         let (code, executed, clock) = unsafe {
             let before = (call.icount_get_raw)();
             allow::allow(handle, most);
-            SLICE.begin(qemu.budget(number));
+            COUNTS.begin_slice(|| SLICE.begin(qemu.budget(number)));
             (call.cpu_exec_start)(handle);
             let mut code = (call.cpu_exec)(handle);
             // QEMU leaves for another CPU to run. Where there is none it goes on with what is left of the budget.
@@ -294,7 +294,7 @@ impl Machine for OnCpuThread {
                 code = (call.cpu_exec)(handle);
             }
             (call.cpu_exec_end)(handle);
-            let executed = SLICE.end();
+            let executed = COUNTS.end_slice(|| SLICE.end());
             (call.icount_process_data)(handle);
             (code, executed, (call.icount_get_raw)() - before)
         };

@@ -14,11 +14,7 @@ pub(crate) struct RunningSlice {
 }
 
 /// The machine's.
-pub(crate) static SLICE: RunningSlice = RunningSlice {
-    fields: AtomicPtr::new(null_mut()),
-    allowed: AtomicI64::new(0),
-    untimed: AtomicI64::new(0),
-};
+pub(crate) static SLICE: RunningSlice = RunningSlice::new();
 
 /// What a CPU did in a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +26,15 @@ pub(crate) struct Executed {
 }
 
 impl RunningSlice {
+    /// None runs.
+    pub(crate) const fn new() -> RunningSlice {
+        RunningSlice {
+            fields: AtomicPtr::new(null_mut()),
+            allowed: AtomicI64::new(0),
+            untimed: AtomicI64::new(0),
+        }
+    }
+
     /// Its CPU, which has been allowed a number of instructions, begins.
     pub(crate) fn begin(&self, fields: &'static Fields) {
         self.untimed.store(0, Relaxed);
@@ -68,11 +73,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_was_executed() {
-        let slice = RunningSlice {
-            fields: AtomicPtr::new(null_mut()),
-            allowed: AtomicI64::new(0),
-            untimed: AtomicI64::new(0),
-        };
+        let slice = RunningSlice::new();
         let fields: &Fields = Box::leak(Box::new(Fields::of_test(100)));
         assert_eq!(slice.executed(), 0);
         slice.begin(fields);
