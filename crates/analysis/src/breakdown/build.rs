@@ -15,7 +15,7 @@ use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask
 use super::stacks::StackId;
 use std::cell::RefCell;
 use std::ops::Range;
-use worstcase_base::format::grouped;
+use worstcase_base::format::{grouped, micros};
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Execution, Symbols};
 
@@ -90,7 +90,7 @@ pub fn tell(
         system_call: call_in(first..first + 1),
         chain: sources.chain_at(first),
     });
-    notes.extend(notes_of(&walk, &points));
+    notes.extend(notes_of(&classifier));
     notes.extend(execution.short_warm_up(execution.due.0).map(short_warm_up));
     let breakdown = Breakdown::new(sample, at_due, cause, spans, notes)?;
     Ok(Explanation {
@@ -226,8 +226,17 @@ fn short_warm_up(instructions: u64) -> String {
     )
 }
 
-fn notes_of(walk: &WindowWalk, points: &Milestones) -> Vec<String> {
+fn notes_of(of: &LabClassifier<'_>) -> Vec<String> {
+    let (walk, points) = (of.walk, of.points);
     let mut notes = Vec::new();
+    if let Some(unarmed) = &points.unarmed {
+        let until = of.began + Nanos((of.time_of)(unarmed.until - points.due));
+        notes.push(format!(
+            "until +{} us the hardware was not armed for the probe's timer: {} arms it when it is done with the soft timers that it expires (hrtimer_run_softirq)",
+            micros(until),
+            (of.task_of)(unarmed.by).named()
+        ));
+    }
     if walk.irregular > 0 {
         notes.push(format!(
             "{} returns in the window fit no frame: the call chains around them may be wrong",

@@ -30,6 +30,7 @@ impl KindStretch {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Nearest {
     Switch,
     Schedule,
@@ -161,7 +162,7 @@ impl LabClassifier<'_> {
                 (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => self
                     .other_timer(i, frame)
                     .unwrap_or_else(|| self.other_interrupt(i, frame)),
-                _ if p.is_deferred && self.has(i.stack, FunctionRole::SoftTimers) => SpanKind::SoftIrq,
+                _ if let Some(kind) = self.before_armed(i, nearest) => kind,
                 (_, Some(false)) if self.has(i.stack, FunctionRole::SpinWait) => SpanKind::SpinsFor {
                     at: CodePlace::default(),
                 },
@@ -184,7 +185,7 @@ impl LabClassifier<'_> {
             return match self.walk.stacks.frame(i.stack).kind {
                 FrameKind::User => SpanKind::UserProbe,
                 // What the probe's own way out lets run: arm64's has bottom halves off while it restores registers.
-                _ if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() => SpanKind::SoftIrq,
+                _ if self.is_soft_interrupt(i.stack) => SpanKind::SoftIrq,
                 _ if self.has(i.stack, FunctionRole::ExitWork) => SpanKind::ExitWork,
                 _ if p.since != Since::Called => SpanKind::ReturnToUser,
                 _ if self.calls_cpus(i.stack) => SpanKind::CallsCpus,
@@ -207,14 +208,9 @@ impl LabClassifier<'_> {
         let is_back = i.start >= p.wake.max(p.entry_end) && self.walk.stacks.frame(i.stack).kind == FrameKind::User;
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked) || is_back;
         if comes_first && i.pid != 0 {
-            return SpanKind::OtherThread {
-                task: (self.task_of)(i.pid),
-                owns_lock,
-                wait: None,
-                server: None,
-            };
+            return self.other_thread(i.pid, owns_lock);
         }
-        if self.walk.stacks.find_kind(i.stack, FrameKind::SoftIrq).is_some() {
+        if self.is_soft_interrupt(i.stack) {
             return SpanKind::SoftIrq;
         }
         if !marked {
@@ -242,6 +238,32 @@ impl LabClassifier<'_> {
             },
             false => SpanKind::NoReschedulePoint,
         }
+    }
+
+    /// What runs before the hardware is armed for the probe's timer, so that no interrupt can come.
+    fn before_armed(&self, i: &StackInterval, nearest: Nearest) -> Option<SpanKind> {
+        let unarmed = self.points.unarmed.as_ref().filter(|unarmed| i.start < unarmed.until)?;
+        let expires = || self.has(i.stack, FunctionRole::SoftTimers) || self.is_soft_interrupt(i.stack);
+        match nearest {
+            _ if i.pid == 0 || i.pid == self.points.probe => None,
+            Nearest::Schedule => Some(SpanKind::Schedule),
+            Nearest::Switch => Some(SpanKind::Switch),
+            _ if i.pid == unarmed.by => expires().then_some(SpanKind::SoftIrq),
+            _ => Some(self.other_thread(i.pid, false)),
+        }
+    }
+
+    fn other_thread(&self, pid: u32, owns_lock: bool) -> SpanKind {
+        SpanKind::OtherThread {
+            task: (self.task_of)(pid),
+            owns_lock,
+            wait: None,
+            server: None,
+        }
+    }
+
+    fn is_soft_interrupt(&self, stack: StackId) -> bool {
+        self.walk.stacks.find_kind(stack, FrameKind::SoftIrq).is_some()
     }
 
     /// The function of a timer that is not ours, within an interrupt.

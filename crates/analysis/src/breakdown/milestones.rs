@@ -42,8 +42,8 @@ pub struct Milestones {
     pub(crate) resched: u64,
     /// Several timers woke a thread; need_resched alone tells which timer was the probe's.
     pub(crate) ambiguous: bool,
-    /// Soft interrupts expire the probe's timer: the hardware was not armed for it while they expired others.
-    pub(crate) is_deferred: bool,
+    /// The hardware was not armed for the probe's timer when it was due.
+    pub(crate) unarmed: Option<Unarmed>,
     /// The waits of the probe for something else than its timer, in order.
     pub(crate) waits: Vec<Waits>,
     /// The probe went to sleep on a lock after it was woken.
@@ -54,6 +54,29 @@ pub struct Milestones {
     rescheds: Vec<u64>,
     /// Each time since the interrupt at which the scheduler begins to choose, or another thread begins to run.
     choices: Vec<u64>,
+}
+
+/// The kernel arms the hardware for no soft timer while it expires soft timers: it does so when it is done with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unarmed {
+    /// When it was done.
+    pub(crate) until: u64,
+    /// The thread that expires them; on PREEMPT_RT others may run before it.
+    pub(crate) by: u32,
+}
+
+impl Unarmed {
+    /// Interrupts were on, and none came, before soft timers had expired.
+    fn find(walk: &WindowWalk, due: u64, entry: u64) -> Option<Unarmed> {
+        let expires = |i: &StackInterval| walk.stacks.find(i.stack, FunctionRole::SoftTimers).is_some();
+        let last = walk.within(due, entry).filter(expires).last()?;
+        let without = walk.within(due, last.end).filter(|i| i.irqs == Some(true));
+        let length = |i: StackInterval| i.end - i.start;
+        (without.map(length).sum::<u64>() > PENDING).then_some(Unarmed {
+            until: last.end,
+            by: last.pid,
+        })
+    }
 }
 
 impl Milestones {
@@ -126,7 +149,7 @@ impl Milestones {
             first_resched,
             resched: first(FunctionRole::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
-            is_deferred: is_deferred(walk, due, entry),
+            unarmed: Unarmed::find(walk, due, entry),
             waits: Waits::find(walk, due, sample, probe)
                 .into_iter()
                 .chain(Waits::after(walk, wake_at, sample, probe, false))
@@ -171,7 +194,7 @@ impl Milestones {
             first_resched: woken,
             resched: woken,
             ambiguous: false,
-            is_deferred: false,
+            unarmed: None,
             waits: Waits::after(walk, woken, sample, probe, since == Since::Called),
             blocked: blocked.map(|m| m.count),
             waker_blocked: None,
@@ -292,14 +315,6 @@ fn choices(walk: &WindowWalk, from: u64, to: u64) -> Vec<u64> {
     let mut choices: Vec<u64> = pairs.map(|pair| pair[1].0).chain(begins).collect();
     choices.sort_unstable();
     choices
-}
-
-/// Whether interrupts were on and none came while soft timers expired.
-fn is_deferred(walk: &WindowWalk, due: u64, entry: u64) -> bool {
-    let is_at_it =
-        |i: &StackInterval| i.irqs == Some(true) && walk.stacks.find(i.stack, FunctionRole::SoftTimers).is_some();
-    let length = |i: StackInterval| i.end - i.start;
-    walk.within(due, entry).filter(is_at_it).map(length).sum::<u64>() > PENDING
 }
 
 /// The timer function that woke the probe, and whether there is doubt. It is the last function within which a thread

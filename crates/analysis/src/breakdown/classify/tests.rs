@@ -64,3 +64,38 @@ fn a_mark_that_the_scheduler_takes_back_does_not_say_that_a_thread_was_to_give_w
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert!(cause.length_ns.0 >= 9_000, "{}", cause.sentence);
 }
+
+/// On PREEMPT_RT a thread expires soft timers; this one was preempted at it when the probe armed its next timer.
+#[test]
+fn what_runs_before_the_thread_that_arms_the_timer_is_no_part_of_the_way() {
+    const EXPIRES: [(&str, u64); 4] = [
+        ("handle_softirqs", 9),
+        ("hrtimer_run_softirq", 9),
+        ("preempt_schedule", 9),
+        ("__schedule", 9),
+    ];
+    let mut m = SyntheticMachine::in_user(14, "irq/14-ata_piix");
+    m.park(1, &SLEEPS).park(15, &EXPIRES).work(100).syscall().sti();
+    m.call("irq_thread").call("ioread32_rep").work(100).due();
+    m.work(40_000).ret().call("schedule").call("__schedule");
+    m.switch(15, "ktimers/0", "x").work(2).ret().ret().work(300).ret();
+    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
+    m.ret().ret().ret().ret();
+    m.call("preempt_schedule_irq").call("__schedule");
+    m.switch(1, "probe", "x").work(2).ret().ret();
+    m.sysret().work(10).read_clock();
+    let (execution, symbols) = m.execution();
+    let sample = sample("rt", execution.latency.0);
+    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+    let cause = told.breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
+    assert_eq!(cause.function.as_deref(), Some("ioread32_rep"), "{}", cause.sentence);
+    // With the way to it and back.
+    assert_eq!(cause.length_ns.0, 40_003);
+    let note = told.breakdown.notes().concat();
+    assert!(
+        note.starts_with("until +40.3 us the hardware was not armed for the probe's timer: ktimers/0 (15) arms it"),
+        "{note}"
+    );
+}

@@ -179,6 +179,10 @@ fn of_mechanism(mechanism: Mechanism, is_rt: bool) -> Advice {
             "the other CPU has to hold the lock more briefly, or the work under it has to be kept away from this CPU's",
             Nothing,
         ),
+        Mechanism::OtherThread if is_rt => (
+            "give the waiting thread (the probe, or the one that wakes it: ktimers for a signal's timer, --chrt ktimers=97) the higher priority of the two, if this one may wait",
+            Nothing,
+        ),
         Mechanism::OtherThread => (
             "give the waiting thread the higher priority of the two, if this one may wait",
             Nothing,
