@@ -127,8 +127,9 @@ sequence:
     add x1, x1, #1                      // 12: waiting
     yield
     add x1, x1, #1
-    sevl
+    sevl                                // QEMU 11.1 waits for the event that is not there yet
     wfe
+    sevl
     wfe
     add x1, x1, #1
     MARK
