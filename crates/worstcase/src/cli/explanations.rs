@@ -4,7 +4,7 @@
 use super::progress::ProgressDisplay;
 use std::num::NonZeroUsize;
 use worstcase_analysis::breakdown::Breakdown;
-use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, of_cell};
+use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, is_worth_explaining, of_cell};
 use worstcase_analysis::noise::entered;
 use worstcase_base::ExitKind;
 use worstcase_base::progress::{CountedWork, Progress};
@@ -18,6 +18,15 @@ enum Asked<'a> {
     Entries(&'a Record),
 }
 
+impl<'a> Asked<'a> {
+    fn record(&self, records: &'a [Record]) -> Option<&'a Record> {
+        match self {
+            Asked::Claim(asked) => records.iter().find(|record| record.id == asked.cell),
+            Asked::Entries(record) => Some(record),
+        }
+    }
+}
+
 enum Told {
     Claim(ClaimCause),
     Entries(EnteredCell),
@@ -29,24 +38,32 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
         return Ok(());
     }
     let claims = to_explain(&judged(run.plan(), records)).into_iter().map(Asked::Claim);
-    let asked: Vec<Asked> = claims
-        .chain(with_everything_on(records).into_iter().map(Asked::Entries))
-        .collect();
+    let entries = with_everything_on(records).into_iter().map(Asked::Entries);
+    let (asked, hidden): (Vec<Asked>, Vec<Asked>) = claims
+        .chain(entries)
+        .partition(|asked| asked.record(records).is_none_or(is_worth_explaining));
+    let bar = ProgressDisplay::new();
+    if !hidden.is_empty() {
+        bar.note(&format!(
+            "not explained are {} cells of kernels that do not show where they keep their tasks (Debian's for arm64 before 6.12)",
+            hidden.len()
+        ));
+    }
     if asked.is_empty() {
         return Ok(());
     }
-    let bar = ProgressDisplay::new();
     bar.begin(&CountedWork::cells(asked.len()));
     let told = parallel(jobs, &asked, |asked| {
         let (cell, told) = match asked {
-            Asked::Claim(asked) => (
-                &asked.cell,
-                explained(means, run, records, asked).map(|cause| cause.map(Told::Claim)),
-            ),
-            Asked::Entries(record) => (
-                &record.id,
-                entries(means, run, record).map(|entered| Some(Told::Entries(entered))),
-            ),
+            Asked::Claim(claim) => {
+                let cause = |record| explained(means, run, records, claim, record);
+                let told = asked.record(records).map_or(Ok(None), cause);
+                (&claim.cell, told.map(|cause| cause.map(Told::Claim)))
+            }
+            Asked::Entries(record) => {
+                let told = found_entries(means, run, record);
+                (&record.id, told.map(|entered| Some(Told::Entries(entered))))
+            }
         };
         let told = match told {
             // A kernel that cannot be explained, one without BTF, has been measured all the same.
@@ -92,7 +109,7 @@ fn with_everything_on(records: &[Record]) -> Vec<&Record> {
     last
 }
 
-fn entries(means: &ReplayMeans, run: &Run, record: &Record) -> Result<EnteredCell, ExplainError> {
+fn found_entries(means: &ReplayMeans, run: &Run, record: &Record) -> Result<EnteredCell, ExplainError> {
     let found = entered(means, run, record)?;
     let a_second = |times: u64| times as f64 * 1e9 / found.gaps.observed_ns.max(1) as f64;
     let cause = |row: &worstcase_analysis::noise::NoiseRow| EntryCause {
@@ -114,10 +131,8 @@ fn explained(
     run: &Run,
     records: &[Record],
     asked: &CellToExplain,
+    record: &Record,
 ) -> Result<Option<ClaimCause>, ExplainError> {
-    let Some(record) = records.iter().find(|record| record.id == asked.cell) else {
-        return Ok(None);
-    };
     let choice = match asked.percentile {
         None => SampleChoice::Worst,
         Some(percentile) => percentile.parse().map_or(SampleChoice::Worst, SampleChoice::Percentile),
