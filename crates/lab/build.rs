@@ -110,6 +110,12 @@ const PAYLOADS: &[Payload] = &[
         file: "guest-arm64",
         ..GUEST
     },
+    Payload {
+        target: ARM64,
+        of_arm64: true,
+        file: "policy-loader-arm64",
+        ..LOADER
+    },
     plugin("api-v1,guest-arm64", "plugin-arm64-v1.so", true),
     plugin("api-v4,guest-arm64", "plugin-arm64-v4.so", true),
     plugin("api-v7,guest-arm64", "plugin-arm64-v7.so", true),
@@ -164,9 +170,9 @@ fn main() {
                     let Err(why) = build(payload, workspace, out) else {
                         continue;
                     };
-                    let is_loader = payload.file == LOADER.file;
+                    let is_loader = payload.package == LOADER.package;
                     assert!(is_loader, "{} could not be built: {why}", payload.package);
-                    println!("cargo::warning=this lab cannot load schedulers (--scheduler): their loader could not be built: {why}");
+                    println!("cargo::warning=this lab cannot load schedulers (--scheduler) on {}: their loader could not be built: {why}", payload.target);
                     // One of an earlier build is another version's.
                     std::fs::write(out.join(payload.file), []).expect("the output folder can be written");
                 }
@@ -241,8 +247,8 @@ fn build(payload: &Payload, workspace: &Path, out: &Path) -> Result<(), String> 
     let target_dir = out.join("payloads");
     let c_flags = c_flags(&cargo_home, out);
     let mut command = Command::new(env("CARGO"));
-    if payload.file == LOADER.file {
-        let libraries = Libraries::build(&env("CARGO"), workspace, out, TARGET, &c_flags)?;
+    if payload.package == LOADER.package {
+        let libraries = Libraries::build(&env("CARGO"), workspace, out, payload.target, &c_flags)?;
         command
             .env("LIBBPF_SYS_LIBRARY_PATH", libraries.folder)
             .env("LIBBPF_SYS_EXTRA_CFLAGS", libraries.flags);

@@ -27,7 +27,7 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Compiles both into `out`.
+    /// Compiles both for `target`, into a folder of its own in `out`.
     pub fn build(
         cargo: &str,
         workspace: &Path,
@@ -38,7 +38,7 @@ impl Libraries {
         let sources = sources(cargo, workspace, target)?;
         let (elfutils, zlib) = (sources.join("elfutils"), sources.join("zlib"));
         let (libelf, shared) = (elfutils.join("libelf"), elfutils.join("lib"));
-        let folder = out.join("libraries");
+        let folder = out.join("libraries").join(target);
         let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("config.h"), CONFIG));
         written.map_err(|error| format!("{}: {error}", folder.display()))?;
         let compiler = || {
@@ -47,7 +47,7 @@ impl Libraries {
             build.cargo_metadata(false).pic(false).flag("-fPIE").warnings(false);
             build
                 .target(target)
-                .host(target)
+                .host(super::TARGET)
                 .opt_level(2)
                 .debug(false)
                 .out_dir(&folder);

@@ -32,7 +32,7 @@ pub fn build(subject: &LabSubject) -> Result<Vec<u8>, LabError> {
         files.insert(POINTS.trim_start_matches('/').into(), followed::points().into_bytes());
     }
     if let Some(scheduler) = &subject.scheduler {
-        scheduler.add(&mut files)?;
+        scheduler.add(subject.machine.arch(), &mut files)?;
     }
     let mut archive = CpioArchive::default();
     let fixed = ["dev", "modules", "proc", "sys", "tmp"].map(String::from);

@@ -12,6 +12,7 @@ use super::subject::LabSubject;
 use super::{LabError, labels, stamps};
 use std::collections::BTreeMap;
 use worstcase_contract::CellSpec;
+use worstcase_kernels::preempt::{ModelChoice, PreemptModel};
 use worstcase_kernels::{self as kernels, Kernel, ResolveOptions, preempt};
 use worstcase_plan::{PlannedCell, VirtualMachine};
 use worstcase_results::record::{self, CellEntry, CellResult, LabMachine, Record, SubjectId};
@@ -105,7 +106,7 @@ fn subject(kernel: &Kernel, cell: &PlannedCell, additions: &Additions) -> Result
         mips,
         disk: disk.transpose()?,
         scheduler: match &cell.machine.scheduler {
-            Some(asked) => LabScheduler::of(asked)?,
+            Some(asked) => LabScheduler::of(asked, &kernel.label, cell.machine.arch())?,
             None => None,
         },
         additions: additions.clone(),
@@ -135,6 +136,15 @@ pub fn planned(record: &Record) -> Result<PlannedCell, LabError> {
     })
 }
 
+/// A kernel's version does not tell `none` from `voluntary`, nor everywhere `lazy` from `full`; its configuration does, where that
+/// leaves no choice.
+fn in_force(of: &PreemptModel, said: String) -> String {
+    match of.chosen {
+        ModelChoice::Fixed if !said.starts_with(of.model.name()) => of.model.to_string(),
+        _ => said,
+    }
+}
+
 /// Makes the record that is kept from a cell's result.
 ///
 /// `ready` is the report of the subject's machine; `telling` is for the probe that is a program.
@@ -159,7 +169,7 @@ pub fn result(
         },
         preempt: record::Preempt {
             asked: Some(subject.preempt.model.to_string()),
-            in_force: said("preempt"),
+            in_force: in_force(&subject.preempt, said("preempt")),
         },
         machine: record::SubjectMachine::Lab(Box::new(LabMachine {
             qemu: prepared.qemu.version.clone(),

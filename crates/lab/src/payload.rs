@@ -48,6 +48,8 @@ macro_rules! carried {
 /// The static init of a lab machine, and the QEMU plugin for each of its versions: of one architecture.
 struct OfArch {
     guest: CarriedProgram,
+    /// Empty where it could not be built.
+    policy_loader: CarriedProgram,
     /// API version 1 (QEMU 7.2).
     plugin_v1: CarriedProgram,
     /// API version 4 (QEMU 10).
@@ -59,6 +61,7 @@ struct OfArch {
 /// Empty in an executable without the lab.
 static X86: OfArch = OfArch {
     guest: carried!("guest"),
+    policy_loader: carried!("policy-loader"),
     plugin_v1: carried!("plugin-v1.so"),
     plugin_v4: carried!("plugin-v4.so"),
     plugin_v7: carried!("plugin-v7.so"),
@@ -67,18 +70,19 @@ static X86: OfArch = OfArch {
 /// Empty where they could not be built.
 static ARM64: OfArch = OfArch {
     guest: carried!("guest-arm64"),
+    policy_loader: carried!("policy-loader-arm64"),
     plugin_v1: carried!("plugin-arm64-v1.so"),
     plugin_v4: carried!("plugin-arm64-v4.so"),
     plugin_v7: carried!("plugin-arm64-v7.so"),
 };
 
-/// Empty where it could not be built.
-static POLICY_LOADER: CarriedProgram = carried!("policy-loader");
-
-/// The program that loads a scheduler into a lab machine's kernel.
-pub(crate) fn policy_loader() -> Result<&'static [u8], LabError> {
-    let carried = POLICY_LOADER.is_there();
-    carried.then(|| POLICY_LOADER.bytes()).ok_or(LabError::CarriesNoLoader)
+/// The program that loads a scheduler into the kernel of such a lab machine.
+pub(crate) fn policy_loader(arch: Arch) -> Result<&'static [u8], LabError> {
+    let loader = &of(arch)?.policy_loader;
+    loader
+        .is_there()
+        .then(|| loader.bytes())
+        .ok_or(LabError::CarriesNoLoader)
 }
 
 static OPERATIONS: CarriedProgram = carried!("operations");

@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use worstcase_base::digest::sha256_hex;
-use worstcase_plan::Added;
-use worstcase_plan::CpuScheduler;
+use worstcase_plan::{Added, Arch, CpuScheduler};
 
 const LOADER: &str = "policy/loader";
 const OBJECT: &str = "policy/object";
@@ -40,8 +39,8 @@ impl std::fmt::Debug for LabScheduler {
 }
 
 impl LabScheduler {
-    /// Reads the file; none if the kernel's own scheduler is requested.
-    pub(crate) fn of(asked: &CpuScheduler) -> Result<Option<LabScheduler>, LabError> {
+    /// Reads the file, for a machine of a kernel; none if the kernel's own scheduler is requested.
+    pub(crate) fn of(asked: &CpuScheduler, kernel: &str, arch: Arch) -> Result<Option<LabScheduler>, LabError> {
         match asked {
             CpuScheduler::Eevdf => Ok(None),
             CpuScheduler::BuiltIn(name) => {
@@ -50,7 +49,7 @@ impl LabScheduler {
                 })?;
                 Ok(Some(LabScheduler::object(bytes)))
             }
-            CpuScheduler::File(path) => LabScheduler::file(Path::new(path)).map(Some),
+            CpuScheduler::File(path) => LabScheduler::file(Path::new(path), kernel, arch).map(Some),
         }
     }
 
@@ -61,7 +60,7 @@ impl LabScheduler {
         }
     }
 
-    fn file(path: &Path) -> Result<LabScheduler, LabError> {
+    fn file(path: &Path, kernel: &str, arch: Arch) -> Result<LabScheduler, LabError> {
         let wrong = |what: &str| LabError::Request(format!("--scheduler {}: {what}", path.display()));
         let file = std::fs::metadata(path).map_err(|e| wrong(&e.to_string()))?;
         if !file.is_file() || file.len() > MOST_BYTES {
@@ -70,21 +69,24 @@ impl LabScheduler {
         let bytes = std::fs::read(path).map_err(|e| wrong(&e.to_string()))?;
         match ElfPurpose::of(&bytes) {
             Some(ElfPurpose::Policy) => Ok(LabScheduler::object(&bytes)),
-            Some(ElfPurpose::Program) => Ok(LabScheduler {
-                digest: digest(&bytes),
-                kind: SchedulerKind::Program(path.to_path_buf()),
-            }),
+            Some(ElfPurpose::Program) => match added::strange_to(&bytes, kernel, arch) {
+                Some(strange) => Err(wrong(&strange)),
+                None => Ok(LabScheduler {
+                    digest: digest(&bytes),
+                    kind: SchedulerKind::Program(path.to_path_buf()),
+                }),
+            },
             None => Err(wrong(
-                "it is neither a compiled policy (clang -target bpf) nor a program for x86-64",
+                "it is neither a compiled policy (clang -target bpf) nor a program",
             )),
         }
     }
 
-    /// Puts the scheduler into the image.
-    pub fn add(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
+    /// Puts the scheduler into the image of a machine of this architecture.
+    pub fn add(&self, arch: Arch, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), LabError> {
         match &self.kind {
             SchedulerKind::Object(bytes) => {
-                files.insert(LOADER.into(), payload::policy_loader()?.to_vec());
+                files.insert(LOADER.into(), payload::policy_loader(arch)?.to_vec());
                 files.insert(OBJECT.into(), bytes.to_vec());
                 Ok(())
             }
@@ -117,6 +119,7 @@ impl ElfPurpose {
         const EXECUTABLE: u16 = 2;
         const SHARED: u16 = 3;
         const X86_64: u16 = 62;
+        const AARCH64: u16 = 183;
         const BPF: u16 = 247;
         if !bytes.starts_with(b"\x7fELF\x02\x01") {
             return None;
@@ -124,7 +127,7 @@ impl ElfPurpose {
         let word = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
         match (word(16)?, word(18)?) {
             (RELOCATABLE, BPF) => Some(ElfPurpose::Policy),
-            (EXECUTABLE | SHARED, X86_64) => Some(ElfPurpose::Program),
+            (EXECUTABLE | SHARED, X86_64 | AARCH64) => Some(ElfPurpose::Program),
             _ => None,
         }
     }
@@ -134,8 +137,12 @@ impl ElfPurpose {
 mod tests {
     use super::*;
 
+    fn of_pc(path: &Path) -> Result<LabScheduler, LabError> {
+        LabScheduler::file(path, "debian:7.3", Arch::X86)
+    }
+
     fn refusal(path: &Path) -> String {
-        LabScheduler::file(path).unwrap_err().to_string()
+        of_pc(path).unwrap_err().to_string()
     }
 
     #[test]
@@ -144,15 +151,21 @@ mod tests {
         let object = folder.path().join("mine.bpf.o");
         std::fs::write(&object, worstcase_policies::built_in("o-1").unwrap()).unwrap();
         let mut files = BTreeMap::new();
-        LabScheduler::file(&object).unwrap().add(&mut files).unwrap();
+        of_pc(&object).unwrap().add(Arch::X86, &mut files).unwrap();
         assert_eq!(Vec::from_iter(files.keys()), [LOADER, OBJECT]);
 
         let mut files = BTreeMap::new();
-        LabScheduler::file(Path::new("/bin/true"))
-            .unwrap()
-            .add(&mut files)
-            .unwrap();
+        let program = Path::new("/bin/true");
+        of_pc(program).unwrap().add(Arch::X86, &mut files).unwrap();
         assert!(files.contains_key("policy/program") && !files.contains_key(LOADER));
+
+        let strange = LabScheduler::file(program, "debian:7.3/arm64", Arch::Arm64).unwrap_err();
+        assert!(
+            strange
+                .to_string()
+                .contains("it is for x86-64, and the machine of debian:7.3/arm64 is arm64"),
+            "{strange}"
+        );
     }
 
     #[test]

@@ -32,13 +32,6 @@ fn lacking_for_probe(arch: Arch, probe: &Probe) -> Option<String> {
     Some(format!("{probe} needs {}, which PCs alone have", device.title()))
 }
 
-/// Why machines of an architecture cannot be a subject's.
-fn lacking_for_subject(subject: &PlannedSubject) -> Option<String> {
-    let scheduler = subject.machine.scheduler.as_ref().filter(|s| s.is_loaded())?;
-    let is_other = !subject.machine.arch().is_usual();
-    is_other.then(|| format!("{scheduler} is loaded on x86-64 alone"))
-}
-
 impl Part {
     /// An error for what one of these kernels' machines does not have.
     pub(crate) fn check_arch(&self, kernels: &[PlannedSubject]) -> Result<(), Problem> {
@@ -55,8 +48,7 @@ impl Part {
         };
         refuse("loads", self.loads.iter().find_map(|load| lacking_for_load(arch, load)))?;
         let probes = self.probes(Venue::Lab)?;
-        refuse("probes", probes.iter().find_map(|probe| lacking_for_probe(arch, probe)))?;
-        refuse("scheduler", kernels.iter().find_map(lacking_for_subject))
+        refuse("probes", probes.iter().find_map(|probe| lacking_for_probe(arch, probe)))
     }
 }
 
@@ -143,7 +135,6 @@ impl Part {
         };
         if let Subjects::Kernels(kernels) = &mut self.subjects {
             kernels.iter_mut().for_each(|subject| subject.ask_of(arch));
-            kernels.retain(|subject| is_possible(lacking_for_subject(subject)));
             *kernels = distinct(kernels.drain(..));
         }
         self.loads.retain(|load| is_possible(lacking_for_load(arch, load)));

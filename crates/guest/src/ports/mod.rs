@@ -7,8 +7,7 @@
 //! - `send`: bytes for the controller;
 //! - `stop_register`: that of QEMU's pvpanic device;
 //! - `counter`;
-//! - `TIMER_ENTRY`, `VECTORS`: what the controller must know of the kernel's code;
-//! - `LOADS_SCHEDULERS`: whether a scheduler can be loaded into its kernels.
+//! - `TIMER_ENTRY`, `VECTORS`: what the controller must know of the kernel's code.
 
 #[cfg(any(test, target_arch = "aarch64"))]
 mod mailbox;
@@ -16,6 +15,4 @@ mod mailbox;
 #[cfg_attr(target_arch = "aarch64", path = "virt.rs")]
 mod this;
 
-pub(crate) use this::{
-    LOADS_SCHEDULERS, StopRegister, TIMER_ENTRY, VECTORS, counter, next, prepare, select, send, stop_register,
-};
+pub(crate) use this::{StopRegister, TIMER_ENTRY, VECTORS, counter, next, prepare, select, send, stop_register};

@@ -9,7 +9,6 @@ use worstcase_instruments::sys::memory::Mapping;
 pub(crate) const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// The entry of all interrupts: there is none.
 pub(crate) const VECTORS: Option<&str> = None;
-pub(crate) const LOADS_SCHEDULERS: bool = true;
 
 /// Of fw_cfg.
 const SELECTOR: u16 = 0x510;

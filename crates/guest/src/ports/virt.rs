@@ -14,7 +14,6 @@ use worstcase_instruments::sys::memory::{Mapping, page_size};
 pub(crate) const TIMER_ENTRY: &str = "arch_timer_handler_virt";
 /// The entry of all interrupts.
 pub(crate) const VECTORS: Option<&str> = Some("vectors");
-pub(crate) const LOADS_SCHEDULERS: bool = false;
 
 /// Physical address of fw_cfg, and where in it the selector is (16 bits, big endian); the data comes first.
 const FW_CFG: u64 = 0x0902_0000;

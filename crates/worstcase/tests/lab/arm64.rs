@@ -10,6 +10,7 @@ use worstcase_results::record::{Record, Run};
 use worstcase_skips::skip;
 
 pub const KERNEL: &str = "debian:6.12/arm64";
+pub const LOADS_SCHEDULERS: &str = "debian:7.3/arm64";
 /// Its configuration lacks KALLSYMS_ALL.
 const WITHOUT_DATA_SYMBOLS: &str = "debian:6.1/arm64";
 pub const PACKAGE: &str = "qemu-system-arm";
@@ -54,11 +55,42 @@ fn a_kernel_for_boards_is_measured_and_repeats() {
     for record in &first {
         assert!(record.id.to_string().contains("-arm64.voluntary."), "{}", record.id);
         assert_eq!(record.subject.kernel.name, KERNEL);
+        assert_eq!(
+            record.subject.preempt.in_force, "voluntary",
+            "its version does not tell"
+        );
         let latency = record.summary.latency.as_ref().unwrap();
         assert_eq!(latency.count, 100, "{}", record.id);
         let machine = record.subject.virtual_machine().unwrap();
         assert_eq!(machine.arch(), Arch::Arm64);
     }
+}
+
+/// A policy is one object for both architectures.
+#[test]
+fn schedulers_are_loaded() {
+    if let Some(why) = missing() {
+        skip!(why, PACKAGE);
+    }
+    let controller = controller(LOADS_SCHEDULERS);
+    let cells = format!(
+        "--kernel {LOADS_SCHEDULERS} --load idle --probe pick:10/500 --seeds 1 --samples 200 --cpus 2 --scheduler eevdf,o-n,o-1"
+    );
+    let records = controller.measure(&cells);
+    let growth = |two: &[Record]| {
+        let [few, many] = [&two[0], &two[1]].map(|record| record.summary.latency.as_ref().unwrap().median_ns.unwrap());
+        many as f64 / few as f64
+    };
+    let [eevdf, o_n, o_1] = [0, 2, 4].map(|at| growth(&records[at..at + 2]));
+    assert!(eevdf < 1.5 && o_1 < 1.5 && o_n > 4.0, "{eevdf} {o_n} {o_1}");
+    assert_eq!(records[0].subject.preempt.in_force, "lazy", "its version says PREEMPT");
+    let loaded = |record: &Record| record.scheduler.as_ref().map(|scheduler| scheduler.name.clone());
+    let names = ["o_n", "o_n", "o_1", "o_1"].map(|name| Some(name.to_string()));
+    assert_eq!(records[2..].iter().map(loaded).collect::<Vec<_>>(), names);
+    assert_eq!(
+        digests(&controller.measure(&format!("{cells} --jobs 2"))),
+        digests(&records)
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Ground truth for `worstcase explain`: culprits planted from user space (crates/culprit), each known by construction, and
 //! what the breakdowns of the latest samples must say of them under every preemption model that they concern.
 
-use crate::controller::{GENERIC, RT, folder, shared};
+use crate::controller::{Controller, GENERIC, RT, folder, shared};
 use crate::planted_module;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +10,13 @@ use worstcase_analysis::breakdown::cause::{Cause, Mechanism};
 use worstcase_analysis::breakdown::spans::{ExplainedSample, Span, SpanKind};
 
 /// Bytes of one copy; the kernel copies eight with each instruction.
-const BYTES: u64 = 1 << 20;
-const COPY_NS: u64 = BYTES / 8;
+pub const BYTES: u64 = 1 << 20;
+pub const COPY_NS: u64 = BYTES / 8;
 /// Instructions of a busy thread, hence ns.
-const BUSY_NS: u64 = 100_000;
-const SOCKETS: u64 = 200;
+pub const BUSY_NS: u64 = 100_000;
+pub const SOCKETS: u64 = 200;
 /// Delivering to one socket (a clone, the filters, the queue) is more than so many instructions.
-const DELIVERY_NS: u64 = 200;
+pub const DELIVERY_NS: u64 = 200;
 /// Each page takes some hundred instructions.
 const MEBIBYTES: u64 = 8;
 const TIMERS: u64 = 3_000;
@@ -24,8 +24,8 @@ const TIMERS: u64 = 3_000;
 const NEXT_TIMER_NS: u64 = 10;
 
 /// Instructions of a filter. Each is tried for some hundred system calls, of two kinds.
-const FILTER: u64 = 100;
-const TRIED_NS: u64 = 4_000;
+pub const FILTER: u64 = 100;
+pub const TRIED_NS: u64 = 4_000;
 
 const EVERY: [&str; 3] = ["none", "full", "rt"];
 
@@ -98,7 +98,12 @@ pub fn explained(cell: &str, load: &str, add: &str, chosen: &str, folder: &Path)
 
 /// The breakdowns of a run, with these words.
 pub fn told_of(run: &Path, words: &str) -> Vec<BreakdownAsJson> {
-    let mut explain = shared().worstcase(&format!("explain --json {words}"));
+    told_by(shared(), run, words)
+}
+
+/// The same with the kernels of a controller.
+pub fn told_by(controller: &Controller, run: &Path, words: &str) -> Vec<BreakdownAsJson> {
+    let mut explain = controller.worstcase(&format!("explain --json {words}"));
     let done = explain.arg(run).assert().success();
     let said = serde_json::from_slice::<serde_json::Value>(&done.get_output().stdout).unwrap();
     match said.is_array() {

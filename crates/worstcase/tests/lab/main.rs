@@ -20,6 +20,7 @@ mod checkpoints;
 mod commands;
 mod controller;
 mod culprits;
+mod culprits_arm64;
 mod determinism;
 mod disks;
 mod documents;
