@@ -36,6 +36,7 @@ impl HostClassifier<'_> {
             p.entered.map(|at| at.saturating_sub(ordinary.irq_latency)),
             p.switched.map(|at| at.saturating_sub(ordinary.scheduling)),
             p.entered,
+            p.unarmed.as_ref().map(|unarmed| unarmed.until),
             p.woken,
             p.returned,
         ];
@@ -163,6 +164,13 @@ impl HostClassifier<'_> {
         let late = entered - self.snapshot.ask.due;
         if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
             return SpanKind::IrqPending;
+        }
+        if let Some(unarmed) = self.points.unarmed.as_ref() {
+            return match s.thread.tid {
+                _ if s.start >= unarmed.until => SpanKind::IrqPending,
+                tid if tid == unarmed.by => SpanKind::SoftIrq,
+                _ => self.other_thread(s),
+            };
         }
         let off = LateReason::InterruptsOff;
         let let_in = self.points.let_in.unwrap_or(entered);

@@ -3,9 +3,11 @@
 use super::kernel::MeasuredKernel;
 use super::opened::Reached;
 use super::points::HostMilestones;
-use crate::breakdown::spans::{CodePlace, Span};
+use super::threads::{task, threads};
+use crate::breakdown::spans::{CodePlace, KernelTask, Span};
 use worstcase_base::format::{counted, micros};
 use worstcase_contract::Nanos;
+use worstcase_host::trace::events::TracedThread;
 use worstcase_host::trace::{EventSnapshot, LatenessParts};
 
 /// The place at which an interrupt came.
@@ -26,6 +28,8 @@ pub(crate) struct LateArrival {
     pub(crate) late: Nanos,
     /// Into what.
     pub(crate) place: ArrivalPlace,
+    /// The thread that kept the hardware unarmed, until so long after the due time.
+    pub(crate) unarmed: Option<(KernelTask, Nanos)>,
 }
 
 /// Why it was late.
@@ -33,6 +37,8 @@ pub(crate) struct LateArrival {
 pub(crate) enum LateReason {
     /// Interrupts were off: shown.
     InterruptsOff,
+    /// The hardware was not armed for the timer: shown.
+    NotArmed,
     /// Interrupts were on, and nothing of the kernel ran: something below it stopped the CPU, or held its timer back. Shown.
     CpuStopped,
     /// It cannot be told.
@@ -87,6 +93,14 @@ impl LateArrival {
                 ),
                 None => ArrivalPlace::User,
             },
+            unarmed: points.unarmed.as_ref().map(|unarmed| {
+                let known = threads(snapshot).into_iter().find(|thread| thread.tid == unarmed.by);
+                let unknown = TracedThread {
+                    tid: unarmed.by,
+                    ..TracedThread::default()
+                };
+                (task(&known.unwrap_or(unknown)), unarmed.until - snapshot.ask.due)
+            }),
         })
     }
 
@@ -98,6 +112,7 @@ impl LateArrival {
     /// Why it was late.
     pub(crate) fn reason(&self, run: &RunStops) -> LateReason {
         match &self.place {
+            _ if self.unarmed.is_some() => LateReason::NotArmed,
             ArrivalPlace::User | ArrivalPlace::Idle | ArrivalPlace::Kernel(Reached::Open, _) => LateReason::CpuStopped,
             // A stop begins anywhere, and so within a section with interrupts off as well.
             ArrivalPlace::Kernel(Reached::Behind(_), at) => {
@@ -113,6 +128,13 @@ impl LateArrival {
 
     /// What the reason rests on.
     pub(crate) fn rests_on(&self, run: &RunStops) -> String {
+        if let Some((by, until)) = &self.unarmed {
+            return format!(
+                "until +{} us the hardware was not armed for the probe's timer: {} arms it when it is done with the soft timers that it expires (softirq HRTIMER)",
+                micros(*until),
+                by.named()
+            );
+        }
         let place = match &self.place {
             ArrivalPlace::User => "it came into user code, where interrupts are on".to_string(),
             ArrivalPlace::Idle => "it came into the idle loop".to_string(),
@@ -142,7 +164,12 @@ impl RunStops {
     /// Adds a recording.
     pub(crate) fn add(&mut self, arrival: Option<&LateArrival>) {
         self.recordings += 1;
-        let Some(LateArrival { late, place }) = arrival else {
+        let Some(LateArrival {
+            late,
+            place,
+            unarmed: None,
+        }) = arrival
+        else {
             return;
         };
         if let ArrivalPlace::Kernel(Reached::Behind(_), at) = place {
@@ -220,6 +247,7 @@ mod tests {
         let arrival = LateArrival {
             late: Nanos(1_000_000),
             place,
+            unarmed: None,
         };
         assert!(
             arrival.rests_on(run).contains("it came into"),
@@ -298,6 +326,7 @@ mod tests {
         let arrival = |late, place| LateArrival {
             late: Nanos(late),
             place,
+            unarmed: None,
         };
         run.add(None);
         run.add(Some(&arrival(3_000_000, ArrivalPlace::User)));

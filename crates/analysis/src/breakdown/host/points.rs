@@ -34,6 +34,33 @@ pub(crate) struct HostMilestones {
     pub(crate) first: Option<CpuContext>,
     /// The code that that one interrupted.
     pub(crate) stood_at: Option<Interrupted>,
+    /// The hardware was not armed for the timer when it was due.
+    pub(crate) unarmed: Option<Unarmed>,
+}
+
+/// A thread was at the soft timers: the kernel arms the hardware for the next when it is done with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unarmed {
+    /// When it was done.
+    pub(crate) until: Nanos,
+    /// The thread.
+    pub(crate) by: u32,
+}
+
+/// The kernel's number of the soft interrupt that expires soft timers.
+const HRTIMER: CpuContext = CpuContext::Soft(8);
+
+impl Unarmed {
+    /// The soft timers were begun before the timer was due, and done with before its interrupt came.
+    fn find<'e>(mut since_due: impl Iterator<Item = &'e RecordedEvent>, let_in: Nanos) -> Option<Unarmed> {
+        let is_of_them =
+            |e: &&RecordedEvent| matches!(e.what, TracedChange::Enter(HRTIMER) | TracedChange::Exit(HRTIMER));
+        let first = since_due.find(is_of_them)?;
+        (first.what == TracedChange::Exit(HRTIMER) && first.at <= let_in).then_some(Unarmed {
+            until: first.at,
+            by: first.tid,
+        })
+    }
 }
 
 impl HostMilestones {
@@ -83,6 +110,8 @@ impl HostMilestones {
             _ => None,
         });
         points.let_in = first.map(|e| e.at).or(points.entered);
+        let since_due = own().filter(|e| e.at > ask.due);
+        points.unarmed = points.let_in.and_then(|let_in| Unarmed::find(since_due, let_in));
         // The timer's interrupt, which waited as well, came within that one or at the same place behind it.
         points.stood_at = match first {
             Some(_) => found(NestedInterrupt::Outermost),

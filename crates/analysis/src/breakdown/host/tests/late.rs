@@ -66,6 +66,53 @@ fn a_cpu_that_was_stopped_where_interrupts_were_on() {
     assert!(cause.remedy.contains("SMI"), "{}", cause.remedy);
 }
 
+/// ktimers expires soft timers when a thread of higher priority takes the CPU from it; the probe has set its next timer before.
+#[test]
+fn what_runs_before_the_thread_that_arms_the_timer() {
+    let (handler, ktimers) = (thread(14, "irq/14-ata", 49), thread(15, "ktimers/0", 98));
+    let soft = CpuContext::Soft(8);
+    let events = [
+        (-500_000, 15, TracedChange::Enter(soft)),
+        (-499_000, 15, switch(ktimers, false, PROBE)),
+        (-200_000, 7, switch(PROBE, true, handler)),
+        (70_000, 14, switch(handler, true, ktimers)),
+        (80_000, 15, TracedChange::Exit(soft)),
+        (80_600, 15, ENTER),
+        (81_000, 15, WAKING),
+        (81_500, 15, EXIT),
+        (82_500, 15, switch(ktimers, false, PROBE)),
+    ];
+    let snapshot = snapshot(&events, &["free_pages_bulk"], 83_000);
+    let breakdown = explained(&snapshot, "rt");
+    assert_eq!(
+        spans(&breakdown)[..3],
+        [
+            ("other thread", 70_000),
+            ("soft interrupt", 10_000),
+            ("interrupt pending", 600)
+        ]
+    );
+    let cause = breakdown.cause();
+    assert!(
+        cause
+            .sentence
+            .starts_with("70.0 of 83.0 us: the real-time thread irq/14-ata (14), priority 50, ran first"),
+        "{}",
+        cause.sentence
+    );
+    assert!(cause.remedy.contains("ktimers"), "{}", cause.remedy);
+    let [rests_on] = breakdown.notes() else {
+        panic!("{:?}", breakdown.notes())
+    };
+    assert!(
+        rests_on.starts_with("until +80.0 us the hardware was not armed for the probe's timer: ktimers/0 (15) arms it"),
+        "{rests_on}"
+    );
+    let mut run = RunStops::default();
+    add_stops(&mut run, &[snapshot], &LatenessParts::default(), &kernel());
+    assert_eq!((run.recordings, run.stops.len()), (1, 0), "no CPU was stopped");
+}
+
 #[test]
 fn where_the_run_stops_cpus_or_the_code_is_not_known_it_cannot_be_told() {
     let unread = MeasuredKernel { code: None, ..kernel() };
