@@ -54,7 +54,7 @@ impl Part {
 
 impl ExperimentPlan {
     /// Asks a study of the archive's kernels of the same names for another architecture. What its machines do not have is left
-    /// out, and told. The causes that the study knows are those of its own kernels.
+    /// out, and told. The causes that the study knows are those of its own kernels, and reasons say whose they are.
     pub fn ask_of(&mut self, arch: Arch) -> Result<Vec<String>, Problem> {
         let mut left_out: Vec<String> = Vec::new();
         for part in &mut self.experiment.parts {
@@ -68,6 +68,10 @@ impl ExperimentPlan {
         }
         for claim in &mut self.claims {
             claim.because = None;
+            let is_asked = claim.figures.iter().any(|figure| figure.cell.is_some());
+            if is_asked && !arch.is_usual() {
+                claim.why = format!("Of {}: {}", Arch::default(), claim.why);
+            }
             let cells = claim.figures.iter_mut().filter_map(|figure| figure.cell.as_mut());
             cells
                 .filter_map(|cell: &mut OurCell| cell.subject.as_mut())
@@ -199,6 +203,9 @@ mod tests {
             "one a line of boot parameters"
         );
         assert!(isolation.take_only_models(voluntary).is_empty(), "once");
+        let of_another = |claim: &crate::Claim| claim.why.starts_with("Of x86-64: ");
+        let asked = |claim: &crate::Claim| claim.figures.iter().any(|figure| figure.cell.is_some());
+        assert!(isolation.claims.iter().all(|claim| of_another(claim) == asked(claim)));
 
         let mut of_models = plan("preemption-models", Venue::Lab, StudyVariant::Full).unwrap();
         of_models.ask_of(Arch::Arm64).unwrap();
