@@ -433,14 +433,20 @@ fn sample(record: &Record, index: u32, latency_ns: Nanos, since: Since) -> Expla
     }
 }
 
-/// The same load and probe on the run's other subjects; of the same architecture, as only their path lengths are of one unit.
+/// The same load and probe on the run's other subjects; of the same architecture, as only their path lengths are of one unit, and
+/// of a thread of the same policy, as another one waits for others.
 fn peers(record: &Record, records: &[Record]) -> Vec<Peer> {
     let arch = |record: &Record| record.subject.virtual_machine().map(VirtualMachine::arch);
-    let of_arch = arch(record);
+    let policy = |record: &Record| {
+        let in_lab = record.subject.virtual_machine().and_then(|machine| machine.policy);
+        let here = record.cell.method.as_ref().map(|method| method.policy.clone());
+        (in_lab, here)
+    };
+    let (of_arch, of_policy) = (arch(record), policy(record));
     let mut peers: Vec<Peer> = Vec::new();
     for other in records {
         let same_cell = other.cell.load == record.cell.load && other.cell.probe == record.cell.probe;
-        let same = same_cell && arch(other) == of_arch;
+        let same = same_cell && arch(other) == of_arch && policy(other) == of_policy;
         let id = other.subject.id();
         let Some(summary) = other
             .summary(Quantity::Latency)

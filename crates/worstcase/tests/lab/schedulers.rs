@@ -86,6 +86,48 @@ fn a_turn_that_an_ordinary_thread_waits_for_names_the_choice() {
     }
 }
 
+const POLICIES: &str = r#"
+schema = "worstcase-study/4"
+name = "mine"
+title = "Is it late?"
+question = "Is it late?"
+source = "our own"
+
+[full]
+kernels = [{ kernel = "debian:6.1", preempt = ["none", "full"] }]
+loads = ["procread"]
+probes = ["wakeup"]
+seeds = 1
+samples = 100
+
+[[full.part]]
+
+[[full.part]]
+kernels = [{ kernel = "debian:6.1", preempt = ["none"] }]
+policy = "other"
+"#;
+
+/// A real-time thread waits for other things than an ordinary one.
+#[test]
+fn a_remedy_cites_no_thread_of_another_policy() {
+    let folder = folder();
+    let (study, run) = (folder.path().join("mine.toml"), folder.path().join("run"));
+    fs::write(&study, POLICIES).unwrap();
+    let mut command = shared().worstcase("study run");
+    command.arg(&study).arg("-o").arg(&run).assert().success();
+    let records = Run::open(&run).unwrap().records().unwrap();
+    assert_eq!(records.len(), 3);
+    let remedy_of = |part: &str| {
+        let mut ids = records.iter().map(|record| record.id.to_string());
+        let cell = ids.find(|id| id.contains(part)).unwrap();
+        told_of(&run, &format!("--cell {cell}")).remove(0).cause.remedy
+    };
+    let cites = "amd64.full has a maximum of";
+    let (real_time, ordinary) = (remedy_of(".none.procread"), remedy_of(".none.other"));
+    assert!(real_time.contains(cites), "{real_time}");
+    assert!(!ordinary.contains(cites), "{ordinary}");
+}
+
 /// A real-time thread never sleeps. From 6.12 on the fair server lets an ordinary one run before the probe, too, and the choice
 /// shows that; before, real-time threads were held up, and no server is told of.
 #[test]
