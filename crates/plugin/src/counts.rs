@@ -60,7 +60,7 @@ impl Counts {
         let before = self.changes.load(Acquire);
         let count = self.all.load(Relaxed).wrapping_add_signed(slice.executed());
         fence(Acquire);
-        let is_settled = before % 2 == 0 && self.changes.load(Relaxed) == before;
+        let is_settled = before.is_multiple_of(2) && self.changes.load(Relaxed) == before;
         is_settled.then_some(count)
     }
 
