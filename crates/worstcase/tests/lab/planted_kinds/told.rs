@@ -49,8 +49,7 @@ impl MustTell {
             .filter(move |b| b.sample.load == load && self.is_of(&b.sample.preempt))
     }
 
-    /// Subjects whose longest cause is not as long as what was planted: the rest of its interrupt or stretch may be part of it, and
-    /// what of it ran before the sample was due is not.
+    /// Subjects whose longest cause is not as long as what was planted: the rest of its interrupt or stretch may be part of it.
     pub(super) fn wrong_lengths(&self, told: &[BreakdownAsJson]) -> Vec<String> {
         let mut longest: BTreeMap<&str, u64> = BTreeMap::new();
         for breakdown in self.own(told).filter(|b| self.is_told(b)) {
@@ -59,7 +58,7 @@ impl MustTell {
         }
         let wrong = longest
             .into_iter()
-            .filter(|(_, ns)| !(super::WORK * 4 / 5..=super::WORK * 3 / 2).contains(ns));
+            .filter(|(_, ns)| !(super::WORK * 9 / 10..=super::WORK * 3 / 2).contains(ns));
         wrong
             .map(|(subject, ns)| format!("{} {subject}: {ns} ns", self.planted))
             .collect()
