@@ -262,5 +262,6 @@ mod tests {
             [None; 3]
         );
         assert_eq!(api_of((8, 2), Arch::Arm64), None);
+        assert_eq!(api_of((11, 1), Arch::Arm64), Some(PluginApi::V7));
     }
 }

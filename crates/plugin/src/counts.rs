@@ -55,10 +55,15 @@ impl Counts {
         end()
     }
 
+    /// What all CPUs have executed until the last slice ended, and in this one.
+    fn with(&self, slice: &RunningSlice) -> u64 {
+        self.all.load(Relaxed).wrapping_add_signed(slice.executed())
+    }
+
     /// What all CPUs have executed, for another thread than the CPUs'; none while a slice begins or ends.
     pub(crate) fn seen(&self, slice: &RunningSlice) -> Option<u64> {
         let before = self.changes.load(Acquire);
-        let count = self.all.load(Relaxed).wrapping_add_signed(slice.executed());
+        let count = self.with(slice);
         fence(Acquire);
         let is_settled = before.is_multiple_of(2) && self.changes.load(Relaxed) == before;
         is_settled.then_some(count)
@@ -87,7 +92,7 @@ pub(crate) fn charged() -> u64 {
 
 /// What all CPUs are charged with.
 pub(crate) fn charged_of_all() -> u64 {
-    COUNTS.all.load(Relaxed).wrapping_add_signed(SLICE.executed())
+    COUNTS.with(&SLICE)
 }
 
 /// The CPU that runs, or ran last.

@@ -7,7 +7,7 @@ use super::frames::{WindowWalk, walk};
 use super::lead::Lead;
 use super::lines::SourceLines;
 use super::locks::LockHolds;
-use super::milestones::Milestones;
+use super::milestones::{Milestones, not_armed};
 use super::others::OtherCpuFinder;
 use super::shares::CallChainShares;
 use super::sources::Sources;
@@ -15,7 +15,7 @@ use super::spans::{AtDue, Breakdown, BreakdownError, ExplainedSample, KernelTask
 use super::stacks::StackId;
 use std::cell::RefCell;
 use std::ops::Range;
-use worstcase_base::format::{grouped, micros};
+use worstcase_base::format::grouped;
 use worstcase_contract::{Instructions, Nanos};
 use worstcase_lab::execution::{Execution, Symbols};
 
@@ -231,11 +231,7 @@ fn notes_of(of: &LabClassifier<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(unarmed) = &points.unarmed {
         let until = of.began + Nanos((of.time_of)(unarmed.until - points.due));
-        notes.push(format!(
-            "until +{} us the hardware was not armed for the probe's timer: {} arms it when it is done with the soft timers that it expires (hrtimer_run_softirq)",
-            micros(until),
-            (of.task_of)(unarmed.by).named()
-        ));
+        notes.push(not_armed(until, &(of.task_of)(unarmed.by), "hrtimer_run_softirq"));
     }
     if walk.irregular > 0 {
         notes.push(format!(

@@ -208,7 +208,7 @@ impl LabClassifier<'_> {
         let is_back = i.start >= p.wake.max(p.entry_end) && self.walk.stacks.frame(i.stack).kind == FrameKind::User;
         let comes_first = i.pid != p.interrupted || owns_lock || (i.start >= p.wake && !marked) || is_back;
         if comes_first && i.pid != 0 {
-            return self.other_thread(i.pid, owns_lock);
+            return SpanKind::other_thread((self.task_of)(i.pid), owns_lock);
         }
         if self.is_soft_interrupt(i.stack) {
             return SpanKind::SoftIrq;
@@ -249,16 +249,7 @@ impl LabClassifier<'_> {
             Nearest::Schedule => Some(SpanKind::Schedule),
             Nearest::Switch => Some(SpanKind::Switch),
             _ if i.pid == unarmed.by => expires().then_some(SpanKind::SoftIrq),
-            _ => Some(self.other_thread(i.pid, false)),
-        }
-    }
-
-    fn other_thread(&self, pid: u32, owns_lock: bool) -> SpanKind {
-        SpanKind::OtherThread {
-            task: (self.task_of)(pid),
-            owns_lock,
-            wait: None,
-            server: None,
+            _ => Some(SpanKind::other_thread((self.task_of)(i.pid), false)),
         }
     }
 

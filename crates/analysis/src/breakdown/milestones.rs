@@ -2,10 +2,12 @@
 
 use super::frames::{FrameEvent, FrameMark, StackInterval, WindowWalk};
 use super::roles::FunctionRole;
-use super::spans::Since;
+use super::spans::{KernelTask, Since};
 use super::stacks::FrameKind;
 use super::waits::Waits;
 use std::ops::Range;
+use worstcase_base::format::micros;
+use worstcase_contract::Nanos;
 use worstcase_lab::execution::Execution;
 
 /// The hardware interrupts at the latest so many instructions after the due time, if interrupts are on.
@@ -77,6 +79,15 @@ impl Unarmed {
             by: last.pid,
         })
     }
+}
+
+/// Says who kept the hardware unarmed, until when after the due time, and as what that was seen.
+pub(crate) fn not_armed(until: Nanos, by: &KernelTask, seen_as: &str) -> String {
+    format!(
+        "until +{} us the hardware was not armed for the probe's timer: {} arms it when it is done with the soft timers that it expires ({seen_as})",
+        micros(until),
+        by.named()
+    )
 }
 
 impl Milestones {

@@ -7,6 +7,7 @@ use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, is_worth_explaining, of_cell};
 use worstcase_analysis::noise::entered;
 use worstcase_base::ExitKind;
+use worstcase_base::format::counted;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_results::claims::causes::{CellToExplain, ClaimCause, to_explain};
 use worstcase_results::claims::judged;
@@ -14,15 +15,14 @@ use worstcase_results::record::explanations::{EnteredCell, EntryCause, RunExplan
 use worstcase_results::record::{Record, Run, parallel};
 
 enum Asked<'a> {
-    Claim(CellToExplain),
+    Claim(CellToExplain, &'a Record),
     Entries(&'a Record),
 }
 
 impl<'a> Asked<'a> {
-    fn record(&self, records: &'a [Record]) -> Option<&'a Record> {
+    fn record(&self) -> &'a Record {
         match self {
-            Asked::Claim(asked) => records.iter().find(|record| record.id == asked.cell),
-            Asked::Entries(record) => Some(record),
+            Asked::Claim(_, record) | Asked::Entries(record) => record,
         }
     }
 }
@@ -37,16 +37,21 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
     if run.plan().study.is_none() {
         return Ok(());
     }
-    let claims = to_explain(&judged(run.plan(), records)).into_iter().map(Asked::Claim);
+    let claims = to_explain(&judged(run.plan(), records))
+        .into_iter()
+        .filter_map(|asked| {
+            let record = records.iter().find(|record| record.id == asked.cell)?;
+            Some(Asked::Claim(asked, record))
+        });
     let entries = with_everything_on(records).into_iter().map(Asked::Entries);
     let (asked, hidden): (Vec<Asked>, Vec<Asked>) = claims
         .chain(entries)
-        .partition(|asked| asked.record(records).is_none_or(is_worth_explaining));
+        .partition(|asked| is_worth_explaining(asked.record()));
     let bar = ProgressDisplay::new();
     if !hidden.is_empty() {
         bar.note(&format!(
-            "not explained are {} cells of kernels that do not show where they keep their tasks (Debian's for arm64 before 6.12)",
-            hidden.len()
+            "not explained: {} of kernels that do not show where they keep their tasks (Debian's for arm64 before 6.12)",
+            counted(hidden.len() as u64, "cell")
         ));
     }
     if asked.is_empty() {
@@ -54,16 +59,12 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
     }
     bar.begin(&CountedWork::cells(asked.len()));
     let told = parallel(jobs, &asked, |asked| {
-        let (cell, told) = match asked {
-            Asked::Claim(claim) => {
-                let cause = |record| explained(means, run, records, claim, record);
-                let told = asked.record(records).map_or(Ok(None), cause);
-                (&claim.cell, told.map(|cause| cause.map(Told::Claim)))
+        let cell = &asked.record().id;
+        let told = match asked {
+            Asked::Claim(claim, record) => {
+                explained(means, run, records, claim, record).map(|cause| cause.map(Told::Claim))
             }
-            Asked::Entries(record) => {
-                let told = found_entries(means, run, record);
-                (&record.id, told.map(|entered| Some(Told::Entries(entered))))
-            }
+            Asked::Entries(record) => found_entries(means, run, record).map(|entered| Some(Told::Entries(entered))),
         };
         let told = match told {
             // A kernel that cannot be explained, one without BTF, has been measured all the same.

@@ -149,12 +149,7 @@ impl HostClassifier<'_> {
     }
 
     fn other_thread(&self, s: &TimeStretch) -> SpanKind {
-        SpanKind::OtherThread {
-            task: task(&s.thread),
-            owns_lock: false,
-            wait: None,
-            server: None,
-        }
+        SpanKind::other_thread(task(&s.thread), false)
     }
 
     /// The timer is due and its interrupt has not come.
@@ -165,7 +160,8 @@ impl HostClassifier<'_> {
         if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
             return SpanKind::IrqPending;
         }
-        if let Some(unarmed) = self.points.unarmed.as_ref() {
+        let unarmed = self.points.unarmed.as_ref();
+        if let Some(unarmed) = unarmed.filter(|_| self.late == Some(LateReason::NotArmed)) {
             return match s.thread.tid {
                 _ if s.start >= unarmed.until => SpanKind::IrqPending,
                 tid if tid == unarmed.by => SpanKind::SoftIrq,

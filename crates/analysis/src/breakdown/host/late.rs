@@ -4,10 +4,10 @@ use super::kernel::MeasuredKernel;
 use super::opened::Reached;
 use super::points::HostMilestones;
 use super::threads::{task, threads};
+use crate::breakdown::milestones::not_armed;
 use crate::breakdown::spans::{CodePlace, KernelTask, Span};
 use worstcase_base::format::{counted, micros};
 use worstcase_contract::Nanos;
-use worstcase_host::trace::events::TracedThread;
 use worstcase_host::trace::{EventSnapshot, LatenessParts};
 
 /// The place at which an interrupt came.
@@ -93,13 +93,15 @@ impl LateArrival {
                 ),
                 None => ArrivalPlace::User,
             },
-            unarmed: points.unarmed.as_ref().map(|unarmed| {
+            unarmed: points.unarmed.as_ref().and_then(|unarmed| {
+                let until = unarmed.until - snapshot.ask.due;
                 let known = threads(snapshot).into_iter().find(|thread| thread.tid == unarmed.by);
-                let unknown = TracedThread {
-                    tid: unarmed.by,
-                    ..TracedThread::default()
+                let unknown = || KernelTask {
+                    pid: unarmed.by,
+                    ..KernelTask::default()
                 };
-                (task(&known.unwrap_or(unknown)), unarmed.until - snapshot.ask.due)
+                // What is late once it was armed has another reason.
+                (late.saturating_sub(until) <= usual).then(|| (known.as_ref().map_or_else(unknown, task), until))
             }),
         })
     }
@@ -129,11 +131,7 @@ impl LateArrival {
     /// What the reason rests on.
     pub(crate) fn rests_on(&self, run: &RunStops) -> String {
         if let Some((by, until)) = &self.unarmed {
-            return format!(
-                "until +{} us the hardware was not armed for the probe's timer: {} arms it when it is done with the soft timers that it expires (softirq HRTIMER)",
-                micros(*until),
-                by.named()
-            );
+            return not_armed(*until, by, "softirq HRTIMER");
         }
         let place = match &self.place {
             ArrivalPlace::User => "it came into user code, where interrupts are on".to_string(),

@@ -127,6 +127,14 @@ fn snapshot(events: &[(i64, u32, TracedChange)], inside: &[&str], latency: u64) 
     }
 }
 
+const ORDINARY: LatenessParts = LatenessParts {
+    irq_latency: Nanos(600),
+    handler: Nanos(400),
+    scheduling: Nanos(1_500),
+    return_to_user: Nanos(500),
+    unexplained: Nanos(0),
+};
+
 fn explained(snapshot: &EventSnapshot, preempt: &str) -> Breakdown {
     explained_in(snapshot, preempt, &kernel(), stops(0))
 }
@@ -141,13 +149,7 @@ fn explained_in(snapshot: &EventSnapshot, preempt: &str, kernel: &MeasuredKernel
     };
     let around = HostSurroundings {
         floor: Nanos(3_000),
-        ordinary: LatenessParts {
-            irq_latency: Nanos(600),
-            handler: Nanos(400),
-            scheduling: Nanos(1_500),
-            return_to_user: Nanos(500),
-            unexplained: Nanos(0),
-        },
+        ordinary: ORDINARY,
         peers: Vec::new(),
         stops,
     };

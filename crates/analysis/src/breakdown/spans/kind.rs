@@ -241,6 +241,16 @@ pub struct KindName {
 }
 
 impl SpanKind {
+    /// A thread that runs first; what is waited for, and who chose it, is found later.
+    pub(crate) fn other_thread(task: KernelTask, owns_lock: bool) -> SpanKind {
+        SpanKind::OtherThread {
+            task,
+            owns_lock,
+            wait: None,
+            server: None,
+        }
+    }
+
     /// The name of the kind.
     pub fn name(&self) -> KindName {
         let (title, is_path) = match self {

@@ -109,8 +109,30 @@ fn what_runs_before_the_thread_that_arms_the_timer() {
         "{rests_on}"
     );
     let mut run = RunStops::default();
-    add_stops(&mut run, &[snapshot], &LatenessParts::default(), &kernel());
+    add_stops(&mut run, &[snapshot], &ORDINARY, &kernel());
     assert_eq!((run.recordings, run.stops.len()), (1, 0), "no CPU was stopped");
+}
+
+/// Soft timers were done with long before: what kept the interrupt out since then is told.
+#[test]
+fn interrupts_off_after_the_timer_was_armed() {
+    let mut snapshot = late_interrupt(&UNLOCKED);
+    let exit = RecordedEvent {
+        at: Nanos(DUE + 1_000),
+        cpu: 0,
+        tid: 9,
+        what: TracedChange::Exit(CpuContext::Soft(8)),
+        chain: Vec::new(),
+    };
+    snapshot.events.insert(1, exit);
+    let breakdown = explained(&snapshot, "full");
+    assert_eq!(
+        breakdown.cause().mechanism,
+        Mechanism::InterruptsOff,
+        "{:?}",
+        spans(&breakdown)
+    );
+    assert_eq!(breakdown.time_in("interrupts off"), Nanos(79_000));
 }
 
 #[test]
