@@ -325,6 +325,6 @@ fn every_study_can_be_asked_of_another_architecture() {
             assert_eq!(told, needs_pcs(&of_pcs.experiment) > 0, "{}: {left_out:?}", study.name);
         }
     }
-    // Their probe is the clock of a PC, and their schedulers are loaded on PCs alone.
-    assert_eq!(distinct(refused.into_iter()), ["realfeel-jitter", "scheduler-scaling"]);
+    // Its probe is the clock of a PC.
+    assert_eq!(distinct(refused.into_iter()), ["realfeel-jitter"]);
 }

@@ -17,7 +17,7 @@ mod replay;
 pub use choice::SampleChoice;
 pub use counted_path::{CountedPath, PathSample, counted_paths};
 pub use error::ExplainError;
-pub use explainable::{can_be_explained, has_latency, is_worth_explaining};
+pub use explainable::{can_be_explained, has_latency, hides_tasks, is_worth_explaining};
 pub(crate) use host::steal;
 
 use crate::breakdown::folded::folded;

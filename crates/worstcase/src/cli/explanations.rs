@@ -4,7 +4,7 @@
 use super::progress::ProgressDisplay;
 use std::num::NonZeroUsize;
 use worstcase_analysis::breakdown::Breakdown;
-use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, is_worth_explaining, of_cell};
+use worstcase_analysis::explain::{ExplainError, ReplayMeans, SampleChoice, can_be_explained, hides_tasks, of_cell};
 use worstcase_analysis::noise::entered;
 use worstcase_base::ExitKind;
 use worstcase_base::format::counted;
@@ -40,13 +40,15 @@ pub fn find(means: &ReplayMeans, run: &Run, records: &[Record], jobs: NonZeroUsi
     let claims = to_explain(&judged(run.plan(), records))
         .into_iter()
         .filter_map(|asked| {
-            let record = records.iter().find(|record| record.id == asked.cell)?;
+            // Of a rate or a sum there is no latest sample.
+            let record = records
+                .iter()
+                .find(|record| record.id == asked.cell && can_be_explained(record))?;
             Some(Asked::Claim(asked, record))
         });
     let entries = with_everything_on(records).into_iter().map(Asked::Entries);
-    let (asked, hidden): (Vec<Asked>, Vec<Asked>) = claims
-        .chain(entries)
-        .partition(|asked| is_worth_explaining(asked.record()));
+    let (hidden, asked): (Vec<Asked>, Vec<Asked>) =
+        claims.chain(entries).partition(|asked| hides_tasks(asked.record()));
     let bar = ProgressDisplay::new();
     if !hidden.is_empty() {
         bar.note(&format!(

@@ -4,13 +4,17 @@ use crate::fixture::{host_raw, on_cpu, plan_of, raw, result, spec, subject};
 use clap::Parser;
 use worstcase::cli::Cli;
 use worstcase_analysis::breakdown::spans::Mechanism;
+use worstcase_analysis::explain::{hides_tasks, is_worth_explaining};
 use worstcase_contract::{Nanos, RawRecord};
-use worstcase_plan::{Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
+use worstcase_plan::{
+    CpuModel, Experiment, ExperimentPlan, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine,
+};
 use worstcase_report::ReportView;
 use worstcase_report::next::next;
 use worstcase_results::record::explanations::NOTHING_EXPLAINED;
 use worstcase_results::record::{
-    CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan, TRACE_COST,
+    CAPTURES, CellId, CellResult, DoctorFinding, MethodRecord, NOT_REAL_TIME, Quantity, Record, RunPlan,
+    SubjectMachine, TRACE_COST,
 };
 use worstcase_results::verdict::{Criterion, Outcome, PeriodsAbove, Verdict, verdicts};
 
@@ -231,6 +235,37 @@ fn in_lab(preempt: &str) -> Experiment {
         machine: VirtualMachine::default(),
     };
     Experiment::usual(Venue::Lab, Subjects::Kernels(vec![kernel]))
+}
+
+/// A kernel that hides its tasks, and a probe without a latest sample, are two reasons for not explaining.
+#[test]
+fn a_kernel_hides_its_tasks_whatever_the_probe_is() {
+    let of = |kernel: &str, release: &str, cpu: CpuModel, probe: &str| {
+        let mut subject = subject(release, "full");
+        subject.kernel.name = kernel.into();
+        let SubjectMachine::Lab(lab) = &mut subject.machine else {
+            panic!("{subject:?}");
+        };
+        lab.machine.cpu = cpu;
+        let mut record = result(&subject, &raw(&spec("idle", 1), &[1_000])).record;
+        record.cell.probe = probe.into();
+        record
+    };
+    let board = CpuModel::CortexA72;
+    let old = ("debian:6.1/arm64", "6.1.0-35-arm64");
+    let new = ("debian:7.3/arm64", "7.3.4+deb14-arm64");
+    let told = |(kernel, release): (&str, &str), cpu, probe| {
+        let record = of(kernel, release, cpu, probe);
+        (hides_tasks(&record), is_worth_explaining(&record))
+    };
+    assert_eq!(told(old, board, "wakeup"), (true, false));
+    assert_eq!(told(old, board, "hackbench"), (true, false));
+    assert_eq!(told(new, board, "wakeup"), (false, true));
+    assert_eq!(told(new, board, "hackbench"), (false, false));
+    assert_eq!(
+        told(("debian:6.1", "6.1.0-35-amd64"), CpuModel::Rome, "wakeup"),
+        (false, true)
+    );
 }
 
 #[test]
