@@ -148,7 +148,7 @@ worstcase_base::errors! {
             source: std::io::Error,
         } => Usage,
         /// A QEMU that the plugin cannot work with.
-        #[error("{program}: {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 10 (Debian 13), 11 or, but for arm64, 8.2 (Ubuntu 24.04): name one with --qemu", program = .program.display())]
+        #[error("{program}: {version} is not supported; the lab needs QEMU 7.2 (Debian 12), 8.2 (Ubuntu 24.04), 10 (Debian 13) or 11: name one with --qemu", program = .program.display())]
         QemuVersion {
             /// The program that was asked.
             program: PathBuf,

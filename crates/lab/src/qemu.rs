@@ -58,7 +58,7 @@ impl Qemu {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().next().unwrap_or_default().to_string();
         let api = parse_version(&version)
-            .and_then(|version| api_of(version, arch))
+            .and_then(api_of)
             .ok_or_else(|| LabError::QemuVersion {
                 program: program.to_path_buf(),
                 version: if version.is_empty() {
@@ -91,7 +91,7 @@ fn known(path: &Path, arch: Arch, cache: &Cache) -> Result<Option<Qemu>, LabErro
     let Some(files) = qemu_files::known(&program, arch, cache) else {
         return Ok(None);
     };
-    let Some(api) = parse_version(&files.version).and_then(|version| api_of(version, arch)) else {
+    let Some(api) = parse_version(&files.version).and_then(api_of) else {
         return Ok(None);
     };
     Ok(Some(Qemu {
@@ -203,10 +203,9 @@ fn parse_version(line: &str) -> Option<(u32, u32)> {
 }
 
 /// The plugin interface of each QEMU version that was tested. The build for version 1 works around faults of 7.2 and 8.2, so that
-/// it may count wrongly in others which have version 1 too. Of an arm64 machine Ubuntu's 8.2.2 tells the plugin twice of a store.
-fn api_of(version: (u32, u32), arch: Arch) -> Option<PluginApi> {
+/// it may count wrongly in others which have version 1 too.
+fn api_of(version: (u32, u32)) -> Option<PluginApi> {
     match version {
-        (8, _) if arch == Arch::Arm64 => None,
         (7 | 8, 2) => Some(PluginApi::V1),
         (10, _) | (11, 0) => Some(PluginApi::V4),
         (11.., _) => Some(PluginApi::V7),
@@ -257,11 +256,8 @@ mod tests {
         );
         assert_eq!(parse_version("QEMU emulator version 10.0.2"), Some((10, 0)));
         assert_eq!(parse_version("hello"), None);
-        assert_eq!(
-            [(5, 2), (8, 0), (9, 2)].map(|version| api_of(version, Arch::X86)),
-            [None; 3]
-        );
-        assert_eq!(api_of((8, 2), Arch::Arm64), None);
-        assert_eq!(api_of((11, 1), Arch::Arm64), Some(PluginApi::V7));
+        assert_eq!([(5, 2), (8, 0), (9, 2)].map(api_of), [None; 3]);
+        assert_eq!(api_of((8, 2)), Some(PluginApi::V1));
+        assert_eq!(api_of((11, 1)), Some(PluginApi::V7));
     }
 }

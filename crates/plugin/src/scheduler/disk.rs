@@ -8,7 +8,8 @@
 //! medium that answers at once (`null-co`), and an IDE controller's reset.
 
 use super::clocks::VIRTUAL;
-use super::patch::{Finder, functions, replace};
+use super::finder::{Finder, functions};
+use super::patch::replace;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

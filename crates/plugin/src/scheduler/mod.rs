@@ -15,11 +15,12 @@ mod disk;
 #[cfg(not(test))]
 mod extra_time;
 #[cfg(not(test))]
+mod finder;
+#[cfg(not(test))]
 mod followed;
 mod holders;
 #[cfg_attr(test, expect(dead_code, reason = "used beside QEMU only"))]
 mod lone_pause;
-#[cfg(not(test))]
 mod patch;
 #[cfg(not(test))]
 mod qemu;

@@ -1,72 +1,71 @@
-//! Replaces functions of QEMU's in this process: a jump is written over their first bytes.
+//! Replaces functions of QEMU's in this process: a jump is written over their first bytes. Where what was replaced is still to be
+//! called, these bytes are copied before, and a jump to the rest follows them.
 
-use std::ffi::{CStr, c_void};
+use iced_x86::{Decoder, DecoderOptions, FlowControl};
+use std::ffi::c_void;
 
 /// `movabs r11, ADDRESS; jmp r11`.
 const LENGTH: usize = 13;
 const PAGE: usize = 4096;
 
-/// Where a function of QEMU's is: in the executable, or in the module of its accelerator.
-pub(crate) struct Finder {
-    module: *mut c_void,
+fn jump_to(address: u64) -> [u8; LENGTH] {
+    let mut jump = [0; LENGTH];
+    jump[..2].copy_from_slice(&[0x49, 0xbb]);
+    jump[2..10].copy_from_slice(&address.to_le_bytes());
+    jump[10..].copy_from_slice(&[0x41, 0xff, 0xe3]);
+    jump
 }
 
-impl Finder {
-    /// QEMU 7.2 keeps a part in a module, which is loaded by now if there is one.
-    pub(crate) fn new() -> Finder {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let path = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
-        let module = path
-            .filter(|path| path.contains("/accel-tcg-"))
-            .find_map(|path| std::ffi::CString::new(path).ok())
-            .map_or(std::ptr::null_mut(), |path| {
-                // SAFETY: a path that ends with NUL; nothing is loaded that is not there.
-                unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) }
-            });
-        Finder { module }
-    }
-
-    /// The address of what QEMU exports by this name.
-    pub(crate) fn find(&self, name: &CStr) -> Result<*mut c_void, String> {
-        // SAFETY: a name that ends with NUL, and a handle of dlopen's or none.
-        let found = unsafe {
-            let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
-            if found.is_null() && !self.module.is_null() {
-                libc::dlsym(self.module, name.as_ptr())
-            } else {
-                found
-            }
-        };
-        if found.is_null() {
-            return Err(format!("this QEMU has no function '{}'", name.to_string_lossy()));
-        }
-        Ok(found)
-    }
-}
-
-/// Makes the struct `Functions` of functions of QEMU's, by their names, with `find`.
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// What is called in QEMU.
-        struct Functions { $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
-
-        impl Functions {
-            fn find(finder: &Finder) -> Result<Functions, String> {
-                Ok(Functions { $($name: {
-                    const NAME: &str = concat!(stringify!($name), "\0");
-                    let name = std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()).expect("one NUL, at the end");
-                    // SAFETY: a function of this name has this form in the QEMUs that the plugin was built for.
-                    unsafe {
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
-                            finder.find(name)?,
-                        )
-                    }
-                },)* })
-            }
-        }
+/// Code that does what `function` does, also when that has been replaced; none if its first instructions cannot be moved.
+///
+/// # Safety
+/// `function` is QEMU's, and at least 64 bytes of code follow its address.
+pub(crate) unsafe fn copy(function: *mut c_void) -> Result<Option<*mut c_void>, String> {
+    // SAFETY: the caller's promise.
+    let code = unsafe { function.cast::<[u8; 64]>().read_unaligned() };
+    let Some(head) = head(&code) else {
+        return Ok(None);
     };
+    let jump = jump_to(function as u64 + head as u64);
+    // SAFETY: a fresh page, larger than both; it is executable only when they are written.
+    let page = unsafe {
+        let page = libc::mmap(
+            std::ptr::null_mut(),
+            PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if page == libc::MAP_FAILED {
+            return Err(format!("no memory: {}", std::io::Error::last_os_error()));
+        }
+        let at = page.cast::<u8>();
+        at.copy_from_nonoverlapping(code.as_ptr(), head);
+        at.add(head).copy_from_nonoverlapping(jump.as_ptr(), LENGTH);
+        if libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC) != 0 {
+            return Err(format!(
+                "cannot run a copy of QEMU's code: {}",
+                std::io::Error::last_os_error()
+            ));
+        }
+        page
+    };
+    Ok(Some(page))
 }
-pub(super) use functions;
+
+/// The length of the instructions that a jump would be written over, if they do the same elsewhere.
+fn head(code: &[u8]) -> Option<usize> {
+    let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
+    while decoder.position() < LENGTH {
+        let instruction = decoder.decode();
+        let has_address = instruction.is_ip_rel_memory_operand() || instruction.flow_control() != FlowControl::Next;
+        if instruction.is_invalid() || has_address {
+            return None;
+        }
+    }
+    Some(decoder.position())
+}
 
 /// From now on a call of `function` is a call of `instead`.
 ///
@@ -75,10 +74,6 @@ pub(super) use functions;
 pub(crate) unsafe fn replace(function: *mut c_void, instead: *const c_void) -> Result<(), String> {
     let start = function as usize & !(PAGE - 1);
     let length = (function as usize + LENGTH).next_multiple_of(PAGE) - start;
-    let mut jump = [0; LENGTH];
-    jump[..2].copy_from_slice(&[0x49, 0xbb]);
-    jump[2..10].copy_from_slice(&(instead as u64).to_le_bytes());
-    jump[10..].copy_from_slice(&[0x41, 0xff, 0xe3]);
     let protect = |protection| {
         // SAFETY: whole pages of QEMU's code, which stay executable.
         match unsafe { libc::mprotect(start as *mut c_void, length, protection) } {
@@ -92,7 +87,57 @@ pub(crate) unsafe fn replace(function: *mut c_void, instead: *const c_void) -> R
     protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
     // SAFETY: the caller's promise, and the pages are writable now.
     unsafe {
-        function.cast::<[u8; LENGTH]>().write_unaligned(jump);
+        function.cast::<[u8; LENGTH]>().write_unaligned(jump_to(instead as u64));
     }
     protect(libc::PROT_READ | libc::PROT_EXEC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cpu_exec` of Ubuntu's QEMU 8.2 for arm64.
+    const HEAD: [u8; 14] = [
+        0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x66, 0x0f, 0xef, 0xc0, 0x48, 0x89, 0xe5, 0x41, 0x56,
+    ];
+
+    #[test]
+    fn whole_instructions_are_moved_and_no_address() {
+        let lea = [0x4c, 0x8d, 0x35, 0x4c, 0x81, 0x29, 0x00];
+        let jump = [0xeb, 0x00];
+        assert_eq!(head(&[&HEAD[..], &lea].concat()), Some(14));
+        assert_eq!(head(&HEAD), Some(14));
+        assert_eq!(head(&HEAD[..12]), None);
+        assert_eq!(head(&[&HEAD[..12], &lea].concat()), None);
+        assert_eq!(head(&[&HEAD[..12], &jump].concat()), None);
+    }
+
+    /// Calls the copy while the function itself is another.
+    #[test]
+    fn a_copy_does_what_was_replaced() {
+        // endbr64; push %rbp; mov %rsp,%rbp; xor %eax,%eax; push %r12; push %r13; mov $7,%eax; pop %r13; pop %r12; pop %rbp; ret
+        let code: [u8; 27] = [
+            0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x31, 0xc0, 0x41, 0x54, 0x41, 0x55, 0xb8, 7, 0, 0, 0, 0x41,
+            0x5d, 0x41, 0x5c, 0x5d, 0xc3, 0x90, 0x90,
+        ];
+        extern "C" fn eleven() -> i32 {
+            11
+        }
+        // SAFETY: a fresh page with a function in it, in which no thread is.
+        unsafe {
+            let page = libc::mmap(
+                std::ptr::null_mut(),
+                PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            page.cast::<u8>().copy_from_nonoverlapping(code.as_ptr(), code.len());
+            let copied = copy(page).unwrap().unwrap();
+            replace(page, eleven as *const c_void).unwrap();
+            let call = |at: *mut c_void| std::mem::transmute::<*mut c_void, extern "C" fn() -> i32>(at)();
+            assert_eq!((call(page), call(copied)), (11, 7));
+        }
+    }
 }

@@ -14,15 +14,16 @@ use super::budget::{Budget, Fields};
 use super::clocks::VIRTUAL;
 use super::disk;
 use super::extra_time::{PAUSE, PAUSED, await_words, port_time};
+use super::finder::{Finder, functions};
 use super::lone_pause::LONE_PAUSE;
-use super::patch::{Finder, functions, replace};
+use super::patch::{copy, replace};
 use super::running::SLICE;
 use super::settings::settings;
 use super::slices::{Exit, Machine, Ran, Time};
 use crate::arch::{LEFT_AT_PAUSE, is_due};
 use crate::counts::{self, COUNTS};
 pub(crate) use kicks::begin_kicks;
-use stand_ins::REPLACEMENTS;
+use stand_ins::{INLINED, REPLACEMENTS};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -105,7 +106,14 @@ fn qemu() -> &'static Qemu {
 /// Takes QEMU's scheduling over; a failure is one line for the user.
 pub(crate) fn take_over() -> Result<(), String> {
     let finder = Finder::new();
-    let call = Functions::find(&finder)?;
+    let mut call = Functions::find(&finder)?;
+    let cpu_exec = finder.find(c"cpu_exec")?;
+    // SAFETY: QEMU's function, which is longer.
+    let copied = unsafe { copy(cpu_exec)? };
+    if let Some(copied) = copied {
+        // SAFETY: it does the same.
+        call.cpu_exec = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Cpu) -> c_int>(copied) };
+    }
     let versioned = Versioned {
         exclusive: exclusive::Calls::find(&finder)?,
         // SAFETY: functions of these names have these forms.
@@ -118,10 +126,11 @@ pub(crate) fn take_over() -> Result<(), String> {
     let bias = finder.find(c"timers_state")?.cast::<u8>().wrapping_add(BIAS);
     // SAFETY: eight bytes of QEMU's that are aligned and stay; whoever else uses them does so by atomic operations.
     let bias = unsafe { AtomicI64::from_ptr(bias.cast()) };
-    let replaced: Vec<_> = REPLACEMENTS
+    let mut replaced: Vec<_> = REPLACEMENTS
         .iter()
         .map(|(name, by)| Ok((finder.find(name)?, *by)))
         .collect::<Result<_, String>>()?;
+    replaced.extend(copied.map(|_| (cpu_exec, INLINED)));
     let qemu = Qemu {
         call,
         versioned,

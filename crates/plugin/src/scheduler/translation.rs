@@ -1,6 +1,6 @@
 //! What QEMU has translated: made anew when callbacks are to be registered that were not.
 
-use super::patch::Finder;
+use super::finder::Finder;
 use super::qemu::handle;
 use std::ffi::c_void;
 

@@ -30,6 +30,9 @@ pub(super) const REPLACEMENTS: &[(&CStr, By)] = &[
     (c"qemu_clock_run_all_timers", By(run_other_timers as *const c_void)),
 ];
 
+/// What stands for `cpu_exec`, the core of `version::EXECUTE`.
+pub(super) const INLINED: By = By(execute_within as *const c_void);
+
 /// For `tcg_cpus_exec` (7.2) and `tcg_cpu_exec`: runs not this CPU, but the one whose turn it is.
 unsafe extern "C" fn execute(caller: Cpu) -> c_int {
     // SAFETY: what QEMU's loop has prepared for the CPU that it chose is taken back.
@@ -47,6 +50,19 @@ unsafe extern "C" fn execute(caller: Cpu) -> c_int {
     match slices.run(&mut machine) {
         Back::Again => EXCP_INTERRUPT,
         Back::Special(code) => code,
+    }
+}
+
+/// For `cpu_exec`: QEMU's loop calls it by itself where QEMU was optimised as a whole, which makes `version::EXECUTE` a part of the
+/// loop (Ubuntu's 8.2 for arm64).
+unsafe extern "C" fn execute_within(caller: Cpu) -> c_int {
+    let call = &qemu().call;
+    // SAFETY: the loop has begun it, and ends it.
+    unsafe {
+        (call.cpu_exec_end)(caller);
+        let code = execute(caller);
+        (call.cpu_exec_start)(caller);
+        code
     }
 }
 
