@@ -98,6 +98,10 @@ fn culprit(span: &Span) -> CodePlace {
             function: function.clone(),
             ..CodePlace::default()
         }),
+        SpanKind::TimersHeldBack { .. } => Some(CodePlace {
+            function: "hrtimer_interrupt".into(),
+            ..CodePlace::default()
+        }),
         _ => None,
     };
     // A lock function stands for its caller, if that is known.

@@ -78,6 +78,7 @@ impl LabClassifier<'_> {
             p.own_timer.end,
             p.sample,
         ];
+        cuts.extend(p.held_back.as_ref().map(|held| held.from));
         cuts.extend(p.waits.iter().flat_map(|waits| [waits.from, waits.until]));
         if let Some(chance) = &self.chance {
             cuts.push(chance.at);
@@ -162,6 +163,11 @@ impl LabClassifier<'_> {
                 (Nearest::Interrupt(frame), _) if !self.runs_soft_interrupts(i.stack, frame) => self
                     .other_timer(i, frame)
                     .unwrap_or_else(|| self.other_interrupt(i, frame)),
+                _ if let Some(held) = p.held_back.as_ref().filter(|held| i.start >= held.from) => {
+                    SpanKind::TimersHeldBack {
+                        took_ns: Nanos((self.time_of)(held.took)),
+                    }
+                }
                 _ if let Some(kind) = self.before_armed(i, nearest) => kind,
                 (_, Some(false)) if self.has(i.stack, FunctionRole::SpinWait) => SpanKind::SpinsFor {
                     at: CodePlace::default(),

@@ -46,6 +46,8 @@ pub struct Milestones {
     pub(crate) ambiguous: bool,
     /// The hardware was not armed for the probe's timer when it was due.
     pub(crate) unarmed: Option<Unarmed>,
+    /// The interrupt before had been at timers for long.
+    pub(crate) held_back: Option<HeldBack>,
     /// The waits of the probe for something else than its timer, in order.
     pub(crate) waits: Vec<Waits>,
     /// The probe went to sleep on a lock after it was woken.
@@ -78,6 +80,32 @@ impl Unarmed {
             until: last.end,
             by: last.pid,
         })
+    }
+}
+
+/// After an interrupt that found timers due again and again, `hrtimer_interrupt` arms the hardware for as much later as that took:
+/// it takes this for a hang (`hang_detected`), and lets others run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    /// When it was done.
+    pub(crate) from: u64,
+    /// Instructions from its beginning to its end.
+    pub(crate) took: u64,
+}
+
+impl HeldBack {
+    fn find(walk: &WindowWalk, due: u64, entry: u64) -> Option<HeldBack> {
+        let handler = |i: &StackInterval| walk.stacks.find(i.stack, FunctionRole::TimerHandler);
+        let before: Vec<StackInterval> = walk.within(0, entry).collect();
+        let mut since = before.iter().rev().skip_while(|i| handler(i).is_none()).peekable();
+        let frame = handler(since.peek()?)?;
+        let last = **since.peek()?;
+        let first = since.take_while(|i| handler(i) == Some(frame)).last()?;
+        let (from, took) = (last.end, last.end - first.start);
+        let on = walk.within(from, entry).filter(|i| i.irqs == Some(true));
+        let is_let_in = on.map(|i| i.end - i.start).sum::<u64>() > PENDING;
+        let as_long_again = (entry - from).abs_diff(took) <= took / 10;
+        (from > due && is_let_in && as_long_again).then_some(HeldBack { from, took })
     }
 }
 
@@ -161,6 +189,7 @@ impl Milestones {
             resched: first(FunctionRole::Resched, wake_at).unwrap_or(first_resched.max(wake_at)),
             ambiguous,
             unarmed: Unarmed::find(walk, due, entry),
+            held_back: HeldBack::find(walk, due, entry),
             waits: Waits::find(walk, due, sample, probe)
                 .into_iter()
                 .chain(Waits::after(walk, wake_at, sample, probe, false))
@@ -206,6 +235,7 @@ impl Milestones {
             resched: woken,
             ambiguous: false,
             unarmed: None,
+            held_back: None,
             waits: Waits::after(walk, woken, sample, probe, since == Since::Called),
             blocked: blocked.map(|m| m.count),
             waker_blocked: None,

@@ -115,6 +115,7 @@ impl JudgedRun<'_> {
                     | Mechanism::PreemptionOff
                     | Mechanism::SoftInterrupt
                     | Mechanism::OtherTimer
+                    | Mechanism::TimersHeldBack
                     | Mechanism::OtherInterrupt
             )
         };

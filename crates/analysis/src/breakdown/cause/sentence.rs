@@ -135,12 +135,9 @@ fn meanwhile(cause: &CauseParts) -> String {
 
 /// The function further down in which most of the time went.
 fn most(cause: &CauseParts) -> String {
-    // The probe does not wait for the functions that other threads ran.
-    let below = cause
-        .longest
-        .most
-        .as_ref()
-        .filter(|_| cause.mechanism != Mechanism::Waits);
+    // The probe does not wait for the functions that ran meanwhile.
+    let is_for_these = !matches!(cause.mechanism, Mechanism::Waits | Mechanism::TimersHeldBack);
+    let below = cause.longest.most.as_ref().filter(|_| is_for_these);
     let below = below.filter(|f| f.function != cause.at.function && !roles::is_helper(&f.function));
     below.map_or(String::new(), |f| {
         format!(", most of it in {} ({} us)", f.function, micros(f.total_ns))
@@ -195,6 +192,13 @@ fn mechanism_text(cause: &CauseParts) -> String {
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
         Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
+        Mechanism::TimersHeldBack => match &span.what {
+            SpanKind::TimersHeldBack { took_ns } => format!(
+                "the timer interrupt before had been at timers for {} us, and {function} puts the next one off by as much",
+                micros(*took_ns)
+            ),
+            _ => format!("{function} put the timer's interrupt off"),
+        },
         Mechanism::OtherInterrupt => match &span.what {
             SpanKind::OtherIrq { entry } => {
                 let sender = span.sender.as_ref().map_or(String::new(), sent_by);

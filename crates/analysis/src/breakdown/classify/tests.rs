@@ -99,3 +99,43 @@ fn what_runs_before_the_thread_that_arms_the_timer_is_no_part_of_the_way() {
         "{note}"
     );
 }
+
+/// A timer that is due while an interrupt is at others for 30 us; its own comes so many instructions after that.
+fn after_many_timers(comes_after: usize) -> Explanation {
+    let mut m = SyntheticMachine::in_user(7, "load");
+    m.park(1, &SLEEPS).work(100).syscall().sti();
+    m.call("ksys_read")
+        .work(100)
+        .interrupt("asm_sysvec_apic_timer_interrupt");
+    m.call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("null_cmd_timer_expired").work(9_000).due().work(21_000).ret();
+    m.ret().ret().iret().work(comes_after);
+    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
+    m.ret().ret().ret().ret();
+    m.call("preempt_schedule_irq").call("__schedule");
+    m.switch(1, "probe", "x").work(2).ret().ret();
+    m.sysret().work(10).read_clock();
+    let (execution, symbols) = m.execution();
+    let sample = sample("full", execution.latency.0);
+    tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap()
+}
+
+#[test]
+fn a_timer_is_put_off_for_as_long_as_the_interrupt_before_was_at_timers() {
+    let put_off = after_many_timers(30_000);
+    let cause = put_off.breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::TimersHeldBack, "{}", cause.sentence);
+    assert_eq!(cause.length_ns.0, 30_000);
+    assert!(
+        cause
+            .sentence
+            .ends_with("had been at timers for 30.0 us, and hrtimer_interrupt puts the next one off by as much."),
+        "{}",
+        cause.sentence
+    );
+    // Another while has another cause.
+    let told = after_many_timers(60_000);
+    assert_eq!(told.breakdown.time_in("timers held back").0, 0);
+    assert!(told.breakdown.time_in("interrupt pending").0 >= 59_000);
+}

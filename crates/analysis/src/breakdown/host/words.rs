@@ -83,6 +83,7 @@ fn seen(cause: &CauseParts, from: &ToldFrom<'_>) -> String {
             SpanKind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
             _ => "another interrupt ran first".to_string(),
         },
+        Mechanism::TimersHeldBack => "the kernel put the timer's interrupt off".to_string(),
         Mechanism::Waits => "the probe was not asleep, but waited for something else".to_string(),
         Mechanism::NotWoken => format!("{doing} ran on before the probe was woken"),
         Mechanism::WakeUpPath => "the wake-up path itself".to_string(),

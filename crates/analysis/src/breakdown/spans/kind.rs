@@ -140,6 +140,11 @@ pub enum SpanKind {
     },
     /// The timer is due or the interrupt sent, interrupts are on, and the hardware does not interrupt yet.
     IrqPending,
+    /// The timer is due, and the kernel has put its interrupt off.
+    TimersHeldBack {
+        /// How long the interrupt before was at timers.
+        took_ns: Nanos,
+    },
     /// The device's handler, and the kernel's work around it.
     DeviceHandler,
     /// The device's handler, in a thread of its own.
@@ -258,6 +263,7 @@ impl SpanKind {
             SpanKind::TimerSlack => ("timer slack", true),
             SpanKind::Waits { .. } => ("the probe waits", false),
             SpanKind::IrqPending => ("interrupt pending", true),
+            SpanKind::TimersHeldBack { .. } => ("timers held back", false),
             SpanKind::DeviceHandler => ("handler", true),
             SpanKind::ThreadedHandler => ("threaded handler", true),
             SpanKind::WakingIrq => ("waking interrupt", true),

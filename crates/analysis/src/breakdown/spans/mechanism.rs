@@ -27,6 +27,8 @@ pub enum Mechanism {
     SoftInterrupt,
     /// Other timers' functions run first.
     OtherTimer,
+    /// The kernel puts its timers off.
+    TimersHeldBack,
     /// Other interrupts run first.
     OtherInterrupt,
     /// The wake-up itself is deferred.
@@ -55,6 +57,7 @@ impl Mechanism {
             Mechanism::LockOwner => "a lock's owner",
             Mechanism::SoftInterrupt => "soft interrupts",
             Mechanism::OtherTimer => "other timers",
+            Mechanism::TimersHeldBack => "timers held back",
             Mechanism::OtherInterrupt => "other interrupts",
             Mechanism::NotWoken => "the wake-up is deferred",
             Mechanism::OtherCpus => "calls of other CPUs",
@@ -76,6 +79,7 @@ impl Mechanism {
             SpanKind::OtherThread { .. } => Mechanism::OtherThread,
             SpanKind::SoftIrq => Mechanism::SoftInterrupt,
             SpanKind::OtherTimer { .. } => Mechanism::OtherTimer,
+            SpanKind::TimersHeldBack { .. } => Mechanism::TimersHeldBack,
             SpanKind::OtherIrq { .. } => Mechanism::OtherInterrupt,
             SpanKind::RunsOn => Mechanism::NotWoken,
             SpanKind::CallsCpus => Mechanism::OtherCpus,

@@ -207,6 +207,10 @@ fn of_mechanism(mechanism: Mechanism, is_rt: bool) -> Advice {
             "threaded soft interrupts (PREEMPT_RT, or threadirqs for part of them) let a thread of higher priority pass",
             Rt,
         ),
+        Mechanism::TimersHeldBack => (
+            "fewer timers that are due together, or shorter functions of theirs: the kernel takes an interrupt that finds timers due again and again for a hang",
+            if is_rt { Nothing } else { Rt },
+        ),
         Mechanism::OtherTimer if is_rt => (
             "this is PREEMPT_RT already, and this timer is marked hard: shorten its function, or move its work to a thread",
             Nothing,
