@@ -7,6 +7,7 @@ pub use super::spans::{Cause, Mechanism, Peer};
 use super::spans::{CodePlace, ExplainedSample, OffBy, Span, SpanKind};
 use super::stacks::FrameKind;
 pub use sentence::CauseParts;
+pub(crate) use sentence::held_back;
 use worstcase_contract::Nanos;
 
 /// Finds the first cause: the mechanism whose spans took most in all. The common way of every wake-up counts only

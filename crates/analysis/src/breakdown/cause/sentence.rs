@@ -192,13 +192,7 @@ fn mechanism_text(cause: &CauseParts) -> String {
         Mechanism::LockOwner => lock_owner(&span.what, &who, &function),
         Mechanism::SoftInterrupt => format!("soft interrupts ran first, in {function}"),
         Mechanism::OtherTimer => format!("{function}, another timer's function, ran first"),
-        Mechanism::TimersHeldBack => match &span.what {
-            SpanKind::TimersHeldBack { took_ns } => format!(
-                "the timer interrupt before had been at timers for {} us, and {function} puts the next one off by as much",
-                micros(*took_ns)
-            ),
-            _ => format!("{function} put the timer's interrupt off"),
-        },
+        Mechanism::TimersHeldBack => held_back(&span.what),
         Mechanism::OtherInterrupt => match &span.what {
             SpanKind::OtherIrq { entry } => {
                 let sender = span.sender.as_ref().map_or(String::new(), sent_by);
@@ -212,6 +206,17 @@ fn mechanism_text(cause: &CauseParts) -> String {
         Mechanism::WakeUpPath => path_of(cause.sample).to_string(),
         Mechanism::Unexplained => "it is not explained".to_string(),
     }
+}
+
+/// Why the kernel puts a timer's interrupt off.
+pub(crate) fn held_back(what: &SpanKind) -> String {
+    let took = match what {
+        SpanKind::TimersHeldBack { took_ns } => format!(" for {} us", micros(*took_ns)),
+        _ => String::new(),
+    };
+    format!(
+        "the timer interrupt before had been at timers{took}, and hrtimer_interrupt puts the next one off by as much"
+    )
 }
 
 /// `asm_sysvec_apic_timer_interrupt` is another `apic_timer_interrupt`: the probe has one, too.

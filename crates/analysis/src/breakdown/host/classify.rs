@@ -37,6 +37,7 @@ impl HostClassifier<'_> {
             p.switched.map(|at| at.saturating_sub(ordinary.scheduling)),
             p.entered,
             p.unarmed.as_ref().map(|unarmed| unarmed.until),
+            p.held_back.as_ref().map(|held| held.from),
             p.woken,
             p.returned,
         ];
@@ -159,6 +160,11 @@ impl HostClassifier<'_> {
         let late = entered - self.snapshot.ask.due;
         if s.start >= entered.saturating_sub(ordinary) || late <= ordinary + ordinary {
             return SpanKind::IrqPending;
+        }
+        if let Some(held) = self.points.held_back.as_ref().filter(|held| s.start >= held.from)
+            && self.late == Some(LateReason::HeldBack)
+        {
+            return SpanKind::TimersHeldBack { took_ns: held.took };
         }
         let unarmed = self.points.unarmed.as_ref();
         if let Some(unarmed) = unarmed.filter(|_| self.late == Some(LateReason::NotArmed)) {

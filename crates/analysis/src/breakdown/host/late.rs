@@ -30,6 +30,8 @@ pub(crate) struct LateArrival {
     pub(crate) place: ArrivalPlace,
     /// The thread that kept the hardware unarmed, until so long after the due time.
     pub(crate) unarmed: Option<(KernelTask, Nanos)>,
+    /// The kernel put it off, for as long as the one before had taken.
+    pub(crate) is_held_back: bool,
 }
 
 /// Why it was late.
@@ -39,6 +41,8 @@ pub(crate) enum LateReason {
     InterruptsOff,
     /// The hardware was not armed for the timer: shown.
     NotArmed,
+    /// The kernel put its timers off: shown.
+    HeldBack,
     /// Interrupts were on, and nothing of the kernel ran: something below it stopped the CPU, or held its timer back. Shown.
     CpuStopped,
     /// It cannot be told.
@@ -103,6 +107,7 @@ impl LateArrival {
                 // What is late once it was armed has another reason.
                 (late.saturating_sub(until) <= usual).then(|| (known.as_ref().map_or_else(unknown, task), until))
             }),
+            is_held_back: points.held_back.is_some(),
         })
     }
 
@@ -114,6 +119,7 @@ impl LateArrival {
     /// Why it was late.
     pub(crate) fn reason(&self, run: &RunStops) -> LateReason {
         match &self.place {
+            _ if self.is_held_back => LateReason::HeldBack,
             _ if self.unarmed.is_some() => LateReason::NotArmed,
             ArrivalPlace::User | ArrivalPlace::Idle | ArrivalPlace::Kernel(Reached::Open, _) => LateReason::CpuStopped,
             // A stop begins anywhere, and so within a section with interrupts off as well.
@@ -166,6 +172,7 @@ impl RunStops {
             late,
             place,
             unarmed: None,
+            is_held_back: false,
         }) = arrival
         else {
             return;
@@ -246,6 +253,7 @@ mod tests {
             late: Nanos(1_000_000),
             place,
             unarmed: None,
+            is_held_back: false,
         };
         assert!(
             arrival.rests_on(run).contains("it came into"),
@@ -325,6 +333,7 @@ mod tests {
             late: Nanos(late),
             place,
             unarmed: None,
+            is_held_back: false,
         };
         run.add(None);
         run.add(Some(&arrival(3_000_000, ArrivalPlace::User)));

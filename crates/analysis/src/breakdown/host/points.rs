@@ -36,6 +36,36 @@ pub(crate) struct HostMilestones {
     pub(crate) stood_at: Option<Interrupted>,
     /// The hardware was not armed for the timer when it was due.
     pub(crate) unarmed: Option<Unarmed>,
+    /// The interrupt before had been at timers for long.
+    pub(crate) held_back: Option<HeldBack>,
+}
+
+/// See [`crate::breakdown::milestones::HeldBack`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    /// When that one was left.
+    pub(crate) from: Nanos,
+    /// From its entry on.
+    pub(crate) took: Nanos,
+}
+
+impl HeldBack {
+    /// The next one is entered at `entered`.
+    fn find<'e>(before: impl Iterator<Item = &'e RecordedEvent>, due: Nanos, entered: Nanos) -> Option<HeldBack> {
+        let mut began = None;
+        let last = before.fold(None, |last, event| match event.what {
+            TracedChange::Enter(CpuContext::Timer) => {
+                began = Some(event.at);
+                last
+            }
+            TracedChange::Exit(CpuContext::Timer) => began.map(|began| (began, event.at)),
+            _ => last,
+        });
+        let (began, from) = last?;
+        let took = from - began;
+        let as_long_again = (entered - from).0.abs_diff(took.0) <= took.0 / 10;
+        (from > due && as_long_again).then_some(HeldBack { from, took })
+    }
 }
 
 /// A thread was at the soft timers: the kernel arms the hardware for the next when it is done with them.
@@ -112,6 +142,9 @@ impl HostMilestones {
         points.let_in = first.map(|e| e.at).or(points.entered);
         let since_due = own().filter(|e| e.at > ask.due);
         points.unarmed = points.let_in.and_then(|let_in| Unarmed::find(since_due, let_in));
+        points.held_back = points
+            .entered
+            .and_then(|entered| HeldBack::find(own().filter(|e| e.at < entered), ask.due, entered));
         // The timer's interrupt, which waited as well, came within that one or at the same place behind it.
         points.stood_at = match first {
             Some(_) => found(NestedInterrupt::Outermost),

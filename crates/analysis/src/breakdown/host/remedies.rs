@@ -5,7 +5,7 @@ use super::late::{LateReason, RunStops};
 /// Against a late interrupt.
 pub(crate) fn of_late_interrupt(reason: LateReason, is_idle: bool, run: &RunStops) -> Option<&'static str> {
     match (reason, run.is_guest) {
-        (LateReason::InterruptsOff | LateReason::NotArmed, _) => None,
+        (LateReason::InterruptsOff | LateReason::NotArmed | LateReason::HeldBack, _) => None,
         (LateReason::CpuStopped, Some(true)) => Some(HYPERVISOR),
         (LateReason::CpuStopped, Some(false)) if is_idle => Some(
             "idle states from which the CPU wakes slowly (worstcase host doctor names them), or the firmware's settings: SMIs, power management",

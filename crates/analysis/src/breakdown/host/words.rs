@@ -2,7 +2,7 @@
 
 use super::late::{ArrivalPlace, LateArrival, LateReason, RunStops};
 use super::opened::Reached;
-use crate::breakdown::cause::CauseParts;
+use crate::breakdown::cause::{CauseParts, held_back};
 use crate::breakdown::spans::{KernelTask, Mechanism, Span, SpanKind, in_call};
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
@@ -83,7 +83,7 @@ fn seen(cause: &CauseParts, from: &ToldFrom<'_>) -> String {
             SpanKind::OtherIrq { entry } => format!("the interrupt {entry} ran first"),
             _ => "another interrupt ran first".to_string(),
         },
-        Mechanism::TimersHeldBack => "the kernel put the timer's interrupt off".to_string(),
+        Mechanism::TimersHeldBack => held_back(&span.what),
         Mechanism::Waits => "the probe was not asleep, but waited for something else".to_string(),
         Mechanism::NotWoken => format!("{doing} ran on before the probe was woken"),
         Mechanism::WakeUpPath => "the wake-up path itself".to_string(),

@@ -123,9 +123,8 @@ impl Planted {
         let add = &self.add;
         let samples = match self.arch {
             Arch::X86 => 100,
-            // A timer comes 1 us earlier from each sample to the next, and so once at every phase of it. What is planted behind a
-            // sleep has no such order: the more samples, the nearer one is to its beginning.
-            Arch::Arm64 => 600,
+            // A timer comes 1 us earlier from each sample to the next, and so once at every phase of it.
+            Arch::Arm64 => 300,
         };
         let mut measure = shared().run(&format!("{subjects} --samples {samples} --seeds 1 {add}"), &run);
         let planted: BTreeSet<&str> = rows.iter().map(|row| row.planted).collect();

@@ -3,6 +3,7 @@
 use crate::culprits::BreakdownAsJson;
 use std::collections::{BTreeMap, BTreeSet};
 use worstcase_analysis::breakdown::cause::Mechanism;
+use worstcase_analysis::breakdown::spans::SpanKind;
 
 /// What must be said of a planted delay.
 pub(super) struct MustTell {
@@ -50,11 +51,18 @@ impl MustTell {
     }
 
     /// Subjects whose longest cause is not as long as what was planted: the rest of its interrupt or stretch may be part of it.
+    /// What of it ran before the sample was due is told by where it began.
     pub(super) fn wrong_lengths(&self, told: &[BreakdownAsJson]) -> Vec<String> {
         let mut longest: BTreeMap<&str, u64> = BTreeMap::new();
         for breakdown in self.own(told).filter(|b| self.is_told(b)) {
+            let cause = &breakdown.cause;
+            let of_cause = breakdown
+                .spans
+                .iter()
+                .filter(|s| Mechanism::of(&s.what) == cause.mechanism);
+            let before = of_cause.map(|s| before_due(&s.what)).max().unwrap_or_default();
             let longest = longest.entry(&breakdown.sample.subject).or_default();
-            *longest = breakdown.cause.length_ns.0.max(*longest);
+            *longest = (cause.length_ns.0 + before).max(*longest);
         }
         let wrong = longest
             .into_iter()
@@ -80,4 +88,15 @@ impl MustTell {
         let has = |text: &str, words: &[&str]| words.iter().all(|word| text.contains(word));
         self.mechanisms.contains(&cause.mechanism) && has(&cause.sentence, self.names) && has(&cause.remedy, self.helps)
     }
+}
+
+/// How long before the sample was due interrupts or preemption had been switched off.
+fn before_due(what: &SpanKind) -> u64 {
+    let switched_off = match what {
+        SpanKind::IrqsOff { off, .. } => off.as_ref(),
+        SpanKind::PreemptOff { lock, off, .. } => lock.as_ref().or(off.as_ref()),
+        _ => None,
+    };
+    let began = switched_off.and_then(|place| place.offset_ns).unwrap_or_default();
+    began.min(0).unsigned_abs()
 }

@@ -113,6 +113,46 @@ fn what_runs_before_the_thread_that_arms_the_timer() {
     assert_eq!((run.recordings, run.stops.len()), (1, 0), "no CPU was stopped");
 }
 
+/// The interrupt before was at other timers for 40 us, when the probe's became due; its own comes so long after that.
+fn after_many_timers(comes_after: i64) -> EventSnapshot {
+    let load = thread(9, "load", 120);
+    let entered = 30_000 + comes_after;
+    let sample = u64::try_from(entered).unwrap() + 2_400;
+    let events = [
+        (-500_000, 7, switch(PROBE, true, load)),
+        (-10_000, 9, ENTER),
+        (30_000, 9, EXIT),
+        (entered, 9, ENTER),
+        (entered + 400, 9, WAKING),
+        (entered + 900, 9, EXIT),
+        (entered + 1_900, 9, switch(load, false, PROBE)),
+    ];
+    snapshot(&events, &["free_pages_bulk"], sample)
+}
+
+#[test]
+fn a_timer_is_put_off_for_as_long_as_the_interrupt_before_was_at_timers() {
+    let put_off = after_many_timers(40_500);
+    let breakdown = explained(&put_off, "full");
+    let cause = breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::TimersHeldBack, "{:?}", spans(&breakdown));
+    assert_eq!(
+        cause.sentence,
+        "39.9 of 72.9 us: the timer interrupt before had been at timers for 40.0 us, and hrtimer_interrupt puts the next one off by as much."
+    );
+    let mut run = RunStops::default();
+    add_stops(&mut run, &[put_off], &ORDINARY, &kernel());
+    assert_eq!((run.recordings, run.stops.len()), (1, 0), "no CPU was stopped");
+    // Another while has another cause.
+    let breakdown = explained(&after_many_timers(80_000), "full");
+    assert_eq!(
+        breakdown.cause().mechanism,
+        Mechanism::Unexplained,
+        "{:?}",
+        spans(&breakdown)
+    );
+}
+
 /// Soft timers were done with long before: what kept the interrupt out since then is told.
 #[test]
 fn interrupts_off_after_the_timer_was_armed() {
