@@ -102,10 +102,10 @@ impl HeldBack {
         let last = **since.peek()?;
         let first = since.take_while(|i| handler(i) == Some(frame)).last()?;
         let (from, took) = (last.end, last.end - first.start);
-        let on = walk.within(from, entry).filter(|i| i.irqs == Some(true));
+        let on = walk.within(from.max(due), entry).filter(|i| i.irqs == Some(true));
         let is_let_in = on.map(|i| i.end - i.start).sum::<u64>() > PENDING;
         let as_long_again = (entry - from).abs_diff(took) <= took / 10;
-        (from > due && is_let_in && as_long_again).then_some(HeldBack { from, took })
+        (is_let_in && as_long_again).then_some(HeldBack { from, took })
     }
 }
 

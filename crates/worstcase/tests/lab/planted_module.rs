@@ -117,8 +117,12 @@ fn source() -> PathBuf {
 
 /// The breakdowns of the latest samples while the module does its work.
 fn latest(preempt: &str, work: &str, latest: u32) -> Vec<BreakdownAsJson> {
+    latest_of(preempt, "", &format!("work={work} instructions={WORK}"), latest)
+}
+
+fn latest_of(preempt: &str, beside: &str, parameters: &str, latest: u32) -> Vec<BreakdownAsJson> {
     let add = added();
-    let load = format!("cmd:/culprit insmod /planted.ko work={work} instructions={WORK}");
+    let load = format!("{beside}cmd:/culprit insmod /planted.ko {parameters}");
     let folder = folder();
     let cell = format!("--kernel {GENERIC} --preempt {preempt} --samples {SAMPLES} --seeds 1 {add}");
     explained(&cell, &load, &add, &format!("--all -k {latest}"), folder.path())
@@ -145,6 +149,31 @@ fn a_timers_function_in_the_probes_interrupt_is_named() {
             );
         }
     }
+}
+
+/// The kernel takes three rounds of timers in one interrupt for a hang. (An idle CPU arms its timers anew.)
+#[test]
+fn timers_that_are_put_off_are_told() {
+    let breakdowns = latest_of("none", "cpu:1+", "work=storm instructions=3000", 12);
+    let mut put_off = 0;
+    for breakdown in breakdowns {
+        let spans = &breakdown.spans;
+        let pending = spans.iter().filter(|s| s.what == SpanKind::IrqPending);
+        assert!(pending.map(|s| s.length_ns.0).sum::<u64>() < 300, "{spans:?}");
+        let held = spans.iter().filter_map(|s| match s.what {
+            SpanKind::TimersHeldBack { took_ns } => Some((s.length_ns.0, took_ns.0)),
+            _ => None,
+        });
+        let (lengths, took): (Vec<u64>, Vec<u64>) = held.unzip();
+        let is_due_within = matches!(spans[0].what, SpanKind::TimersHeldBack { .. });
+        let Some(took) = took.first().filter(|_| !is_due_within) else {
+            continue;
+        };
+        put_off += 1;
+        let length: u64 = lengths.iter().sum();
+        assert!((took * 9 / 10..=took * 11 / 10).contains(&length), "{length} of {took}");
+    }
+    assert!(put_off > 0);
 }
 
 #[test]

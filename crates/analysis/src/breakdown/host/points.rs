@@ -51,7 +51,7 @@ pub(crate) struct HeldBack {
 
 impl HeldBack {
     /// The next one is entered at `entered`.
-    fn find<'e>(before: impl Iterator<Item = &'e RecordedEvent>, due: Nanos, entered: Nanos) -> Option<HeldBack> {
+    fn find<'e>(before: impl Iterator<Item = &'e RecordedEvent>, entered: Nanos) -> Option<HeldBack> {
         let mut began = None;
         let last = before.fold(None, |last, event| match event.what {
             TracedChange::Enter(CpuContext::Timer) => {
@@ -64,7 +64,7 @@ impl HeldBack {
         let (began, from) = last?;
         let took = from - began;
         let as_long_again = (entered - from).0.abs_diff(took.0) <= took.0 / 10;
-        (from > due && as_long_again).then_some(HeldBack { from, took })
+        as_long_again.then_some(HeldBack { from, took })
     }
 }
 
@@ -144,7 +144,7 @@ impl HostMilestones {
         points.unarmed = points.let_in.and_then(|let_in| Unarmed::find(since_due, let_in));
         points.held_back = points
             .entered
-            .and_then(|entered| HeldBack::find(own().filter(|e| e.at < entered), ask.due, entered));
+            .and_then(|entered| HeldBack::find(own().filter(|e| e.at < entered), entered));
         // The timer's interrupt, which waited as well, came within that one or at the same place behind it.
         points.stood_at = match first {
             Some(_) => found(NestedInterrupt::Outermost),
