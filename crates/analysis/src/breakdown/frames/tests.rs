@@ -117,6 +117,27 @@ fn thunks_are_no_functions() {
     );
 }
 
+/// A window that begins in the innermost function: returns through thunks tell its callers as others do.
+#[test]
+fn a_return_by_a_thunk_reveals_the_caller() {
+    let mut m = SyntheticMachine::in_user(7, "load");
+    m.syscall().call("a").call("b").work(3);
+    let begins = m.steps();
+    m.work(2).ret_by_thunk().work(1).ret_by_thunk().sysret().work(1);
+    let (execution, symbols) = m.execution_from(begins);
+    let walk = walk(&execution, &symbols);
+    assert_eq!(walk.irregular, 0);
+    assert_eq!(
+        chains(&walk),
+        [
+            "[user] load;entry_SYSCALL_64;a;b",
+            "[user] load;entry_SYSCALL_64;a",
+            "[user] load;entry_SYSCALL_64",
+            "[user] load",
+        ]
+    );
+}
+
 #[test]
 fn calls_within_a_function_are_no_frames() {
     let mut m = SyntheticMachine::in_user(7, "load");

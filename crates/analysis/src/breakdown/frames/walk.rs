@@ -263,11 +263,13 @@ impl<'a, 'n> Walker<'a, 'n> {
         }
         let starts = self.names.at(address).starts(address);
         if thunk || starts {
-            // A return that is a jump: it undoes the thunk's own call.
+            // The thunk's own call is undone. A jump leads to a function's start, and else this is its caller's return.
             if self.thread.top().is_some_and(|f| f.inner) {
                 self.thread.frames.pop();
             }
-            return self.go_on(address, count);
+            if starts || !self.thread.at_its_base() {
+                return self.go_on(address, count);
+            }
         }
         if self.thread.at_its_base() {
             self.thread.frames.truncate(1);
