@@ -81,11 +81,19 @@ fn nothing() -> Cause {
     }
 }
 
+/// Whether a function is in a span's chain, and calls another one in it.
+fn calls_for_all(span: &Span, place: &CodePlace) -> bool {
+    let own = span.chain.iter().filter(|f| !super::roles::is_helper(&f.function));
+    let mut inner = own.skip_while(|f| f.function != place.function);
+    inner.next().is_some() && inner.next().is_some()
+}
+
 /// The function to name: where interrupts or preemption were switched off, else the innermost common function that
 /// is not the mechanism's own helper.
 fn culprit(span: &Span) -> CodePlace {
     let named = match &span.what {
-        SpanKind::IrqsOff { off, on, .. } => off.clone().or(on.clone()),
+        // Who switched them on may have been in one function of its own all the time.
+        SpanKind::IrqsOff { off, on, .. } => off.clone().or_else(|| on.clone().filter(|on| !calls_for_all(span, on))),
         SpanKind::SpinsFor { at } => Some(at.clone()),
         SpanKind::Waits { at, .. } => Some(at.clone()),
         // Who gives an earlier lock back need not have taken it.

@@ -9,7 +9,7 @@ use super::stacks::{FrameKind, StackId};
 use std::ops::Range;
 
 /// Functions in which threads sleep until their own timer wakes them.
-const OWN_SLEEPS: [&str; 3] = ["do_nanosleep", "timerfd_read", "do_sigtimedwait"];
+const OWN_SLEEPS: [&str; 4] = ["do_nanosleep", "timerfd_read", "do_sigtimedwait", "rtc_dev_read"];
 
 /// The system call that jumps to the last of them.
 const OWN_SLEEP_CALL: &str = "rt_sigtimedwait";
