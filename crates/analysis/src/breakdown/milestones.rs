@@ -74,9 +74,7 @@ impl Unarmed {
     fn find(walk: &WindowWalk, due: u64, entry: u64) -> Option<Unarmed> {
         let expires = |i: &StackInterval| walk.stacks.find(i.stack, FunctionRole::SoftTimers).is_some();
         let last = walk.within(due, entry).filter(expires).last()?;
-        let without = walk.within(due, last.end).filter(|i| i.irqs == Some(true));
-        let length = |i: StackInterval| i.end - i.start;
-        (without.map(length).sum::<u64>() > PENDING).then_some(Unarmed {
+        is_late(walk, due, last.end).then_some(Unarmed {
             until: last.end,
             by: last.pid,
         })
@@ -95,6 +93,9 @@ pub(crate) struct HeldBack {
 
 impl HeldBack {
     fn find(walk: &WindowWalk, due: u64, entry: u64) -> Option<HeldBack> {
+        if !is_late(walk, due, entry) {
+            return None;
+        }
         let handler = |i: &StackInterval| walk.stacks.find(i.stack, FunctionRole::TimerHandler);
         let before: Vec<StackInterval> = walk.within(0, entry).collect();
         let mut since = before.iter().rev().skip_while(|i| handler(i).is_none()).peekable();
@@ -102,11 +103,20 @@ impl HeldBack {
         let last = **since.peek()?;
         let first = since.take_while(|i| handler(i) == Some(frame)).last()?;
         let (from, took) = (last.end, last.end - first.start);
-        let on = walk.within(from.max(due), entry).filter(|i| i.irqs == Some(true));
-        let is_let_in = on.map(|i| i.end - i.start).sum::<u64>() > PENDING;
-        let as_long_again = (entry - from).abs_diff(took) <= took / 10;
-        (is_let_in && as_long_again).then_some(HeldBack { from, took })
+        let is_held_back = is_late(walk, from.max(due), entry) && is_as_long_again(entry - from, took);
+        is_held_back.then_some(HeldBack { from, took })
     }
+}
+
+/// Whether a wait is what [`HeldBack`] means, after an interrupt that took so long.
+pub(crate) fn is_as_long_again(waited: u64, took: u64) -> bool {
+    waited.abs_diff(took) <= took / 10
+}
+
+/// Whether interrupts were on in a range for longer than the hardware takes.
+fn is_late(walk: &WindowWalk, from: u64, to: u64) -> bool {
+    let on = walk.within(from, to).filter(|i| i.irqs == Some(true));
+    on.map(|i| i.end - i.start).sum::<u64>() > PENDING
 }
 
 /// Says who kept the hardware unarmed, until when after the due time, and as what that was seen.

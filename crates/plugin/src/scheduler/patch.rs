@@ -123,16 +123,10 @@ mod tests {
         extern "C" fn eleven() -> i32 {
             11
         }
-        // SAFETY: a fresh page with a function in it, in which no thread is.
+        let layout = std::alloc::Layout::from_size_align(PAGE, PAGE).unwrap();
+        // SAFETY: a page of its own, which stays, with a function in it, in which no thread is.
         unsafe {
-            let page = libc::mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
+            let page = std::alloc::alloc(layout).cast::<c_void>();
             page.cast::<u8>().copy_from_nonoverlapping(code.as_ptr(), code.len());
             let copied = copy(page).unwrap().unwrap();
             replace(page, eleven as *const c_void).unwrap();

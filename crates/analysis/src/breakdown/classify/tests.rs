@@ -23,6 +23,19 @@ fn told(function: &str, leave: impl FnOnce(&mut SyntheticMachine)) -> Explanatio
     tell(&execution, &symbols, &(), sample("none", latency), &surroundings).unwrap()
 }
 
+/// The probe's timer interrupts a thread that gives way at once.
+fn preempted_by_the_probe(mut m: SyntheticMachine, preempt: &str) -> Explanation {
+    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
+    m.ret().ret().ret().ret();
+    m.call("preempt_schedule_irq").call("__schedule");
+    m.switch(1, "probe", "x").work(2).ret().ret();
+    m.sysret().work(10).read_clock();
+    let (execution, symbols) = m.execution();
+    let sample = sample(preempt, execution.latency.0);
+    tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap()
+}
+
 #[test]
 fn work_before_the_switch_is_not_the_scheduler() {
     let told = told("blk_flush_plug", |_| ());
@@ -79,15 +92,7 @@ fn what_runs_before_the_thread_that_arms_the_timer_is_no_part_of_the_way() {
     m.call("irq_thread").call("ioread32_rep").work(100).due();
     m.work(40_000).ret().call("schedule").call("__schedule");
     m.switch(15, "ktimers/0", "x").work(2).ret().ret().work(300).ret();
-    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
-    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
-    m.ret().ret().ret().ret();
-    m.call("preempt_schedule_irq").call("__schedule");
-    m.switch(1, "probe", "x").work(2).ret().ret();
-    m.sysret().work(10).read_clock();
-    let (execution, symbols) = m.execution();
-    let sample = sample("rt", execution.latency.0);
-    let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+    let told = preempted_by_the_probe(m, "rt");
     let cause = told.breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::OtherThread, "{}", cause.sentence);
     assert_eq!(cause.function.as_deref(), Some("ioread32_rep"), "{}", cause.sentence);
@@ -110,15 +115,7 @@ fn after_many_timers(comes_after: usize) -> Explanation {
     m.call("hrtimer_interrupt").call("__hrtimer_run_queues");
     m.call("null_cmd_timer_expired").work(9_000).due().work(21_000).ret();
     m.ret().ret().iret().work(comes_after);
-    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
-    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
-    m.ret().ret().ret().ret();
-    m.call("preempt_schedule_irq").call("__schedule");
-    m.switch(1, "probe", "x").work(2).ret().ret();
-    m.sysret().work(10).read_clock();
-    let (execution, symbols) = m.execution();
-    let sample = sample("full", execution.latency.0);
-    tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap()
+    preempted_by_the_probe(m, "full")
 }
 
 #[test]

@@ -119,7 +119,10 @@ impl LateArrival {
     /// Why it was late.
     pub(crate) fn reason(&self, run: &RunStops) -> LateReason {
         match &self.place {
-            _ if self.is_held_back => LateReason::HeldBack,
+            // An interrupt that comes where interrupts are let in may have waited for that alone.
+            place if self.is_held_back && !matches!(place, ArrivalPlace::Kernel(Reached::Behind(_), _)) => {
+                LateReason::HeldBack
+            }
             _ if self.unarmed.is_some() => LateReason::NotArmed,
             ArrivalPlace::User | ArrivalPlace::Idle | ArrivalPlace::Kernel(Reached::Open, _) => LateReason::CpuStopped,
             // A stop begins anywhere, and so within a section with interrupts off as well.

@@ -1,6 +1,7 @@
 //! The points of a wake-up within a recording.
 
 use super::chain::{Interrupted, NestedInterrupt};
+use crate::breakdown::milestones::is_as_long_again;
 use worstcase_contract::Nanos;
 use worstcase_host::trace::recorder::RecordedEvent;
 use worstcase_host::trace::{CpuContext, EventSnapshot, TracedChange};
@@ -63,8 +64,7 @@ impl HeldBack {
         });
         let (began, from) = last?;
         let took = from - began;
-        let as_long_again = (entered - from).0.abs_diff(took.0) <= took.0 / 10;
-        as_long_again.then_some(HeldBack { from, took })
+        is_as_long_again((entered - from).0, took.0).then_some(HeldBack { from, took })
     }
 }
 

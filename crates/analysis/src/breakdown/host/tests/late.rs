@@ -114,7 +114,7 @@ fn what_runs_before_the_thread_that_arms_the_timer() {
 }
 
 /// The interrupt before was at other timers for 40 us, when the probe's became due; its own comes so long after that.
-fn after_many_timers(comes_after: i64) -> EventSnapshot {
+fn after_many_timers(comes_after: i64, inside: &[&str]) -> EventSnapshot {
     let load = thread(9, "load", 120);
     let entered = 30_000 + comes_after;
     let sample = u64::try_from(entered).unwrap() + 2_400;
@@ -127,12 +127,13 @@ fn after_many_timers(comes_after: i64) -> EventSnapshot {
         (entered + 900, 9, EXIT),
         (entered + 1_900, 9, switch(load, false, PROBE)),
     ];
-    snapshot(&events, &["free_pages_bulk"], sample)
+    snapshot(&events, inside, sample)
 }
 
 #[test]
 fn a_timer_is_put_off_for_as_long_as_the_interrupt_before_was_at_timers() {
-    let put_off = after_many_timers(40_500);
+    const OPEN: [&str; 1] = ["free_pages_bulk"];
+    let put_off = after_many_timers(40_500, &OPEN);
     let breakdown = explained(&put_off, "full");
     let cause = breakdown.cause();
     assert_eq!(cause.mechanism, Mechanism::TimersHeldBack, "{:?}", spans(&breakdown));
@@ -144,13 +145,17 @@ fn a_timer_is_put_off_for_as_long_as_the_interrupt_before_was_at_timers() {
     add_stops(&mut run, &[put_off], &ORDINARY, &kernel());
     assert_eq!((run.recordings, run.stops.len()), (1, 0), "no CPU was stopped");
     // Another while has another cause.
-    let breakdown = explained(&after_many_timers(80_000), "full");
+    let breakdown = explained(&after_many_timers(80_000, &OPEN), "full");
     assert_eq!(
         breakdown.cause().mechanism,
         Mechanism::Unexplained,
         "{:?}",
         spans(&breakdown)
     );
+    // So has one that comes where interrupts are let in.
+    let breakdown = explained(&after_many_timers(40_500, &UNLOCKED), "full");
+    let cause = breakdown.cause();
+    assert_eq!(cause.mechanism, Mechanism::InterruptsOff, "{}", cause.sentence);
 }
 
 /// Soft timers were done with long before: what kept the interrupt out since then is told.
